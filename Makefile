@@ -1,0 +1,38 @@
+# `make run` and `make test` are all a fresh machine needs (Python 3.11+ and make).
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+SECONDS ?= 600
+
+.PHONY: setup run test lint bench fuzz clean
+
+setup: $(READY)
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "oshaberi needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable ".[tables]" --group dev
+	@touch $(READY)
+
+run: setup
+	$(BIN)/oshaberi run
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	$(BIN)/pytest -n auto
+
+bench: setup
+	$(BIN)/python -m bench
+
+fuzz: setup
+	$(BIN)/python -m tests.laws.fuzz --seconds $(SECONDS)
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

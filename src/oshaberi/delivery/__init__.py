@@ -1,0 +1,1 @@
+"""Stage 07b: the engine's messages on their way into a channel."""

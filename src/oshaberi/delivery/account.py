@@ -1,0 +1,76 @@
+"""What became of each message of one stream: counts, history, ledger, the response's state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from oshaberi.delivery.ledger import DELIVERED, Ledger
+from oshaberi.delivery.outgoing import Outgoing
+from oshaberi.delivery.response import Response, SpriteRecord
+from oshaberi.delivery.sink import Sent
+from oshaberi.text.config import Persona
+
+
+class Account:
+    """Kept by the deliverer. `on_sent` hears of every success."""
+
+    def __init__(
+        self,
+        response: Response,
+        ledger: Ledger,
+        persona: Persona | None,
+        on_sent: Callable[[], None],
+    ) -> None:
+        self.history: list[str] = []
+        self.sent = 0
+        self.visible = 0
+        """Messages whose text can be read now, be it in a message of its own or not."""
+        self.first_at: float | None = None
+        self.longest_wait = 0.0
+        self._response = response
+        self._ledger = ledger
+        self._persona = persona
+        self._on_sent = on_sent
+
+    def posted(self, sent: Sent, now: float) -> None:
+        """One more message is in the channel."""
+        response = self._response
+        self.sent += 1
+        response.sent += 1
+        response.last_sent_at = now
+        response.messages.append(sent)
+        if response.first_url is None:
+            response.first_url = sent.url
+        if self.first_at is None:
+            self.first_at = now
+        self._on_sent()
+
+    def delivered(self, items: Iterable[Outgoing], sent: Sent, now: float) -> None:
+        """These texts can be read in that message."""
+        for item in items:
+            self.visible += 1
+            if item.history:
+                self.history.append(item.history)
+            self.longest_wait = max(self.longest_wait, now - item.ready_at)
+            for entry in item.entries:
+                self._ledger.settle(entry, DELIVERED, sent.id)
+            self._remember_sprite(item, sent)
+
+    def lost(self, items: Iterable[Outgoing], reason: str) -> None:
+        for item in items:
+            for entry in item.entries:
+                self._ledger.settle(entry, reason)
+
+    def collected(self, item: Outgoing) -> None:
+        """The text is for the model's history alone (spec 04 O7)."""
+        self.visible += 1
+        self.history.append(item.history)
+        for entry in item.entries:
+            self._ledger.settle(entry, DELIVERED)
+
+    def _remember_sprite(self, item: Outgoing, sent: Sent) -> None:
+        identity, persona = item.identity, self._persona
+        if identity is None or persona is None or sent.via != "webhook" or sent.id is None:
+            return
+        if identity.kind == "sprite" and identity.sprite is not None:
+            self._response.sprites.append(SpriteRecord(sent.id, persona.name, identity.sprite))

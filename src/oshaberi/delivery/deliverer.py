@@ -1,0 +1,384 @@
+"""Takes the engine's messages and sends them: in order, at a human pace, within the limits.
+
+One runs beside the reader of each stream. It ends when the queue is closed and empty, when a stop
+halts the gate, or when it cannot go on; what it leaves in the queue was not sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, assert_never
+
+from oshaberi.delivery.account import Account
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.envelope import Envelope
+from oshaberi.delivery.gate import Gate
+from oshaberi.delivery.indicator import Indicator
+from oshaberi.delivery.ledger import Ledger
+from oshaberi.delivery.live import LiveMessage
+from oshaberi.delivery.notices import flush_limit_notice
+from oshaberi.delivery.outcome import (
+    Delivered,
+    EditOutcome,
+    Failed,
+    Gone,
+    NoWebhook,
+    Outcome,
+    Refused,
+    Unavailable,
+    Uncertain,
+    Withdrawn,
+)
+from oshaberi.delivery.outgoing import Outgoing, history_of, joined
+from oshaberi.delivery.pacing import Wait, fit, pause_ms, table_typing_ms, typing_ms
+from oshaberi.delivery.policy import paces, policy_of
+from oshaberi.delivery.queue import Queue
+from oshaberi.delivery.response import Response
+from oshaberi.delivery.rest import Rest
+from oshaberi.delivery.sender import Sender
+from oshaberi.delivery.sink import Embed, File, Post, Sink
+from oshaberi.delivery.tables import TableRenderer, table_files
+from oshaberi.events import Message, Table
+from oshaberi.text.measure import utf16_len
+
+log = logging.getLogger(__name__)
+
+BLOCKED_SECONDS = 1.0
+MOST_FAILURES = 3
+
+Limit = Literal["send_message_limit", "flush_limit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """Why delivery cannot go on."""
+
+    reason: Limit | Literal["channel_unavailable", "error"]
+    error: Exception | None = None
+
+
+class Deliverer:
+    """The sending side of one stream."""
+
+    def __init__(
+        self,
+        config: StreamConfig,
+        sink: Sink,
+        response: Response,
+        *,
+        gate: Gate,
+        ledger: Ledger,
+        renderer: TableRenderer,
+        reply_to: bool = False,
+        on_sent: Callable[[], None],
+    ) -> None:
+        self.queue = Queue(config.text.max_single_message_length)
+        self.account = Account(response, ledger, config.text.persona, on_sent)
+        self.indicator = Indicator(sink)
+        self._config = config
+        self._response = response
+        self._gate = gate
+        self._ledger = ledger
+        self._renderer = renderer
+        self._sender = Sender(sink, gate, response)
+        self._envelope = Envelope(
+            config, sink, self._sender, response, self.account, self._may_send, reply_to
+        )
+        self._live: LiveMessage | None = None
+        self._rest: Rest | None = None
+        self.last_error: Exception | None = None
+        self._failures = 0
+        self._closing = False
+        self._response_ends = False
+
+    def add(self, events: Iterable[Message | Table]) -> None:
+        """Queue what the engine said. Never waits: the reader asks for room beforehand."""
+        items = [self._outgoing(event) for event in events]
+        if self._config.suppress_text_output:
+            for item in items:
+                self.account.collected(item)
+        else:
+            self.queue.extend(items)
+
+    def close(self, *, response_ends: bool) -> None:
+        """Nothing more will be added."""
+        self._response_ends = response_ends
+        self.queue.close()
+
+    def halt(self) -> None:
+        """Nothing more may leave."""
+        self.indicator.rest()
+        self._gate.halt()
+        self.queue.close()
+
+    def drop(self, reason: str) -> None:
+        """What still waits will not be sent."""
+        if self._rest is not None:
+            self.account.lost(self._rest.items, reason)
+            self._rest = None
+        self.account.lost(self.queue.clear(), reason)
+
+    async def run(self) -> Broken | None:
+        while True:
+            item = await self.queue.head(2 if self._config.notify == "last" else 1)
+            if item is None or self._gate.halted:
+                break
+            broken = await self._step(item)
+            if broken is not None:
+                return broken
+        if self._rest is not None and not self._gate.halted:
+            return await self._attach_rest()
+        return None
+
+    async def show(self, embed: Embed) -> None:
+        """A notice of ours. That it fails must not hide what it was to tell."""
+        post = Post(self._response.nonce(self._response.next_number()), embed=embed)
+        outcome = await self._sender.deliver(post)
+        if not isinstance(outcome, Delivered):
+            log.warning("a notice could not be shown: %s (%s)", embed.title, outcome)
+
+    async def close_with(self, events: Iterable[Message | Table]) -> None:
+        """The one closing flush after a stop (spec 04 O1). What does not leave stays queued."""
+        self._closing = True
+        waited = self.queue.clear()
+        flushed = [part for event in events for part in self._plain(self._outgoing(event))]
+        self.queue.extend([*waited, *flushed])
+        if self._live is not None:
+            await self._grow(self._live)
+        elif not waited and self._rest is None:
+            await self._flush(flushed)
+
+    async def _flush(self, flushed: Sequence[Outgoing]) -> None:
+        if policy_of(self._config).delivery == "streaming":
+            flushed = flushed[:1]
+            self._widen_head()
+        for _ in flushed:
+            if self._limit() is not None or await self._send(self.queue.take()) is not None:
+                return
+
+    def _widen_head(self) -> None:
+        """As much as fits into the one message."""
+        limit = self._config.text.max_single_message_length
+        head = self.queue.take() if self.queue else None
+        if head is None:
+            return
+        for item in list(self.queue):
+            length = utf16_len(head.text) + 1 + utf16_len(item.text)
+            if item.identity != head.identity or length > limit:
+                break
+            head = joined(head, self.queue.take())
+        self.queue.put_back([head])
+
+    def _may_send(self) -> bool:
+        return self._closing or not self._gate.halted
+
+    def _outgoing(self, event: Message | Table) -> Outgoing:
+        number = self._response.next_number()
+        table = event if isinstance(event, Table) else None
+        text = "" if isinstance(event, Table) else event.text
+        return Outgoing(
+            number=number,
+            text=text,
+            identity=event.identity,
+            entries=(self._ledger.expect(event),),
+            history=history_of(event),
+            ready_at=_now(),
+            wait=self._wait(number, event),
+            table=table,
+        )
+
+    def _wait(self, number: int, event: Message | Table) -> Wait:
+        config = self._config
+        if not paces(config):
+            return Wait(0, 0)
+        if isinstance(event, Table):
+            return Wait(pause_ms(number, config), table_typing_ms(config))
+        return Wait(pause_ms(number, config), typing_ms(event.text, config))
+
+    async def _step(self, item: Outgoing) -> Broken | None:
+        limit = self._limit()
+        if limit is not None:
+            return await self._at_limit(limit, item)
+        if self._live is not None and self._grows(self._live, item, self._live.post.content):
+            return await self._grow_in_time(self._live)
+        files: tuple[File, ...] = ()
+        if item.table is not None:
+            files = await self._files(item.table)
+            if not files and not self._gate.halted:
+                self.queue.take()
+                self.queue.put_back(self._plain(item))
+                return None
+        await self._pace(item)
+        if self._gate.halted:
+            return None
+        silent = self._silent()
+        return await self._send(self.queue.take(), silent, files)
+
+    def _limit(self) -> Limit | None:
+        """Hit when one more than allowed is to be sent (spec 07, limits)."""
+        sent, limit = self._response.sent, self._config.send_message_limit
+        if limit and sent >= limit:
+            return "send_message_limit"
+        return "flush_limit" if sent >= self._config.text.max_flush_count else None
+
+    async def _at_limit(self, limit: Limit, item: Outgoing) -> Broken | None:
+        if limit == "flush_limit" and self._config.on_limit == "file":
+            self._rest = self._rest or Rest()
+            if self._rest.accepts(item):
+                self._rest.add(self.queue.take())
+                return None
+            broken = await self._attach_rest()
+            return broken or Broken(limit)
+        if limit == "flush_limit":
+            await self._show_limit(attached=False)
+        return Broken(limit)
+
+    async def _show_limit(self, *, attached: bool) -> None:
+        if not self._response.limit_shown:
+            self._response.limit_shown = True
+            count = self._config.text.max_flush_count
+            await self.show(flush_limit_notice(count, attached=attached))
+
+    async def _attach_rest(self) -> Broken | None:
+        rest, self._rest = self._rest, None
+        if rest is None or not rest.items:
+            return None
+        await self._show_limit(attached=True)
+        nonce = self._response.nonce(self._response.next_number())
+        outcome = await self._sender.deliver(Post(nonce, files=(rest.as_file(),)))
+        if isinstance(outcome, Delivered):
+            self.account.posted(outcome.sent, _now())
+        return self._settle(rest.items, outcome)
+
+    async def _files(self, table: Table) -> tuple[File, ...]:
+        if not self._config.render_tables:
+            return ()
+        self._response.tables += 1
+        return await table_files(table, self._response.tables, self._renderer, self._gate)
+
+    def _plain(self, item: Outgoing) -> list[Outgoing]:
+        """A table as aligned code; its place in ledger and history belongs to the last part."""
+        if item.table is None:
+            return [item]
+        limit = self._config.text.max_single_message_length
+        *before, last = self._renderer.as_code(item.table, limit)
+        parts = [
+            replace(
+                item,
+                number=self._response.next_number(),
+                text=text,
+                table=None,
+                entries=(),
+                history="",
+            )
+            for text in before
+        ]
+        return [*parts, replace(item, text=last, table=None)]
+
+    async def _pace(self, item: Outgoing) -> None:
+        """Spec 07: it leaves when a person would have typed it, counting the model's own time."""
+        previous = self._response.last_sent_at
+        if previous is None or not (paces(self._config) and self._gate.simulates):
+            return
+        fit(waiting.wait for waiting in self.queue)
+        leave_at = previous + item.wait.total_ms / 1000
+        typing = item.wait.typing_ms * item.wait.scale / 1000
+        await self._gate.pause(leave_at - typing - _now())
+        left = leave_at - _now()
+        if left >= 0.001 and self._gate.simulates:
+            async with self.indicator.shown(left):
+                await self._gate.pause(left)
+
+    def _silent(self) -> bool:
+        """Whether the head of the queue is to come without a notification."""
+        if self._config.notify == "first":
+            return self._response.sent > 0
+        return self._config.notify == "last" and not self._is_last()
+
+    def _is_last(self) -> bool:
+        limits = (self._config.send_message_limit, self._config.text.max_flush_count)
+        at_limit = any(0 < limit <= self._response.sent + 1 for limit in limits)
+        return at_limit or (self._response_ends and len(self.queue) == 1)
+
+    async def _send(
+        self, item: Outgoing, silent: bool = False, files: tuple[File, ...] = ()
+    ) -> Broken | None:
+        item.attempted = True
+        began = _now()
+        outcome, post = await self._envelope.send(item, silent=silent, files=files)
+        if files and isinstance(outcome, Refused | Unavailable):
+            # Perhaps only pictures are not wanted here; if it is more, the text will tell.
+            self.queue.put_back(self._plain(item))
+            return None
+        self._live = None
+        if isinstance(outcome, Delivered):
+            self.indicator.rest()
+            if self._config.delivery == "live" and not files:
+                self._live = LiveMessage(outcome.sent, post, item.identity, _now())
+        broken = self._settle([item], outcome)
+        if _now() - began > BLOCKED_SECONDS:
+            self.queue.join_waiting()
+        return broken
+
+    def _settle(self, items: Sequence[Outgoing], outcome: Outcome | EditOutcome) -> Broken | None:
+        match outcome:
+            case Delivered(sent):
+                self._failures = 0
+                self.account.delivered(items, sent, _now())
+                return None
+            case Refused(error):
+                self.account.lost(items, str(error.code))
+                return self._failed(error)
+            case Uncertain(error=doubt):
+                self.account.lost(items, "uncertain")
+                return self._failed(doubt)
+            case Failed(error=failure, uncertain=uncertain):
+                self.account.lost(items, "uncertain" if uncertain else "error")
+                return Broken("error", failure)
+            case Unavailable(error):
+                log.error("the channel cannot be written to: %s", error)
+                self.queue.put_back(items)
+                return Broken("channel_unavailable", error)
+            case Withdrawn() | NoWebhook() | Gone():
+                self.queue.put_back(items)
+                return None
+            case _:
+                assert_never(outcome)
+
+    def _failed(self, error: Exception) -> Broken | None:
+        """Three in a row are not about single messages any more."""
+        self.last_error = error
+        self._failures += 1
+        return Broken("error", error) if self._failures >= MOST_FAILURES else None
+
+    def _grows(self, live: LiveMessage, item: Outgoing, text: str) -> bool:
+        return live.accepts(item, text, self._config.text.max_single_message_length)
+
+    async def _grow_in_time(self, live: LiveMessage) -> Broken | None:
+        if not await self._gate.hold(live.wait_from(_now())):
+            return None
+        return await self._grow(live)
+
+    async def _grow(self, live: LiveMessage) -> Broken | None:
+        """One edit with everything that waits and fits."""
+        text, items = live.post.content, []
+        while self.queue and self._grows(live, next(iter(self.queue)), text):
+            item = self.queue.take()
+            text = f"{text}\n{item.text}"
+            items.append(item)
+        if not items:
+            return None
+        post = replace(live.post, content=text)
+        outcome = await self._sender.edit(live.sent, post)
+        if isinstance(outcome, Delivered):
+            live.post, live.changed_at = post, _now()
+        elif isinstance(outcome, Gone):
+            self._live = None
+        return self._settle(items, outcome)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,90 @@
+"""Every visible character accounted for: delivered under an id, or withheld under a name.
+
+Each entry gets exactly one fate. `problems` says at the end of a stream what does not add up.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from oshaberi.events import Message, Span, Table, Withheld
+
+DELIVERED = "delivered"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One stretch of visible text. `fate` is `delivered`, the reason why not, or still open."""
+
+    text: str
+    segment: int
+    span: Span
+    fate: str | None = None
+    message_id: int | None = None
+    expected: bool = True
+    """Was to be sent. What the engine withheld never was."""
+
+
+class Ledger:
+    """Entries in the order of the text."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self._twice: list[int] = []
+
+    def expect(self, event: Message | Table) -> int:
+        """Enter text that is to be sent. The number stands for it from now on."""
+        text = event.source if isinstance(event, Table) else event.text
+        self.entries.append(Entry(text, event.segment, event.span))
+        return len(self.entries) - 1
+
+    def withhold(self, event: Withheld) -> None:
+        """Enter text that the engine kept back."""
+        entry = Entry(event.text, event.segment, event.span, event.reason, expected=False)
+        self.entries.append(entry)
+
+    def drop(self, event: Withheld, reason: str) -> None:
+        """Enter text that would have been sent, had the stream gone on."""
+        self.entries.append(Entry(event.text, event.segment, event.span, reason))
+
+    def settle(self, number: int, fate: str, message_id: int | None = None) -> None:
+        entry = self.entries[number]
+        if entry.fate is not None:
+            self._twice.append(number)
+        self.entries[number] = replace(entry, fate=fate, message_id=message_id)
+
+    @property
+    def expected(self) -> int:
+        """How many texts were to be sent."""
+        return sum(entry.expected for entry in self.entries)
+
+    @property
+    def undelivered(self) -> str:
+        """What was to be sent and was not, in order."""
+        lost = (e.text for e in self.entries if e.expected and e.fate != DELIVERED)
+        return "\n".join(lost)
+
+    def sums(self) -> dict[str, int]:
+        """Characters by fate."""
+        sums: Counter[str] = Counter()
+        for entry in self.entries:
+            sums[entry.fate or "open"] += len(entry.text)
+        return dict(sums)
+
+    def problems(self) -> list[str]:
+        """What does not add up; empty when all is well."""
+        open_ = [f"no fate: {e.text!r}" for e in self.entries if e.fate is None]
+        twice = [f"two fates: {self.entries[n].text!r}" for n in self._twice]
+        return [*open_, *twice, *self._disorder()]
+
+    def _disorder(self) -> list[str]:
+        """Segments follow each other in the text and never overlap."""
+        wrong = []
+        end, last = 0, -1
+        for entry in sorted(self.entries, key=lambda e: e.segment):
+            start = entry.span[0]
+            if entry.segment != last and start < end:
+                wrong.append(f"segment {entry.segment} begins at {start}, before {end}")
+            end, last = max(end, entry.span[1]), entry.segment
+        return wrong

@@ -1,0 +1,102 @@
+"""The messages that wait to be sent, in the order of the text.
+
+The bound is soft: whoever adds waits for room *before* making more, so nothing is ever in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+
+from oshaberi.delivery.outgoing import Outgoing, joined
+from oshaberi.text.measure import utf16_len
+
+BOUND = 64
+JOIN_FROM = 3
+
+
+class Queue:
+    """First in, first out, for one sender."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._items: deque[Outgoing] = deque()
+        self._closed = False
+        self._changed = asyncio.Event()
+        self._room = asyncio.Event()
+        self._room.set()
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[Outgoing]:
+        return iter(self._items)
+
+    @property
+    def full(self) -> bool:
+        return len(self._items) >= BOUND
+
+    def extend(self, items: Iterable[Outgoing]) -> None:
+        self._items.extend(items)
+        self._note()
+
+    def close(self) -> None:
+        """Nothing more will come."""
+        self._closed = True
+        self._note()
+
+    async def room(self) -> None:
+        await self._room.wait()
+
+    async def head(self, least: int = 1) -> Outgoing | None:
+        """The next message, once so many wait or no more will come; None at the end.
+
+        It stays in the queue until it is taken: whoever stops now finds it still waiting.
+        """
+        while len(self._items) < least and not self._closed:
+            self._changed.clear()
+            await self._changed.wait()
+        return self._items[0] if self._items else None
+
+    def take(self) -> Outgoing:
+        item = self._items.popleft()
+        self._note()
+        return item
+
+    def put_back(self, items: Sequence[Outgoing]) -> None:
+        """In front of everything, in their order."""
+        self._items.extendleft(reversed(items))
+        self._note()
+
+    def clear(self) -> list[Outgoing]:
+        items = list(self._items)
+        self._items.clear()
+        self._note()
+        return items
+
+    def join_waiting(self) -> None:
+        """The sink was blocked: let neighbours share messages (spec 07, falling behind)."""
+        if len(self._items) < JOIN_FROM:
+            return
+        merged: deque[Outgoing] = deque()
+        for item in self._items:
+            if merged and fits_together(merged[-1], item, self._limit):
+                merged[-1] = joined(merged[-1], item)
+            else:
+                merged.append(item)
+        self._items = merged
+        self._note()
+
+    def _note(self) -> None:
+        self._changed.set()
+        if self.full:
+            self._room.clear()
+        else:
+            self._room.set()
+
+
+def fits_together(first: Outgoing, second: Outgoing, limit: int) -> bool:
+    if not (first.joinable and second.joinable) or first.identity != second.identity:
+        return False
+    return utf16_len(first.text) + 1 + utf16_len(second.text) <= limit

@@ -1,0 +1,97 @@
+"""Values that cross a seam. What the text engine says, in the order it says it.
+
+Frozen, comparable and free of behaviour: a stage is fed values and returns values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Boundary = Literal[
+    "code_open",
+    "code_close",
+    "newline",
+    "period",
+    "overflow",
+    "attachment",
+    "tool_call",
+    "stop",
+    "final",
+]
+IdentityKind = Literal["sprite", "identity_sprite", "copied"]
+Alignment = Literal["left", "center", "right", "none"]
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Under which name and face a message goes out, when it is not the persona's own."""
+
+    username: str
+    avatar_url: str | None
+    kind: IdentityKind
+    label: str
+    """What the model wrote and will see again: `Tomori (mad)`."""
+    sprite: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One Discord message, exactly as it is to be sent."""
+
+    text: str
+    boundary: Boundary
+    identity: Identity | None = None
+    segment: int = 0
+    span: Span = (0, 0)
+    labelled: bool = False
+    """It begins a line that the model labelled: history shows `identity.label` before it, once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A complete Markdown table, to be shown as a picture or as aligned code."""
+
+    source: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    alignments: tuple[Alignment, ...]
+    identity: Identity | None = None
+    segment: int = 0
+    span: Span = (0, 0)
+    labelled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """The inside of a think block: never shown."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """The inside of a details block: for memory, never shown."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakerStop:
+    """The model began to speak for somebody else: the stream is to be stopped."""
+
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """Visible text that was kept back on purpose, and why."""
+
+    text: str
+    reason: str
+    segment: int = 0
+    span: Span = (0, 0)
+
+
+Event = Message | Table | Thought | Details | SpeakerStop | Withheld

@@ -1,0 +1,14 @@
+"""Text as its reader counts it: characters with all their marks, emoji with all their parts."""
+
+from __future__ import annotations
+
+import regex
+
+# `\X` looks back over a whole chain of flags at each of them: pairs are taken first.
+_CLUSTER = regex.compile(r"\p{Regional_Indicator}{2}[\p{Mn}\p{Me}\u200d]*+|\X")
+
+
+def clusters(text: str) -> list[str]:
+    """The grapheme clusters of the text."""
+    found: list[str] = _CLUSTER.findall(text)
+    return found

@@ -1,0 +1,34 @@
+"""How a table's width is shared among its columns. The same sum for pixels and for characters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+
+_STEPS = 40
+
+
+def share(natural: Sequence[float], least: Sequence[float], available: float) -> list[float]:
+    """Widths between `least` and `natural` that fill `available`, if that is possible at all.
+
+    A column gets room by the square root of what it wants: a long text is not allowed to
+    squeeze the others, and still gets more than they do.
+    """
+    if sum(natural) <= available:
+        return list(natural)
+    if sum(least) >= available:
+        return list(least)
+    low, high = 0.0, max(sqrt(want) for want in natural) + 1.0
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        if sum(_widths(natural, least, middle)) > available:
+            high = middle
+        else:
+            low = middle
+    return _widths(natural, least, low)
+
+
+def _widths(natural: Sequence[float], least: Sequence[float], factor: float) -> list[float]:
+    return [
+        min(want, max(need, factor * sqrt(want))) for want, need in zip(natural, least, strict=True)
+    ]

@@ -1,0 +1,51 @@
+"""A table as a full rectangle: ragged rows filled up, nothing cut off, a blank header dropped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from oshaberi.events import Alignment, Table
+
+_MOST_COLUMNS = 60
+"""A few thousand pipes in one row would otherwise make millions of empty cells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Rows of equal length; `header` is empty where the table's header says nothing."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    alignments: tuple[Alignment, ...]
+
+    @property
+    def lines(self) -> tuple[tuple[str, ...], ...]:
+        """All rows, the header first."""
+        return (self.header, *self.rows) if self.header else self.rows
+
+    @property
+    def width(self) -> int:
+        """How many columns there are: at least one."""
+        return len(self.alignments)
+
+
+def grid_of(table: Table) -> Grid:
+    """The rectangle around everything the table holds."""
+    width = max(1, len(table.header), *(len(row) for row in table.rows), 1)
+    width = min(width, _MOST_COLUMNS)
+    header = _filled(table.header, width)
+    rows = tuple(_filled(row, width) for row in table.rows)
+    missing: list[Alignment] = ["none"] * width
+    alignments = (*table.alignments, *missing)[:width]
+    named = any(cell.strip() for cell in header)
+    if not named and not rows:
+        rows = (header,)
+    return Grid(header if named else (), rows, alignments)
+
+
+def _filled(row: tuple[str, ...], width: int) -> tuple[str, ...]:
+    """The row at this width; cells beyond it join the last."""
+    cells = [cell.strip() for cell in row]
+    if len(cells) > width:
+        cells[width - 1 :] = [" \\| ".join(cells[width - 1 :])]
+    return (*cells, *("" for _ in range(width - len(cells))))

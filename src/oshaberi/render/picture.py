@@ -1,0 +1,26 @@
+"""What the renderer hands out, and the one error it may raise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from oshaberi.errors import OshaberiError
+
+Theme = Literal["dark", "light"]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A finished PNG file and its size in pixels."""
+
+    png: bytes
+    width: int
+    height: int
+
+
+class RenderUnavailableError(OshaberiError):
+    """Pillow, a font or the emoji pictures are not installed: the table goes out as code."""
+
+    def __init__(self) -> None:
+        super().__init__('tables cannot be drawn here: pip install "oshaberi[tables]"')

@@ -1,0 +1,56 @@
+"""Stage 04: one stream from a provider's chunks to sent messages.
+
+In virtual time, with everything in memory:
+
+    async def main():
+        stops = StopRegistry()
+        sink = RecordingSink(faults=[Fault("send", 2, "http_503")])
+        provider = ScriptedProvider(
+            [Chunk("text", "Hel"), Chunk("text", "lo\n"), Silence(500), Stop("77")],
+            stops=stops, channel="c",
+        )
+        config = StreamConfig(text=TextConfig(humanizer_degree=2), notify="first")
+        context = StreamContext(channel="c", reply_to=True, stops=stops)
+        result = await stream_to_sink(provider, None, config, context, sink)
+        return [*sink.records, result.as_record()]      # the lines of `replay --json`
+
+    lines = run_virtual(main())
+
+A turn with tool calls makes one `StreamContext` (or one `Response`) and calls `stream_to_sink` again
+with it after each `function_call`. On a real loop the same code runs in real time.
+"""
+
+from __future__ import annotations
+
+from oshaberi.clock import run_virtual
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.faults import Fault
+from oshaberi.delivery.recording import RecordingSink
+from oshaberi.delivery.response import Response
+from oshaberi.stream.context import StreamContext
+from oshaberi.stream.orchestrator import stream_to_sink
+from oshaberi.stream.provider import FollowUp, Provider, ScriptedProvider, Silence, Step, Stop
+from oshaberi.stream.result import Metrics, StreamResult
+from oshaberi.stream.stops import StopRegistry, StopRequest
+from oshaberi.stream.thoughts import ThoughtLog
+
+__all__ = [
+    "Fault",
+    "FollowUp",
+    "Metrics",
+    "Provider",
+    "RecordingSink",
+    "Response",
+    "ScriptedProvider",
+    "Silence",
+    "Step",
+    "Stop",
+    "StopRegistry",
+    "StopRequest",
+    "StreamConfig",
+    "StreamContext",
+    "StreamResult",
+    "ThoughtLog",
+    "run_virtual",
+    "stream_to_sink",
+]

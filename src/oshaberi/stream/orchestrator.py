@@ -1,0 +1,324 @@
+"""Stage 04: one stream from the provider's chunks to sent messages and exactly one result.
+
+Reading and sending run side by side; this is who watches both, hears a stop and keeps the time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import Any, Literal, assert_never
+
+from oshaberi.clock import settle
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.deliverer import Broken, Deliverer
+from oshaberi.delivery.gate import Gate
+from oshaberi.delivery.ledger import Ledger
+from oshaberi.delivery.notices import error_notice, timeout_notice
+from oshaberi.delivery.sink import Sink
+from oshaberi.stream.context import StreamContext
+from oshaberi.stream.inactivity import InactivityTimer
+from oshaberi.stream.provider import Provider
+from oshaberi.stream.reader import Ending, Reader
+from oshaberi.stream.result import Metrics, StreamResult
+from oshaberi.stream.state import Phase, Trigger, following
+from oshaberi.stream.stops import ActiveChannel, StopRequest
+from oshaberi.stream.thoughts import ThoughtLog
+from oshaberi.stream.verdict import Facts, Verdict, verdict_on
+
+log = logging.getLogger(__name__)
+
+
+async def stream_to_sink(
+    provider: Provider, request: Any, config: StreamConfig, context: StreamContext, sink: Sink
+) -> StreamResult:
+    """Deliver one answer. Never raises, except that a cancellation is passed on."""
+    with context.stops.active(context.channel, context.user) as channel:
+        try:
+            stream = _Stream(provider, config, context, sink, channel)
+        except Exception as error:
+            log.exception("a stream could not begin")
+            return StreamResult("error", data=error)
+        return await stream.run(request)
+
+
+class _Stream:
+    """The state of one stream while it runs."""
+
+    def __init__(
+        self,
+        provider: Provider,
+        config: StreamConfig,
+        context: StreamContext,
+        sink: Sink,
+        channel: ActiveChannel,
+    ) -> None:
+        self._config = config
+        self._context = context
+        self._provider = provider
+        self._channel = channel
+        self._phase = Phase.NEW
+        self._began = _now()
+        self._wake = asyncio.Event()
+        self._gate = Gate()
+        self._ledger = Ledger()
+        self._timer = InactivityTimer(config.inactivity_timeout_ms, self._wake.set)
+        self._engine = context.make_engine(config.text, context.response.carry)
+        self._deliverer = Deliverer(
+            config,
+            sink,
+            context.response,
+            gate=self._gate,
+            ledger=self._ledger,
+            renderer=context.renderer,
+            reply_to=context.reply_to,
+            on_sent=self._on_sent,
+        )
+        self._reader = Reader(
+            provider,
+            config,
+            self._engine,
+            self._deliverer,
+            self._ledger,
+            self._timer,
+            self._on_chunk,
+        )
+        self._reading: asyncio.Task[Ending]
+        self._delivering: asyncio.Task[Broken | None]
+        self._closing: asyncio.Task[None] | None = None
+        self._ending: Ending | None = None
+        self._stop: StopRequest | None = None
+        self._broken: Broken | None = None
+
+    async def run(self, request: Any) -> StreamResult:
+        self._reading = asyncio.create_task(self._reader.run(request))
+        self._delivering = asyncio.create_task(self._deliverer.run())
+        for task in (self._reading, self._delivering):
+            task.add_done_callback(self._on_done)
+        if not self._config.suppress_text_output:
+            self._deliverer.indicator.keep_alive()
+        try:
+            with self._channel.heard_by(self._on_stop):
+                await self._watch()
+        except Exception as error:
+            log.exception("a stream failed by a fault of ours")
+            self._broken = Broken("error", error)
+        finally:
+            await self._leave()
+        return self._result()
+
+    async def _watch(self) -> None:
+        self._move(Trigger.OPEN)
+        while self._phase is not Phase.DONE:
+            trigger = await self._next()
+            self._move(trigger)
+            await self._act(trigger)
+        if self._stop is None and self._broken is None:
+            await self._show_failure()
+
+    def _move(self, trigger: Trigger) -> None:
+        self._phase = following(self._phase, trigger)
+
+    async def _next(self) -> Trigger:
+        while True:
+            trigger = self._seen()
+            if trigger is Trigger.TIMEOUT:
+                # Whatever else happens at this instant comes first (spec 10, ties).
+                await settle()
+                trigger = self._seen()
+            if trigger is not None:
+                return trigger
+            await self._wake.wait()
+            self._wake.clear()
+
+    def _seen(self) -> Trigger | None:
+        """What has happened, the more urgent first."""
+        if self._channel.pending is not None:
+            return Trigger.FOLLOW_UP if self._channel.pending.follow_up else Trigger.STOP
+        if self._phase is Phase.READING and self._reading.done():
+            self._ending = self._reading.result()
+            return self._ending.trigger
+        if self._delivering.done():
+            self._broken = self._delivering.result()
+            return Trigger.BROKEN if self._broken else Trigger.DRAINED
+        return Trigger.TIMEOUT if self._timer.overdue else None
+
+    async def _act(self, trigger: Trigger) -> None:
+        match trigger:
+            case Trigger.END | Trigger.GUARD:
+                self._end_reading()
+                self._deliverer.close(response_ends=True)
+            case Trigger.CALL | Trigger.ERROR | Trigger.TIMEOUT:
+                self._hurry(trigger)
+            case Trigger.STOP:
+                await self._stop_now()
+            case Trigger.FOLLOW_UP:
+                await self._give_way()
+            case Trigger.BROKEN:
+                self._give_up()
+            case Trigger.DRAINED | Trigger.OPEN:
+                pass
+            case _:
+                assert_never(trigger)
+
+    def _hurry(self, trigger: Trigger) -> None:
+        """Spec 04 O4a: the queue leaves without simulated waits."""
+        self._end_reading()
+        if trigger is Trigger.TIMEOUT:
+            self._ending = Ending(trigger)
+            self._reader.finish()
+        self._gate.hurry()
+        self._deliverer.close(response_ends=trigger is not Trigger.CALL)
+
+    async def _stop_now(self) -> None:
+        self._stop = self._channel.consume()
+        await self._halt()
+        messages, only_buffer = self._reader.flush()
+        if only_buffer:
+            await self._deliverer.close_with(messages)
+        else:
+            self._deliverer.add(messages)
+        self._deliverer.drop("stop")
+        self._move(Trigger.DRAINED)
+
+    async def _give_way(self) -> None:
+        self._stop = self._channel.consume()
+        await self._halt()
+        self._deliverer.drop("follow_up")
+        self._reader.discard("follow_up")
+        self._move(Trigger.DRAINED)
+
+    def _give_up(self) -> None:
+        """Delivery cannot go on: what is left is reported, not lost."""
+        self._deliverer.halt()
+        self._end_reading()
+        messages, _ = self._reader.flush()
+        self._deliverer.add(messages)
+        self._deliverer.drop(self._broken.reason if self._broken else "error")
+        self._move(Trigger.DRAINED)
+
+    async def _halt(self) -> None:
+        """Nothing more leaves; what is on the wire is awaited and counted."""
+        self._deliverer.halt()
+        self._end_reading()
+        await asyncio.wait({self._delivering})
+        with suppress(Exception):
+            self._broken = self._delivering.result()
+
+    def _end_reading(self) -> None:
+        self._timer.stop()
+        self._reader.stop()
+        self._reading.cancel()
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close_provider())
+
+    async def _close_provider(self) -> None:
+        await asyncio.wait({self._reading}, timeout=5)
+        await self._reader.close()
+
+    async def _show_failure(self) -> None:
+        """One embed per failure, after the text that came before it (spec 04 O9)."""
+        if self._config.suppress_user_errors or self._ending is None:
+            return
+        if self._ending.trigger is Trigger.TIMEOUT:
+            await self._deliverer.show(timeout_notice(self._config.inactivity_timeout_ms))
+        elif self._ending.error is not None:
+            await self._deliverer.show(error_notice(self._ending.error))
+
+    async def _leave(self) -> None:
+        """Spec 04 O10: the connection is released and no task is left, whatever happened."""
+        self._end_reading()
+        self._delivering.cancel()
+        await self._deliverer.indicator.close()
+        left = {self._reading, self._delivering, self._closing}
+        await asyncio.wait({task for task in left if task is not None})
+        self._context.response.carry = self._engine.carry()
+
+    def _on_stop(self) -> None:
+        self._gate.halt()
+        self._wake.set()
+
+    def _on_done(self, task: asyncio.Task[Any]) -> None:
+        self._wake.set()
+
+    def _on_sent(self) -> None:
+        self._timer.touch()
+        self._tell("sent")
+
+    def _on_chunk(self) -> None:
+        self._tell("chunk")
+
+    def _tell(self, what: Literal["chunk", "sent"]) -> None:
+        try:
+            self._context.progress(what)
+        except Exception:
+            log.exception("a progress callback failed")
+
+    def _result(self) -> StreamResult:
+        account, reader = self._deliverer.account, self._reader
+        self._check_ledger()
+        if reader.text.strip():
+            self._context.response.text_parts.append(reader.text)
+        verdict = self._verdict()
+        return StreamResult(
+            status=verdict.status,
+            stop_reason=verdict.stop_reason,
+            data=verdict.data,
+            calls=self._ending.calls if self._ending else (),
+            accumulated_text="\n".join(account.history),
+            thought_log=self._thought_log(),
+            details=tuple(reader.details),
+            undelivered=self._ledger.undelivered,
+            finish_reason=reader.finish_reason,
+            usage=reader.usage,
+            continuation_prefill=reader.continuation_prefill,
+            metrics=self._metrics(),
+            ledger=self._ledger,
+        )
+
+    def _verdict(self) -> Verdict:
+        account = self._deliverer.account
+        return verdict_on(
+            Facts(
+                stop=self._stop,
+                ending=self._ending,
+                broken=self._broken,
+                expected=self._ledger.expected,
+                visible=account.visible,
+                last_error=self._deliverer.last_error,
+            )
+        )
+
+    def _check_ledger(self) -> None:
+        for problem in self._ledger.problems():
+            log.error("the ledger does not add up: %s", problem)
+
+    def _thought_log(self) -> ThoughtLog:
+        return ThoughtLog(
+            parts=self._reader.thoughts.parts(),
+            provider=self._provider.name,
+            model=self._provider.model,
+            duration_ms=_ms(_now() - self._began),
+            first_reply_url=self._context.response.first_url,
+        )
+
+    def _metrics(self) -> Metrics:
+        account = self._deliverer.account
+        first = account.first_at
+        return Metrics(
+            chunks=self._reader.chunks,
+            characters=self._reader.characters,
+            messages=account.sent,
+            first_message_ms=None if first is None else _ms(first - self._began),
+            queue_wait_ms=_ms(account.longest_wait),
+            duration_ms=_ms(_now() - self._began),
+        )
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _ms(seconds: float) -> int:
+    return round(seconds * 1000)

@@ -1,0 +1,39 @@
+"""Spec 05, forced flush: markers left open on the last line are closed in what goes out."""
+
+from __future__ import annotations
+
+import re
+
+from oshaberi.text.holds import CLOSERS
+
+_RUNS = "*~|"
+_CLAUSE_END = re.compile(r"[.!?。！？…][\"'」』”’）)\]*]*(?=\s|$)|[。！？]|\n")
+
+
+def closing(text: str, openers: list[tuple[str, int]]) -> str:
+    """What to append to `text` (no white space behind it); openers with their places in it."""
+    suffix = ""
+    for kind, at in reversed(openers):
+        closer = CLOSERS.get(kind, "")
+        if closer and _has_inside(text, kind, at) and not _lengthens_run(text, closer):
+            suffix += closer
+    return suffix
+
+
+def clause_end(text: str) -> int:
+    """Where the last complete clause of `text` ends; its length if there is none."""
+    end = 0
+    for found in _CLAUSE_END.finditer(text):
+        if text[: found.end()].strip():
+            end = found.end()
+    return end or len(text)
+
+
+def _has_inside(text: str, kind: str, at: int) -> bool:
+    if kind == "](":
+        return not text.endswith("](")
+    return bool(text[at + len(kind) :].strip())
+
+
+def _lengthens_run(text: str, closer: str) -> bool:
+    return closer[0] in _RUNS and text.endswith(closer[0])

@@ -1,0 +1,302 @@
+"""Stage 07a: normalised text becomes messages: alone, packed, or all in one (degree 0).
+
+Also S1: punctuation that stands alone waits here for the text it belongs to. What leaves is
+numbered: each unit accounts for everything in V since the one before it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from oshaberi.events import Boundary, Event, Identity, Message, Table, Withheld
+from oshaberi.text import tables
+from oshaberi.text.chunk import Chunker
+from oshaberi.text.config import TextConfig
+from oshaberi.text.lines import begins_block, block_kind
+from oshaberi.text.measure import utf16_len
+from oshaberi.text.normalizers.faces import Faces
+from oshaberi.text.observe import Observer
+
+_PUNCTUATION = frozenset(".,!?;。！？、，…")
+_ALONE = re.compile(r"[.,!?;。！？、，…]+")
+_ORPHANS_MAX = 100
+_SAME_BLOCK = frozenset({"list", "quote", "subtext"})
+
+
+class Policy(Enum):
+    """How much goes into one message (spec 07, degrees and budget)."""
+
+    EACH = auto()
+    PARAGRAPH = auto()
+    FILL = auto()
+    ALL = auto()
+
+
+@dataclass(slots=True)
+class Part:
+    """A piece of text on its way into a message."""
+
+    text: str
+    boundary: Boundary
+    end: int
+    gap: str
+    identity: Identity | None = None
+    labelled: bool = False
+    is_code: bool = False
+
+
+class Composer:
+    """Takes parts in order; what it has made is fetched with `take`."""
+
+    def __init__(
+        self,
+        config: TextConfig,
+        faces: Faces,
+        count: int = 0,
+        observer: Observer | None = None,
+    ) -> None:
+        self._config = config
+        self._chunker = Chunker(config)
+        self._faces = faces
+        self._observer = observer
+        self._out: list[Event] = []
+        self._queue: list[Part] = []
+        self._queue_units = 0
+        self._orphan: Part | None = None
+        self._strays: list[Part] = []
+        self._notes: list[tuple[str, str]] = []
+        self._gap = ""
+        self._segment = 0
+        self.sealed = 0
+        """Where in V the last unit ends."""
+        self.count = count
+        """Messages of the whole response so far."""
+        self.emitted = False
+        """A message or table of this stream has left."""
+
+    @property
+    def begun(self) -> bool:
+        """Something visible came before, sent or not."""
+        return bool(self.count or self._queue or self._orphan or self._strays)
+
+    def take(self) -> list[Event]:
+        out, self._out = self._out, []
+        return out
+
+    def add(self, part: Part) -> None:
+        """Prose or code, already normalised."""
+        if self._gap:
+            part.gap, self._gap = self._gap + part.gap, ""
+        if part.text[0] in _PUNCTUATION and _ALONE.fullmatch(part.text):
+            self._hold(part)
+            return
+        if self._orphan:
+            self._join_orphan(self._orphan, part)
+        self._place(part)
+
+    def add_table(self, source: str, part: Part) -> None:
+        self._release()
+        self._flush("attachment")
+        header, rows, alignments = tables.parse(source)
+        segment, span = self._seal(part.end)
+        identity = self._faces.dress(part.identity)
+        self._out.append(
+            Table(source, header, rows, alignments, identity, segment, span, part.labelled)
+        )
+        self._sent()
+        self._emit_notes(segment, span)
+
+    def event(self, event: Event) -> None:
+        self._out.append(event)
+
+    def note(self, text: str, reason: str) -> None:
+        """Text that is kept back on purpose; reported with the next unit."""
+        self._notes.append((text, reason))
+        if self._observer:
+            self._observer.note("withhold", reason, before=text)
+
+    def skip(self, gap: str) -> None:
+        """A segment of which nothing is left: only white space, or a paragraph break."""
+        self._gap += gap
+
+    def finish(self, boundary: Boundary, end: int) -> None:
+        """Everything that waits leaves."""
+        self._release()
+        self._flush(boundary)
+        if not self.emitted and self._strays:
+            text = "\n".join(part.text for part in self._strays)
+            first = self._strays[0]
+            self._strays = []
+            self._send(Part(text, boundary, end, "", first.identity, first.labelled), [text])
+        if self._notes:
+            self._emit_notes(*self._seal(end))
+
+    def next_segment(self) -> int:
+        return self._segment + 1
+
+    def take_back(self) -> str:
+        """What waits, as text: it is not going to be sent."""
+        parts = [*self._strays, *self._queue, *([self._orphan] if self._orphan else [])]
+        self._strays, self._queue, self._orphan = [], [], None
+        self._queue_units, self._gap = 0, ""
+        return "".join(part.gap + part.text for part in parts)
+
+    # -- S1 -------------------------------------------------------------------------------------
+
+    def _hold(self, part: Part) -> None:
+        """Three or more, or an ellipsis, is an expression; one or two are a stray fragment."""
+        if len(part.text) < 3 and "…" not in part.text:
+            if self.begun and not self._strays:
+                self.note(part.text, "stray")
+            else:
+                self._strays.append(part)
+            return
+        held = self._orphan
+        if held and held.identity == part.identity:
+            held.text += part.text
+            held.end = part.end
+        else:
+            self._release()
+            held = part
+        self._orphan = held
+        if self._observer:
+            self._observer.note("orphan", "held for the next segment", after=held.text)
+        if len(held.text) > _ORPHANS_MAX:
+            self._release()
+
+    def _join_orphan(self, held: Part, part: Part) -> None:
+        if part.is_code or held.identity != part.identity or begins_block(part.text):
+            self._release()
+            return
+        self._orphan = None
+        part.text = held.text + part.text
+        part.gap = held.gap
+        part.labelled = part.labelled or held.labelled
+        if self._observer:
+            self._observer.note("orphan", "put in front", before=held.text, after=part.text)
+
+    def _release(self) -> None:
+        held, self._orphan = self._orphan, None
+        if held:
+            self._place(held)
+
+    # -- how much goes into a message -----------------------------------------------------------
+
+    def _policy(self) -> Policy:
+        if self._config.humanizer_degree == 0:
+            return Policy.ALL
+        following, most = self.count + 1, self._config.max_flush_count
+        if following * 2 < most:
+            return Policy.EACH
+        return Policy.PARAGRAPH if following * 4 < most * 3 else Policy.FILL
+
+    def _place(self, part: Part) -> None:
+        policy = self._policy()
+        alone = policy is Policy.ALL and part.identity is not None
+        if policy is Policy.EACH or alone:
+            self._flush(part.boundary)
+            whole = part.is_code and not alone
+            self._send(part, [part.text] if whole else self._messages(part, alone))
+            return
+        if self._queue and self._parts_from_queue(part, policy):
+            self._flush(self._queue[-1].boundary)
+        if self._queue:
+            part.text = self._joiner(self._queue[-1], part) + part.text
+        self._queue.append(part)
+        self._queue_units += utf16_len(part.text)
+
+    def _messages(self, part: Part, alone: bool) -> list[str]:
+        return self._chunker.fit(part.text) if alone else self._chunker.split(part.text)
+
+    def _parts_from_queue(self, part: Part, policy: Policy) -> bool:
+        last = self._queue[-1]
+        if last.identity != part.identity:
+            return True
+        if policy is Policy.ALL:
+            return False
+        longest = self._config.max_single_message_length
+        if self._queue_units + utf16_len(part.text) + len(part.gap) > longest:
+            return True
+        if policy is Policy.FILL:
+            return False
+        if part.is_code or last.is_code or part.gap.count("\n") > 1:
+            return True
+        return (block_kind(part.text) == "list") != (_kind(last) == "list")
+
+    def _joiner(self, last: Part, part: Part) -> str:
+        """Spec 07, aggregation."""
+        newlines = part.gap.count("\n")
+        if newlines == 0:
+            return " " if part.gap else ""
+        if newlines == 1:
+            if part.is_code or last.is_code:
+                return "\n"
+            kind = block_kind(part.text)
+            if kind in _SAME_BLOCK and kind == _kind(last):
+                return "\n"
+            blank = self._config.aggregate_join == "blank_line"
+            if not (blank and self._config.humanizer_degree == 0):
+                return "\n"
+        return "\n\n"
+
+    def _flush(self, boundary: Boundary) -> None:
+        if not self._queue:
+            return
+        queue, self._queue, self._queue_units = self._queue, [], 0
+        text = "".join(part.text for part in queue)
+        first, last = queue[0], queue[-1]
+        whole = Part(text, boundary, last.end, "", first.identity, first.labelled)
+        self._send(whole, self._chunker.fit(text))
+
+    # -- leaving --------------------------------------------------------------------------------
+
+    def _send(self, part: Part, messages: list[str]) -> None:
+        if not messages:
+            return
+        segment, span = self._seal(part.end)
+        labelled = part.labelled
+        for text in messages:
+            identity = self._faces.dress(part.identity)
+            shown = self._humanized(text) if self._config.humanizer_degree == 3 else text
+            self._out.append(Message(shown, part.boundary, identity, segment, span, labelled))
+            self._sent()
+            labelled = False
+        if self._observer and len(messages) > 1:
+            self._observer.note("cut", f"{len(messages)} messages", part.text, "\n".join(messages))
+        for stray in self._strays:
+            self.note(stray.text, "stray")
+        self._strays = []
+        if self._notes:
+            self._emit_notes(segment, span)
+
+    def _sent(self) -> None:
+        self.count += 1
+        self.emitted = True
+
+    def _humanized(self, text: str) -> str:
+        if text.startswith("```"):
+            return text
+        from random import Random
+
+        from oshaberi.text.humanize import humanize
+
+        shown = humanize(text, Random(f"{self._config.seed}:{self.count}"))
+        if self._observer and shown != text:
+            self._observer.transform("humanize", text, shown)
+        return shown
+
+    def _seal(self, end: int) -> tuple[int, tuple[int, int]]:
+        self._segment += 1
+        span = (self.sealed, end)
+        self.sealed = end
+        return self._segment, span
+
+    def _emit_notes(self, segment: int, span: tuple[int, int]) -> None:
+        notes, self._notes = self._notes, []
+        self._out += [Withheld(text, reason, segment, span) for text, reason in notes]
+
+
+def _kind(part: Part) -> str:
+    return block_kind(part.text.lstrip("\n"))

@@ -1,0 +1,191 @@
+"""Everything a text engine depends on, in one frozen value.
+
+Each setting is declared once, here: its default, its range and what it does. The rest of the
+program (settings file, environment, command line, docs) reads these declarations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, Literal, TypeVar
+
+from oshaberi.errors import ConfigError
+
+KnownKind = Literal["persona", "user"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sprite:
+    """A face of the persona. Without an `avatar_url` its image could not be loaded."""
+
+    name: str
+    avatar_url: str | None = None
+    is_identity: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Persona:
+    """Who is speaking."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    is_alter: bool = False
+    avatar_url: str | None = None
+    sprites: tuple[Sprite, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "aliases", _strings("persona.aliases", self.aliases))
+        object.__setattr__(self, "sprites", _values("persona.sprites", Sprite, self.sprites))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name, *self.aliases)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Somebody else in the conversation: a user, or another persona."""
+
+    name: str
+    kind: KnownKind = "user"
+    id: str | None = None
+    aliases: tuple[str, ...] = ()
+    avatar_url: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "aliases", _strings("known.aliases", self.aliases))
+        if self.kind not in ("persona", "user"):
+            raise ConfigError(f"known.kind: {self.kind!r} is not allowed; use 'persona' or 'user'")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name, *self.aliases)
+
+
+def number(default: int, low: int, high: int, what: str) -> Any:
+    return field(default=default, metadata={"low": low, "high": high, "what": what})
+
+
+def switch(default: bool, what: str) -> Any:
+    return field(default=default, metadata={"switch": True, "what": what})
+
+
+def choice(default: str, choices: tuple[str, ...], what: str) -> Any:
+    return field(default=default, metadata={"choices": choices, "what": what})
+
+
+@dataclass(frozen=True, slots=True)
+class TextConfig:
+    """Settings that concern text, and what this one stream depends on."""
+
+    humanizer_degree: int = number(2, 0, 3, "0 aggregated, 1 and 2 by line, 3 by sentence")
+    paragraph_mode: str = choice(
+        "lines", ("lines", "blocks"), "one message per line, or whole lists and quotes together"
+    )
+    aggregate_join: str = choice(
+        "blank_line", ("blank_line", "preserve"), "how degree 0 joins lines"
+    )
+    max_single_message_length: int = number(
+        1950, 100, 2000, "longest message, in UTF-16 code units"
+    )
+    flush_buffer_size: int = number(1000, 100, 4000, "prose is cut here when nothing else cuts it")
+    flush_buffer_size_code_block: int = number(
+        15000, 1000, 100_000, "a longer table is sent as text"
+    )
+    hold_limit: int = number(500, 50, 4000, "an open bracket or quote delays a line no longer")
+    max_flush_count: int = number(40, 1, 1000, "most messages per response")
+    emoji_usage_enabled: bool = switch(True, "whether custom emoji are used at all")
+    emoji_preserve_unresolved_shortcodes: bool = switch(
+        False, "keep `:names:` that no emoji answers to"
+    )
+    emoji_unique_lookback: int = number(
+        5, 0, 50, "recent messages whose emoji are not repeated; 0 is off"
+    )
+    emoji_run_prefix_length: int = number(
+        3, 1, 32, "neighbouring emoji share a message if their names begin alike"
+    )
+    llm_stop_speaker_pattern_enabled: bool = switch(
+        False, "stop when the model speaks for anybody else"
+    )
+    registered_speaker_guard_enabled: bool = switch(
+        False, "stop when the model speaks for somebody in the conversation"
+    )
+    uncensor_unicode_space_enabled: bool = switch(False, "U+2800 becomes a space")
+    uncensor_sanitize_enabled: bool = switch(
+        False, "remove invisible characters, fold fancy letters to plain ones"
+    )
+    prefill_visible: bool = switch(True, "whether `output_prefill` is shown")
+
+    persona: Persona | None = None
+    known: tuple[Known, ...] = ()
+    emojis: tuple[str, ...] = ()
+    recent_bot_messages: tuple[str, ...] = ()
+    output_prefill: str | None = None
+    starts_in_thought: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if self.persona is not None:
+            object.__setattr__(self, "persona", _value("persona", Persona, self.persona))
+        object.__setattr__(self, "known", _values("known", Known, self.known))
+        object.__setattr__(self, "emojis", _strings("emojis", self.emojis))
+        recent = _strings("recent_bot_messages", self.recent_bot_messages)
+        object.__setattr__(self, "recent_bot_messages", recent)
+
+
+def check_fields(settings: Any) -> None:
+    """Refuse the first value that its declaration does not allow."""
+    for setting in fields(settings):
+        _check(setting, getattr(settings, setting.name))
+
+
+def _check(setting: Field[Any], value: object) -> None:
+    about = setting.metadata
+    if "low" in about:
+        low, high = about["low"], about["high"]
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if not whole or not low <= value <= high:
+            allowed = f"a whole number from {low} to {high}"
+            raise ConfigError(f"{setting.name}: {value!r} is not {allowed}")
+    elif "switch" in about and not isinstance(value, bool):
+        raise ConfigError(f"{setting.name}: {value!r} is neither true nor false")
+    elif "choices" in about and value not in about["choices"]:
+        allowed = ", ".join(about["choices"])
+        raise ConfigError(f"{setting.name}: {value!r} is not one of: {allowed}")
+
+
+V = TypeVar("V", Persona, Known, Sprite)
+
+
+def _value(key: str, kind: type[V], value: object) -> V:
+    """A value of ours, or the mapping (from JSON) that describes one."""
+    if isinstance(value, kind):
+        return value
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{key}: {value!r} is not a description of a {kind.__name__.lower()}")
+    names = {f.name for f in fields(kind)}
+    unknown = sorted(str(name) for name in value.keys() - names)
+    if unknown:
+        raise ConfigError(f"{key}.{unknown[0]}: no such key; known are {', '.join(sorted(names))}")
+    for f in fields(kind):
+        if f.default is MISSING and f.name not in value:
+            raise ConfigError(f"{key}.{f.name}: is missing")
+    return kind(**value)
+
+
+def _values(key: str, kind: type[V], values: object) -> tuple[V, ...]:
+    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+        raise ConfigError(f"{key}: {values!r} is not a list")
+    return tuple(_value(key, kind, value) for value in values)
+
+
+def _strings(key: str, values: object) -> tuple[str, ...]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise ConfigError(f"{key}: {values!r} is not a list of texts")
+    texts = tuple(values)
+    for text in texts:
+        if not isinstance(text, str):
+            raise ConfigError(f"{key}: {text!r} is not a text")
+    return texts

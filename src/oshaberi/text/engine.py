@@ -1,0 +1,221 @@
+"""The text engine: feed it a stream in pieces, it returns finished messages (stages 05-07a).
+
+Wiring only: intake, prefill, capture, boundaries, normalizers, composer. One engine, one stream.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from oshaberi.errors import EngineClosedError
+from oshaberi.events import Boundary, Event, SpeakerStop, Thought, Withheld
+from oshaberi.text.boundaries import Boundaries, Segment
+from oshaberi.text.capture import Capture, Captured, StrayClose
+from oshaberi.text.compose import Composer, Part
+from oshaberi.text.config import TextConfig
+from oshaberi.text.holds import code_limit
+from oshaberi.text.intake import Intake
+from oshaberi.text.normalize import Normalizers, SpeakingState, cleaned_text
+from oshaberi.text.observe import Decision, Observer
+from oshaberi.text.overflow import Window
+from oshaberi.text.prefill import Prefill
+from oshaberi.text.segment import Piece, Work
+
+_URGENT = re.compile(r"[\n`>]")
+_URGENT_SENTENCES = re.compile(r"[\n`>.!?。．｡！？…]")
+_LARGE = 4096
+_SHARE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Carry:
+    """What lasts from one stream of a turn to the next."""
+
+    speaking: SpeakingState = field(default_factory=SpeakingState)
+    messages: int = 0
+
+
+class TextEngine:
+    """`feed` text as it comes, then `finish`. `flush` and `discard` end the stream early."""
+
+    def __init__(
+        self,
+        config: TextConfig | None = None,
+        *,
+        carried: Carry | None = None,
+        observe: Callable[[Decision], None] | None = None,
+    ) -> None:
+        config = config or TextConfig()
+        carried = carried or Carry()
+        observer = Observer(observe) if observe else None
+        self._observer = observer
+        self._intake = Intake()
+        self._prefill = _prefill(config)
+        self._capture = Capture(code_limit(config.hold_limit), config.starts_in_thought)
+        self._boundaries = Boundaries(config, observer)
+        transform = observer.transform if observer else None
+        self._normalizers = Normalizers(config, transform, carried.speaking)
+        self._composer = Composer(config, self._normalizers.faces, carried.messages, observer)
+        self._guarded = False
+        self._closed = False
+        self._pending: list[str] = []
+        self._waiting = 0
+        self._urgent = (_URGENT_SENTENCES if config.humanizer_degree == 3 else _URGENT).search
+        self._reach = Window.of(config.flush_buffer_size).limit
+        self._at_least = 0
+        self._at_most = self._reach
+
+    def feed(self, text: str) -> list[Event]:
+        """Take the next piece of the stream. Returns what it completed, in order."""
+        if self._closed:
+            raise EngineClosedError("this engine's stream has ended; make a new TextEngine")
+        if not text:
+            return []
+        self._pending.append(text)
+        self._waiting += len(text)
+        # Reading in larger bites costs less and changes nothing: decisions go by position.
+        if self._waiting < self._at_least or (
+            self._waiting < self._at_most and self._urgent(text) is None
+        ):
+            return []
+        text = self._take_pending()
+        self._read(self._capture.feed(self._head(self._intake.feed(text))))
+        self._set_patience()
+        return self._composer.take()
+
+    def finish(self) -> list[Event]:
+        """The stream has ended: everything leaves. A second call returns nothing."""
+        return self._close("final", trim=False)
+
+    def flush(
+        self,
+        reason: Literal["tool_call", "stop"],
+        *,
+        trim_incomplete_clause: bool = False,
+    ) -> list[Event]:
+        """A tool call or a stop: everything leaves, and the engine is closed."""
+        return self._close(reason, trim=trim_incomplete_clause)
+
+    def discard(self) -> list[Event]:
+        """A follow-up interrupt: what has not left is dropped and returned as `Withheld`."""
+        if self._closed:
+            return []
+        self._drain()
+        self._closed = True
+        events = self._composer.take()
+        text = self._composer.take_back() + self._boundaries.rest()
+        if text.strip():
+            start = self._composer.sealed
+            span = (start, self._boundaries.end)
+            events.append(Withheld(text.strip(), "follow_up", self._composer.next_segment(), span))
+        return events
+
+    def carry(self) -> Carry:
+        """For the engine of the turn's next stream."""
+        return Carry(self._normalizers.carry(), self._composer.count)
+
+    # -- the way of the text --------------------------------------------------------------------
+
+    def _take_pending(self) -> str:
+        pending, self._pending, self._waiting = self._pending, [], 0
+        return pending[0] if len(pending) == 1 else "".join(pending)
+
+    def _head(self, text: str) -> str:
+        return self._prefill.feed(text) if self._prefill else text
+
+    def _drain(self) -> None:
+        """The last of the stream, up to what is still open."""
+        text = self._head(self._intake.feed(self._take_pending()) + self._intake.finish())
+        if self._prefill:
+            text += self._prefill.finish()
+        self._read(self._capture.feed(text))
+        self._read(self._capture.finish())
+
+    def _close(self, reason: Boundary, trim: bool) -> list[Event]:
+        if self._closed:
+            return []
+        self._drain()
+        self._closed = True
+        for segment in self._boundaries.close(reason, trim):
+            self._deliver(segment)
+        self._composer.finish(reason, self._boundaries.end)
+        return self._composer.take()
+
+    def _set_patience(self) -> None:
+        """How much may gather before it is read: nothing while a decision waits (L6), and a
+        share of what is held where a lot is (L7)."""
+        held = self._boundaries.unsent + self._capture.held
+        self._at_least = held // _SHARE if held > _LARGE else 0
+        if self._boundaries.waits_for_next:
+            self._at_most = 1
+        else:
+            self._at_most = max(self._reach - held, self._at_least, 1)
+
+    def _read(self, captured: list[Captured]) -> None:
+        for found in captured:
+            if isinstance(found, str):
+                for segment in self._boundaries.feed(found):
+                    self._deliver(segment)
+            elif isinstance(found, StrayClose):
+                self._take_back()
+            else:
+                self._composer.event(found)
+                if self._observer:
+                    self._observer.note("capture", type(found).__name__.lower(), found.text)
+
+    def _take_back(self) -> None:
+        """C3: nothing was sent yet, so what waits was a thought."""
+        if self._composer.emitted:
+            return
+        text = self._composer.take_back() + self._boundaries.retract(self._composer.sealed)
+        self._capture.forget()
+        if text.strip():
+            self._composer.event(Thought(text.strip()))
+
+    def _deliver(self, segment: Segment) -> None:
+        if self._guarded:
+            self._composer.note(segment.text, "speaker_guard")
+        elif segment.kind == "text":
+            self._deliver_text(segment)
+        elif segment.kind == "trimmed":
+            self._composer.note(segment.text, "incomplete_clause")
+        else:
+            self._deliver_block(segment)
+
+    def _deliver_text(self, segment: Segment) -> None:
+        composer = self._composer
+        piece = Piece(segment.text, line_start=segment.line_start)
+        work = Work([piece], segment.ends_line, opens_response=not composer.begun)
+        self._normalizers.run(work)
+        for text, reason in work.withheld:
+            composer.note(text, reason)
+        gap = segment.gap
+        for piece in work.pieces:
+            composer.add(
+                Part(piece.text, segment.boundary, segment.end, gap, piece.identity, piece.labelled)
+            )
+            gap = "\n"
+        if not work.pieces:
+            composer.skip(gap + "\n")
+        if work.stop is not None:
+            composer.event(SpeakerStop(work.stop))
+            self._guarded = True
+
+    def _deliver_block(self, segment: Segment) -> None:
+        identity = self._normalizers.block_identity(segment.ends_line)
+        part = Part(segment.text, segment.boundary, segment.end, segment.gap, identity)
+        if segment.kind == "table":
+            self._composer.add_table(self._normalizers.clean_table(segment.text), part)
+        else:
+            part.is_code = True
+            self._composer.add(part)
+
+
+def _prefill(config: TextConfig) -> Prefill | None:
+    if not config.output_prefill:
+        return None
+    echoes = (config.output_prefill, cleaned_text(config.output_prefill, config))
+    return Prefill(config.output_prefill, echoes, config.prefill_visible)

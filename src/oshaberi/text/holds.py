@@ -1,0 +1,168 @@
+"""Spec 05, semantic hold: which markers are open, and which boundaries wait for them.
+
+Pure bookkeeping: `marks` decides what opens and closes, `boundaries` what a release leads to.
+Positions are indexes into the text that the caller reads; `shift` follows when it moves.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from oshaberi.events import Boundary
+
+_CODE_LIMIT = 500
+
+CLOSERS = {
+    "(": ")", "（": "）", '"': '"', "「": "」", "『": "』", "“": "”", "„": "“", "«": "»",
+    "»": "«", "《": "》", "*": "*", "**": "**", "***": "***", "~~": "~~", "||": "||", "](": ")",
+}  # fmt: skip
+"""What a forced flush appends for each kind of opener."""
+
+KINDS = (*CLOSERS, "[", "\\]", "\\end", ">>>")
+
+
+class Held(NamedTuple):
+    """A boundary that waits for an open marker."""
+
+    at: int
+    cut: int
+    reason: Boundary
+    mend: int = 0
+    """Where the carried punctuation begins: the white space from `at` to here goes (B3)."""
+
+
+def code_limit(hold_limit: int) -> int:
+    """How far inline code may reach: capped, so that an undecided backtick stalls no one (L6)."""
+    return min(hold_limit, _CODE_LIMIT)
+
+
+class Holds:
+    """The stack of openers, oldest first, and the boundaries that they hold back."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.open: dict[str, int] = dict.fromkeys(KINDS, 0)
+        self.stack: list[tuple[str, int]] = []
+        self.held: list[Held] = []
+        self.free: list[Held] = []
+        self.spans: list[tuple[int, int, bool]] = []
+
+    def push(self, kind: str, at: int) -> None:
+        self.stack.append((kind, at))
+        self.open[kind] += 1
+
+    def close(self, kind: str, end: int) -> None:
+        """H1: closes the newest of its kind and discards the openers inside the pair."""
+        stack = self.stack
+        while True:
+            opened, at = stack.pop()
+            self.open[opened] -= 1
+            if opened == kind:
+                break
+        self.spans.append((at, end, kind == "]("))
+        held = self.held
+        while held and held[-1].at > at:
+            held.pop()
+
+    def link_text_closed(self, is_link: bool) -> None:
+        """`]`: the newest `[` becomes a link, or was only a bracket."""
+        place = max(i for i, (kind, _) in enumerate(self.stack) if kind == "[")
+        start = self.stack[place][1]
+        self.open["["] -= 1
+        if not is_link:
+            del self.stack[place]
+            self._release()
+            return
+        for inner, _ in self.stack[place + 1 :]:
+            self.open[inner] -= 1
+        self.stack[place:] = [("](", start)]
+        self.open["]("] += 1
+
+    def wait(self, boundary: Held) -> None:
+        self.held.append(boundary)
+
+    def expiry(self) -> int:
+        """H3: where the oldest opener turns out to have been literal."""
+        return self.stack[0][1] + self.limit + 1
+
+    def expire(self) -> None:
+        self._drop_oldest()
+        self._release()
+
+    def line_break(self) -> None:
+        """A link's text does not go over the end of a line."""
+        if self.open["["]:
+            self.stack = [opener for opener in self.stack if opener[0] != "["]
+            self.open["["] = 0
+            self._release()
+
+    def blank_line(self, at: int) -> None:
+        """H2: what is open was literal; a `>>> ` quote ends here."""
+        while self.stack:
+            if self.stack[0][0] == ">>>":
+                self.close(">>>", at)
+                return
+            self.expire()
+
+    def literal(self) -> None:
+        """H2: a fence or a table: nothing that is open spans it."""
+        self._drop_all()
+        self._release()
+
+    def force(self, line_start: int, end: int) -> list[tuple[str, int]]:
+        """A forced flush: openers of earlier lines were literal; returns those of the last."""
+        while self.stack and self.stack[0][1] < line_start:
+            if self.stack[0][0] == ">>>":
+                last = [opener for opener in self.stack if opener[1] >= line_start]
+                self.close(">>>", end)
+                return last
+            self.expire()
+        return self.stack
+
+    def cut(self, at: int) -> None:
+        """The text before `at` has left."""
+        while self.stack and self.stack[0][1] < at:
+            self._drop_oldest()
+        self.held = [boundary for boundary in self.held if boundary.cut > at]
+        self._release()
+        self.passed(at)
+
+    def passed(self, at: int) -> None:
+        """Spans before `at` no longer matter."""
+        if self.spans:
+            self.spans = [span for span in self.spans if span[1] > at]
+
+    def shift(self, by: int) -> None:
+        self.stack = [(kind, at - by) for kind, at in self.stack]
+        self.held = [Held(b.at - by, b.cut - by, b.reason, b.mend - by) for b in self.held]
+        self.spans = [(start - by, end - by, atom) for start, end, atom in self.spans]
+
+    def clear(self) -> None:
+        self._drop_all()
+        self.held, self.free, self.spans = [], [], []
+
+    def link_start(self) -> int:
+        """Where the oldest unfinished link begins, or -1."""
+        if self.open["["] or self.open["]("]:
+            return min(at for kind, at in self.stack if kind in ("[", "]("))
+        return -1
+
+    def _drop_oldest(self) -> None:
+        self.open[self.stack.pop(0)[0]] -= 1
+
+    def _drop_all(self) -> None:
+        for kind, _ in self.stack:
+            self.open[kind] = 0
+        self.stack = []
+
+    def _release(self) -> None:
+        held = self.held
+        if not held:
+            return
+        floor = self.stack[0][1] if self.stack else held[-1].at
+        count = 0
+        while count < len(held) and held[count].at <= floor:
+            count += 1
+        if count:
+            self.free += held[:count]
+            del held[:count]

@@ -1,0 +1,58 @@
+"""Lists written into one line: `1) Flour 2) Eggs 3) Milk`, `a. Wash b. Dry`.
+
+Needs the whole line. Only a line that begins with an item's marker can hold more of them, and
+each must be the successor of the one before, in the same style: prose is not touched.
+"""
+
+from __future__ import annotations
+
+import re
+
+_MARKER = r"([•⁃‣·] ?)?(\d{1,3}|[a-z])(\.\)|\.|\))(?= )"
+_FIRST = re.compile(r"^[ \t]*" + _MARKER, re.MULTILINE)
+_LATER = re.compile(r"(?<= )" + _MARKER)
+_CAPITAL_BEHIND = re.compile(r"[.)]+ +[\"'“‘(*_]*[^\W\d_a-z]")
+
+
+def item_breaks(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Where items after the first begin: (behind the text before, start of the marker)."""
+    breaks: list[tuple[int, int]] = []
+    first = _FIRST.search(text, start, end)
+    while first:
+        newline = text.find("\n", first.end(), end)
+        line_end = end if newline < 0 else newline
+        breaks += _later_items(text, first, line_end)
+        first = _FIRST.search(text, line_end, end)
+    return breaks
+
+
+def _later_items(text: str, first: re.Match[str], line_end: int) -> list[tuple[int, int]]:
+    found = []
+    bullet, label, style = first.groups()
+    last = first.end()
+    for marker in _LATER.finditer(text, last, line_end):
+        if marker.group(1) != bullet or marker.group(3) != style:
+            continue
+        if marker.group(2) != _successor(label) or not _item_begins(text, marker):
+            continue
+        label = marker.group(2)
+        before = marker.start()
+        while text[before - 1].isspace():
+            before -= 1
+        if before > last:
+            found.append((before, marker.start()))
+        last = marker.end()
+    return found
+
+
+def _successor(label: str) -> str:
+    if label.isascii() and label.isdigit():
+        return str(int(label) + 1)
+    return chr(ord(label[0]) + 1)
+
+
+def _item_begins(text: str, marker: re.Match[str]) -> bool:
+    """`2)` is clear by itself; `2.` may end a sentence, so a capital must follow."""
+    if marker.group(3) == ")" and marker.group(2).isdigit():
+        return True
+    return _CAPITAL_BEHIND.match(text, marker.start(3)) is not None

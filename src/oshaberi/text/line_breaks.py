@@ -1,0 +1,98 @@
+"""Spec 05 B3, B7: what a newline is followed by, as far as it matters for where a segment ends.
+
+Pure functions over the text known so far; None or WAIT means that more text is needed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from oshaberi.text import tables
+from oshaberi.text.lines import block_kind, indent
+from oshaberi.text.marks import WAIT
+
+_SOLID = re.compile(r"\S")
+_CARRIED = re.compile(r"[.,!?;。！？、，]+")
+_ELLIPSIS = re.compile(r"\.\.\.|。。")
+_SEPARATOR_CHARS = re.compile(r"[|:\- \t]*")
+_CARRY_MAX = 16
+_MARKER_MAX = 12
+_JOINS_LIKE = frozenset({"list", "quote", "subtext"})
+
+
+class Break(NamedTuple):
+    """A newline and what follows it."""
+
+    at: int
+    line: int
+    """Where the next line that is not blank begins, its indentation included."""
+    solid: int
+    """Its first character that is not white space."""
+    blank: bool
+
+
+def read_break(text: str, at: int) -> Break | None:
+    """The line break at `at`, once its next visible character is known."""
+    found = _SOLID.search(text, at + 1)
+    if found is None:
+        return None
+    solid = found.start()
+    line = text.rfind("\n", at, solid) + 1
+    return Break(at, line, solid, line > at + 1)
+
+
+def carry_end(text: str, at: int, final: bool) -> int:
+    """Where the punctuation at `at` ends that belongs to the line before; 0 none, or WAIT."""
+    run = _CARRIED.match(text, at, at + _CARRY_MAX + 1)
+    if run is None or run.end() - at > _CARRY_MAX or _ELLIPSIS.match(text, at):
+        return 0
+    if run.end() == len(text):
+        return run.end() if final else WAIT
+    return run.end() if text[run.end()].isspace() else 0
+
+
+def heads_table(text: str, line: int, brk: Break, limit: int, final: bool) -> int:
+    """Where the separator row behind the header at `line` ends; 0 if it heads none, or WAIT."""
+    if brk.blank or text[brk.solid] not in "|:-":
+        return 0
+    end = _SEPARATOR_CHARS.match(text, brk.solid).end()  # type: ignore[union-attr]
+    if end >= limit:
+        return 0
+    if end == len(text):
+        if not final:
+            return WAIT
+    elif text[end] != "\n":
+        return 0
+    width = tables.header_width(text[line : brk.at])
+    if width and len(tables.separator(text[brk.line : end])) == width:
+        return end
+    return 0
+
+
+def continues_item(text: str, item: int | None, line: int, brk: Break) -> int | None:
+    """The indentation of the list item that goes on in the next line; None if none does.
+
+    `item` is that of the item the current line already continues.
+    """
+    if brk.solid == brk.line:
+        return None
+    if item is None:
+        current = text[line : brk.at]
+        if block_kind(current) != "list":
+            return None
+        item = indent(current)
+    return item if indent(text[brk.line : brk.solid]) > item else None
+
+
+def joins_block(text: str, line: int, brk: Break, final: bool) -> int:
+    """`paragraph_mode = "blocks"`: whether the next line stays with this one; or WAIT."""
+    here = block_kind(text[line : brk.at])
+    if here == "heading":
+        return 1
+    if here not in _JOINS_LIKE or brk.blank:
+        return 0
+    head = text[brk.solid : brk.solid + _MARKER_MAX]
+    if len(head) < _MARKER_MAX and "\n" not in head and not final:
+        return WAIT
+    return int(block_kind(head) == here)

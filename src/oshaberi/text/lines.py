@@ -1,0 +1,66 @@
+"""What a line is, by the marker it begins with. Indentation may stand before the marker."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, cast
+
+BlockKind = Literal["text", "list", "quote", "heading", "subtext", "table"]
+
+# A marker counts with a blank behind it; `>` also alone, as the empty line inside a quote.
+# `||` opens a spoiler, not a row.
+_MARKER = re.compile(
+    r"[ \t]*(?:"
+    r"(?P<list>(?:[-*•+]|\d{1,9}[.)])[ \t]+)"
+    r"|(?P<quote>(?:>>>|>)(?:[ \t]+|(?=\n|\Z)))"
+    r"|(?P<heading>\#{1,3}[ \t]+)"
+    r"|(?P<subtext>-\#[ \t]+)"
+    r"|(?P<table>\|(?!\|))"
+    r")"
+)
+_FENCE = re.compile(r"[ \t]*```")
+_INTRO_ENDS = (":", "：")
+_TAB = 4
+
+
+def block_kind(line: str) -> BlockKind:
+    """The kind of block that `line` belongs to."""
+    if line[:1].isalpha():
+        return "text"
+    found = _MARKER.match(line)
+    return cast(BlockKind, found.lastgroup) if found else "text"
+
+
+def marker_end(line: str) -> int:
+    """Where the text behind the line's marker begins; 0 where there is no marker."""
+    if line[:1].isalpha():
+        return 0
+    found = _MARKER.match(line)
+    return found.end() if found else 0
+
+
+def indent(line: str) -> int:
+    """Columns of leading whitespace; a tab goes to the next multiple of four."""
+    columns = 0
+    for char in line:
+        if char == " ":
+            columns += 1
+        elif char == "\t":
+            columns += _TAB - columns % _TAB
+        else:
+            break
+    return columns
+
+
+def begins_block(text: str) -> bool:
+    """Whether `text` begins with a block marker or a fence."""
+    if text[:1].isalpha():
+        return False
+    return _MARKER.match(text) is not None or _FENCE.match(text) is not None
+
+
+def is_intro(line: str) -> bool:
+    """Whether `line` announces what follows it: a heading, or a line that ends in a colon."""
+    if line.rstrip(" \t*_").endswith(_INTRO_ENDS):
+        return True
+    return block_kind(line) == "heading"

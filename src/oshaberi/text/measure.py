@@ -1,0 +1,48 @@
+"""Lengths as Discord counts them, and where text may be cut without breaking a character."""
+
+from __future__ import annotations
+
+import regex
+
+_CLUSTER = regex.compile(r"\X")
+_PLAIN = regex.compile(r"[ -~\n\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]")
+_VISIBLE = regex.compile(r"[^\s\p{Cf}]")
+
+
+def utf16_len(text: str) -> int:
+    """Length in UTF-16 code units: never less than what Discord counts."""
+    if text.isascii():
+        return len(text)
+    return len(text.encode("utf-16-le", "surrogatepass")) >> 1
+
+
+def has_visible(text: str) -> bool:
+    """Whether a reader would see anything: not only whitespace and format characters."""
+    return _VISIBLE.search(text) is not None
+
+
+def utf16_offset(text: str, start: int, units: int) -> int:
+    """The largest end such that `text[start:end]` has at most `units` UTF-16 units."""
+    end = min(len(text), start + units)
+    excess = utf16_len(text[start:end]) - units
+    while excess > 0:
+        # Each code point has one or two units, so this many can go without going too far.
+        end -= (excess + 1) >> 1
+        excess = utf16_len(text[start:end]) - units
+    return end
+
+
+def grapheme_edge(text: str, start: int, at: int) -> int:
+    """The last grapheme edge in (start, at]; `at` itself where one cluster fills it all."""
+    if at >= len(text):
+        return len(text)
+    anchor = at - 1
+    while anchor > start and not _PLAIN.match(text, anchor):
+        anchor -= 1
+    edge = start
+    for cluster in _CLUSTER.finditer(text, anchor):
+        if cluster.end() > at:
+            edge = cluster.start()
+            break
+        edge = cluster.end()
+    return edge if edge > start else at

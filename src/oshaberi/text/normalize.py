@@ -1,0 +1,208 @@
+"""Stage 06 for prose: the ordered table of normalizers (spec 06).
+
+Only those that can have an effect for a configuration are made; a line with nothing to do costs
+about a microsecond.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from oshaberi.events import Identity
+from oshaberi.text.config import TextConfig
+from oshaberi.text.measure import has_visible
+from oshaberi.text.normalizers.breaks import Breaks
+from oshaberi.text.normalizers.emoji_repeats import EmojiRepeats
+from oshaberi.text.normalizers.faces import Faces, FaceState
+from oshaberi.text.normalizers.mentions import Mentions
+from oshaberi.text.normalizers.modifiers import Modifiers
+from oshaberi.text.normalizers.own_name import OwnName
+from oshaberi.text.normalizers.rules import Rules
+from oshaberi.text.normalizers.shortcodes import Shortcodes
+from oshaberi.text.normalizers.speaker_guard import SpeakerGuard
+from oshaberi.text.normalizers.tags import Tags
+from oshaberi.text.normalizers.uncensor import Uncensor
+from oshaberi.text.segment import Piece, Work
+
+Observe = Callable[[str, str, str], None]
+
+# Each row: the step of the specification, then its rules in order. Cleaning first makes the
+# lines and letters what a reader would see, so that labels and shortcodes are found in them; it
+# ends with the lines that the others may have emptied.
+NORMALIZERS: tuple[tuple[str, ...], ...] = (
+    ("S2", "modifiers"),
+    ("S3", "emoji_repeats"),
+    ("S4", "tags", "breaks", "uncensor", "own_name", "shortcodes", "rules"),
+    ("S5", "mentions"),
+    ("S7", "speaker_guard"),
+)
+ORDER = tuple(name for _, *names in NORMALIZERS for name in names)
+_FOR_TOOLS = tuple(
+    name for step, *names in NORMALIZERS if step in ("S3", "S4", "S5") for name in names
+)
+_FOR_TABLES = ("emoji_repeats", "shortcodes", "mentions")
+
+_FENCE = re.compile(r"`{3,}")
+
+
+class Normalizer(Protocol):
+    """One rule: changes a segment in place."""
+
+    def apply(self, work: Work) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakingState:
+    """What of the persona's faces lasts beyond one stream."""
+
+    active: Identity | None = None
+    face: FaceState = field(default_factory=FaceState)
+
+
+class Normalizers:
+    """Runs a segment through the rules and remembers who is speaking."""
+
+    def __init__(
+        self,
+        config: TextConfig,
+        observe: Observe | None = None,
+        carried: SpeakingState | None = None,
+    ) -> None:
+        carried = carried or SpeakingState()
+        self._observe = observe
+        self.faces = Faces(config.persona, carried.face)
+        self._owed: Identity | None = None  # a label was written, its line is still to come
+        self._modifiers: Modifiers | None = None
+        made = _made(config)
+        if config.persona is not None:
+            self._modifiers = Modifiers(config, config.persona, carried.active)
+            made["modifiers"] = self._modifiers
+        self._named = [(name, made[name]) for name in ORDER if name in made]
+        self._steps = [step.apply for _, step in self._named]
+        self._table_steps = [made[name].apply for name in _FOR_TABLES if name in made]
+
+    def run(self, work: Work) -> None:
+        """Apply every rule to a prose segment, in place."""
+        if self._observe is None:
+            for step in self._steps:
+                step(work)
+        else:
+            self._run_observed(work, self._observe)
+        for piece in work.pieces:
+            if self._owed is not None or not _is_shown(piece.text):
+                self._drop_empty(work)
+                break
+
+    def block_identity(self, ends_line: bool) -> Identity | None:
+        """The identity under which a code block or a table goes out that comes now."""
+        return self._modifiers.block_identity(ends_line) if self._modifiers else None
+
+    def clean_table(self, source: str) -> str:
+        """A table's Markdown with its emoji and mentions resolved, line by line."""
+        if ":" not in source and "@" not in source:
+            return source
+        return "\n".join(_applied(self._table_steps, line) for line in source.split("\n"))
+
+    def carry(self) -> SpeakingState:
+        """What the next stream of the turn goes on with."""
+        active = self._modifiers.active if self._modifiers else None
+        return SpeakingState(active, self.faces.state)
+
+    def _run_observed(self, work: Work, observe: Observe) -> None:
+        before = _shown(work)
+        for name, step in self._named:
+            step.apply(work)
+            after = _shown(work)
+            if after != before:
+                observe(name, before, after)
+            before = after
+
+    def _drop_empty(self, work: Work) -> None:
+        """A label alone on its line labels the next text that goes out under its identity."""
+        kept = []
+        for piece in work.pieces:
+            if not _is_shown(piece.text):
+                self._owed = piece.identity if piece.labelled else self._owed
+                continue
+            if self._owed is not None:
+                piece.labelled = piece.labelled or piece.identity == self._owed
+                self._owed = None
+            kept.append(piece)
+        work.pieces = kept
+
+
+def cleaned_text(text: str, config: TextConfig) -> str:
+    """S3, S4 and S5 for text that tools send, so that it looks like a normal reply."""
+    made = _made(config)
+    steps = [made[name].apply for name in _FOR_TOOLS if name in made]
+    out = []
+    at = 0
+    for start, end in _fenced(text):
+        out += [_cleaned_prose(text[at:start], steps, at == 0), text[start:end]]
+        at = end
+    out.append(_cleaned_prose(text[at:], steps, at == 0))
+    return "".join(out)
+
+
+def _made(config: TextConfig) -> dict[str, Normalizer]:
+    """The rules that can have an effect, without those that keep state over segments."""
+    made: dict[str, Normalizer] = {
+        "tags": Tags(config),
+        "breaks": Breaks(config),
+        "shortcodes": Shortcodes(config),
+        "rules": Rules(config),
+    }
+    if config.persona is not None:
+        made["own_name"] = OwnName(config, config.persona)
+    if EmojiRepeats.needed(config):
+        made["emoji_repeats"] = EmojiRepeats(config)
+    if Uncensor.needed(config):
+        made["uncensor"] = Uncensor(config)
+    if Mentions.needed(config):
+        made["mentions"] = Mentions(config)
+    if SpeakerGuard.needed(config):
+        made["speaker_guard"] = SpeakerGuard(config)
+    return made
+
+
+def _is_shown(text: str) -> bool:
+    return text[:1].isalnum() or has_visible(text)
+
+
+def _shown(work: Work) -> str:
+    return "\n".join(piece.text for piece in work.pieces)
+
+
+def _applied(steps: Iterable[Callable[[Work], None]], text: str, line_start: bool = True) -> str:
+    work = Work([Piece(text, line_start=line_start)])
+    for step in steps:
+        step(work)
+    return work.pieces[0].text
+
+
+def _cleaned_prose(text: str, steps: Iterable[Callable[[Work], None]], is_first: bool) -> str:
+    """The whitespace around stays: it sets prose and code apart."""
+    core = text.strip()
+    if not core:
+        return text
+    start = text.index(core)
+    line_start = is_first or "\n" in text[:start]
+    return text[:start] + _applied(steps, core, line_start) + text[start + len(core) :]
+
+
+def _fenced(text: str) -> list[tuple[int, int]]:
+    """Fenced code; a fence that is never closed reaches to the end."""
+    spans = []
+    opener: re.Match[str] | None = None
+    for run in _FENCE.finditer(text):
+        if opener is None:
+            opener = run
+        elif len(run[0]) >= len(opener[0]):
+            spans.append((opener.start(), run.end()))
+            opener = None
+    if opener is not None:
+        spans.append((opener.start(), len(text)))
+    return spans

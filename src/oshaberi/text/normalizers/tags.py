@@ -1,0 +1,29 @@
+"""Stray `<think>` and `</think>` tags that no block claimed (spec 06 S4, spec 05 C1)."""
+
+from __future__ import annotations
+
+import re
+
+from oshaberi.text.config import TextConfig
+from oshaberi.text.normalizers.spans import code_and_urls, outside, rewrite
+from oshaberi.text.segment import Work
+
+_TAG = re.compile(
+    r"</?(?:[\w-]{1,32}:)?(?:thinking|think|reasoning)(?:\s[^<>\n]{0,160})?/?>", re.IGNORECASE
+)
+
+
+class Tags:
+    """Takes them out and leaves everything else that looks like HTML."""
+
+    def __init__(self, config: TextConfig) -> None:
+        self._limit = config.hold_limit
+
+    def apply(self, work: Work) -> None:
+        for piece in work.pieces:
+            text = piece.text
+            if "<" not in text or not _TAG.search(text):
+                continue
+            found = outside(_TAG.finditer(text), code_and_urls(text, self._limit))
+            work.withheld += [(tag[0], "tag") for tag in found]
+            piece.text = rewrite(text, ((tag.start(), tag.end(), "") for tag in found))

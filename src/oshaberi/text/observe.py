@@ -1,0 +1,45 @@
+"""A seam for the curious: the engine reports each decision to whoever listens, else nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from oshaberi.text.boundaries import Segment
+
+DecisionKind = Literal["boundary", "hold", "transform", "orphan", "cut", "capture", "withhold"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One thing the engine decided, and why."""
+
+    kind: DecisionKind
+    at: int
+    """The place in V up to which it looked."""
+    why: str
+    before: str = ""
+    after: str = ""
+
+
+class Observer:
+    """Turns what the stages report into decisions."""
+
+    def __init__(self, listen: Callable[[Decision], None]) -> None:
+        self._listen = listen
+        self._at = 0
+
+    def boundary(self, segment: Segment) -> None:
+        self._at = segment.end
+        self._listen(Decision("boundary", segment.end, segment.boundary, after=segment.text))
+
+    def hold(self, at: int, marker: str) -> None:
+        self._listen(Decision("hold", at, f"{marker} is still open"))
+
+    def transform(self, name: str, before: str, after: str) -> None:
+        self._listen(Decision("transform", self._at, name, before, after))
+
+    def note(self, kind: DecisionKind, why: str, before: str = "", after: str = "") -> None:
+        self._listen(Decision(kind, self._at, why, before, after))

@@ -1,0 +1,102 @@
+"""Markdown tables: what is a header, a separator, a row; and a whole table's cells (B7)."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from oshaberi.events import Alignment
+from oshaberi.text.atoms import code_spans
+
+_CELL_BAR = re.compile(r"\\.|\|+|`")
+_DASHES = re.compile(r":?-+:?")
+_ALIGNMENTS: dict[tuple[bool, bool], Alignment] = {
+    (False, False): "none",
+    (True, False): "left",
+    (False, True): "right",
+    (True, True): "center",
+}
+_INLINE_CODE = 500
+
+Grid = tuple[tuple[str, ...], tuple[tuple[str, ...], ...], tuple[Alignment, ...]]
+
+
+def cells(line: str) -> list[str]:
+    """The cells of a row. A bar in inline code or behind a backslash does not divide."""
+    line = line.strip()
+    bars = _bars(line)
+    edges = [-1, *bars, len(line)]
+    if bars and bars[0] == 0:
+        del edges[0]
+    if len(edges) > 2 and edges[-2] == len(line) - 1:
+        edges.pop()
+    return [line[left + 1 : right].strip() for left, right in pairwise(edges)]
+
+
+def header_width(line: str) -> int:
+    """How many columns `line` would head; 0 if it is no header."""
+    if "|" not in line:
+        return 0
+    bars = _bars(line)
+    if not bars or _only_spoilers(line, bars):
+        return 0
+    width = len(cells(line))
+    return width if width > 1 else 0
+
+
+def separator(line: str) -> tuple[Alignment, ...]:
+    """The alignments that a separator row gives; empty if `line` is none."""
+    parts = cells(line)
+    if not all(_DASHES.fullmatch(part) for part in parts):
+        return ()
+    return tuple(_ALIGNMENTS[part[0] == ":", part[-1] == ":"] for part in parts)
+
+
+def is_row(line: str, leading_bar: bool) -> bool:
+    """Whether `line` goes on with a table whose header begins with a bar, or does not."""
+    if "```" in line:
+        return False
+    if leading_bar:
+        return line.lstrip(" \t").startswith("|")
+    return "|" in line and len(cells(line)) > 1
+
+
+def parse(source: str) -> Grid:
+    """Header, rows and alignments of a complete table; each row as wide as the header."""
+    lines = source.split("\n")
+    header = tuple(map(_cell_text, cells(lines[0])))
+    width = len(header)
+    rows = []
+    for line in lines[2:]:
+        row = [_cell_text(cell) for cell in cells(line)]
+        if len(row) > width:
+            row[width - 1 :] = [" | ".join(row[width - 1 :])]
+        rows.append(tuple(row + [""] * (width - len(row))))
+    return header, tuple(rows), separator(lines[1])
+
+
+def _cell_text(cell: str) -> str:
+    return cell.replace("\\|", "|")
+
+
+def _bars(line: str) -> list[int]:
+    """Where single bars divide `line`."""
+    spans = code_spans(line, _INLINE_CODE) if "`" in line else []
+    bars = []
+    inside = 0
+    for found in _CELL_BAR.finditer(line):
+        if found[0][0] != "|":
+            continue
+        for at in range(found.start(), found.end()):
+            while inside < len(spans) and spans[inside][1] <= at:
+                inside += 1
+            if inside == len(spans) or at < spans[inside][0]:
+                bars.append(at)
+    return bars
+
+
+def _only_spoilers(line: str, bars: list[int]) -> bool:
+    """Every bar is half of a `||`, and the line is not just empty cells."""
+    places = set(bars)
+    paired = all(at + 1 in places or at - 1 in places for at in bars)
+    return paired and line.strip(" \t|") != ""

@@ -1,0 +1,287 @@
+"""Walks V and the messages side by side and says where they part (L3), and where V was cut (L5).
+
+Every difference must be one that the specification lists; anything else is a broken law.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+import emoji
+
+from .atoms import utf16
+from .visible import BLOCK_MARK
+
+NEXT_MESSAGE = "\x1e"
+"""Joins the messages into one string. Python counts it as whitespace."""
+
+_CARRIED = re.compile(r"[.,!?;。！？、，]{1,16}(?=\s|$)")
+_ORPHAN = frozenset(".,!?;。！？、，…")
+_PUNCTUATION = re.compile(r"[.,!?;:。！？、，…]+(?=\s|$)")
+_CLOSERS = ')）"」』”“»«》*~|'
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_SHORTCODE = re.compile(r":[\w+\-’.()&]+:")
+_TOKEN_END = re.compile(r"<a?:\w+:\d+>$")
+_TOKEN_START = re.compile(r"<a?:\w+:\d+>")
+_SENTENCE_END = re.compile(r"[。．｡！？!?.…][」』”»）)\"'’》\]]*$")
+_WORD = re.compile(r"\S+")
+_PATIENCE = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A named withholding; `at` where the whole of a segment, known by its span, was withheld."""
+
+    text: str
+    at: int | None = None
+
+
+@dataclass(slots=True)
+class Alignment:
+    problem: str | None = None
+    starts: list[int] = field(default_factory=list)
+    """Where in V each message begins."""
+    inner: list[int] = field(default_factory=list)
+    """Those of them that fall between two characters with no whitespace between."""
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    i: int
+    j: int
+    loose: bool
+    """Something was taken out here: whether there is a space does not matter."""
+    apart: bool
+    """Something was taken out between two words: there must be a space."""
+    held: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Aligner:
+    """One comparison of a prose `source` with the `outputs` that came of it."""
+
+    source: str
+    outputs: list[str]
+    held: list[Held]
+    limit: int
+    buffer: int
+    loosely: bool = False
+    """Degree 3: case may change, commas, semicolons and a final period may go."""
+    out: str = ""
+    best: tuple[int, str] = (-1, "")
+
+    def align(self) -> Alignment:
+        if not self.held and self.source.split() == " ".join(self.outputs).split():
+            return Alignment(starts=self._starts_by_word())
+        self.out = NEXT_MESSAGE.join(self.outputs)
+        pending = [(_State(0, 0, True, False, tuple(range(len(self.held)))), Alignment())]
+        for _ in range(_PATIENCE):
+            if not pending:
+                break
+            done = self._walk(*pending.pop(), pending)
+            if done:
+                return done
+        return Alignment(problem=self.best[1])
+
+    def _starts_by_word(self) -> list[int]:
+        words = [m.start() for m in _WORD.finditer(self.source)]
+        counts = [len(out.split()) for out in self.outputs]
+        firsts = accumulate(counts, initial=0)
+        return [words[k] for k in firsts if k < len(words)]
+
+    def _walk(
+        self, state: _State, so_far: Alignment, pending: list[tuple[_State, Alignment]]
+    ) -> Alignment | None:
+        path = Alignment(None, list(so_far.starts), list(so_far.inner))
+        while True:
+            options = list(self._options(state, path))
+            if not options:
+                return None
+            state = options[0]
+            if state.i < 0:
+                return path
+            state = self._along(state)
+            pending += [
+                (other, Alignment(None, list(path.starts), list(path.inner)))
+                for other in options[1:]
+            ]
+
+    def _along(self, state: _State) -> _State:
+        """Past the letters and digits that are plainly the same."""
+        if state.loose or state.apart:
+            return state
+        i, j, source, out = state.i, state.j, self.source, self.out
+        end = i + min(len(source) - i, len(out) - j)
+        while i < end and source[i] == out[j] and source[i].isalnum():
+            i, j = i + 1, j + 1
+        return state if i == state.i else _State(i, j, False, False, state.held)
+
+    def _options(self, state: _State, path: Alignment) -> Iterator[_State]:
+        """The ways on from here, the plainest first; a state with i = -1 is the end."""
+        i, j = _skip(self.source, state.i), _skip(self.out, state.j)
+        if i == len(self.source) and j == len(self.out):
+            if state.held:
+                return self._stuck(i, f"withheld but not in V: {self.held[state.held[0]].text!r}")
+            yield _State(-1, -1, False, False, ())
+            return
+        forced = next((h for h in state.held if self.held[h].at == i), None)
+        if forced is not None:
+            yield self._withheld(state, i, forced)
+            return
+        yield from self._matched(state, i, j, path)
+        yield from self._taken_out(state, i)
+        yield from self._put_in(state, i, j)
+
+    def _stuck(self, i: int, why: str) -> None:
+        if i > self.best[0]:
+            self.best = (i, why)
+
+    def _matched(self, state: _State, i: int, j: int, path: Alignment) -> Iterator[_State]:
+        if i == len(self.source) or j == len(self.out):
+            rest = self.source[i:] or self.out[j:]
+            self._stuck(i, f"{'lost' if self.source[i:] else 'added'} at the end: {rest[:60]!r}")
+            return
+        steps = self._same(i, j)
+        if not steps:
+            self._stuck(i, f"V has {self.source[i : i + 40]!r}, messages {self.out[j : j + 40]!r}")
+            return
+        wrong = self._separation(state, i, j)
+        if wrong:
+            self._stuck(
+                i, f"{wrong}: V {self._around(i)!r}, messages {self.out[j - 20 : j + 20]!r}"
+            )
+            return
+        if j == 0 or NEXT_MESSAGE in self.out[state.j : j]:
+            path.starts.append(i)
+            if state.i == i and i and BLOCK_MARK not in self.source[i - 1 : i + 1]:
+                path.inner.append(i)
+        yield _State(i + steps[0], j + steps[1], False, False, state.held)
+
+    def _around(self, i: int) -> str:
+        return self.source[max(0, i - 20) : i + 20]
+
+    def _same(self, i: int, j: int) -> tuple[int, int] | None:
+        a, b = self.source[i], self.out[j]
+        if a == b:
+            return 1, 1
+        if self.loosely:
+            folded = a.casefold()
+            if folded == b.casefold():
+                return 1, 1
+            if len(folded) > 1 and self.out[j : j + len(folded)].casefold() == folded:
+                return 1, len(folded)
+        if a == ":":
+            code = _SHORTCODE.match(self.source, i)
+            picture = emoji.emojize(code[0], language="alias") if code else ""
+            if code and picture != code[0] and self.out.startswith(picture, j):
+                return len(code[0]), len(picture)
+        return None
+
+    def _separation(self, state: _State, i: int, j: int) -> str | None:
+        """Words stay apart, and stay words."""
+        if i == 0 or j == 0 or BLOCK_MARK in self.source[i - 1 : i + 1]:
+            return None
+        before, after = self.source[state.i : i], self.out[state.j : j]
+        if state.apart:
+            return None if after else "words joined where something was taken out"
+        if state.loose or bool(before) == bool(after):
+            return None
+        if before:
+            return None if self._may_join(before, i, j) else "words joined"
+        if BLOCK_MARK in self.source[max(0, state.i - 1) : i]:
+            return None
+        if NEXT_MESSAGE not in after:
+            return "a space in the middle of a word"
+        return None
+
+    def _may_join(self, before: str, i: int, j: int) -> bool:
+        source, out = self.source, self.out
+        if "\n" in before and _CARRIED.match(source, i):
+            return True
+        head = out[out.rfind(NEXT_MESSAGE, 0, j) + 1 : j]
+        if head and all(c in _ORPHAN for c in head) and (len(head) > 2 or "…" in head):
+            return True
+        word = source[i - len(before) - 1]
+        fragment = _PUNCTUATION.match(source, i) or (head and _PUNCTUATION.fullmatch(head))
+        end = out.find(NEXT_MESSAGE, j)
+        message = head + out[j : end if end >= 0 else len(out)]
+        near_cut = "\n" in before or word == ">" or utf16(message) > self.limit // 2
+        return bool(fragment) and near_cut
+
+    def may_cut(self, i: int) -> bool:
+        """A message may begin inside a word only at an emoji, a CJK sentence, or a huge word."""
+        start = i
+        while start and not self.source[start - 1].isspace():
+            start -= 1
+        end = i
+        while end < len(self.source) and not self.source[end].isspace():
+            end += 1
+        if end - start >= min(self.buffer, self.limit) // 5:
+            return True
+        before = self.source[start:i]
+        return bool(
+            _TOKEN_END.search(before)
+            or _TOKEN_START.match(self.source, i)
+            or _SENTENCE_END.search(before)
+        )
+
+    def _taken_out(self, state: _State, i: int) -> Iterator[_State]:
+        for h in state.held:
+            if self.held[h].at is None and self.source.startswith(self.held[h].text, i):
+                yield self._withheld(state, i, h)
+        if i == len(self.source):
+            return
+        line_break = _BREAK.match(self.source, i) if self.source[i] == "<" else None
+        if line_break:
+            end = line_break.end()
+            between = all(c.isalnum() for c in (self.source[i - 1 : i], self.source[end : end + 1]))
+            yield _State(end, state.j, not between, between, state.held)
+        if self.loosely and self.source[i] in ",;.":
+            yield from self._punctuation_dropped(state, i)
+
+    def _punctuation_dropped(self, state: _State, i: int) -> Iterator[_State]:
+        around = self.source[i - 1 : i], self.source[i + 1 : i + 2]
+        inside_word = all(c.isalnum() for c in around)
+        if self.source[i] == "." and inside_word:
+            return
+        if all(c.isdigit() for c in around):
+            return self._stuck(i, f"punctuation of a number dropped: {self._around(i)!r}")
+        apart = state.apart or inside_word or i > state.i
+        yield _State(i + 1, state.j, state.loose, apart, state.held)
+
+    def _withheld(self, state: _State, i: int, h: int) -> _State:
+        rest = tuple(k for k in state.held if k != h)
+        return _State(i + len(self.held[h].text), state.j, True, False, rest)
+
+    def _put_in(self, state: _State, i: int, j: int) -> Iterator[_State]:
+        """Markers closed at the end: only after the last word, only what was open."""
+        if j == len(self.out) or self.out[j] not in _CLOSERS or state.j != j:
+            return
+        end = j
+        while end < len(self.out) and self.out[end] in _CLOSERS:
+            end += 1
+        ends_message = end == len(self.out) or self.out[end] == NEXT_MESSAGE
+        left = self.source[i:].strip()
+        nothing_left = len(left) <= 120 and not any(c.isalnum() for c in left)
+        if ends_message and nothing_left and _could_close(self.source[:i], self.out[j:end]):
+            yield _State(state.i, end, state.loose, False, state.held)
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
+
+
+def _could_close(source: str, closers: str) -> bool:
+    """Whether the last lines of V hold an opener for each closer put behind them."""
+    lines = [line for line in source.split("\n") if line.strip()][-2:]
+    tail = "\n".join(lines)
+    openers = {
+        ")": "(", "）": "（", "」": "「", "』": "『", "”": "“„", "“": "„", "»": "«", "«": "»",
+        "》": "《", '"': '"', "*": "*", "~": "~", "|": "|",
+    }  # fmt: skip
+    return all(closers.count(c) <= sum(tail.count(o) for o in openers[c]) for c in set(closers))

@@ -1,0 +1,89 @@
+"""What L5 forbids to cut, found in the prose of V by the specification's own words."""
+
+from __future__ import annotations
+
+import re
+
+import regex
+
+_TOKEN = re.compile(
+    r"<(?:a?:\w{2,32}:\d{15,20}|@[!&]?\d{15,20}|#\d{15,20}|t:\d{1,12}(?::[tTdDfFR])?)>"
+)
+_URL = re.compile(r"(?:https?|ftps?)://[^\s<>\"`|\u3000-\u303f\uff00-\uff65]+", re.IGNORECASE)
+_LINK = re.compile(r"\[[^\[\]()\n<>`:|*~\"]+\]\(https?://[^\s()<>`|\"*~]+\)")
+_RUN = re.compile(r"`+")
+_CLUSTER = regex.compile(r"\X")
+
+Span = tuple[int, int]
+
+
+def utf16(text: str) -> int:
+    return len(text) + sum(1 for c in text if ord(c) > 0xFFFF)
+
+
+def atoms(prose: str, limit: int, hold: int) -> list[Span]:
+    """Spans that no message boundary may fall into; overlapping ones count as one."""
+    spans = [m.span() for m in _TOKEN.finditer(prose)]
+    spans += [_given_back(prose, *m.span()) for m in _URL.finditer(prose)]
+    spans += [m.span() for m in _LINK.finditer(prose)]
+    spans += inline_code(prose, hold)
+    return [(a, b) for a, b in _merged(spans) if utf16(prose[a:b]) <= limit]
+
+
+def _merged(spans: list[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _given_back(prose: str, start: int, end: int) -> Span:
+    while end > start:
+        url = prose[start:end]
+        unbalanced = url[-1] == ")" and url.count(")") > url.count("(")
+        if not unbalanced and url[-1] not in ".,;:!?'*_~]":
+            break
+        end -= 1
+    return start, end
+
+
+def inline_code(prose: str, hold: int) -> list[Span]:
+    """Code spans by the one definition; a line stops counting where the limit is a near thing."""
+    spans: list[Span] = []
+    start = 0
+    for line in prose.split("\n"):
+        if "`" in line:
+            spans += [(start + a, start + b) for a, b in _line_code(line, hold)]
+        start += len(line) + 1
+    return spans
+
+
+def _line_code(line: str, hold: int) -> list[Span]:
+    runs = [m.span() for m in _RUN.finditer(line)]
+    spans: list[Span] = []
+    while runs:
+        opener = runs.pop(0)
+        size = opener[1] - opener[0]
+        closer = next((k for k, r in enumerate(runs) if r[1] - r[0] == size), None)
+        if size > 2 or closer is None:
+            continue
+        length = runs[closer][0] - opener[1]
+        if abs(length - hold) <= 4:
+            break
+        if length < hold:
+            spans.append((opener[0], runs[closer][1]))
+            del runs[: closer + 1]
+    return spans
+
+
+def cuts_cluster(prose: str, at: int, limit: int) -> bool:
+    """Whether `at` lies inside a grapheme cluster that would have fitted into a message."""
+    start = prose.rfind("\n", 0, at) + 1
+    start = max(start, prose.rfind(" ", 0, at) + 1)
+    for cluster in _CLUSTER.finditer(prose, start):
+        if cluster.end() >= at:
+            return cluster.end() > at and utf16(cluster[0]) <= limit
+    return False

@@ -1,0 +1,135 @@
+"""`python -m tests.laws.fuzz --seconds N`: the laws over random text for as long as asked.
+
+Each failing text is made small and written as a scene file; the exit status is 1 if there is any.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import random
+import re
+import tempfile
+import time
+from dataclasses import fields
+from pathlib import Path
+
+import click
+
+from oshaberi import TextConfig, TextEngine
+
+from .checks import all_broken
+from .configs import random_config
+from .corpus import corpus_slice
+from .grammar import random_text
+from .runs import MakeEngine
+from .shrinking import shrink
+
+_REPORT_SECONDS = 10
+_MOST_OF_A_KIND = 3
+_PARTICULARS = re.compile(r"\s*[:'\"\d(].*", re.DOTALL)
+
+
+def kind(broken: str) -> str:
+    """What a broken law is, without its particulars: so that shrinking keeps to it."""
+    law, _, what = broken.partition(" ")
+    return f"{law} {_PARTICULARS.sub('', what)}"
+
+
+class Fuzzer:
+    """One worker: texts, checks, failures of each kind made small and written once or thrice."""
+
+    def __init__(self, seed: int, out: Path, make: MakeEngine = TextEngine) -> None:
+        self.seed = seed
+        self.out = out
+        self.make = make
+        self.count = 0
+        self.failures = 0
+        self.kinds: dict[str, int] = {}
+
+    def run(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        report = time.monotonic() + _REPORT_SECONDS
+        while time.monotonic() < end:
+            self.one(self.count)
+            if time.monotonic() > report:
+                report += _REPORT_SECONDS
+                click.echo(f"seed {self.seed}: {self.count} texts, {self.failures} failures")
+
+    def one(self, number: int) -> None:
+        rng = random.Random(f"{self.seed}/{number}")
+        text = random_text(rng) if rng.random() < 0.7 else corpus_slice(rng)
+        config = random_config(rng)
+        self.count += 1
+        broken = self._broken(text, config)
+        if broken:
+            self.failures += 1
+            self._keep(text, config, broken[0], number)
+
+    def _broken(self, text: str, config: TextConfig) -> list[str]:
+        try:
+            return all_broken(self.make, text, config, random.Random(len(text)))
+        except Exception as error:  # a crash of the engine is a finding like any other
+            return [f"XX crash {type(error).__name__}: {error}"]
+
+    def _keep(self, text: str, config: TextConfig, first: str, number: int) -> None:
+        what = kind(first)
+        self.kinds[what] = self.kinds.get(what, 0) + 1
+        if self.kinds[what] > _MOST_OF_A_KIND:
+            return
+
+        def fails(smaller: str) -> bool:
+            return any(kind(b) == what for b in self._broken(smaller, config))
+
+        small = shrink(text, fails)
+        path = self.out / f"{self.seed}-{number}.json"
+        path.write_text(scene(small, config, self._broken(small, config), path.stem))
+        click.echo(f"{path}: {first}")
+
+
+def scene(text: str, config: TextConfig, broken: list[str], name: str) -> str:
+    """A scene file (spec 10) with what was broken beside it."""
+    plain = TextConfig()
+    changed = {
+        f.name: getattr(config, f.name)
+        for f in fields(config)
+        if getattr(config, f.name) != getattr(plain, f.name) and f.name != "seed"
+    }
+    about = {"name": name, "config": changed, "seed": config.seed, "chunks": [text]}
+    return json.dumps({**about, "broken": broken}, indent=1)
+
+
+def work(seed: int, seconds: float, out: Path) -> tuple[int, int, dict[str, int]]:
+    fuzzer = Fuzzer(seed, out)
+    fuzzer.run(seconds)
+    return fuzzer.count, fuzzer.failures, fuzzer.kinds
+
+
+@click.command()
+@click.option("--seconds", type=float, default=60, show_default=True)
+@click.option("--seed", type=int, default=None, help="Default: the time.")
+@click.option("--jobs", type=int, default=2, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), default=None, help="Where failures go.")
+def main(seconds: float, seed: int | None, jobs: int, out: Path | None) -> None:
+    """Random trouble and real Markdown through random configurations and every law."""
+    first = int(time.time()) if seed is None else seed
+    folder = out or Path(tempfile.mkdtemp(prefix="oshaberi-fuzz-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+        results = pool.starmap(work, [(first + k, seconds, folder) for k in range(jobs)])
+    texts = sum(count for count, _, _ in results)
+    failures = sum(failed for _, failed, _ in results)
+    kinds: dict[str, int] = {}
+    for _, _, found in results:
+        for name, count in found.items():
+            kinds[name] = kinds.get(name, 0) + count
+    click.echo(f"{texts} texts ({texts / seconds:.0f} per second), {failures} failures")
+    for name, count in sorted(kinds.items(), key=lambda item: -item[1]):
+        click.echo(f"{count:7} {name}")
+    if failures:
+        click.echo(f"see {folder}")
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()

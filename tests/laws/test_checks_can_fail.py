@@ -1,0 +1,155 @@
+"""The checks are worth something: each planted mutant is caught, by the law it breaks."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from oshaberi import TextEngine
+from oshaberi.errors import EngineClosedError
+from oshaberi.events import Event, Message
+from oshaberi.text.config import TextConfig
+
+from . import checks, mutants
+from .configs import config
+from .mutants import Change, ChunkEngine, HoardingEngine, cut_at, mutant, replaced
+from .reference import LineEngine
+from .runs import MakeEngine, run
+
+FAMILY = "👨‍👩‍👧‍👦"
+TEXT = f"""\
+Hello there, old friend. Read [the manual page](https://example.org/manual) now.
+See https://example.org/a/b for more, <@123456789012345678> wrote `some inline code` too.
+A family {FAMILY} and a flag 🇯🇵 with cafe\u0301 too.
+```py
+def f(x):
+    if x:
+
+        return 1
+```
+<think>zqsecret plan</think>
+The last line is here.
+"""
+ENGINES = pytest.mark.parametrize("make", [LineEngine, TextEngine], ids=["reference", "engine"])
+
+
+def broken(make: MakeEngine, text: str = TEXT, chosen: TextConfig | None = None) -> list[str]:
+    return checks.all_broken(make, text, chosen or config(2), random.Random(1))
+
+
+@ENGINES
+def test_nothing_is_broken_in_the_fixed_text(make: MakeEngine) -> None:
+    assert broken(make) == []
+    assert broken(make, TEXT.replace("<think>zqsecret plan</think>\n", "")) == []
+
+
+MUTANTS: dict[str, tuple[Change, str]] = {
+    "spaces removed": (replaced("old friend", "oldfriend"), "L3 words joined"),
+    "a space put in": (replaced("manual", "man ual"), "L3 a space in the middle"),
+    "a backtick dropped": (replaced("`some", "some"), "L3"),
+    "a fence's backtick dropped": (replaced("\n```", "\n``"), "L4 unbalanced"),
+    "a fence left open": (replaced("\n```", ""), "L4 unbalanced"),
+    "code unindented": (replaced("    if x:", "if x:"), "L4 code line"),
+    "a blank line of code lost": (replaced("if x:\n\n", "if x:\n"), "L4 code line"),
+    "a blank line of code added": (replaced("return 1\n", "return 1\n\n"), "L4 code"),
+    "the language tag lost": (replaced("```py", "```"), "L4 code line"),
+    "a word lost": (replaced("old ", ""), "L3 V has"),
+    "a word changed": (replaced("old", "new"), "L3 V has"),
+    "a ZWJ cut": (cut_at("👨‍👩", "\u200d👧‍👦"), "L5 cut inside a cluster"),
+    "a flag cut": (cut_at("🇯", "🇵"), "L5 cut inside a cluster"),
+    "a combining mark cut": (cut_at("cafe", "\u0301"), "L5 begins inside"),
+    "a link cut": (cut_at("the manual", " page](https"), "L5 cut"),
+    "inline code cut": (cut_at("`some", " inline"), "L5 cut"),
+    "a URL cut": (cut_at("https://example.org/a", "/b"), "L5 cut"),
+    "a mention cut": (cut_at("<@1234567", "89012345678>"), "L5 cut"),
+    "a word cut": (cut_at("The la", "st line"), "L3 a word cut"),
+    "a line doubled": (mutants.doubled, "L3 V has"),
+    "a line lost": (mutants.dropped, "L3 lost at the end"),
+    "messages swapped": (mutants.swapped, "L3 V has"),
+    "a thought leaked": (mutants.leaked, "L3 a thought leaked"),
+    "a stray period": (mutants.appended("."), "L1 stray fragment"),
+    "an invisible message": (mutants.appended("\u200b"), "L1 nothing visible"),
+    "outer whitespace": (replaced("Hello", " Hello"), "L1 outer whitespace"),
+    "words added": (mutants.appended("and then some"), "L3 added at the end"),
+    "a marker closed that was not open": (mutants.appended("*"), "L3"),
+    "half a character": (replaced("Hello", "Hello\ud83d"), "L1 cannot be sent"),
+    "segments not numbered": (mutants.renumbered, "span: segment 1 has"),
+}  # fmt: skip
+
+
+@ENGINES
+@pytest.mark.parametrize("name", MUTANTS)
+def test_mutant_is_caught(make: MakeEngine, name: str) -> None:
+    change, by = MUTANTS[name]
+    found = broken(mutant(make, change))
+    assert any(line.startswith(by) for line in found), found
+
+
+def test_spans_off_by_one_are_caught() -> None:
+    found = broken(mutant(LineEngine, mutants.shifted), "one\ntwo\nthree")
+    assert any("behind V" in line for line in found), found
+
+
+def test_too_long_is_caught() -> None:
+    text = "some words here\n" * 12
+    found = broken(mutant(LineEngine, mutants.joined), text, config(2, tiny=True))
+    assert any(line.startswith("L1 191 units") for line in found), found
+
+
+def test_dependence_on_chunks_is_caught() -> None:
+    found = broken(ChunkEngine, "Hello there. And again.")
+    assert any(line.startswith("L2 per character") for line in found), found
+
+
+def test_hoarding_is_caught() -> None:
+    found = broken(HoardingEngine, "Some words and then some more.\n" * 100)
+    assert any(line.startswith("L6") for line in found), found
+    assert checks.bounded_hold(LineEngine, "Some words.\n" * 300, config(2)) == []
+
+
+def test_a_lost_language_tag_is_caught_where_a_block_goes_on() -> None:
+    text = "```py\n" + "    x = 1234567890\n" * 12 + "```\n"
+    tiny = config(2, tiny=True)
+    assert broken(LineEngine, text, tiny) == []
+
+    def untagged(events: list[Event]) -> list[Event]:
+        return [events[0], *replaced("```py", "```")(events[1:])]
+
+    found = broken(mutant(LineEngine, untagged), text, tiny)
+    assert any(line.startswith("L4 re-opened") for line in found), found
+
+
+def test_an_atom_cut_in_a_long_word_is_caught() -> None:
+    url = "https://example.org/" + "path/" * 12
+    found = broken(
+        mutant(LineEngine, cut_at("path/", "path/")), f"See {url} now.", config(2, tiny=True)
+    )
+    assert any(line.startswith("L5 cut") for line in found), found
+
+
+def test_degree_three_may_change_case_and_commas_only() -> None:
+    heavy = config(3)
+    text = "Well, Hello there; it costs 1,000 now."
+    said = Message("well hello there it costs 1,000 now", "final", segment=1, span=(0, len(text)))
+    assert checks.conservation(text, heavy, [said]) == []
+    for wrong, by in (
+        ("well hello there it costs 1000 now", "L3"),
+        ("well hello there it costs 1,000 no", "L3 lost"),
+        ("wellhello there it costs 1,000 now", "L3 words joined"),
+    ):
+        event = Message(wrong, "final", segment=1, span=(0, len(text)))
+        found = checks.conservation(text, heavy, [event])
+        assert any(line.startswith(by) for line in found), (wrong, found)
+
+
+def test_an_engine_that_goes_on_after_its_end_is_caught() -> None:
+    assert checks.closed_after(ChunkEngine(config(2)), EngineClosedError) == [
+        "closed: fed after the end without an error"
+    ]
+    hoard = HoardingEngine(config(2))
+    run(lambda _: hoard, config(2), ["text"])
+    assert "second finish" in checks.closed_after(hoard, EngineClosedError)[0]
+    ended = LineEngine(config(2))
+    ended.finish()
+    assert checks.closed_after(ended, EngineClosedError) == []

@@ -1,0 +1,156 @@
+"""The laws of spec 00 over generated trouble and real Markdown, at every degree and two sizes."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from oshaberi import TextConfig, TextEngine
+from oshaberi.errors import EngineClosedError
+from oshaberi.events import Event, Message, Withheld
+
+from . import checks
+from .configs import ALL, config
+from .corpus import corpus_slice, documents
+from .grammar import PLAIN, fence, huge, paragraph, texts
+from .runs import run
+
+CONFIGS = pytest.mark.parametrize("config", ALL.values(), ids=ALL.keys())
+"""Sixteen; with 130 examples each, every law sees more than two thousand."""
+SOURCES = st.one_of(
+    texts(),
+    texts(),
+    texts(),
+    st.integers(0, 99_999).map(lambda seed: corpus_slice(random.Random(seed), 1500)),
+)
+LAW = settings(
+    max_examples=130,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    report_multiple_bugs=False,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def whole(text: str, config: TextConfig) -> list[Event]:
+    return run(TextEngine, config, [text])
+
+
+@CONFIGS
+@LAW
+@given(text=SOURCES)
+def test_l1_limit(config: TextConfig, text: str) -> None:
+    assert checks.limit(config, whole(text, config)) == []
+
+
+@CONFIGS
+@LAW
+@given(text=SOURCES, seed=st.integers(0, 999))
+def test_l2_split_invariance(config: TextConfig, text: str, seed: int) -> None:
+    events = whole(text, config)
+    assert checks.split_invariance(TextEngine, text, config, events, random.Random(seed)) == []
+
+
+@CONFIGS
+@LAW
+@given(text=SOURCES)
+def test_l3_conservation(config: TextConfig, text: str) -> None:
+    events = whole(text, config)
+    assert checks.conservation(text, config, events) == []
+    assert checks.thoughts_stay_hidden(text, events) == []
+
+
+@CONFIGS
+@LAW
+@given(text=texts((*PLAIN, fence, fence, fence, fence, fence)))
+def test_l4_fences(config: TextConfig, text: str) -> None:
+    events = whole(text, config)
+    assert checks.fences(events) == []
+    assert checks.conservation(text, config, events) == []
+
+
+@CONFIGS
+@LAW
+@given(text=texts((*PLAIN, huge, paragraph)))
+def test_l5_atoms(config: TextConfig, text: str) -> None:
+    events = whole(text, config)
+    assert checks.clusters(text, events) == []
+    assert checks.conservation(text, config, events) == []
+
+
+@CONFIGS
+@LAW
+@given(text=texts((*PLAIN, paragraph, huge)))
+def test_l6_bounded_hold(config: TextConfig, text: str) -> None:
+    assert checks.bounded_hold(TextEngine, text * 3, config) == []
+
+
+@CONFIGS
+@LAW
+@given(text=SOURCES)
+def test_every_visible_character_has_its_segment(config: TextConfig, text: str) -> None:
+    assert checks.spans(text, config, whole(text, config)) == []
+
+
+@pytest.mark.parametrize("tiny", [False, True], ids=["default", "tiny"])
+@pytest.mark.parametrize("degree", range(4))
+def test_real_documents_whole(degree: int, tiny: bool) -> None:
+    rng = random.Random(degree)
+    with_budget = config(degree, tiny=tiny, many=False)
+    for text in documents():
+        start = rng.randrange(len(text))
+        part = text[start : start + 6000]
+        assert checks.all_broken(TextEngine, part, with_budget, rng) == []
+
+
+@settings(LAW, max_examples=500)
+@given(text=texts(), cut=st.integers(0, 300), ending=st.sampled_from(("finish", "stop", "discard")))
+def test_an_ended_engine_is_closed(text: str, cut: int, ending: str) -> None:
+    engine = TextEngine(config(2))
+    engine.feed(text[:cut])
+    _end(engine, ending)
+    assert checks.closed_after(engine, EngineClosedError) == []
+
+
+@settings(LAW, max_examples=500)
+@given(text=texts(PLAIN), cut=st.integers(0, 300), degree=st.integers(0, 2))
+def test_what_is_discarded_is_accounted_for(text: str, cut: int, degree: int) -> None:
+    chosen = config(degree)
+    engine = TextEngine(chosen)
+    fed = text[:cut]
+    events = [*engine.feed(fed), *engine.discard()]
+    said = [e for e in events if isinstance(e, Message | Withheld)]
+    as_sent = [
+        Message(e.text, "final", segment=e.segment, span=e.span)
+        if isinstance(e, Withheld) and e.reason == "discarded"
+        else e
+        for e in said
+    ]
+    assert checks.words_counted(fed, list(as_sent)) == []
+    assert checks.spans(fed, chosen, list(as_sent)) == []
+
+
+@settings(LAW, max_examples=500)
+@given(text=texts(), degree=st.integers(0, 3), reason=st.sampled_from(("tool_call", "stop")))
+def test_a_mid_stream_flush_keeps_the_laws(text: str, degree: int, reason: str) -> None:
+    chosen = config(degree, tiny=True)
+    engine = TextEngine(chosen)
+    events = [*engine.feed(text), *_end(engine, reason)]
+    assert checks.limit(chosen, events) == []
+    assert checks.conservation(text, chosen, events) == []
+
+
+def _end(engine: TextEngine, how: str) -> list[Event]:
+    match how:
+        case "finish":
+            return engine.finish()
+        case "discard":
+            return engine.discard()
+        case "stop":
+            return engine.flush("stop")
+        case _:
+            return engine.flush("tool_call")

@@ -1,0 +1,248 @@
+"""What a text means, read slowly and all at once: the reference the laws compare with.
+
+Written from spec 05 alone. Where the specification leaves a text open, the reference says None
+and the checks fall back on weaker but certain statements.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+BLOCK_MARK = "\ue000"
+"""Stands for a code block in text whose blocks were taken out."""
+
+_PAIR = re.compile("([\ud800-\udbff])([\udc00-\udfff])")
+_LONE = re.compile("[\ud800-\udfff]")
+_UNSURE_JOIN = re.compile("[\r\ud800-\udbff]\0+[\n\udc00-\udfff]")
+_FENCE = re.compile("`{3,}")
+_RUN = re.compile("`+")
+_FAMILY = "think|thinking|reasoning|details"
+_TAG_LIKE = re.compile(rf"<[\s/]*[^\s<>]*?(?:{_FAMILY})[^<>\n]*>?", re.IGNORECASE)
+_TAG = re.compile(
+    rf"<(?P<close>/?)(?P<space>\w+:)?(?P<name>{_FAMILY})(?P<rest>(?:\s[^<>\n]*)?)>", re.IGNORECASE
+)
+_SUMMARY = re.compile(r"<summary>.*?</summary>", re.IGNORECASE | re.DOTALL)
+_LONE_SUBTEXT = re.compile(r"^[ \t]*-#[ \t]*$", re.MULTILINE)
+
+
+def normalise(text: str) -> str:
+    """Line ends, surrogate halves and NULs, as spec 05 begins."""
+    text = text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
+    text = _PAIR.sub(lambda m: _joined(m[1], m[2]), text)
+    return _LONE.sub("\ufffd", text)
+
+
+def _joined(high: str, low: str) -> str:
+    return chr(0x10000 + ((ord(high) - 0xD800) << 10) + ord(low) - 0xDC00)
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """V, and what was captured on the way to it."""
+
+    text: str
+    exact: bool
+    """Offsets into `text` are those of the engine: no seam, no joined line."""
+    thoughts: tuple[str, ...] = ()
+    details: tuple[str, ...] | None = ()
+
+
+def visible(text: str) -> Visible | None:
+    """V of a whole text; None where the specification leaves it open."""
+    if _UNSURE_JOIN.search(text):
+        return None
+    plain = normalise(text)
+    alike, tags = _outside(plain, _TAG_LIKE), _outside(plain, _TAG)
+    if not any(m[0].endswith(">") for m in alike):
+        return Visible(plain, exact=not _LONE_SUBTEXT.search(plain))
+    if len(alike) != len(tags) or not all(_is_plain(plain, m) for m in tags):
+        return None
+    return _captured(plain, tags)
+
+
+def _outside(plain: str, pattern: re.Pattern[str]) -> list[re.Match[str]]:
+    """C4: what stands in a fence is text."""
+    found = list(pattern.finditer(plain))
+    code = blocks(plain) if found and "```" in plain else []
+    return [m for m in found if not any(b.start <= m.start() < b.end for b in code)]
+
+
+def _is_plain(plain: str, tag: re.Match[str]) -> bool:
+    """Whether it is a tag that the specification spells out, with no inline code about."""
+    line = plain[plain.rfind("\n", 0, tag.start()) + 1 :].partition("\n")[0]
+    is_details = tag["name"].lower() == "details"
+    return (
+        len(tag[0]) <= 200
+        and "`" not in line
+        and (not tag["rest"] or (is_details and not tag["close"]))
+        and not (tag["space"] and is_details)
+    )
+
+
+def _captured(plain: str, tags: list[re.Match[str]]) -> Visible | None:
+    shown: list[str] = []
+    thoughts: list[str] = []
+    details: list[str] = []
+    at = i = 0
+    thought_seen = nested = False
+    while i < len(tags):
+        tag = tags[i]
+        shown.append(plain[at : tag.start()])
+        is_details = tag["name"].lower() == "details"
+        if tag["close"]:
+            if not is_details and not thought_seen:
+                return None  # C3 asks what the current segment is
+            at, i = tag.end(), i + 1
+        elif is_details:
+            end = _details_end(tags, i)
+            if end is None:
+                return None
+            nested = nested or end - i > 1
+            details.append(_SUMMARY.sub("", _inside(plain, tags, i, end)))
+            at, i = (tags[end].end() if end < len(tags) else len(plain)), end + 1
+        else:
+            thought_seen = True
+            end = next((k for k in range(i + 1, len(tags)) if _closes_thought(tags[k])), len(tags))
+            thoughts.append(_inside(plain, tags, i, end))
+            at, i = (tags[end].end() if end < len(tags) else len(plain)), end + 1
+        thought_seen = thought_seen or not is_details
+    shown.append(plain[at:])
+    if any("`" in text for text in (*thoughts, *details)):
+        return None  # code that is taken out changes what is code
+    return Visible(
+        _seamed(shown),
+        exact=False,
+        thoughts=tuple(t.strip() for t in thoughts if t.strip()),
+        details=None if nested else tuple(" ".join(d.split()) for d in details if d.strip()),
+    )
+
+
+def _closes_thought(tag: re.Match[str]) -> bool:
+    return bool(tag["close"]) and tag["name"].lower() != "details"
+
+
+def _inside(plain: str, tags: list[re.Match[str]], opener: int, closer: int) -> str:
+    end = tags[closer].start() if closer < len(tags) else len(plain)
+    return plain[tags[opener].end() : end]
+
+
+def _details_end(tags: list[re.Match[str]], opener: int) -> int | None:
+    depth = 0
+    for k in range(opener, len(tags)):
+        if tags[k]["name"].lower() != "details":
+            return None  # a think tag inside details: not said which wins
+        depth += -1 if tags[k]["close"] else 1
+        if depth == 0:
+            return k
+    return len(tags)
+
+
+def _seamed(parts: list[str]) -> str:
+    """C6: non-space on both sides of a seam becomes one space, two spaces one."""
+    text = parts[0]
+    for part in parts[1:]:
+        if text and part and not text[-1].isspace() and not part[0].isspace():
+            text += " "
+        elif text.endswith(" ") and part.startswith(" "):
+            part = part[1:]
+        text += part
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A fenced block: `text[start:end]`, with the line's text before it and what is inside."""
+
+    start: int
+    end: int
+    prefix: str
+    inside: str
+    closed: bool
+
+    @property
+    def quoted(self) -> bool:
+        return ">" in self.prefix and not self.prefix.strip("> ")
+
+    def readings(self) -> list[list[str]]:
+        """The code lines as they must go out; more than one where the indent is open."""
+        first, *rest = self.inside.split("\n")
+        column = len(self.prefix)
+        if self.quoted:
+            ways = [[_unquoted(line, self.prefix) for line in rest]]
+        elif not self.prefix.strip():
+            ways = [[_dedented(line, column) for line in rest]]
+        else:
+            ways = [rest, [_dedented(line, column) for line in rest]]
+        return [_without_closing_line([first, *way]) for way in ways]
+
+
+def _without_closing_line(lines: list[str]) -> list[str]:
+    return lines[:-1] if len(lines) > 1 and not lines[-1].strip() else lines
+
+
+def _dedented(line: str, column: int) -> str:
+    indent = len(line) - len(line.lstrip())
+    return line[min(indent, column) :]
+
+
+def _unquoted(line: str, prefix: str) -> str:
+    if line.startswith(prefix):
+        return line[len(prefix) :]
+    if line.startswith(prefix.rstrip()):
+        return line[len(prefix.rstrip()) :]
+    return line.lstrip("> ")
+
+
+def blocks(text: str) -> list[Block]:
+    """Every fenced block of V, as B1 and B2 say: runs of three or more, wherever they stand."""
+    found: list[Block] = []
+    runs = list(_FENCE.finditer(text))
+    k = 0
+    while k < len(runs):
+        opener = runs[k]
+        size = len(opener[0])
+        k += 1
+        while k < len(runs) and len(runs[k][0]) < size:
+            k += 1
+        closer = runs[k] if k < len(runs) else None
+        k += 1
+        line = max(text.rfind("\n", 0, opener.start()) + 1, found[-1].end if found else 0)
+        inside_end = closer.start() if closer else len(text)
+        found.append(
+            Block(
+                start=opener.start(),
+                end=closer.end() if closer else len(text),
+                prefix=text[line : opener.start()],
+                inside=text[opener.end() : inside_end],
+                closed=closer is not None,
+            )
+        )
+    return found
+
+
+def fences_are_open_to_reading(found: list[Block]) -> bool:
+    """Whether an unpaired backtick before a fence makes it unclear if the fence is one."""
+    return any("`" in b.prefix and _unpaired(b.prefix) for b in found)
+
+
+def _unpaired(line: str) -> bool:
+    sizes = [len(m[0]) for m in _RUN.finditer(line)]
+    while sizes:
+        size = sizes.pop(0)
+        if size not in sizes:
+            return True
+        del sizes[: sizes.index(size) + 1]
+    return False
+
+
+def without_blocks(text: str, found: list[Block]) -> str:
+    """The prose of V: each block, with the quote mark or indent before it, is one mark."""
+    parts: list[str] = []
+    at = 0
+    for block in found:
+        prefix = block.prefix if block.quoted else ""
+        parts += [text[at : block.start - len(prefix)], f"\n{BLOCK_MARK}\n"]
+        at = block.end
+    parts.append(text[at:])
+    return "".join(parts)

@@ -1,0 +1,143 @@
+"""Where somebody else begins to speak, the text ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from oshaberi.text.config import Known, Persona, TextConfig
+from oshaberi.text.normalize import Normalizers
+from oshaberi.text.segment import Piece, Work
+
+PATTERN: dict[str, Any] = {"llm_stop_speaker_pattern_enabled": True}
+REGISTERED: dict[str, Any] = {"registered_speaker_guard_enabled": True}
+
+
+def run(text: str, settings: dict[str, Any], opens: bool = False, line_start: bool = True) -> Work:
+    config = TextConfig(
+        persona=Persona("Tomori", ("Lilya",)),
+        known=(Known("alice", id="1", aliases=("Al B",)), Known("Ren", "persona")),
+        **settings,
+    )
+    work = Work([Piece(text, line_start=line_start)], opens_response=opens)
+    Normalizers(config).run(work)
+    return work
+
+
+@pytest.mark.parametrize("settings", [PATTERN, REGISTERED])
+@pytest.mark.parametrize(
+    ("line", "label"),
+    [
+        ("alice: hi", "alice"),
+        ("Alice:", "Alice"),
+        ("al b：hi", "al b"),
+        ("**Alice:** hi", "Alice"),
+        ("**Alice**: hi", "Alice"),
+        ("**Alice: hi**", "Alice"),
+        ("Ren (mad): hi", "Ren (mad)"),
+        ("  Ren: hi", "Ren"),
+        ("Assistant: hi", "Assistant"),
+        ("user: hi", "user"),
+        ("HUMAN:", "HUMAN"),
+        ("System: hi", "System"),
+    ],
+)
+def test_known_and_reserved_speakers(settings: dict[str, Any], line: str, label: str) -> None:
+    work = run(f"Sure.\n{line}\nmore", settings)
+    assert [piece.text for piece in work.pieces] == ["Sure."]
+    assert work.stop == label
+    assert work.withheld == [(f"{line}\nmore", "speaker_guard")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Stranger: hi",
+        "Stranger:hi",
+        "Old Man Smith: hi",
+        "The Doctor: hi",
+        "花子：ねえ",
+        "D'Arcy-2: x",
+        "bob: x",
+    ],
+)
+def test_strangers_stop_only_by_pattern(line: str) -> None:
+    assert run(line, PATTERN).stop is not None
+    assert run(line, PATTERN).pieces == []
+    assert run(line, REGISTERED).stop is None
+
+
+@pytest.mark.parametrize("settings", [PATTERN, REGISTERED])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Note: this is fine",
+        "Step 1: stir",
+        "Step 2a.",
+        "Option B: leave",
+        "TL;DR: no",
+        "PS: hi",
+        "P.S.: hi",
+        "Fun fact: x",
+        "Key points:",
+        "Here is the list:",
+        "The main idea: x",
+        "In Python: x",
+        "Zutaten: Mehl",
+        "Exemple : x",
+        "Ingrédients : sel",
+        "Respuesta: sí",
+        "Dica: x",
+        "例：これ",
+        "ステップ1：これ",
+        "步骤2：这个",
+        "참고: x",
+        "- alice: 3",
+        "1. alice: 3",
+        "* alice: 3",
+        "> alice: 3",
+        "# alice: 3",
+        "`alice: 3`",
+        "10:30 is fine",
+        "Meet at 10:30",
+        "https://x.test/a",
+        "std::vector",
+        "C:\\temp",
+        "ratio 3:1",
+        "this is a long sentence with a colon: yes",
+        "[alice]: x",
+        "<b>: x",
+        "Tomori: mine",
+        "Tomori (mad): mine",
+        "Lilya: mine",
+        "say alice",
+    ],
+)
+def test_prose_goes_on(settings: dict[str, Any], line: str) -> None:
+    assert run(f"Sure.\n{line}", settings).stop is None
+
+
+def test_the_first_line_of_the_response_is_not_checked() -> None:
+    work = run("alice: hi\nok\nalice: again", PATTERN, opens=True)
+    assert [piece.text for piece in work.pieces] == ["alice: hi\nok"]
+    assert work.stop == "alice"
+    assert run("alice: hi", PATTERN).stop == "alice"
+
+
+def test_behind_an_overflow_cut_it_is_no_line() -> None:
+    assert run("alice: hi", PATTERN, line_start=False).stop is None
+    assert run("x\nalice: hi", PATTERN, line_start=False).stop == "alice"
+
+
+def test_later_pieces_go_too() -> None:
+    work = Work([Piece("a\nUser: b"), Piece("c")])
+    Normalizers(TextConfig(**PATTERN)).run(work)
+    assert [piece.text for piece in work.pieces] == ["a"]
+    assert work.withheld == [("User: b\nc", "speaker_guard")]
+
+
+def test_off_by_default() -> None:
+    work = run("a\nAssistant: b", {})
+    assert work.stop is None
+    assert [piece.text for piece in work.pieces] == ["a\nAssistant: b"]
