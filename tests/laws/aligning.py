@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
+from unicodedata import category
 
 import emoji
 
@@ -24,10 +25,11 @@ _PUNCTUATION = re.compile(r"[.,!?;:。！？、，…]+(?=\s|$)")
 _CLOSERS = ')）"」』”“»«》*~|'
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _SHORTCODE = re.compile(r":[\w+\-’.()&]+:")
-_TOKEN_END = re.compile(r"<a?:\w+:\d+>$")
+_TOKEN_END = re.compile(r"<a?:\w+:\d+>[.,!?;:。！？、，…]*$")
 _TOKEN_START = re.compile(r"<a?:\w+:\d+>")
-_SENTENCE_END = re.compile(r"[。．｡！？!?.…][」』”»）)\"'’》\]]*$")
+_SENTENCE_END = re.compile(r"[。．｡！？!?.…][^\w\s]*$")
 _WORD = re.compile(r"\S+")
+_LINE_END = frozenset("\n" + NEXT_MESSAGE)
 _PATIENCE = 400
 
 
@@ -156,7 +158,8 @@ class Aligner:
             return
         if j == 0 or NEXT_MESSAGE in self.out[state.j : j]:
             path.starts.append(i)
-            if state.i == i and i and BLOCK_MARK not in self.source[i - 1 : i + 1]:
+            glued = state.i == i and i and not (state.loose or state.apart)
+            if glued and BLOCK_MARK not in self.source[i - 1 : i + 1]:
                 path.inner.append(i)
         yield _State(i + steps[0], j + steps[1], False, False, state.held)
 
@@ -201,7 +204,7 @@ class Aligner:
         source, out = self.source, self.out
         if "\n" in before and _CARRIED.match(source, i):
             return True
-        head = out[out.rfind(NEXT_MESSAGE, 0, j) + 1 : j]
+        head = out[max(out.rfind(NEXT_MESSAGE, 0, j), out.rfind("\n", 0, j)) + 1 : j]
         if head and all(c in _ORPHAN for c in head) and (len(head) > 2 or "…" in head):
             return True
         word = source[i - len(before) - 1]
@@ -230,31 +233,51 @@ class Aligner:
 
     def _taken_out(self, state: _State, i: int) -> Iterator[_State]:
         for h in state.held:
-            if self.held[h].at is None and self.source.startswith(self.held[h].text, i):
+            if self.held[h].at is None and self._held_end(i, h) is not None:
                 yield self._withheld(state, i, h)
         if i == len(self.source):
             return
         line_break = _BREAK.match(self.source, i) if self.source[i] == "<" else None
+        if category(self.source[i]) == "Cf" and not self._line_is_visible(i):
+            yield _State(i + 1, state.j, True, False, state.held)  # B8: makes no event
         if line_break:
             end = line_break.end()
             between = all(c.isalnum() for c in (self.source[i - 1 : i], self.source[end : end + 1]))
             yield _State(end, state.j, not between, between, state.held)
-        if self.loosely and self.source[i] in ",;.":
+        if self.loosely and self.source[i] in ",;.。．｡":
             yield from self._punctuation_dropped(state, i)
+
+    def _line_is_visible(self, i: int) -> bool:
+        start, end = self.source.rfind("\n", 0, i) + 1, self.source.find("\n", i)
+        line = self.source[start : end if end >= 0 else len(self.source)]
+        return any(not c.isspace() and category(c) != "Cf" for c in line)
 
     def _punctuation_dropped(self, state: _State, i: int) -> Iterator[_State]:
         around = self.source[i - 1 : i], self.source[i + 1 : i + 2]
         inside_word = all(c.isalnum() for c in around)
-        if self.source[i] == "." and inside_word:
-            return
-        if all(c.isdigit() for c in around):
+        if self.source[i] not in ",;":
+            j = _skip(self.out, state.j)
+            ends_line = j == len(self.out) or not _LINE_END.isdisjoint(self.out[state.j : j])
+            if not ends_line or self.source[i] in around:
+                return
+        elif all(c.isdigit() for c in around):
             return self._stuck(i, f"punctuation of a number dropped: {self._around(i)!r}")
         apart = state.apart or inside_word or i > state.i
         yield _State(i + 1, state.j, state.loose, apart, state.held)
 
     def _withheld(self, state: _State, i: int, h: int) -> _State:
         rest = tuple(k for k in state.held if k != h)
-        return _State(i + len(self.held[h].text), state.j, True, False, rest)
+        end = self._held_end(i, h)
+        return _State(i if end is None else end, state.j, True, False, rest)
+
+    def _held_end(self, i: int, h: int) -> int | None:
+        """Where the withholding ends that begins at `i`, whatever its whitespace."""
+        for char in "".join(self.held[h].text.split()):
+            i = _skip(self.source, i)
+            if i == len(self.source) or self.source[i] != char:
+                return None
+            i += 1
+        return i
 
     def _put_in(self, state: _State, i: int, j: int) -> Iterator[_State]:
         """Markers closed at the end: only after the last word, only what was open."""
@@ -263,10 +286,11 @@ class Aligner:
         end = j
         while end < len(self.out) and self.out[end] in _CLOSERS:
             end += 1
-        ends_message = end == len(self.out) or self.out[end] == NEXT_MESSAGE
+        if end < len(self.out) and self.out[end] != NEXT_MESSAGE:
+            return
         left = self.source[i:].strip()
         nothing_left = len(left) <= 120 and not any(c.isalnum() for c in left)
-        if ends_message and nothing_left and _could_close(self.source[:i], self.out[j:end]):
+        if nothing_left and _could_close(self.source[:i], self.out[j:end]):
             yield _State(state.i, end, state.loose, False, state.held)
 
 

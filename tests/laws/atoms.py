@@ -22,7 +22,7 @@ def utf16(text: str) -> int:
 
 
 def atoms(prose: str, limit: int, hold: int) -> list[Span]:
-    """Spans that no message boundary may fall into; overlapping ones count as one."""
+    """Spans that no message boundary may fall into, as far as they fit into a message."""
     spans = [m.span() for m in _TOKEN.finditer(prose)]
     spans += [_given_back(prose, *m.span()) for m in _URL.finditer(prose)]
     spans += [m.span() for m in _LINK.finditer(prose)]
@@ -31,13 +31,19 @@ def atoms(prose: str, limit: int, hold: int) -> list[Span]:
 
 
 def _merged(spans: list[Span]) -> list[Span]:
+    """The outermost spans; two that cross are left out, for nobody says which of them wins."""
     merged: list[Span] = []
-    for start, end in sorted(spans):
-        if merged and start < merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
+    crossed = False
+    for start, end in sorted(spans, key=lambda s: (s[0], -s[1])):
+        if not merged or start >= merged[-1][1]:
+            if crossed:
+                merged.pop()
             merged.append((start, end))
-    return merged
+            crossed = False
+        elif end > merged[-1][1]:
+            merged[-1] = (merged[-1][0], end)
+            crossed = True
+    return merged[:-1] if crossed else merged
 
 
 def _given_back(prose: str, start: int, end: int) -> Span:

@@ -125,8 +125,9 @@ def _held(seen: Visible, prose: str, events: list[Event]) -> list[Held]:
         at = None
         if seen.exact and BLOCK_MARK not in prose:
             start, end = event.span
-            if seen.text[start:end].strip() == text:
-                at = start + seen.text[start:end].index(text)
+            segment = seen.text[start:end]
+            if segment.split() == text.split():
+                at = start + len(segment) - len(segment.lstrip())
         held.append(Held(text, at))
     return [h for h in held if h.text]
 
@@ -163,10 +164,10 @@ def clusters(text: str, events: list[Event]) -> list[str]:
 def words_counted(text: str, events: list[Event]) -> list[str]:
     """L3, weakly: every short plain word of the text is somewhere in the events."""
     plain = _SUMMARY.sub(" ", normalise(text))
-    wanted = Counter(_WORD.findall(plain))
+    wanted = Counter(word.casefold() for word in _WORD.findall(plain))
     texts = [e.text for e in events if isinstance(e, Message | Thought | Details | Withheld)]
     texts += [e.source for e in events if isinstance(e, Table)]
-    everything = "\n".join(texts)
+    everything = "\n".join(texts).casefold()
     return [
         f"L3 the word {word!r} is there {count}×, went out {everything.count(word)}×"
         for word, count in wanted.items()

@@ -83,6 +83,7 @@ def _consume(
     block: Block, want: list[str], out: list[Piece], at: int, limit: int
 ) -> tuple[int, str | None]:
     want = [_plain(line) for line in want]
+    want[0] = want[0].lstrip()
     if not block.closed:
         want = _without_blank_end(want)
     reader = _Reader(want, limit, block.closed)
@@ -91,6 +92,8 @@ def _consume(
         lines = [_plain(line) for line in out[at].lines]
         if at > first and not _same_tag(want[0], lines.pop(0)):
             return at, f"re-opened with {out[at].lines[0]!r}, not {want[0]!r}"
+        if at == first:
+            lines[0] = lines[0].lstrip()
         problem = reader.read(lines)
         if problem:
             return at, problem

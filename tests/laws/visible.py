@@ -167,13 +167,12 @@ class Block:
     def readings(self) -> list[list[str]]:
         """The code lines as they must go out; more than one where the indent is open."""
         first, *rest = self.inside.split("\n")
-        column = len(self.prefix)
         if self.quoted:
-            ways = [[_unquoted(line, self.prefix) for line in rest]]
+            ways = [[_unquoted(line, self.prefix, bare) for line in rest] for bare in ("", "> ")]
         elif not self.prefix.strip():
-            ways = [[_dedented(line, column) for line in rest]]
+            ways = [[_dedented(line, self.prefix) for line in rest]]
         else:
-            ways = [rest, [_dedented(line, column) for line in rest]]
+            ways = [rest, [_dedented(line, " " * len(self.prefix)) for line in rest]]
         return [_without_closing_line([first, *way]) for way in ways]
 
 
@@ -181,17 +180,17 @@ def _without_closing_line(lines: list[str]) -> list[str]:
     return lines[:-1] if len(lines) > 1 and not lines[-1].strip() else lines
 
 
-def _dedented(line: str, column: int) -> str:
-    indent = len(line) - len(line.lstrip())
-    return line[min(indent, column) :]
+def _dedented(line: str, prefix: str) -> str:
+    indent = len(line) - len(line.lstrip("".join(set(prefix)) or " "))
+    return line[min(indent, len(prefix)) :]
 
 
-def _unquoted(line: str, prefix: str) -> str:
-    if line.startswith(prefix):
-        return line[len(prefix) :]
-    if line.startswith(prefix.rstrip()):
-        return line[len(prefix.rstrip()) :]
-    return line.lstrip("> ")
+def _unquoted(line: str, prefix: str, bare: str) -> str:
+    """`bare` is what goes from a line that lacks the quote mark: not said."""
+    for mark in (prefix, prefix.rstrip()):
+        if line.startswith(mark):
+            return line[len(mark) :]
+    return line.lstrip(bare) if bare else line
 
 
 def blocks(text: str) -> list[Block]:

@@ -45,6 +45,8 @@ CASES = [
     "Nguyen et al., i.e. Nguyen and two others, agree.",
     "It takes approx. five minutes, incl. setup.",
     "The dept. of records is closed.",
+    "Add 2 lbs. of rice.| Stir.",
+    "P.S. I miss you.",
     "Shun Ito, a.k.a. Moth, sings.",
     "Mara has a Ph.D. in soil science.",
     "He got his PhD.| Now he sleeps.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from oshaberi.delivery.ledger import DELIVERED, Ledger
+from oshaberi.delivery.ledger import DELIVERED, SUPPRESSED, Ledger
 from oshaberi.delivery.outgoing import Outgoing
 from oshaberi.delivery.response import Response, SpriteRecord
 from oshaberi.delivery.sink import Sent
@@ -56,6 +56,12 @@ class Account:
                 self._ledger.settle(entry, DELIVERED, sent.id)
             self._remember_sprite(item, sent)
 
+    def grown(self, items: Iterable[Outgoing], sent: Sent, now: float) -> None:
+        """An edit put these texts into a message that was there."""
+        self._response.last_sent_at = now
+        self.delivered(items, sent, now)
+        self._on_sent()
+
     def lost(self, items: Iterable[Outgoing], reason: str) -> None:
         for item in items:
             for entry in item.entries:
@@ -66,7 +72,7 @@ class Account:
         self.visible += 1
         self.history.append(item.history)
         for entry in item.entries:
-            self._ledger.settle(entry, DELIVERED)
+            self._ledger.settle(entry, SUPPRESSED)
 
     def _remember_sprite(self, item: Outgoing, sent: Sent) -> None:
         identity, persona = item.identity, self._persona

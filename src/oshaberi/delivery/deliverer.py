@@ -32,15 +32,16 @@ from oshaberi.delivery.outcome import (
     Uncertain,
     Withdrawn,
 )
-from oshaberi.delivery.outgoing import Outgoing, history_of, joined
-from oshaberi.delivery.pacing import Wait, fit, pause_ms, table_typing_ms, typing_ms
+from oshaberi.delivery.outgoing import Outgoing, joined
+from oshaberi.delivery.pacing import fit
+from oshaberi.delivery.packer import Packer
 from oshaberi.delivery.policy import paces, policy_of
 from oshaberi.delivery.queue import Queue
 from oshaberi.delivery.response import Response
 from oshaberi.delivery.rest import Rest
 from oshaberi.delivery.sender import Sender
 from oshaberi.delivery.sink import Embed, File, Post, Sink
-from oshaberi.delivery.tables import TableRenderer, table_files
+from oshaberi.delivery.tables import TableRenderer
 from oshaberi.events import Message, Table
 from oshaberi.text.measure import utf16_len
 
@@ -81,8 +82,7 @@ class Deliverer:
         self._config = config
         self._response = response
         self._gate = gate
-        self._ledger = ledger
-        self._renderer = renderer
+        self._packer = Packer(config, response, ledger, renderer)
         self._sender = Sender(sink, gate, response)
         self._envelope = Envelope(
             config, sink, self._sender, response, self.account, self._may_send, reply_to
@@ -96,7 +96,7 @@ class Deliverer:
 
     def add(self, events: Iterable[Message | Table]) -> None:
         """Queue what the engine said. Never waits: the reader asks for room beforehand."""
-        items = [self._outgoing(event) for event in events]
+        items = [self._packer.pack(event) for event in events]
         if self._config.suppress_text_output:
             for item in items:
                 self.account.collected(item)
@@ -123,7 +123,7 @@ class Deliverer:
 
     async def run(self) -> Broken | None:
         while True:
-            item = await self.queue.head(2 if self._config.notify == "last" else 1)
+            item = await self.queue.head(self._least)
             if item is None or self._gate.halted:
                 break
             broken = await self._step(item)
@@ -144,9 +144,11 @@ class Deliverer:
         """The one closing flush after a stop (spec 04 O1). What does not leave stays queued."""
         self._closing = True
         waited = self.queue.clear()
-        flushed = [part for event in events for part in self._plain(self._outgoing(event))]
+        flushed = [
+            part for event in events for part in self._packer.plain(self._packer.pack(event))
+        ]
         self.queue.extend([*waited, *flushed])
-        if self._live is not None:
+        if self._live is not None and self.queue and self._fits_live(self._live):
             await self._grow(self._live)
         elif not waited and self._rest is None:
             await self._flush(flushed)
@@ -172,44 +174,26 @@ class Deliverer:
             head = joined(head, self.queue.take())
         self.queue.put_back([head])
 
+    @property
+    def _least(self) -> int:
+        """With `last` the newest message is held until another follows or the end comes."""
+        return 2 if self._config.notify == "last" else 1
+
     def _may_send(self) -> bool:
         return self._closing or not self._gate.halted
-
-    def _outgoing(self, event: Message | Table) -> Outgoing:
-        number = self._response.next_number()
-        table = event if isinstance(event, Table) else None
-        text = "" if isinstance(event, Table) else event.text
-        return Outgoing(
-            number=number,
-            text=text,
-            identity=event.identity,
-            entries=(self._ledger.expect(event),),
-            history=history_of(event),
-            ready_at=_now(),
-            wait=self._wait(number, event),
-            table=table,
-        )
-
-    def _wait(self, number: int, event: Message | Table) -> Wait:
-        config = self._config
-        if not paces(config):
-            return Wait(0, 0)
-        if isinstance(event, Table):
-            return Wait(pause_ms(number, config), table_typing_ms(config))
-        return Wait(pause_ms(number, config), typing_ms(event.text, config))
 
     async def _step(self, item: Outgoing) -> Broken | None:
         limit = self._limit()
         if limit is not None:
             return await self._at_limit(limit, item)
-        if self._live is not None and self._grows(self._live, item, self._live.post.content):
+        if self._live is not None and self._fits_live(self._live):
             return await self._grow_in_time(self._live)
         files: tuple[File, ...] = ()
         if item.table is not None:
-            files = await self._files(item.table)
+            files = await self._packer.files(item.table, self._gate)
             if not files and not self._gate.halted:
                 self.queue.take()
-                self.queue.put_back(self._plain(item))
+                self.queue.put_back(self._packer.plain(item))
                 return None
         await self._pace(item)
         if self._gate.halted:
@@ -251,32 +235,8 @@ class Deliverer:
         outcome = await self._sender.deliver(Post(nonce, files=(rest.as_file(),)))
         if isinstance(outcome, Delivered):
             self.account.posted(outcome.sent, _now())
+            self._response.attached = rest.text
         return self._settle(rest.items, outcome)
-
-    async def _files(self, table: Table) -> tuple[File, ...]:
-        if not self._config.render_tables:
-            return ()
-        self._response.tables += 1
-        return await table_files(table, self._response.tables, self._renderer, self._gate)
-
-    def _plain(self, item: Outgoing) -> list[Outgoing]:
-        """A table as aligned code; its place in ledger and history belongs to the last part."""
-        if item.table is None:
-            return [item]
-        limit = self._config.text.max_single_message_length
-        *before, last = self._renderer.as_code(item.table, limit)
-        parts = [
-            replace(
-                item,
-                number=self._response.next_number(),
-                text=text,
-                table=None,
-                entries=(),
-                history="",
-            )
-            for text in before
-        ]
-        return [*parts, replace(item, text=last, table=None)]
 
     async def _pace(self, item: Outgoing) -> None:
         """Spec 07: it leaves when a person would have typed it, counting the model's own time."""
@@ -294,9 +254,12 @@ class Deliverer:
 
     def _silent(self) -> bool:
         """Whether the head of the queue is to come without a notification."""
-        if self._config.notify == "first":
-            return self._response.sent > 0
-        return self._config.notify == "last" and not self._is_last()
+        match self._config.notify:
+            case "first":
+                return self._response.sent > 0
+            case "last":
+                return not self._is_last()
+        return False
 
     def _is_last(self) -> bool:
         limits = (self._config.send_message_limit, self._config.text.max_flush_count)
@@ -311,7 +274,7 @@ class Deliverer:
         outcome, post = await self._envelope.send(item, silent=silent, files=files)
         if files and isinstance(outcome, Refused | Unavailable):
             # Perhaps only pictures are not wanted here; if it is more, the text will tell.
-            self.queue.put_back(self._plain(item))
+            self.queue.put_back(self._packer.plain(item))
             return None
         self._live = None
         if isinstance(outcome, Delivered):
@@ -354,8 +317,10 @@ class Deliverer:
         self._failures += 1
         return Broken("error", error) if self._failures >= MOST_FAILURES else None
 
-    def _grows(self, live: LiveMessage, item: Outgoing, text: str) -> bool:
-        return live.accepts(item, text, self._config.text.max_single_message_length)
+    def _fits_live(self, live: LiveMessage, text: str | None = None) -> bool:
+        """Whether the head of the queue may join the message, or what it has become."""
+        limit = self._config.text.max_single_message_length
+        return live.accepts(next(iter(self.queue)), text or live.post.content, limit)
 
     async def _grow_in_time(self, live: LiveMessage) -> Broken | None:
         if not await self._gate.hold(live.wait_from(_now())):
@@ -365,17 +330,17 @@ class Deliverer:
     async def _grow(self, live: LiveMessage) -> Broken | None:
         """One edit with everything that waits and fits."""
         text, items = live.post.content, []
-        while self.queue and self._grows(live, next(iter(self.queue)), text):
-            item = self.queue.take()
-            text = f"{text}\n{item.text}"
-            items.append(item)
-        if not items:
-            return None
+        while self.queue and self._fits_live(live, text):
+            items.append(self.queue.take())
+            text = f"{text}\n{items[-1].text}"
         post = replace(live.post, content=text)
         outcome = await self._sender.edit(live.sent, post)
         if isinstance(outcome, Delivered):
             live.post, live.changed_at = post, _now()
-        elif isinstance(outcome, Gone):
+            self.account.grown(items, outcome.sent, _now())
+            self._failures = 0
+            return None
+        if isinstance(outcome, Gone):
             self._live = None
         return self._settle(items, outcome)
 

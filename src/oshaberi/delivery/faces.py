@@ -7,6 +7,7 @@ import re
 from oshaberi.delivery.sink import Face
 from oshaberi.events import Identity
 from oshaberi.text.config import Persona
+from oshaberi.text.normalizers.usernames import webhook_username
 
 _BLOCK_START = re.compile(r"```|#{1,3} |-# |>{1,3} |[-*•] |\d+[.)] |\|")
 _MARKUP = re.compile(r"([*_~|`\\>])")
@@ -17,7 +18,7 @@ def face_of(identity: Identity | None, persona: Persona | None) -> Face | None:
     if identity is not None:
         return Face(identity.username, identity.avatar_url)
     if persona is not None and persona.is_alter:
-        return Face(persona.name, persona.avatar_url)
+        return Face(webhook_username(persona.name), persona.avatar_url)
     return None
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from oshaberi.events import Message, Span, Table, Withheld
 
 DELIVERED = "delivered"
+SUPPRESSED = "suppressed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +45,21 @@ class Ledger:
         entry = Entry(event.text, event.segment, event.span, event.reason, expected=False)
         self.entries.append(entry)
 
-    def drop(self, event: Withheld, reason: str) -> None:
+    def drop(self, event: Withheld) -> None:
         """Enter text that would have been sent, had the stream gone on."""
-        self.entries.append(Entry(event.text, event.segment, event.span, reason))
+        self.entries.append(Entry(event.text, event.segment, event.span, event.reason))
 
     def settle(self, number: int, fate: str, message_id: int | None = None) -> None:
         entry = self.entries[number]
         if entry.fate is not None:
             self._twice.append(number)
         self.entries[number] = replace(entry, fate=fate, message_id=message_id)
+
+    def settle_open(self, fate: str) -> None:
+        """After a fault of ours: whatever has no fate yet gets this one."""
+        for number, entry in enumerate(self.entries):
+            if entry.fate is None:
+                self.settle(number, fate)
 
     @property
     def expected(self) -> int:
@@ -62,7 +69,9 @@ class Ledger:
     @property
     def undelivered(self) -> str:
         """What was to be sent and was not, in order."""
-        lost = (e.text for e in self.entries if e.expected and e.fate != DELIVERED)
+        lost = (
+            e.text for e in self.entries if e.expected and e.fate not in (DELIVERED, SUPPRESSED)
+        )
         return "\n".join(lost)
 
     def sums(self) -> dict[str, int]:
@@ -79,12 +88,12 @@ class Ledger:
         return [*open_, *twice, *self._disorder()]
 
     def _disorder(self) -> list[str]:
-        """Segments follow each other in the text and never overlap."""
-        wrong = []
-        end, last = 0, -1
-        for entry in sorted(self.entries, key=lambda e: e.segment):
-            start = entry.span[0]
-            if entry.segment != last and start < end:
-                wrong.append(f"segment {entry.segment} begins at {start}, before {end}")
-            end, last = max(end, entry.span[1]), entry.segment
+        """Segments tile the text: each begins where the one before it ended."""
+        spans = {entry.segment: entry.span for entry in self.entries if entry.segment}
+        wrong, end = [], 0
+        for segment in sorted(spans):
+            start, stop = spans[segment]
+            if start != end:
+                wrong.append(f"segment {segment} begins at {start}, not at {end}")
+            end = stop
         return wrong

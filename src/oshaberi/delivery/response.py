@@ -40,6 +40,8 @@ class Response:
     carry: Any = None
     """What the last text engine hands to the next one."""
     limit_shown: bool = False
+    attached: str = ""
+    """What went out as a file because of the limit: `/continue` can send it as messages."""
     webhook_lost: bool = False
     spoken_as: Face | None = None
     """Whose name the last message showed in bold, for want of a webhook."""

@@ -252,6 +252,8 @@ class Sender:
             await self._answer(task, wire)
         finally:
             await _finish(task)
+        if task.cancelled():
+            raise AmbiguousError("the request was cut off")
         return task.result()
 
     async def _answer(self, task: asyncio.Task[T], wire: Wire) -> None:

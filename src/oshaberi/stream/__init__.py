@@ -1,4 +1,4 @@
-"""Stage 04: one stream from a provider's chunks to sent messages.
+r"""Stage 04: one stream from a provider's chunks to sent messages.
 
 In virtual time, with everything in memory:
 
@@ -16,8 +16,8 @@ In virtual time, with everything in memory:
 
     lines = run_virtual(main())
 
-A turn with tool calls makes one `StreamContext` (or one `Response`) and calls `stream_to_sink` again
-with it after each `function_call`. On a real loop the same code runs in real time.
+A turn with tool calls makes one `StreamContext` and calls `stream_to_sink` with it again after
+each `function_call`: its `response` carries what lasts. On a real loop it all runs in real time.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class Engine(Protocol):
 def text_engine(config: TextConfig, carry: Any) -> Engine:
     from oshaberi import TextEngine
 
-    return TextEngine(config, carry)
+    return TextEngine(config, carried=carry)
 
 
 def _nobody(_what: Literal["chunk", "sent"]) -> None:

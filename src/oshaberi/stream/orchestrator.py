@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import suppress
 from typing import Any, Literal, assert_never
 
 from oshaberi.clock import settle
@@ -20,7 +19,7 @@ from oshaberi.delivery.sink import Sink
 from oshaberi.stream.context import StreamContext
 from oshaberi.stream.inactivity import InactivityTimer
 from oshaberi.stream.provider import Provider
-from oshaberi.stream.reader import Ending, Reader
+from oshaberi.stream.reader import CLOSE_SECONDS, Ending, Reader
 from oshaberi.stream.result import Metrics, StreamResult
 from oshaberi.stream.state import Phase, Trigger, following
 from oshaberi.stream.stops import ActiveChannel, StopRequest
@@ -28,6 +27,8 @@ from oshaberi.stream.thoughts import ThoughtLog
 from oshaberi.stream.verdict import Facts, Verdict, verdict_on
 
 log = logging.getLogger(__name__)
+
+LEAVE_SECONDS = 2 * CLOSE_SECONDS
 
 
 async def stream_to_sink(
@@ -90,6 +91,7 @@ class _Stream:
         self._ending: Ending | None = None
         self._stop: StopRequest | None = None
         self._broken: Broken | None = None
+        self._crashed = False
 
     async def run(self, request: Any) -> StreamResult:
         self._reading = asyncio.create_task(self._reader.run(request))
@@ -103,6 +105,7 @@ class _Stream:
                 await self._watch()
         except Exception as error:
             log.exception("a stream failed by a fault of ours")
+            self._crashed = True
             self._broken = Broken("error", error)
         finally:
             await self._leave()
@@ -114,8 +117,7 @@ class _Stream:
             trigger = await self._next()
             self._move(trigger)
             await self._act(trigger)
-        if self._stop is None and self._broken is None:
-            await self._show_failure()
+        await self._show_failure()
 
     def _move(self, trigger: Trigger) -> None:
         self._phase = following(self._phase, trigger)
@@ -186,7 +188,7 @@ class _Stream:
         self._stop = self._channel.consume()
         await self._halt()
         self._deliverer.drop("follow_up")
-        self._reader.discard("follow_up")
+        self._reader.discard()
         self._move(Trigger.DRAINED)
 
     def _give_up(self) -> None:
@@ -203,8 +205,7 @@ class _Stream:
         self._deliverer.halt()
         self._end_reading()
         await asyncio.wait({self._delivering})
-        with suppress(Exception):
-            self._broken = self._delivering.result()
+        self._broken = self._delivering.result()
 
     def _end_reading(self) -> None:
         self._timer.stop()
@@ -214,12 +215,14 @@ class _Stream:
             self._closing = asyncio.create_task(self._close_provider())
 
     async def _close_provider(self) -> None:
-        await asyncio.wait({self._reading}, timeout=5)
+        await asyncio.wait({self._reading}, timeout=CLOSE_SECONDS)
         await self._reader.close()
 
     async def _show_failure(self) -> None:
         """One embed per failure, after the text that came before it (spec 04 O9)."""
-        if self._config.suppress_user_errors or self._ending is None:
+        lost = self._broken is not None and self._broken.reason in ("channel_unavailable", "error")
+        unwanted = self._config.suppress_user_errors or self._stop is not None
+        if lost or unwanted or self._ending is None:
             return
         if self._ending.trigger is Trigger.TIMEOUT:
             await self._deliverer.show(timeout_notice(self._config.inactivity_timeout_ms))
@@ -231,15 +234,20 @@ class _Stream:
         self._end_reading()
         self._delivering.cancel()
         await self._deliverer.indicator.close()
-        left = {self._reading, self._delivering, self._closing}
-        await asyncio.wait({task for task in left if task is not None})
-        self._context.response.carry = self._engine.carry()
+        tasks = [self._reading, self._delivering, self._closing]
+        left: list[asyncio.Task[Any]] = [task for task in tasks if task is not None]
+        await asyncio.wait(left, timeout=LEAVE_SECONDS)
+        for task in left:
+            if task.done() and not task.cancelled():
+                task.exception()  # seen: asyncio shall not complain about it
 
     def _on_stop(self) -> None:
+        """At once, before anybody wakes up: nothing more is read, nothing more leaves."""
         self._gate.halt()
+        self._reader.stop()
         self._wake.set()
 
-    def _on_done(self, task: asyncio.Task[Any]) -> None:
+    def _on_done(self, _task: asyncio.Task[Any]) -> None:
         self._wake.set()
 
     def _on_sent(self) -> None:
@@ -257,9 +265,7 @@ class _Stream:
 
     def _result(self) -> StreamResult:
         account, reader = self._deliverer.account, self._reader
-        self._check_ledger()
-        if reader.text.strip():
-            self._context.response.text_parts.append(reader.text)
+        self._close_books()
         verdict = self._verdict()
         return StreamResult(
             status=verdict.status,
@@ -290,7 +296,16 @@ class _Stream:
             )
         )
 
-    def _check_ledger(self) -> None:
+    def _close_books(self) -> None:
+        """What the next stream of the turn needs to know, and whether all is accounted for."""
+        response = self._context.response
+        response.carry = self._engine.carry()
+        visible = "\n".join(self._deliverer.account.history)
+        if visible.strip():
+            response.text_parts.append(visible)
+        self._deliverer.drop("error")
+        if self._crashed:
+            self._ledger.settle_open("uncertain")
         for problem in self._ledger.problems():
             log.error("the ledger does not add up: %s", problem)
 

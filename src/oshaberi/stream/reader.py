@@ -68,14 +68,14 @@ class Reader:
         self._timer = timer
         self._on_chunk = on_chunk
         self._stream: AsyncIterator[Any] | None = None
-        self._texts: list[str] = []
-        self._unfed = ""
+        self._large = ""
+        self._fed = 0
         self._dedup = _dedup(config) if provider.reemits else None
 
     @property
-    def text(self) -> str:
-        """What the model wrote, as it came."""
-        return "".join(self._texts)
+    def _unfed(self) -> str:
+        """What came with a large chunk and has not been given to the engine yet."""
+        return self._large[self._fed :]
 
     async def run(self, request: Any) -> Ending:
         self._timer.start()
@@ -108,7 +108,7 @@ class Reader:
         """After a stop: what the engine still holds, and whether that was only its buffer."""
         if not self.engine_open:
             return [], True
-        rest, self._unfed = self._unfed, ""
+        rest = self._unfed
         events = [*(self._engine.feed(rest) if rest else ())]
         guarded = any(isinstance(event, SpeakerStop) for event in events)
         events += self._engine.finish() if guarded else self._engine.flush("stop")
@@ -116,22 +116,26 @@ class Reader:
         messages, _stop = self._sort(events)
         return messages, not rest
 
-    def finish(self) -> None:
-        """The end of the text, however it came."""
-        self._end_with(self._engine.finish)
+    def finish(self) -> bool:
+        """The end of the text, however it came. Whether the speaker guard found it first."""
+        return self._end_with(self._engine.finish)
 
-    def discard(self, reason: str) -> None:
+    def discard(self) -> None:
         """The user wrote again: what the engine holds is dropped, thoughts stay."""
         if not self.engine_open:
             return
         self.engine_open = False
+        kept: list[Event] = []
         for event in self._engine.discard():
-            if isinstance(event, Withheld):
-                self._ledger.drop(event, reason)
+            if isinstance(event, Withheld) and event.reason == "follow_up":
+                self._ledger.drop(event)
             else:
-                self._sort([event])
+                kept.append(event)
+        messages, _stop = self._sort(kept)
+        for message in messages:
+            self._ledger.settle(self._ledger.expect(message), "follow_up")
         if self._unfed:
-            self._ledger.drop(Withheld(self._unfed, reason), reason)
+            self._ledger.drop(Withheld(self._unfed, "follow_up"))
 
     async def _read(self, request: Any) -> Ending:
         try:
@@ -143,8 +147,12 @@ class Reader:
                 raw = await anext(self._stream)
                 chunk = None if self._closed else self._provider.normalise(raw)
             except StopAsyncIteration:
-                self.finish()
-                return Ending(Trigger.END)
+                return Ending(Trigger.GUARD if self.finish() else Trigger.END)
+            except asyncio.CancelledError:
+                if _is_cancelled():
+                    raise
+                # Not ours: something inside the adapter gave up.
+                return self._failed(ProviderError("network", provider=self._provider.name))
             except Exception as error:
                 return self._failed(self._classified(error))
             if self._closed:
@@ -165,7 +173,8 @@ class Reader:
             self.finish()
             return Ending(Trigger.GUARD)
         if chunk.type == "function_call":
-            self._end_with(lambda: self._engine.flush("tool_call"))
+            if self._end_with(lambda: self._engine.flush("tool_call")):
+                return Ending(Trigger.GUARD)
             return Ending(Trigger.CALL, calls=chunk.calls)
         if chunk.type == "error":
             return self._failed(chunk.error or ProviderError("api_error"))
@@ -184,23 +193,22 @@ class Reader:
         if not text:
             return False
         self.thoughts.interrupt()
-        self._texts.append(text)
         self.characters += len(text)
         if len(text) <= SLICE:
             return self._queue(self._engine.feed(text))
+        self._large = text
         return await self._feed_in_slices(text)
 
     async def _feed_in_slices(self, text: str) -> bool:
         for start in range(0, len(text), SLICE):
+            self._fed = start + SLICE
             if self._queue(self._engine.feed(text[start : start + SLICE])):
                 return True
-            try:
-                await asyncio.sleep(0)
-                if self._deliverer.queue.full:
-                    await self._wait_for_room()
-            except asyncio.CancelledError:
-                self._unfed = text[start + SLICE :]
-                raise
+            await asyncio.sleep(0)
+            if self._deliverer.queue.full:
+                await self._wait_for_room()
+            if self._closed:
+                return False
         return False
 
     async def _wait_for_room(self) -> None:
@@ -213,9 +221,9 @@ class Reader:
         self.finish()
         return Ending(Trigger.ERROR, error=error)
 
-    def _end_with(self, last: Callable[[], Iterable[Event]]) -> None:
+    def _end_with(self, last: Callable[[], Iterable[Event]]) -> bool:
         self.engine_open = False
-        self._queue(last())
+        return self._queue(last())
 
     def _queue(self, events: Iterable[Event]) -> bool:
         messages, stop = self._sort(events)
@@ -247,6 +255,11 @@ class Reader:
         except Exception:
             log.exception("%s could not classify an error", self._provider.name)
             return ProviderError("api_error", str(error), provider=self._provider.name, raw=error)
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _dedup(config: StreamConfig) -> Reemission:

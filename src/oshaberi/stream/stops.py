@@ -89,11 +89,11 @@ class StopRegistry:
 
     def peek(self, channel: str) -> StopRequest | None:
         entry = self._channels.get(channel)
-        return entry and entry.pending
+        return None if entry is None else entry.pending
 
     def consume(self, channel: str) -> StopRequest | None:
         entry = self._channels.get(channel)
-        return entry and entry.consume()
+        return None if entry is None else entry.consume()
 
     def _put(self, channel: str, request: StopRequest) -> bool:
         entry = self._channels.get(channel)

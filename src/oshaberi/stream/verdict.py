@@ -61,6 +61,8 @@ def _stopped(stop: StopRequest) -> Verdict:
 
 
 def _broken(broken: Broken | None) -> Verdict:
-    if broken is None or broken.reason == "error":
-        return Verdict("error", data=broken and broken.error)
-    return Verdict("stopped_by_user", broken.reason, broken.error)
+    if broken is None:
+        return Verdict("error")
+    if broken.reason == "error":
+        return Verdict("error", data=broken.error)
+    return Verdict("stopped_by_user", broken.reason)

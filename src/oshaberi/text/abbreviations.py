@@ -26,10 +26,10 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_BOUND = _words("mr mrs mx dr prof messrs mme mlle vs v cf viz e.g i.e a.k.a eg ie")
+_BOUND = _words("mr mrs mx dr prof messrs mme mlle vs v cf viz e.g i.e a.k.a p.s n.b")
 _LOOSE = _words(
     "sr jr st mt ft inc ltd co corp llc bros dept univ assn gmbh etc ibid approx esp incl excl misc"
-    " resp orig temp ave blvd bldg apt ph.d ed.d m.sc b.sc ll.b ll.m d.phil"
+    " resp orig temp ave blvd bldg apt lbs oz hrs yrs mins ph.d ed.d m.sc b.sc ll.b ll.m d.phil"
 )
 # Small letters make these ordinary words or slang: `fr.`, `a rep.`, `in the sun.`
 _LOOSE_AS_WRITTEN = _words(

@@ -21,6 +21,7 @@ from oshaberi.text.line_breaks import (
     Break,
     carry_end,
     continues_item,
+    ellipsis_stays,
     heads_table,
     joins_block,
     read_break,
@@ -249,14 +250,13 @@ class Boundaries:
     def _end_line(self, brk: Break, final: bool) -> int:
         text = self._text
         item = continues_item(text, self._item, self._line, brk)
-        joined = item is not None or self._is_bare_subtext(brk)
+        joined = int(item is not None or self._is_bare_subtext(brk))
         if not joined and self._blocks:
-            stays = joins_block(text, self._line, brk, final)
-            if stays == WAIT:
-                return WAIT
-            joined = stays > 0
+            joined = joins_block(text, self._line, brk, final)
+        if not joined and self._start < brk.at:
+            joined = ellipsis_stays(text, brk.solid, self._limit, final)
         carried = 0 if joined else carry_end(text, brk.solid, final)
-        if carried == WAIT:
+        if WAIT in (joined, carried):
             self.waits_for_next = True
             return WAIT
         if self._tables_off and not is_row(text[self._line : brk.at], leading_bar=False):

@@ -7,9 +7,9 @@ tag or an inline-code span is held back until it is decided, never longer than i
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
-from itertools import groupby
 
 import regex
 
@@ -53,7 +53,8 @@ class Capture:
         self._ticks = 0
         self._last = "\n"
         self._seam = False
-        self._out: list[Captured] = []
+        self._shown: list[str] = []
+        self._found: Thought | Details | StrayClose | None = None
         self.seen_thought = starts_in_thought
 
     @property
@@ -61,7 +62,8 @@ class Capture:
         """How many characters are held back, undecided."""
         return len(self._buffer)
 
-    def feed(self, text: str, final: bool = False) -> list[Captured]:
+    def feed(self, text: str, final: bool = False) -> Iterator[Captured]:
+        """Lazy: a consumer may act on what it is given (`forget`) before the rest is read."""
         self._buffer += text
         at = 0
         while at < len(self._buffer):
@@ -69,31 +71,30 @@ class Capture:
             if after < 0:
                 break
             at = after
-        if at:
-            self._buffer = self._buffer[at:]
-        return self._take()
+            if self._found:
+                yield from self._take()
+        self._buffer = self._buffer[at:]
+        yield from self._take()
 
-    def finish(self) -> list[Captured]:
+    def finish(self) -> Iterator[Captured]:
         """The end: what is undecided is text, what is unterminated is captured (C6)."""
-        out = self.feed("", final=True)
+        yield from self.feed("", final=True)
         if self._mode in (Mode.THINK, Mode.DETAILS):
             self._close_block()
-        return out + self._take()
+        yield from self._take()
 
     def forget(self) -> None:
         """The visible text before the seam was taken back (C3)."""
         self._last = "\n"
 
-    def _take(self) -> list[Captured]:
-        """What was found, with neighbouring texts in one."""
-        out, self._out = self._out, []
-        if len(out) < 2:
-            return out
-        joined: list[Captured] = []
-        for is_text, group in groupby(out, key=lambda found: isinstance(found, str)):
-            found = list(group)
-            joined += ["".join(map(str, found))] if is_text else found
-        return joined
+    def _take(self) -> Iterator[Captured]:
+        """The visible text so far, in one, then what was found behind it."""
+        if self._shown:
+            shown, self._shown = self._shown, []
+            yield shown[0] if len(shown) == 1 else "".join(shown)
+        if self._found:
+            found, self._found = self._found, None
+            yield found
 
     def _step(self, at: int, final: bool) -> int:
         """Decide what begins at `at`; return where it ends, or -1 to wait."""
@@ -132,7 +133,7 @@ class Capture:
         if not closes:
             self._mode = Mode.THINK
         elif not self.seen_thought:
-            self._out.append(StrayClose())
+            self._found = StrayClose()
         self.seen_thought = True
 
     def _captured(self, at: int, final: bool) -> int:
@@ -173,9 +174,9 @@ class Capture:
         if self._mode is Mode.DETAILS:
             inside = _SUMMARY.sub("", inside).strip()
             if inside:
-                self._out.append(Details(inside))
+                self._found = Details(inside)
         elif inside := inside.strip():
-            self._out.append(Thought(inside))
+            self._found = Thought(inside)
         self._mode = Mode.TEXT
 
     def _backticks(self, at: int, final: bool) -> int:
@@ -226,7 +227,7 @@ class Capture:
                     self._seam = True
                     return
         self._last = text[-1]
-        self._out.append(text)
+        self._shown.append(text)
 
 
 def _run_end(buffer: str, at: int) -> int:

@@ -29,6 +29,7 @@ _LEAD = re.compile(r"[\s.,!?;:。！？、，…]*")
 # Searched backwards; each needs one character behind it, so that the limit itself counts.
 _BLANK_LINE = regex.compile(r"(?r)\n[^\S\n]*\n")
 _NEWLINE = regex.compile(r"(?rs)\n(?=.)")
+_INTRO_LINES = 4  # more of them in a row announce nothing
 _SENTENCE_VIEW = 100  # what a sentence end may depend on, before and behind it
 
 
@@ -321,16 +322,20 @@ def _last_sentence(text: str, start: int, low: int, high: int, kept: Kept) -> in
     return -1
 
 
-def _before_intro(text: str, start: int, at: int, kept: Kept) -> int:
-    """`at`, or a line earlier where the last line announces what follows, if others stay."""
-    while True:
+def _before_intro(text: str, start: int, end: int, kept: Kept) -> int:
+    """`end`, or before the last lines if they announce what follows and others stay."""
+    at = end
+    for _ in range(_INTRO_LINES):
         line_start = text.rfind("\n", start, at) + 1
+        if line_start <= start or not is_intro(text[line_start:at]):
+            return at
         before = line_start
         while before > start and text[before - 1].isspace():
             before -= 1
-        if before <= start or not is_intro(text[line_start:at]) or kept.around(before) >= 0:
+        if before <= start or kept.around(before) >= 0:
             return at
         at = before
+    return end
 
 
 def _edge(text: str, start: int, high: int, kept: Kept) -> int:

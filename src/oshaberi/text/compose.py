@@ -19,8 +19,8 @@ from oshaberi.text.measure import utf16_len
 from oshaberi.text.normalizers.faces import Faces
 from oshaberi.text.observe import Observer
 
-_PUNCTUATION = frozenset(".,!?;。！？、，…")
-_ALONE = re.compile(r"[.,!?;。！？、，…]+")
+_PUNCTUATION = frozenset(".,!?;:。！？、，…")
+_ALONE = re.compile(r"[.,!?;。！？、，…]+|[.,!?;:。！？、，…]{1,2}")
 _ORPHANS_MAX = 100
 _SAME_BLOCK = frozenset({"list", "quote", "subtext"})
 
@@ -66,7 +66,7 @@ class Composer:
         self._queue_units = 0
         self._orphan: Part | None = None
         self._strays: list[Part] = []
-        self._notes: list[tuple[str, str]] = []
+        self._notes: list[tuple[str, str, int]] = []
         self._gap = ""
         self._segment = 0
         self.sealed = 0
@@ -75,6 +75,11 @@ class Composer:
         """Messages of the whole response so far."""
         self.emitted = False
         """A message or table of this stream has left."""
+
+    @property
+    def spoken(self) -> bool:
+        """Something was said that cannot be taken back: sent, or packed with what follows."""
+        return self.emitted or (bool(self._queue) and self._config.humanizer_degree > 0)
 
     @property
     def begun(self) -> bool:
@@ -111,9 +116,9 @@ class Composer:
     def event(self, event: Event) -> None:
         self._out.append(event)
 
-    def note(self, text: str, reason: str) -> None:
-        """Text that is kept back on purpose; reported with the next unit."""
-        self._notes.append((text, reason))
+    def note(self, text: str, reason: str, end: int) -> None:
+        """Text that is kept back on purpose; reported with the unit in which it lies."""
+        self._notes.append((text, reason, end))
         if self._observer:
             self._observer.note("withhold", reason, before=text)
 
@@ -148,10 +153,7 @@ class Composer:
     def _hold(self, part: Part) -> None:
         """Three or more, or an ellipsis, is an expression; one or two are a stray fragment."""
         if len(part.text) < 3 and "…" not in part.text:
-            if self.begun and not self._strays:
-                self.note(part.text, "stray")
-            else:
-                self._strays.append(part)
+            self._stray(part)
             return
         held = self._orphan
         if held and held.identity == part.identity:
@@ -166,6 +168,13 @@ class Composer:
         if len(held.text) > _ORPHANS_MAX:
             self._release()
 
+    def _stray(self, part: Part) -> None:
+        """Withheld, unless the response turns out to hold nothing else (L1)."""
+        if self.begun and not self._strays:
+            self.note(part.text, "stray", part.end)
+        else:
+            self._strays.append(part)
+
     def _join_orphan(self, held: Part, part: Part) -> None:
         if part.is_code or held.identity != part.identity or begins_block(part.text):
             self._release()
@@ -179,7 +188,9 @@ class Composer:
 
     def _release(self) -> None:
         held, self._orphan = self._orphan, None
-        if held:
+        if held and len(held.text) < 3:
+            self._stray(held)
+        elif held:
             self._place(held)
 
     # -- how much goes into a message -----------------------------------------------------------
@@ -266,7 +277,7 @@ class Composer:
         if self._observer and len(messages) > 1:
             self._observer.note("cut", f"{len(messages)} messages", part.text, "\n".join(messages))
         for stray in self._strays:
-            self.note(stray.text, "stray")
+            self.note(stray.text, "stray", stray.end)
         self._strays = []
         if self._notes:
             self._emit_notes(segment, span)
@@ -295,7 +306,11 @@ class Composer:
 
     def _emit_notes(self, segment: int, span: tuple[int, int]) -> None:
         notes, self._notes = self._notes, []
-        self._out += [Withheld(text, reason, segment, span) for text, reason in notes]
+        for text, reason, end in notes:
+            if end <= span[1]:
+                self._out.append(Withheld(text, reason, segment, span))
+            else:
+                self._notes.append((text, reason, end))
 
 
 def _kind(part: Part) -> str:

@@ -6,6 +6,7 @@ Spec 07, "Custom emoji". Runs are judged line by line, in one pass.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -85,7 +86,7 @@ def _standing_alone(
 def _runs(text: str, start: int, end: int, kept: Sequence[tuple[int, int]]) -> list[list[_Emoji]]:
     """Emoji with nothing but blanks between them, outside the kept spans."""
     runs: list[list[_Emoji]] = []
-    i = 0
+    i = max(0, bisect_left(kept, (start, start)) - 1)
     last = -1
     for found in CUSTOM_EMOJI.finditer(text, start, end):
         while i < len(kept) and kept[i][1] <= found.start():

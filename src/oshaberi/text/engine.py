@@ -6,7 +6,7 @@ Wiring only: intake, prefill, capture, boundaries, normalizers, composer. One en
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -154,7 +154,7 @@ class TextEngine:
         else:
             self._at_most = max(self._reach - held, self._at_least, 1)
 
-    def _read(self, captured: list[Captured]) -> None:
+    def _read(self, captured: Iterable[Captured]) -> None:
         for found in captured:
             if isinstance(found, str):
                 for segment in self._boundaries.feed(found):
@@ -168,7 +168,7 @@ class TextEngine:
 
     def _take_back(self) -> None:
         """C3: nothing was sent yet, so what waits was a thought."""
-        if self._composer.emitted:
+        if self._composer.spoken:
             return
         text = self._composer.take_back() + self._boundaries.retract(self._composer.sealed)
         self._capture.forget()
@@ -177,11 +177,11 @@ class TextEngine:
 
     def _deliver(self, segment: Segment) -> None:
         if self._guarded:
-            self._composer.note(segment.text, "speaker_guard")
+            self._composer.note(segment.text, "speaker_guard", segment.end)
         elif segment.kind == "text":
             self._deliver_text(segment)
         elif segment.kind == "trimmed":
-            self._composer.note(segment.text, "incomplete_clause")
+            self._composer.note(segment.text, "incomplete_clause", segment.end)
         else:
             self._deliver_block(segment)
 
@@ -191,7 +191,7 @@ class TextEngine:
         work = Work([piece], segment.ends_line, opens_response=not composer.begun)
         self._normalizers.run(work)
         for text, reason in work.withheld:
-            composer.note(text, reason)
+            composer.note(text, reason, segment.end)
         gap = segment.gap
         for piece in work.pieces:
             composer.add(

@@ -30,6 +30,10 @@ class Held(NamedTuple):
     mend: int = 0
     """Where the carried punctuation begins: the white space from `at` to here goes (B3)."""
 
+    def moved(self, by: int) -> Held:
+        mend = self.mend - by if self.mend else 0
+        return Held(self.at - by, self.cut - by, self.reason, mend)
+
 
 def code_limit(hold_limit: int) -> int:
     """How far inline code may reach: capped, so that an undecided backtick stalls no one (L6)."""
@@ -134,7 +138,7 @@ class Holds:
 
     def shift(self, by: int) -> None:
         self.stack = [(kind, at - by) for kind, at in self.stack]
-        self.held = [Held(b.at - by, b.cut - by, b.reason, b.mend - by) for b in self.held]
+        self.held = [boundary.moved(by) for boundary in self.held]
         self.spans = [(start - by, end - by, atom) for start, end, atom in self.spans]
 
     def clear(self) -> None:

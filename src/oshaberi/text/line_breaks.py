@@ -9,13 +9,14 @@ import re
 from typing import NamedTuple
 
 from oshaberi.text import tables
-from oshaberi.text.lines import block_kind, indent
+from oshaberi.text.lines import begins_block, block_kind, indent
 from oshaberi.text.marks import WAIT
 
 _SOLID = re.compile(r"\S")
 _CARRIED = re.compile(r"[.,!?;。！？、，]+")
 _ELLIPSIS = re.compile(r"\.\.\.|。。")
 _SEPARATOR_CHARS = re.compile(r"[|:\- \t]*")
+_SHORT_ELLIPSIS = re.compile(r"(?:…[.,!?;。！？、，…]?|[.,!?;。！？、，]…)(?![^\s])")
 _CARRY_MAX = 16
 _MARKER_MAX = 12
 _JOINS_LIKE = frozenset({"list", "quote", "subtext"})
@@ -50,6 +51,26 @@ def carry_end(text: str, at: int, final: bool) -> int:
     if run.end() == len(text):
         return run.end() if final else WAIT
     return run.end() if text[run.end()].isspace() else 0
+
+
+def ellipsis_stays(text: str, at: int, limit: int, final: bool) -> int:
+    """Whether a line that is only `…` stays with the line before; 0 no, 1 yes, or WAIT.
+
+    It goes in front of the next line (S1). Where nothing follows that it could stand before, it
+    would be a message of one character, which L1 forbids.
+    """
+    line = _SHORT_ELLIPSIS.match(text, at)
+    if line is None:
+        return 0
+    following = _SOLID.search(text, line.end())
+    if following is None:
+        return 1 if final else WAIT * (len(text) < limit)
+    if line.end() == following.start() or "\n" not in text[line.end() : following.start()]:
+        return 0
+    head = text[following.start() : following.start() + _MARKER_MAX]
+    if len(head) < _MARKER_MAX and "\n" not in head and not final:
+        return WAIT
+    return int(begins_block(head))
 
 
 def heads_table(text: str, line: int, brk: Break, limit: int, final: bool) -> int:

@@ -6,6 +6,7 @@ import regex
 
 _CLUSTER = regex.compile(r"\X")
 _PLAIN = regex.compile(r"[ -~\n\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]")
+_CLUSTER_TAIL = 16
 _VISIBLE = regex.compile(r"[^\s\p{Cf}]")
 
 
@@ -39,10 +40,12 @@ def grapheme_edge(text: str, start: int, at: int) -> int:
     anchor = at - 1
     while anchor > start and not _PLAIN.match(text, anchor):
         anchor -= 1
+    # A slice, because `\X` looks back over a whole chain of flags.
+    window = text[anchor : at + _CLUSTER_TAIL]
     edge = start
-    for cluster in _CLUSTER.finditer(text, anchor):
-        if cluster.end() > at:
-            edge = cluster.start()
+    for cluster in _CLUSTER.finditer(window):
+        if anchor + cluster.end() > at:
+            edge = anchor + cluster.start()
             break
-        edge = cluster.end()
+        edge = anchor + cluster.end()
     return edge if edge > start else at

@@ -169,7 +169,7 @@ def _made(config: TextConfig) -> dict[str, Normalizer]:
 
 
 def _is_shown(text: str) -> bool:
-    return text[:1].isalnum() or has_visible(text)
+    return text[:1].isalnum() or (not text.isspace() and has_visible(text))
 
 
 def _shown(work: Work) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from oshaberi.text.config import TextConfig
+from oshaberi.text.holds import code_limit
 from oshaberi.text.normalizers.spans import code_and_urls, outside
 from oshaberi.text.segment import Work
 
@@ -15,7 +16,7 @@ class Breaks:
     """One newline each; where a newline follows anyway, that one does."""
 
     def __init__(self, config: TextConfig) -> None:
-        self._limit = config.hold_limit
+        self._limit = code_limit(config.hold_limit)
 
     def apply(self, work: Work) -> None:
         for piece in work.pieces:

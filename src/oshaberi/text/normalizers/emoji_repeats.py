@@ -6,6 +6,7 @@ import regex
 
 from oshaberi.text.atoms import CUSTOM_EMOJI
 from oshaberi.text.config import TextConfig
+from oshaberi.text.holds import code_limit
 from oshaberi.text.lines import marker_end
 from oshaberi.text.normalizers.emoji_text import written_emoji
 from oshaberi.text.normalizers.spans import rewrite
@@ -18,7 +19,7 @@ class EmojiRepeats:
     """Takes recently used emoji out, unless nothing but punctuation would remain."""
 
     def __init__(self, config: TextConfig) -> None:
-        self._limit = config.hold_limit
+        self._limit = code_limit(config.hold_limit)
         self._recent = _recent_names(config)
 
     @staticmethod

@@ -7,7 +7,6 @@ import re
 from oshaberi.text.config import Persona
 
 MACROS = ("{{char}}", "{{bot}}", "{char}", "{bot}")
-COLONS = (":", "：")
 
 # A modifier may hold one level of brackets of its own. Code is never touched: no backtick in it.
 _MODIFIER = r"(?:[^()（）\n`]|\([^()（）\n`]{1,62}\)){1,64}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from oshaberi.text.atoms import protected
 from oshaberi.text.config import Known, TextConfig
+from oshaberi.text.holds import code_limit
 from oshaberi.text.normalizers.spans import is_spaced_letter
 from oshaberi.text.segment import Work
 
@@ -15,7 +16,7 @@ class Mentions:
     """Tries the handles' lengths, longest first: the number of people costs nothing."""
 
     def __init__(self, config: TextConfig) -> None:
-        self._limit = config.hold_limit
+        self._limit = code_limit(config.hold_limit)
         self._ids: dict[str, set[str]] = {}
         lengths = set()
         for one in config.known:

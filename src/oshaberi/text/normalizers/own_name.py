@@ -9,6 +9,7 @@ import re
 import unicodedata
 
 from oshaberi.text.config import Persona, TextConfig
+from oshaberi.text.holds import code_limit
 from oshaberi.text.lines import block_kind
 from oshaberi.text.normalizers.labels import has_colon, own_label, text_start
 from oshaberi.text.normalizers.spans import code_and_urls, outside
@@ -25,7 +26,7 @@ class OwnName:
     """Never touches another speaker's label, a list item or code."""
 
     def __init__(self, config: TextConfig, persona: Persona) -> None:
-        self._limit = config.hold_limit
+        self._limit = code_limit(config.hold_limit)
         self._label = own_label(persona)
 
     def apply(self, work: Work) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from oshaberi.text.atoms import CUSTOM_EMOJI
 from oshaberi.text.config import TextConfig
+from oshaberi.text.holds import code_limit
 from oshaberi.text.normalizers.emoji_text import WrittenEmoji, written_emoji
 from oshaberi.text.normalizers.spans import Edit, rewrite
 from oshaberi.text.normalizers.standard_emoji import standard_emoji
@@ -18,7 +19,7 @@ class Shortcodes:
     """Knows the guild's emoji by name and by id."""
 
     def __init__(self, config: TextConfig) -> None:
-        self._limit = config.hold_limit
+        self._limit = code_limit(config.hold_limit)
         self._enabled = config.emoji_usage_enabled
         self._preserve = config.emoji_preserve_unresolved_shortcodes
         self._exact: dict[str, str] = {}

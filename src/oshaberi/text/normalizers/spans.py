@@ -85,8 +85,8 @@ def _close_seam(out: list[str], text: str, end: int) -> int:
         before = _last(out)
     if before == "\n" and after == "\n":
         return min(resume + 1, len(text))
-    if is_spaced_letter(before) and is_spaced_letter(after):
-        out.append(" ")
+    if (is_spaced_letter(before) and is_spaced_letter(after)) or before == after == "`":
+        out.append(" ")  # two runs of backticks would become another kind of code
     return resume
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from oshaberi.text.config import TextConfig
+from oshaberi.text.holds import code_limit
 from oshaberi.text.normalizers.spans import code_and_urls, outside, rewrite
 from oshaberi.text.segment import Work
 
@@ -17,7 +18,7 @@ class Tags:
     """Takes them out and leaves everything else that looks like HTML."""
 
     def __init__(self, config: TextConfig) -> None:
-        self._limit = config.hold_limit
+        self._limit = code_limit(config.hold_limit)
 
     def apply(self, work: Work) -> None:
         for piece in work.pieces:

@@ -12,6 +12,7 @@ import regex
 
 from oshaberi.text.atoms import protected
 from oshaberi.text.config import TextConfig
+from oshaberi.text.holds import code_limit
 from oshaberi.text.segment import Work
 
 _BRAILLE_BLANK = "\u2800"
@@ -50,7 +51,7 @@ class Uncensor:
     """Outside code, URLs and Discord's tokens."""
 
     def __init__(self, config: TextConfig) -> None:
-        self._limit = config.hold_limit
+        self._limit = code_limit(config.hold_limit)
         self._spaces = config.uncensor_unicode_space_enabled
         self._sanitizes = config.uncensor_sanitize_enabled
 
