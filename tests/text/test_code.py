@@ -47,6 +47,7 @@ def messages(text: str, limit: int = 1950, prefix: str = "", ticks: int = 3) -> 
         ("\n\n\nx\n\n\n", "```\n\n\nx\n\n\n```"),
         ("py\nx`", "```py\nx`\n```"),
         ("x``", "```\nx``\n```"),
+        (" `\nx\n", "```\n `\nx\n```"),
     ],
 )
 def test_a_block_that_fits_keeps_its_form(text: str, expected: str) -> None:
@@ -202,7 +203,7 @@ def test_messages_are_as_full_as_lines_allow(widths: list[int]) -> None:
 
 
 def test_source_ends_are_where_the_text_was_cut() -> None:
-    text = "py\n" + "> " + "`" * 3 + "\n> " + "word " * 40 + "\n> done\n> "
+    text = "py\n> ```\n> " + "word ``` " * 40 + "\n> done\n> "
     out = run([text], 100, "> ", 4)
     starts = [0, *(end for _, end in out)]
     for (message, end), start in zip(out, starts, strict=False):

@@ -92,6 +92,7 @@ class Deliverer:
         self.last_error: Exception | None = None
         self._failures = 0
         self._closing = False
+        self._in_doubt = False
         self._response_ends = False
 
     def add(self, events: Iterable[Message | Table]) -> None:
@@ -142,6 +143,9 @@ class Deliverer:
 
     async def close_with(self, events: Iterable[Message | Table]) -> None:
         """The one closing flush after a stop (spec 04 O1). What does not leave stays queued."""
+        if self._config.suppress_text_output:
+            self.add(events)
+            return
         self._closing = True
         waited = self.queue.clear()
         flushed = [
@@ -150,7 +154,7 @@ class Deliverer:
         self.queue.extend([*waited, *flushed])
         if self._live is not None and self.queue and self._fits_live(self._live):
             await self._grow(self._live)
-        elif not waited and self._rest is None:
+        elif not waited and self._rest is None and not self._in_doubt:
             await self._flush(flushed)
 
     async def _flush(self, flushed: Sequence[Outgoing]) -> None:
@@ -158,8 +162,11 @@ class Deliverer:
             flushed = flushed[:1]
             self._widen_head()
         for _ in flushed:
+            waiting = len(self.queue)
             if self._limit() is not None or await self._send(self.queue.take()) is not None:
                 return
+            if len(self.queue) == waiting:
+                return  # it came back: it has not left in time
 
     def _widen_head(self) -> None:
         """As much as fits into the one message."""
@@ -183,11 +190,11 @@ class Deliverer:
         return self._closing or not self._gate.halted
 
     async def _step(self, item: Outgoing) -> Broken | None:
+        if self._live is not None and self._fits_live(self._live):
+            return await self._grow_in_time(self._live)
         limit = self._limit()
         if limit is not None:
             return await self._at_limit(limit, item)
-        if self._live is not None and self._fits_live(self._live):
-            return await self._grow_in_time(self._live)
         files: tuple[File, ...] = ()
         if item.table is not None:
             files = await self._packer.files(item.table, self._gate)
@@ -297,6 +304,8 @@ class Deliverer:
                 return self._failed(error)
             case Uncertain(error=doubt):
                 self.account.lost(items, "uncertain")
+                # It may still arrive: nothing may overtake it within this instant.
+                self._in_doubt = self._gate.halted
                 return self._failed(doubt)
             case Failed(error=failure, uncertain=uncertain):
                 self.account.lost(items, "uncertain" if uncertain else "error")

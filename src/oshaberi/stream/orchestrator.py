@@ -177,7 +177,7 @@ class _Stream:
         self._stop = self._channel.consume()
         await self._halt()
         messages, only_buffer = self._reader.flush()
-        if only_buffer:
+        if only_buffer and self._broken is None:
             await self._deliverer.close_with(messages)
         else:
             self._deliverer.add(messages)

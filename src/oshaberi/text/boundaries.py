@@ -26,7 +26,7 @@ from oshaberi.text.line_breaks import (
     joins_block,
     read_break,
 )
-from oshaberi.text.lines import block_kind
+from oshaberi.text.lines import BlockKind, block_kind, indent
 from oshaberi.text.marks import MARKS, WAIT, read_mark
 from oshaberi.text.measure import grapheme_edge
 from oshaberi.text.observe import Observer
@@ -40,6 +40,7 @@ _LINES = re.compile(rf"[\n`{re.escape(MARKS)}]|://")
 _SENTENCES = re.compile(rf"[\n`{re.escape(MARKS + TERMINATORS)}]|://")
 _CONTEXT = 128
 _NEVER = sys.maxsize
+_HEAD = 64
 _QUOTE_BLOCK = ">>> "
 _QUOTED_FENCE = re.compile(r"[> \t]*")
 
@@ -215,9 +216,18 @@ class Boundaries:
     def _begin_line(self, at: int, item: int | None) -> None:
         self._line = at
         self._item = item
+        self._kind: BlockKind | None = None
         self._has_bar = False
         self._fresh = True
-        self._is_block: bool | None = None
+
+    def _line_kind(self) -> BlockKind:
+        """What the current line is, by its marker; also remembers the list item it begins."""
+        if self._kind is None:
+            head = self._text[self._line : self._line + _HEAD]
+            self._kind = block_kind(head)
+            if self._kind == "list" and self._item is None:
+                self._item = indent(head)
+        return self._kind
 
     def _read_line_head(self, final: bool) -> bool:
         """A line that begins `>>> ` is a quote down to the next blank line."""
@@ -249,24 +259,26 @@ class Boundaries:
 
     def _end_line(self, brk: Break, final: bool) -> int:
         text = self._text
-        item = continues_item(text, self._item, self._line, brk)
-        joined = int(item is not None or self._is_bare_subtext(brk))
+        kind = self._line_kind()
+        continued = continues_item(text, self._item, brk)
+        joined = int(continued or self._is_bare_subtext(brk))
         if not joined and self._blocks:
-            joined = joins_block(text, self._line, brk, final)
+            joined = joins_block(text, kind, brk, final)
         if not joined and self._start < brk.at:
             joined = ellipsis_stays(text, brk.solid, self._limit, final)
         carried = 0 if joined else carry_end(text, brk.solid, final)
         if WAIT in (joined, carried):
             self.waits_for_next = True
             return WAIT
-        if self._tables_off and not is_row(text[self._line : brk.at], leading_bar=False):
+        row = text[max(self._line, self._start) : brk.at] if self._tables_off else ""
+        if self._tables_off and not is_row(row, leading_bar=False):
             self._tables_off = False
         self._leave_line(brk)
         if carried and text[self._start : brk.at].strip():
             self._use(Held(brk.at, carried, "newline", brk.solid))
         elif not joined:
             self._use(Held(brk.at, brk.line, "newline"))
-        self._begin_line(brk.line, item)
+        self._begin_line(brk.line, self._item if continued else None)
         return max(brk.solid, self._start)
 
     def _leave_line(self, brk: Break) -> None:
@@ -277,8 +289,8 @@ class Boundaries:
 
     def _is_bare_subtext(self, brk: Break) -> bool:
         """C7: `-#` alone joins the next line."""
-        short = brk.at - self._line < 8 and self._text.startswith("-#", self._line)
-        return short and self._text[self._line : brk.at].strip() == "-#"
+        whole = self._line >= self._start and self._text.startswith("-#", self._line)
+        return whole and self._text[self._line : brk.at].strip() == "-#"
 
     # -- sentences ------------------------------------------------------------------------------
 
@@ -299,10 +311,7 @@ class Boundaries:
 
     def _in_block_line(self) -> bool:
         """Degree 3 keeps lines with a block marker whole, and what continues them."""
-        if self._is_block is None:
-            head = self._text[self._line : self._line + 16]
-            self._is_block = self._item is not None or block_kind(head) != "text"
-        return self._is_block
+        return self._line_kind() != "text" or self._item is not None
 
     # -- atoms that reach far -------------------------------------------------------------------
 
@@ -357,10 +366,12 @@ class Boundaries:
 
     def _use(self, boundary: Held) -> None:
         """Cut here, unless something that opened before is still open."""
-        if self._holds.stack:
-            self._holds.wait(boundary)
+        holds = self._holds
+        if holds.stack or (holds.links and boundary.reason == "period"):
+            holds.wait(boundary)
             if self._observer:
-                self._observer.hold(self._base + boundary.at, self._holds.stack[0][0])
+                marker = holds.stack[0][0] if holds.stack else "["
+                self._observer.hold(self._base + boundary.at, marker)
         else:
             self._flush(boundary)
 
@@ -415,7 +426,8 @@ class Boundaries:
             atom_end = max(
                 (e for s, e, atom in self._holds.spans if atom and s <= start), default=0
             )
-            cut = atom_end if start < atom_end <= limit else grapheme_edge(self._text, start, limit)
+            hard = grapheme_edge(self._text, start, limit - 1)
+            cut = atom_end if start < atom_end < limit else hard
         else:
             atoms, spans = self._taken(open_url)
             cut = choose_cut(self._text, start, self._window, atoms, spans)
@@ -431,8 +443,8 @@ class Boundaries:
         """Atoms, finished or not, and other spans of the segment."""
         holds = self._holds
         atoms = [(begin, end) for begin, end, atom in holds.spans if atom]
-        link = holds.link_start()
-        atoms += [(begin, _NEVER) for begin in (open_url, link) if begin >= 0]
+        atoms += [(begin, _NEVER) for begin in (open_url,) if begin >= 0]
+        atoms += [(link.at, _NEVER) for link in holds.links[:1]]
         spans = [(begin, end) for begin, end, atom in holds.spans if not atom]
         spans += [(begin, _NEVER) for _, begin in holds.stack[:1]]
         return atoms, spans
@@ -551,7 +563,9 @@ class Boundaries:
         self._base += by
         self._start -= by
         self._pos -= by
-        self._line -= by
+        if self._line < by:
+            self._line_kind()
+        self._line = max(self._line - by, -1)
         self._limit -= by if self._limit != _NEVER else 0
         self._period -= by if self._period else 0
         self._holds.shift(by)

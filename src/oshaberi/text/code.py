@@ -131,9 +131,9 @@ class CodeBlock:
             self._head = ""
 
     def _settle_info(self) -> bool:
-        """The first line has ended. False if it is too long to be anything but code."""
+        """The first line has ended. False if it can only be code."""
         info = "".join(self._part).strip()
-        if utf16_len(info) > self._max // 2:
+        if info.startswith("`") or utf16_len(info) > self._max // 2:
             self._be_all_code()
             return False
         self._in_info = False

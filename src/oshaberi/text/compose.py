@@ -240,6 +240,8 @@ class Composer:
         """Spec 07, aggregation."""
         newlines = part.gap.count("\n")
         if newlines == 0:
+            if part.is_code and last.is_code:
+                return "\n"
             return " " if part.gap else ""
         if newlines == 1:
             if part.is_code or last.is_code:

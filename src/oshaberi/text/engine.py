@@ -18,6 +18,7 @@ from oshaberi.text.compose import Composer, Part
 from oshaberi.text.config import TextConfig
 from oshaberi.text.holds import code_limit
 from oshaberi.text.intake import Intake
+from oshaberi.text.measure import has_visible
 from oshaberi.text.normalize import Normalizers, SpeakingState, cleaned_text
 from oshaberi.text.observe import Decision, Observer
 from oshaberi.text.overflow import Window
@@ -200,6 +201,8 @@ class TextEngine:
             gap = "\n"
         if not work.pieces:
             composer.skip(gap + "\n")
+            if not work.withheld and has_visible(segment.text):
+                composer.note(segment.text, "break", segment.end)
         if work.stop is not None:
             composer.event(SpeakerStop(work.stop))
             self._guarded = True

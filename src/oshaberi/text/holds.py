@@ -18,7 +18,7 @@ CLOSERS = {
 }  # fmt: skip
 """What a forced flush appends for each kind of opener."""
 
-KINDS = (*CLOSERS, "[", "\\]", "\\end", ">>>")
+KINDS = (*CLOSERS, "\\]", "\\end", ">>>")
 
 
 class Held(NamedTuple):
@@ -40,6 +40,13 @@ def code_limit(hold_limit: int) -> int:
     return min(hold_limit, _CODE_LIMIT)
 
 
+class Link(NamedTuple):
+    """A `[` that may begin a link; `target` once `](` was read. Atoms do not expire (L5)."""
+
+    at: int
+    target: bool = False
+
+
 class Holds:
     """The stack of openers, oldest first, and the boundaries that they hold back."""
 
@@ -47,6 +54,7 @@ class Holds:
         self.limit = limit
         self.open: dict[str, int] = dict.fromkeys(KINDS, 0)
         self.stack: list[tuple[str, int]] = []
+        self.links: list[Link] = []
         self.held: list[Held] = []
         self.free: list[Held] = []
         self.spans: list[tuple[int, int, bool]] = []
@@ -63,24 +71,36 @@ class Holds:
             self.open[opened] -= 1
             if opened == kind:
                 break
-        self.spans.append((at, end, kind == "]("))
-        held = self.held
-        while held and held[-1].at > at:
-            held.pop()
+        while self.links and self.links[-1].at > at:
+            self.links.pop()
+        self._pair(at, end, is_atom=False)
 
     def link_text_closed(self, is_link: bool) -> None:
         """`]`: the newest `[` becomes a link, or was only a bracket."""
-        place = max(i for i, (kind, _) in enumerate(self.stack) if kind == "[")
-        start = self.stack[place][1]
-        self.open["["] -= 1
-        if not is_link:
-            del self.stack[place]
-            self._release()
+        while self.links and self.links[-1].target:
+            self.links.pop()
+        if not self.links:
             return
-        for inner, _ in self.stack[place + 1 :]:
-            self.open[inner] -= 1
-        self.stack[place:] = [("](", start)]
-        self.open["]("] += 1
+        at = self.links.pop().at
+        if is_link:
+            self._discard_inside(at)
+            self.links.append(Link(at, target=True))
+            self.push("](", at)
+        else:
+            self._release()
+
+    def round_closed(self, end: int) -> None:
+        """`)`: closes the newest of `(` and `[text](`."""
+        link = self.links[-1].at if self.links and self.links[-1].target else -1
+        if self.open["("]:
+            paren = next(at for kind, at in reversed(self.stack) if kind == "(")
+            if paren > link:
+                self.close("(", end)
+                return
+        if link >= 0:
+            self.links.pop()
+            self._discard_inside(link - 1)
+            self._pair(link, end, is_atom=True)
 
     def wait(self, boundary: Held) -> None:
         self.held.append(boundary)
@@ -94,14 +114,14 @@ class Holds:
         self._release()
 
     def line_break(self) -> None:
-        """A link's text does not go over the end of a line."""
-        if self.open["["]:
-            self.stack = [opener for opener in self.stack if opener[0] != "["]
-            self.open["["] = 0
+        """A link's text does not go over the end of a line; its target may, for a while."""
+        if self.links:
+            self.links = [link for link in self.links if link.target and self.open["]("]]
             self._release()
 
     def blank_line(self, at: int) -> None:
         """H2: what is open was literal; a `>>> ` quote ends here."""
+        self.links = []
         while self.stack:
             if self.stack[0][0] == ">>>":
                 self.close(">>>", at)
@@ -127,6 +147,7 @@ class Holds:
         """The text before `at` has left."""
         while self.stack and self.stack[0][1] < at:
             self._drop_oldest()
+        self.links = [link for link in self.links if link.at >= at]
         self.held = [boundary for boundary in self.held if boundary.cut > at]
         self._release()
         self.passed(at)
@@ -138,6 +159,7 @@ class Holds:
 
     def shift(self, by: int) -> None:
         self.stack = [(kind, at - by) for kind, at in self.stack]
+        self.links = [Link(link.at - by, link.target) for link in self.links]
         self.held = [boundary.moved(by) for boundary in self.held]
         self.spans = [(start - by, end - by, atom) for start, end, atom in self.spans]
 
@@ -145,11 +167,15 @@ class Holds:
         self._drop_all()
         self.held, self.free, self.spans = [], [], []
 
-    def link_start(self) -> int:
-        """Where the oldest unfinished link begins, or -1."""
-        if self.open["["] or self.open["]("]:
-            return min(at for kind, at in self.stack if kind in ("[", "]("))
-        return -1
+    def _pair(self, at: int, end: int, is_atom: bool) -> None:
+        self.spans.append((at, end, is_atom))
+        held = self.held
+        while held and held[-1].at > at:
+            held.pop()
+
+    def _discard_inside(self, at: int) -> None:
+        while self.stack and self.stack[-1][1] > at:
+            self.open[self.stack.pop()[0]] -= 1
 
     def _drop_oldest(self) -> None:
         self.open[self.stack.pop(0)[0]] -= 1
@@ -157,13 +183,17 @@ class Holds:
     def _drop_all(self) -> None:
         for kind, _ in self.stack:
             self.open[kind] = 0
-        self.stack = []
+        self.stack, self.links = [], []
 
     def _release(self) -> None:
         held = self.held
         if not held:
             return
-        floor = self.stack[0][1] if self.stack else held[-1].at
+        floor = held[-1].at
+        if self.stack:
+            floor = min(floor, self.stack[0][1])
+        if self.links:
+            floor = min(floor, self.links[0].at)
         count = 0
         while count < len(held) and held[count].at <= floor:
             count += 1

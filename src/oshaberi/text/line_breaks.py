@@ -9,7 +9,7 @@ import re
 from typing import NamedTuple
 
 from oshaberi.text import tables
-from oshaberi.text.lines import begins_block, block_kind, indent
+from oshaberi.text.lines import BlockKind, begins_block, block_kind, indent
 from oshaberi.text.marks import WAIT
 
 _SOLID = re.compile(r"\S")
@@ -91,24 +91,15 @@ def heads_table(text: str, line: int, brk: Break, limit: int, final: bool) -> in
     return 0
 
 
-def continues_item(text: str, item: int | None, line: int, brk: Break) -> int | None:
-    """The indentation of the list item that goes on in the next line; None if none does.
-
-    `item` is that of the item the current line already continues.
-    """
-    if brk.solid == brk.line:
-        return None
-    if item is None:
-        current = text[line : brk.at]
-        if block_kind(current) != "list":
-            return None
-        item = indent(current)
-    return item if indent(text[brk.line : brk.solid]) > item else None
+def continues_item(text: str, item: int | None, brk: Break) -> bool:
+    """Whether the next line goes on with the list item whose indentation is `item`."""
+    if item is None or brk.solid == brk.line:
+        return False
+    return indent(text[brk.line : brk.solid]) > item
 
 
-def joins_block(text: str, line: int, brk: Break, final: bool) -> int:
+def joins_block(text: str, here: BlockKind, brk: Break, final: bool) -> int:
     """`paragraph_mode = "blocks"`: whether the next line stays with this one; or WAIT."""
-    here = block_kind(text[line : brk.at])
     if here == "heading":
         return 1
     if here not in _JOINS_LIKE or brk.blank:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 from oshaberi.text.atoms import DISCORD_TOKEN
-from oshaberi.text.holds import Holds
+from oshaberi.text.holds import Holds, Link
 
 MARKS = '*~|()（）"「」『』“”„«»《》[]\\<'
 WAIT = -1
@@ -53,9 +53,7 @@ def _paren(holds: Holds, text: str, at: int, final: bool) -> int:
 
 
 def _paren_close(holds: Holds, _text: str, at: int, _final: bool) -> int:
-    if holds.open["("] or holds.open["]("]:
-        newest = next(kind for kind, _ in reversed(holds.stack) if kind in ("(", "]("))
-        holds.close(newest, at + 1)
+    holds.round_closed(at + 1)
     return at + 1
 
 
@@ -98,12 +96,12 @@ def _either(holds: Holds, text: str, at: int, final: bool) -> int:
 
 
 def _link_text(holds: Holds, _text: str, at: int, _final: bool) -> int:
-    holds.push("[", at)
+    holds.links.append(Link(at))
     return at + 1
 
 
 def _link_target(holds: Holds, text: str, at: int, final: bool) -> int:
-    if not holds.open["["]:
+    if not holds.links:
         return at + 1
     if at + 1 == len(text) and not final:
         return WAIT

@@ -1,0 +1,81 @@
+"""`python -m bench`: measure the text engine and print tables, or JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+import click
+
+from bench import growth, memory, report, tokens
+from bench.engines import MakeEngine, text_engine
+from bench.readmes import readmes
+from bench.shapes import SHAPES, Shape
+
+PARTS = ("tokens", "growth", "memory")
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much is measured."""
+
+    rounds: int
+    plan: growth.Plan
+    engines: int
+    streamed: int
+    token_size: int = 12_000
+
+
+FULL = Effort(rounds=9, plan=growth.Plan(), engines=1000, streamed=1_000_000)
+QUICK = Effort(
+    rounds=5,
+    plan=growth.Plan(sizes=(30_000, 60_000, 120_000, 240_000), rounds=1),
+    engines=200,
+    streamed=200_000,
+)
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--quick", is_flag=True, help="Fewer rounds, nothing longer than 240 kB.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    help=f"A part ({', '.join(PARTS)}) or a shape, or several.",
+)
+def main(as_json: bool, quick: bool, only: tuple[str, ...]) -> None:
+    """What the text engine costs."""
+    parts = [part for part in PARTS if part in only] or list(PARTS)
+    names = [name for name in only if name not in PARTS]
+    unknown = [name for name in names if name not in SHAPES]
+    if unknown:
+        known = ", ".join((*PARTS, *SHAPES))
+        raise click.BadParameter(f"{unknown[0]!r} is none of: {known}", param_hint="--only")
+    shapes = {name: SHAPES[name] for name in names} or SHAPES
+    effort = QUICK if quick else FULL
+    found = {part: bench(part, text_engine, shapes, effort) for part in parts}
+    if as_json:
+        click.echo(json.dumps({part: rows for part, (_, rows) in found.items()}, indent=1))
+    else:
+        click.echo("\n".join(table for table, _ in found.values()), nl=False)
+
+
+def bench(
+    part: str, make: MakeEngine, shapes: Mapping[str, Shape], effort: Effort
+) -> tuple[str, list[dict[str, object]]]:
+    """One part's measurements, as a table and as values for JSON."""
+    if part == "tokens":
+        texts = {name: shape.of(effort.token_size) for name, shape in shapes.items()}
+        costs = tokens.run(make, readmes(), texts, effort.rounds)
+        return report.token_table(costs), [report.token_json(cost) for cost in costs]
+    if part == "growth":
+        grown = list(growth.run(make, shapes, growth.DEGREES, effort.plan))
+        return report.growth_table(grown), [report.growth_json(one) for one in grown]
+    weighed = memory.run(make, effort.engines, effort.streamed, effort.rounds)
+    return report.memory_table(weighed), [asdict(one) for one in weighed]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,7 @@
+"""`python -m oshaberi` is the `oshaberi` command."""
+
+import sys
+
+from oshaberi.cli import main
+
+sys.exit(main())

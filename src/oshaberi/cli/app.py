@@ -1,0 +1,127 @@
+"""The command group: knows the names of the commands and how they end.
+
+An error is one line on stderr and status 2; a traceback only with --debug.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from io import TextIOWrapper
+
+import click
+
+from oshaberi import OshaberiError, __version__
+
+BAD_INPUT = 2
+INTERNAL_ERROR = 70
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+COMMANDS = {
+    "run": "Watch the bot speak. For now: a built-in text, in this terminal.",
+    "chunk": "Text in, Discord messages out.",
+    "replay": "Play scenes through the whole pipeline; --check compares.",
+    "explain": "Tell why a scene became these messages, decision by decision.",
+}
+
+
+class LazyGroup(click.Group):
+    """Lists its commands without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"oshaberi.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.UsageError(f"no such command {args[0]!r}{_near(args[0])}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="oshaberi", message="%(prog)s %(version)s")
+@click.option("--debug", is_flag=True, help="Show a traceback when something goes wrong.")
+def app(debug: bool) -> None:
+    """A language model's token stream, as Discord messages a person would write.
+
+    \b
+    Example:
+      echo "One line. (still the
+      same) one." | oshaberi chunk
+    """
+
+
+def run(args: Sequence[str]) -> int:
+    """Run the command line and turn however it ends into an exit status."""
+    _write_anything()
+    try:
+        status = app.main(args=list(args), prog_name="oshaberi", standalone_mode=False)
+        sys.stdout.flush()
+        return status if isinstance(status, int) else 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return 0
+    except click.ClickException as error:
+        return _refuse(_usage_line(error), args)
+    except OshaberiError as error:
+        return _refuse(str(error), args)
+    except BrokenPipeError:
+        _leave_pipe()
+        return BROKEN_PIPE
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except Exception as error:
+        what = f"internal error: {type(error).__name__}: {error} (--debug shows where)"
+        _refuse(what, args)
+        return INTERNAL_ERROR
+
+
+def _refuse(line: str, args: Sequence[str]) -> int:
+    if "--debug" in args:
+        import traceback
+
+        traceback.print_exc()
+    else:
+        click.echo(f"oshaberi: {' '.join(line.split())}", err=True)
+    return BAD_INPUT
+
+
+def _usage_line(error: click.ClickException) -> str:
+    line = error.format_message().rstrip(".")
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        return f"{line} (see {error.ctx.command_path} --help)"
+    return line
+
+
+def _near(word: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(word.lower(), COMMANDS, n=1)
+    return f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(COMMANDS)}"
+
+
+def _write_anything() -> None:
+    """Pipes carry UTF-8 whatever the locale; what a terminal cannot show is escaped there."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            encoding = stream.encoding if stream.isatty() else "utf-8"
+            stream.reconfigure(encoding=encoding, errors="backslashreplace")
+
+
+def _leave_pipe() -> None:
+    """Python flushes once more on its way out; there is nobody left to read it."""
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")

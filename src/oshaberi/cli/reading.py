@@ -1,0 +1,36 @@
+"""Text from a file, a pipe or a keyboard, in pieces as it comes. Bytes that are no text become �."""
+
+from __future__ import annotations
+
+import codecs
+import sys
+from collections.abc import Iterator
+from typing import BinaryIO, cast
+
+import click
+
+PIECE = 65_536
+STDIN = "-"
+
+
+def pieces_of(path: str) -> Iterator[str]:
+    """Each piece as soon as it is there: whoever writes slowly is read slowly."""
+    if path == STDIN:
+        if sys.stdin.isatty():
+            click.secho("Type or paste the text, then Ctrl-D.", dim=True, err=True)
+        yield from _decoded(sys.stdin.buffer)
+        return
+    try:
+        with open(path, "rb") as file:
+            yield from _decoded(file)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise click.UsageError(f"{path}: cannot be read: {reason}") from None
+
+
+def _decoded(stream: BinaryIO) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
+    read = cast("codecs._ReadableStream", stream)
+    while piece := read.read1(PIECE):  # type: ignore[attr-defined]
+        yield decoder.decode(piece)
+    yield decoder.decode(b"", final=True)

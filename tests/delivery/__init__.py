@@ -1,0 +1,1 @@
+"""Stage 07b in virtual time."""

@@ -1,0 +1,1 @@
+"""Stage 04 in virtual time."""
