@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 
 import click
 
 from bench import growth, memory, report, tokens
 from bench.engines import MakeEngine, text_engine
+from bench.growth import Growth
 from bench.readmes import readmes
 from bench.shapes import SHAPES, Shape
 
@@ -55,11 +57,13 @@ def main(as_json: bool, quick: bool, only: tuple[str, ...]) -> None:
         raise click.BadParameter(f"{unknown[0]!r} is none of: {known}", param_hint="--only")
     shapes = {name: SHAPES[name] for name in names} or SHAPES
     effort = QUICK if quick else FULL
-    found = {part: bench(part, text_engine, shapes, effort) for part in parts}
+    found = {}
+    for part in parts:
+        table, found[part] = bench(part, text_engine, shapes, effort)
+        if not as_json:
+            click.echo(table)
     if as_json:
-        click.echo(json.dumps({part: rows for part, (_, rows) in found.items()}, indent=1))
-    else:
-        click.echo("\n".join(table for table, _ in found.values()), nl=False)
+        click.echo(json.dumps(found, indent=1))
 
 
 def bench(
@@ -71,10 +75,17 @@ def bench(
         costs = tokens.run(make, readmes(), texts, effort.rounds)
         return report.token_table(costs), [report.token_json(cost) for cost in costs]
     if part == "growth":
-        grown = list(growth.run(make, shapes, growth.DEGREES, effort.plan))
+        grown = _shown(growth.run(make, shapes, growth.DEGREES, effort.plan), len(shapes))
         return report.growth_table(grown), [report.growth_json(one) for one in grown]
     weighed = memory.run(make, effort.engines, effort.streamed, effort.rounds)
     return report.memory_table(weighed), [asdict(one) for one in weighed]
+
+
+def _shown(measuring: Iterator[Growth], shapes: int) -> list[Growth]:
+    """The long part shows how far it is."""
+    length = shapes * len(growth.DEGREES) * len(growth.WAYS)
+    with click.progressbar(measuring, length=length, label="growth", file=sys.stderr) as bar:
+        return list(bar)
 
 
 if __name__ == "__main__":

@@ -70,4 +70,4 @@ def _table(title: str, head: list[str], rows: list[list[str]]) -> str:
         ).rstrip()
         for line in lines
     ]
-    return "\n".join([title, "", shown[0], "-" * sum(widths), *shown[1:], ""])
+    return "\n".join([title, "", shown[0], "-" * max(map(len, shown)), *shown[1:], ""])

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 
 Job = Callable[[], object]
 
+clock = time.thread_time
+
 
 def seconds(job: Job) -> float:
     """One run, without the garbage collector."""
@@ -18,9 +20,9 @@ def seconds(job: Job) -> float:
     enabled = gc.isenabled()
     gc.disable()
     try:
-        began = time.thread_time()
+        began = clock()
         job()
-        return time.thread_time() - began
+        return clock() - began
     finally:
         if enabled:
             gc.enable()

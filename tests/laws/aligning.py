@@ -29,6 +29,9 @@ _TOKEN_END = re.compile(r"<a?:\w+:\d+>[.,!?;:。！？、，…]*$")
 _TOKEN_START = re.compile(r"<a?:\w+:\d+>")
 _SENTENCE_END = re.compile(r"[。．｡！？!?.…][^\w\s]*$")
 _WORD = re.compile(r"\S+")
+_MARKERS = re.compile(r"[*_~|)\]\"'”’»」』》）]*(?=[\n\x1e]|$)")
+_SPAN_STARTS = frozenset('([{（「『“„«»《*~|"`<\\')
+_SPAN_ENDS = frozenset(')]}）」』”“»«》*~|"`>')
 _LINE_END = frozenset("\n" + NEXT_MESSAGE)
 _PATIENCE = 400
 
@@ -48,6 +51,11 @@ class Alignment:
     """Where in V each message begins."""
     inner: list[int] = field(default_factory=list)
     """Those of them that fall between two characters with no whitespace between."""
+    full: set[int] = field(default_factory=set)
+    """Those of these behind a message that had no room left."""
+
+    def copy(self) -> Alignment:
+        return Alignment(None, list(self.starts), list(self.inner), set(self.full))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +105,7 @@ class Aligner:
     def _walk(
         self, state: _State, so_far: Alignment, pending: list[tuple[_State, Alignment]]
     ) -> Alignment | None:
-        path = Alignment(None, list(so_far.starts), list(so_far.inner))
+        path = so_far.copy()
         while True:
             options = list(self._options(state, path))
             if not options:
@@ -106,10 +114,7 @@ class Aligner:
             if state.i < 0:
                 return path
             state = self._along(state)
-            pending += [
-                (other, Alignment(None, list(path.starts), list(path.inner)))
-                for other in options[1:]
-            ]
+            pending += [(other, path.copy()) for other in options[1:]]
 
     def _along(self, state: _State) -> _State:
         """Past the letters and digits that are plainly the same."""
@@ -161,6 +166,9 @@ class Aligner:
             glued = state.i == i and i and not (state.loose or state.apart)
             if glued and BLOCK_MARK not in self.source[i - 1 : i + 1]:
                 path.inner.append(i)
+                head = self.out.rfind(NEXT_MESSAGE, 0, state.j) + 1
+                if utf16(self.out[head : state.j]) > self.limit - 12:
+                    path.full.add(i)
         yield _State(i + steps[0], j + steps[1], False, False, state.held)
 
     def _around(self, i: int) -> str:
@@ -214,14 +222,20 @@ class Aligner:
         near_cut = "\n" in before or word == ">" or utf16(message) > self.limit // 2
         return bool(fragment) and near_cut
 
-    def may_cut(self, i: int) -> bool:
-        """A message may begin inside a word only at an emoji, a CJK sentence, or a huge word."""
+    def may_cut(self, i: int, kept: list[tuple[int, int]], full: bool) -> bool:
+        """A message may begin inside a word only at an emoji, span, sentence, or in a huge word.
+
+        Whitespace inside an atom cannot be cut at, nor inside a span that a full message ends in.
+        """
+        inside = {k for a, b in kept for k in range(a, b)}
         start = i
-        while start and not self.source[start - 1].isspace():
+        while start and (not self.source[start - 1].isspace() or start - 1 in inside):
             start -= 1
         end = i
-        while end < len(self.source) and not self.source[end].isspace():
+        while end < len(self.source) and (not self.source[end].isspace() or end in inside):
             end += 1
+        if full and not _SPAN_STARTS.isdisjoint(self.source[max(0, i - self.limit) : i]):
+            return True
         if end - start >= min(self.buffer, self.limit) // 5:
             return True
         before = self.source[start:i]
@@ -229,6 +243,8 @@ class Aligner:
             _TOKEN_END.search(before)
             or _TOKEN_START.match(self.source, i)
             or _SENTENCE_END.search(before)
+            or self.source[i] in _SPAN_STARTS
+            or (before and before[-1] in _SPAN_ENDS)
         )
 
     def _taken_out(self, state: _State, i: int) -> Iterator[_State]:
@@ -257,7 +273,8 @@ class Aligner:
         inside_word = all(c.isalnum() for c in around)
         if self.source[i] not in ",;":
             j = _skip(self.out, state.j)
-            ends_line = j == len(self.out) or not _LINE_END.isdisjoint(self.out[state.j : j])
+            rest = _MARKERS.match(self.out, j)
+            ends_line = bool(rest) or not _LINE_END.isdisjoint(self.out[state.j : j])
             if not ends_line or self.source[i] in around:
                 return
         elif all(c.isdigit() for c in around):

@@ -108,10 +108,11 @@ def conservation(text: str, config: TextConfig, events: list[Event]) -> list[str
     walk = aligner.align()
     if walk.problem:
         return [f"L3 {walk.problem}"]
-    return _cuts(prose, walk, config) or [
+    kept = atoms(prose, config.max_single_message_length, config.hold_limit)
+    return _cuts(prose, walk, kept, config.max_single_message_length) or [
         f"L3 a word cut in two: {prose[max(0, at - 20) : at]!r} | {prose[at : at + 20]!r}"
         for at in walk.inner
-        if not aligner.may_cut(at)
+        if not aligner.may_cut(at, kept, at in walk.full)
     ]
 
 
@@ -132,11 +133,9 @@ def _held(seen: Visible, prose: str, events: list[Event]) -> list[Held]:
     return [h for h in held if h.text]
 
 
-def _cuts(prose: str, walk: Alignment, config: TextConfig) -> list[str]:
+def _cuts(prose: str, walk: Alignment, kept: list[tuple[int, int]], size: int) -> list[str]:
     """L5: no message begins inside an atom or a cluster."""
-    size = config.max_single_message_length
     broken = []
-    kept = atoms(prose, size, config.hold_limit)
     for at in walk.starts:
         for start, end in kept:
             if start < at < end:
@@ -269,7 +268,7 @@ def bounded_hold(make: MakeEngine, text: str, config: TextConfig) -> list[str]:
             if isinstance(event, Message | Withheld):
                 sent = max(sent, event.span[1])
                 messages += isinstance(event, Message)
-        if messages >= config.max_flush_count // 2:
+        if messages >= config.max_flush_count // 2 - 1:  # the next one may be packed
             break
         if fed - sent > bound and len(plain[sent:fed].strip()) > bound:
             return [f"L6 {fed - sent} characters held from {plain[sent : sent + 40]!r}"]

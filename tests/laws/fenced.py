@@ -93,7 +93,7 @@ def _consume(
         if at > first and not _same_tag(want[0], lines.pop(0)):
             return at, f"re-opened with {out[at].lines[0]!r}, not {want[0]!r}"
         if at == first:
-            lines[0] = lines[0].lstrip()
+            lines = _first_lines(lines, want[0])
         problem = reader.read(lines)
         if problem:
             return at, problem
@@ -101,6 +101,13 @@ def _consume(
         if reader.done():
             return at, None
     return at, f"code lost after {reader.at} lines: {want[reader.at : reader.at + 2]!r}"
+
+
+def _first_lines(lines: list[str], info: str) -> list[str]:
+    """Text behind the fence that is no language tag may go to a line of its own."""
+    if not lines[0] and info and len(lines) > 1 and not _TAG.fullmatch(info):
+        lines = lines[1:]
+    return [lines[0].lstrip(), *lines[1:]]
 
 
 def _plain(line: str) -> str:

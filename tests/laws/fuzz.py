@@ -9,8 +9,11 @@ import json
 import multiprocessing
 import random
 import re
+import signal
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 
@@ -27,6 +30,7 @@ from .shrinking import shrink
 
 _REPORT_SECONDS = 10
 _MOST_OF_A_KIND = 3
+_LONGEST_SECONDS = 20
 _PARTICULARS = re.compile(r"\s*[:'\"\d(].*", re.DOTALL)
 
 
@@ -34,6 +38,22 @@ def kind(broken: str) -> str:
     """What a broken law is, without its particulars: so that shrinking keeps to it."""
     law, _, what = broken.partition(" ")
     return f"{law} {_PARTICULARS.sub('', what)}"
+
+
+@contextmanager
+def patience(seconds: float) -> Iterator[None]:
+    """Ends an endless loop, where the system can (SIGALRM)."""
+
+    def give_up(*_: object) -> None:
+        raise TimeoutError(f"more than {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 class Fuzzer:
@@ -68,7 +88,8 @@ class Fuzzer:
 
     def _broken(self, text: str, config: TextConfig) -> list[str]:
         try:
-            return all_broken(self.make, text, config, random.Random(len(text)))
+            with patience(_LONGEST_SECONDS):
+                return all_broken(self.make, text, config, random.Random(len(text)))
         except Exception as error:  # a crash of the engine is a finding like any other
             return [f"XX crash {type(error).__name__}: {error}"]
 
@@ -78,8 +99,12 @@ class Fuzzer:
         if self.kinds[what] > _MOST_OF_A_KIND:
             return
 
+        end = time.monotonic() + _LONGEST_SECONDS
+
         def fails(smaller: str) -> bool:
-            return any(kind(b) == what for b in self._broken(smaller, config))
+            return time.monotonic() < end and any(
+                kind(b) == what for b in self._broken(smaller, config)
+            )
 
         small = shrink(text, fails)
         path = self.out / f"{self.seed}-{number}.json"

@@ -162,17 +162,20 @@ class Block:
 
     @property
     def quoted(self) -> bool:
-        return ">" in self.prefix and not self.prefix.strip("> ")
+        return ">" in self.prefix and not self.prefix.strip("> \t")
 
     def readings(self) -> list[list[str]]:
         """The code lines as they must go out; more than one where the indent is open."""
         first, *rest = self.inside.split("\n")
         if self.quoted:
-            ways = [[_unquoted(line, self.prefix, bare) for line in rest] for bare in ("", "> ")]
+            marks = self.prefix.count(">")
+            lacking = (r"", rf"(?:[ ]?>){{0,{marks}}} ?", r"[> ]*")  # which, is not said
+            ways = [[_unquoted(line, self.prefix, lack) for line in rest] for lack in lacking]
         elif not self.prefix.strip():
-            ways = [[_dedented(line, self.prefix) for line in rest]]
+            tabs = (self.prefix, " \t")  # what a tab is worth, is not said
+            ways = [[_dedented(line, self.prefix, of) for line in rest] for of in tabs]
         else:
-            ways = [rest, [_dedented(line, " " * len(self.prefix)) for line in rest]]
+            ways = [rest, [_dedented(line, self.prefix, " ") for line in rest]]
         return [_without_closing_line([first, *way]) for way in ways]
 
 
@@ -180,17 +183,17 @@ def _without_closing_line(lines: list[str]) -> list[str]:
     return lines[:-1] if len(lines) > 1 and not lines[-1].strip() else lines
 
 
-def _dedented(line: str, prefix: str) -> str:
-    indent = len(line) - len(line.lstrip("".join(set(prefix)) or " "))
+def _dedented(line: str, prefix: str, blanks: str) -> str:
+    indent = len(line) - len(line.lstrip(blanks)) if blanks else 0
     return line[min(indent, len(prefix)) :]
 
 
-def _unquoted(line: str, prefix: str, bare: str) -> str:
-    """`bare` is what goes from a line that lacks the quote mark: not said."""
+def _unquoted(line: str, prefix: str, lacking: str) -> str:
+    """`lacking`: what goes from a line that lacks part of the quote mark."""
     for mark in (prefix, prefix.rstrip()):
         if line.startswith(mark):
             return line[len(mark) :]
-    return line.lstrip(bare) if bare else line
+    return re.sub(f"^{lacking}", "", line)
 
 
 def blocks(text: str) -> list[Block]:
@@ -206,7 +209,7 @@ def blocks(text: str) -> list[Block]:
             k += 1
         closer = runs[k] if k < len(runs) else None
         k += 1
-        line = max(text.rfind("\n", 0, opener.start()) + 1, found[-1].end if found else 0)
+        line = text.rfind("\n", 0, opener.start()) + 1
         inside_end = closer.start() if closer else len(text)
         found.append(
             Block(
@@ -241,7 +244,8 @@ def without_blocks(text: str, found: list[Block]) -> str:
     at = 0
     for block in found:
         prefix = block.prefix if block.quoted else ""
-        parts += [text[at : block.start - len(prefix)], f"\n{BLOCK_MARK}\n"]
+        before = text[at : max(at, block.start - len(prefix))]
+        parts += [before, f"\n{BLOCK_MARK}\n"]
         at = block.end
     parts.append(text[at:])
     return "".join(parts)

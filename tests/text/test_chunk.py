@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from oshaberi.text.chunk import Chunker
 from oshaberi.text.config import TextConfig
+from oshaberi.text.lines import begins_block, block_kind, indent, is_intro
 from oshaberi.text.measure import has_visible, utf16_len
 
 SOUP = "<:soup:111111111111111111>"
@@ -276,3 +277,33 @@ def test_fences_stay_balanced(blocks: list[tuple[str, list[str]]], limit: int) -
             assert inside.startswith("py\n")
             code_lines += inside[3:].split("\n")[:-1]
     assert code_lines == [line for _, code in blocks for line in code]
+
+
+@pytest.mark.parametrize(
+    ("lines", "kind"),
+    [
+        (["- a", "* a", "• a", "+ a", "1. a", "12) a", "  - a"], "list"),
+        (["> a", ">>> a", ">", "\t> a"], "quote"),
+        (["# a", "## a", "### a"], "heading"),
+        (["-# a"], "subtext"),
+        (["| a |", "|"], "table"),
+        (["a", "", "-a", "**a**", "1.a", ">a", "#a", "#### a", "-#a", "||a||", "---"], "text"),
+    ],
+)
+def test_lines_by_their_marker(lines: list[str], kind: str) -> None:
+    assert [block_kind(line) for line in lines] == [kind] * len(lines)
+    assert [begins_block(line + "\nx") for line in lines] == [kind != "text"] * len(lines)
+
+
+def test_indent_fence_and_intro() -> None:
+    assert [indent(line) for line in ("a", "  a", "\ta", "  \ta", "\t a", "   ")] == [
+        0,
+        2,
+        4,
+        4,
+        5,
+        3,
+    ]
+    assert begins_block("  ```py")
+    assert all(map(is_intro, ("Like this:", "**So:** ", "次：", "# Title")))
+    assert not any(map(is_intro, ("10:30", "- a", "text", "")))

@@ -31,10 +31,10 @@ COMMANDS = {
 class LazyGroup(click.Group):
     """Lists its commands without importing them."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"oshaberi.cli.{cmd_name}").command
@@ -47,7 +47,7 @@ class LazyGroup(click.Group):
             raise click.UsageError(f"no such command {args[0]!r}{_near(args[0])}", ctx)
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
@@ -124,4 +124,6 @@ def _write_anything() -> None:
 
 def _leave_pipe() -> None:
     """Python flushes once more on its way out; there is nobody left to read it."""
-    sys.stdout = open(os.devnull, "w", encoding="utf-8")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

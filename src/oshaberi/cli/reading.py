@@ -1,11 +1,13 @@
-"""Text from a file, a pipe or a keyboard, in pieces as it comes. Bytes that are no text become �."""
+"""Text from a file, a pipe or a keyboard, in pieces as it comes. Bytes that are no text: U+FFFD."""
 
 from __future__ import annotations
 
 import codecs
 import sys
 from collections.abc import Iterator
-from typing import BinaryIO, cast
+from io import BufferedIOBase
+from pathlib import Path
+from typing import cast
 
 import click
 
@@ -18,19 +20,18 @@ def pieces_of(path: str) -> Iterator[str]:
     if path == STDIN:
         if sys.stdin.isatty():
             click.secho("Type or paste the text, then Ctrl-D.", dim=True, err=True)
-        yield from _decoded(sys.stdin.buffer)
+        yield from _decoded(cast(BufferedIOBase, sys.stdin.buffer))
         return
     try:
-        with open(path, "rb") as file:
+        with Path(path).open("rb") as file:
             yield from _decoded(file)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise click.UsageError(f"{path}: cannot be read: {reason}") from None
+        raise click.ClickException(f"{path}: cannot be read: {reason}") from None
 
 
-def _decoded(stream: BinaryIO) -> Iterator[str]:
+def _decoded(stream: BufferedIOBase) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
-    read = cast("codecs._ReadableStream", stream)
-    while piece := read.read1(PIECE):  # type: ignore[attr-defined]
+    while piece := stream.read1(PIECE):
         yield decoder.decode(piece)
     yield decoder.decode(b"", final=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import Field, fields
 from difflib import get_close_matches
 from typing import Any
@@ -40,7 +41,9 @@ def _value(setting: Field[Any], value: str) -> Any:
     """What cannot be read stays a text: the setting's own check says what is allowed."""
     about = setting.metadata
     if "low" in about:
-        return int(value) if value.lstrip("-").isdecimal() else value
+        with suppress(ValueError):
+            return int(value)
+        return value
     if "switch" in about:
         return SWITCH.get(value.lower(), value)
     if "choices" in about:

@@ -28,9 +28,8 @@ from oshaberi.text.line_breaks import (
 )
 from oshaberi.text.lines import BlockKind, block_kind, indent
 from oshaberi.text.marks import MARKS, WAIT, read_mark
-from oshaberi.text.measure import grapheme_edge
 from oshaberi.text.observe import Observer
-from oshaberi.text.overflow import Stretch, Window, choose_cut
+from oshaberi.text.overflow import Stretch, Window, choose_cut, hard_cut
 from oshaberi.text.scan import url_start
 from oshaberi.text.sentences import TERMINATORS, run_end, sentence_end
 from oshaberi.text.table_rows import TableRows, Verdict
@@ -43,6 +42,13 @@ _NEVER = sys.maxsize
 _HEAD = 64
 _QUOTE_BLOCK = ">>> "
 _QUOTED_FENCE = re.compile(r"[> \t]*")
+
+
+def _begun_scheme(text: str) -> int:
+    """How many characters at the end may be the beginning of `://`."""
+    if text.endswith(":"):
+        return 1
+    return 2 if text.endswith(":/") else 0
 
 
 class Mode(Enum):
@@ -170,7 +176,7 @@ class Boundaries:
             if at >= self._limit or self._period or holds.stack:
                 self._settle(at)
             if found is None:
-                self._pos = at
+                self._pos = at - _begun_scheme(text)
                 return False
             after = self._read_token(at, final)
             if after == WAIT:
@@ -422,14 +428,14 @@ class Boundaries:
     def _overflow(self, open_url: int = -1) -> None:
         """B5. An atom that begins the segment is kept whole up to a message."""
         start, limit = self._start, self._limit
+        atoms, spans = self._taken(open_url)
         if limit > start + self._reach:
             atom_end = max(
                 (e for s, e, atom in self._holds.spans if atom and s <= start), default=0
             )
-            hard = grapheme_edge(self._text, start, limit - 1)
-            cut = atom_end if start < atom_end < limit else hard
+            whole = start < atom_end < limit
+            cut = atom_end if whole else hard_cut(self._text, start, limit, atoms)
         else:
-            atoms, spans = self._taken(open_url)
             cut = choose_cut(self._text, start, self._window, atoms, spans)
             if not cut:
                 longest = self._config.max_single_message_length
@@ -438,6 +444,8 @@ class Boundaries:
         self._flush(Held(cut, cut, "overflow"))
         self._holds.cut(cut)
         self._use_free()
+        if self._line < cut and self._text[cut - 1] == "\n":
+            self._begin_line(cut, None)
 
     def _taken(self, open_url: int) -> tuple[list[Stretch], list[Stretch]]:
         """Atoms, finished or not, and other spans of the segment."""
@@ -559,12 +567,12 @@ class Boundaries:
 
     def _forget(self, by: int) -> None:
         """Drop what has left, once per piece: no re-slicing at each cut (L7)."""
+        if self._line < by:
+            self._line_kind()
         self._text = self._text[by:]
         self._base += by
         self._start -= by
         self._pos -= by
-        if self._line < by:
-            self._line_kind()
         self._line = max(self._line - by, -1)
         self._limit -= by if self._limit != _NEVER else 0
         self._period -= by if self._period else 0

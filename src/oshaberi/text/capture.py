@@ -18,9 +18,12 @@ from oshaberi.text.atoms import BACKTICKS, inline_code_close
 
 _FAMILY = r"(?P<think>(?:[\w.-]{1,32}:)?(?:think|thinking|reasoning))"
 _TAG = regex.compile(
-    rf"<(?P<close>/?)(?:{_FAMILY}|(?P<details>details))(?:\s[^<>\n]{{0,180}})?>", regex.IGNORECASE
+    rf"<(?P<close>/?)(?:{_FAMILY}|(?P<details>details))(?:[^\S\n][^<>\n]{{0,180}})?>",
+    regex.IGNORECASE,
 )
-_PAIR = regex.compile(rf"<{_FAMILY}(?:\s[^<>\n]{{0,180}})?>.*?</(?&think)\s*>", regex.IGNORECASE)
+_PAIR = regex.compile(
+    rf"<{_FAMILY}(?:[^\S\n][^<>\n]{{0,180}})?>.*?</(?&think)[^\S\n]*>", regex.IGNORECASE
+)
 _SUMMARY = re.compile(r"<summary\b[^<>\n]*>.*?</summary\s*>", re.IGNORECASE | re.DOTALL)
 _TICK_OR_TAG = re.compile(r"[`<]")
 _TAG_MAX = 200
@@ -224,7 +227,6 @@ class Capture:
             elif self._last == " " and text[0] == " ":
                 text = text[1:]
                 if not text:
-                    self._seam = True
                     return
         self._last = text[-1]
         self._shown.append(text)

@@ -92,12 +92,32 @@ def _sentence_ends(text: str, start: int, limit: int) -> list[int]:
     return ends
 
 
+def hard_cut(text: str, start: int, limit: int, atoms: list[Stretch]) -> int:
+    """The cut for what was kept whole up to `limit` and has to be cut all the same."""
+    inner = [(begin, end) for begin, end in atoms if begin > start]
+    inside = _inside(inner, start, limit)
+    for at in range(limit - 1, start + (limit - start) // 2, -1):
+        if text[at - 1].isspace() and not inside[at - start] and _whole(text, at):
+            return at
+    edge = _before_atoms(limit - 1, inner)
+    return edge if edge < limit - 1 else grapheme_edge(text, start, edge)
+
+
 def _edge(text: str, start: int, target: int, atoms: list[Stretch]) -> int:
     """The nearest atom or grapheme edge before the target; 0 if that is the start."""
-    cut = target
-    for begin, end in sorted(atoms, reverse=True):
-        if begin < cut < end:
-            cut = begin
+    cut = _before_atoms(target, atoms)
     if cut <= start:
         return 0
-    return grapheme_edge(text, start, cut) if cut == target else cut
+    if cut == target:
+        return grapheme_edge(text, start, cut)
+    for at in range(cut, max(start, cut - _LOOK_BACK) + 1, -1):
+        if text[at - 1].isspace() and _whole(text, at):
+            return at
+    return cut
+
+
+def _before_atoms(at: int, atoms: list[Stretch]) -> int:
+    for begin, end in sorted(atoms, reverse=True):
+        if begin < at < end:
+            at = begin
+    return at

@@ -1,0 +1,136 @@
+"""`oshaberi explain`: why a scene became these messages, decision by decision."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+
+from oshaberi.chunks import Chunk
+from oshaberi.cli.replay import keep_quiet
+from oshaberi.cli.telling import counted, numbered, quoted, tell
+from oshaberi.cli.transcript import Transcript
+from oshaberi.cli.witness import Witness
+from oshaberi.delivery.ledger import DELIVERED
+from oshaberi.scenes import Scene, load_scene
+from oshaberi.scenes.play import Played, perform
+from oshaberi.stream.result import StreamResult
+from oshaberi.terminal import Palette
+from oshaberi.text.config import TextConfig
+
+DEGREES = (
+    "the messages are as long as they may be",
+    "one message per line, sent at once",
+    "one message per line, typed",
+    "one message per sentence, typed casually",
+)
+STATUS = {
+    "completed": "The model finished and everything it said has been dealt with.",
+    "function_call": "The model asked for a tool; the turn goes on after it.",
+    "error": "It ended in an error.",
+    "timeout": "The model fell silent for too long.",
+    "stopped_by_user": "It was stopped.",
+    "follow_up_interrupt": "The user wrote again, so this answer gave way.",
+    "empty_response": "There was nothing to show.",
+}
+STOPS = {
+    "user_request": "A user asked for it.",
+    "system_request": "The system asked for it.",
+    "speaker_guard": "The model had begun to speak for somebody else.",
+    "send_message_limit": "The limit of messages per response (send_message_limit) was reached.",
+    "flush_limit": "The limit of messages per response (max_flush_count) was reached.",
+    "channel_unavailable": "The channel cannot be written to.",
+}
+FATES = {
+    "modifier": "labels",
+    "own_name": "the persona's own name",
+    "duplicate_emoji": "emoji used a moment ago",
+    "unresolved_shortcode": "names of emoji that do not exist",
+    "rule": "rules that Discord cannot draw",
+    "stray": "stray punctuation",
+    "speaker_guard": "words put into somebody else's mouth",
+    "stop": "the stop came first",
+    "follow_up": "the user wrote again first",
+    "uncertain": "nobody can say whether it arrived",
+    "channel_unavailable": "the channel cannot be written to",
+    "send_message_limit": "over the limit of messages",
+    "flush_limit": "over the limit of messages",
+}
+
+
+@click.command(short_help="Tell why a scene became these messages.")
+@click.argument("scene")
+def command(scene: str) -> None:
+    """Tell every decision about SCENE (a file, or -) in order, and what was sent when.
+
+    \b
+    Example:
+      oshaberi explain tests/scenes/hold-paren-over-newline.json
+    """
+    keep_quiet()
+    for line in explained(load_scene(scene), Palette.of(sys.stdout)):
+        click.echo(line.rstrip())
+
+
+def explained(scene: Scene, palette: Palette) -> Iterator[str]:
+    """The explanation, line by line."""
+    witnesses: list[Witness] = []
+
+    def observed(config: TextConfig, carried: Any) -> Witness:
+        witnesses.append(Witness(config, carried))
+        return witnesses[-1]
+
+    played = perform(scene, make_engine=observed)
+    yield palette.paint(scene.name, "bold")
+    yield _opening(scene)
+    yield ""
+    yield palette.paint("What the text engine decided", "bold")
+    yield from numbered(tell(witnesses[0].entries)) if witnesses else ()
+    yield ""
+    yield palette.paint("What happened in the channel", "bold")
+    yield from _channel(played, palette)
+    yield ""
+    yield palette.paint("How it ended", "bold")
+    yield from (f"  {line}" for line in _ending(played.result))
+
+
+def _opening(scene: Scene) -> str:
+    pieces = sum(isinstance(step, Chunk) and bool(step.content) for step in scene.steps)
+    degree = scene.config.text.humanizer_degree
+    cut = "one piece" if pieces == 1 else f"{pieces} pieces"
+    return f"{len(scene.text)} characters in {cut}; degree {degree}: {DEGREES[degree]}."
+
+
+def _channel(played: Played, palette: Palette) -> Iterator[str]:
+    transcript = Transcript(palette)
+    if not played.records:
+        yield "  Nothing."
+    for record in played.records:
+        yield from transcript.lines(record)
+
+
+def _ending(result: StreamResult) -> Iterator[str]:
+    because = f" {STOPS[result.stop_reason]}" if result.stop_reason else ""
+    yield STATUS[result.status] + because
+    for entry in result.ledger.entries:
+        if entry.expected and entry.fate != DELIVERED:
+            yield f"{quoted(entry.text)} was not delivered: {_fate(entry.fate)}."
+    yield _books(result.ledger.sums())
+
+
+def _books(sums: Mapping[str, int]) -> str:
+    """Every character has a place."""
+    if not sums:
+        return "There was no visible text to account for."
+    kept = [f"{count} ({_fate(fate)})" for fate, count in sums.items() if fate != DELIVERED]
+    delivered = counted(sums.get(DELIVERED, 0), "character")
+    rest = f"Kept back: {', '.join(kept)}." if kept else "Nothing was kept back."
+    return f"{delivered} delivered. {rest}"
+
+
+def _fate(fate: str | None) -> str:
+    if fate is not None and fate.isdigit():
+        return f"Discord refused it with code {fate}"
+    return FATES.get(fate or "", (fate or "unknown").replace("_", " "))

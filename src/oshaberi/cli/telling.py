@@ -1,0 +1,224 @@
+"""What the engine decided, in sentences (`oshaberi explain`).
+
+Each segment is a step; below it stands what was changed in it and which messages it became.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from oshaberi import Decision, Details, Identity, Message, SpeakerStop, Table, Thought, Withheld
+from oshaberi.cli.witness import Entry
+
+LONGEST_QUOTE = 120
+_CUSTOM_EMOJI = re.compile(r"<a?:\w+:\d+>")
+_TABLE = re.compile(r"[^\n]*\|[^\n]*\n[ :|\-]+(?:\n|$)")
+
+BOUNDARIES = {
+    "newline": "The line ends",
+    "period": "The sentence ends",
+    "code_open": "A code block begins, so what stands before it leaves",
+    "code_close": "The code block is complete",
+    "overflow": "There is too much text without a place to stop, so it is cut here",
+    "attachment": "An attachment follows, so what stands before it leaves",
+    "tool_call": "The model calls a tool, so everything leaves first",
+    "stop": "The stream is stopped, so everything leaves",
+    "final": "The text is over; what was left",
+}
+TRANSFORMS = {
+    "modifiers": "The label only says who speaks, so it goes",
+    "emoji_repeats": "A recent message already used this emoji, so it goes",
+    "tags": "A leftover think tag goes",
+    "breaks": "<br> is a line break",
+    "uncensor": "Disguised or invisible characters become plain ones",
+    "own_name": "The persona need not announce itself: its own name goes",
+    "shortcodes": "Emoji names become emoji, or go if no emoji has that name",
+    "rules": "Discord draws no rules and no empty quotes, so the line only parts paragraphs",
+    "mentions": "Somebody here has that name, so it becomes a mention",
+    "speaker_guard": "The model begins to speak for somebody else; from here on nothing is shown",
+    "humanize": "Typed casually, as degree 3 does",
+}
+WITHHELD = {
+    "stray": "is a stray fragment of punctuation and is kept back",
+    "speaker_guard": "comes after the guard's cut and is kept back",
+    "incomplete_clause": "is half a clause and is kept back",
+    "follow_up": "is dropped: the user has written again",
+}
+CAPTURED = {"thought": "A think block is taken out", "details": "A details block is taken out"}
+
+
+@dataclass(slots=True)
+class Step:
+    """One numbered step: a sentence, and what follows from it."""
+
+    sentence: str
+    notes: list[str] = field(default_factory=list)
+
+
+def tell(entries: Iterable[Entry]) -> list[Step]:
+    """The story of a stream, step by step."""
+    teller = _Teller()
+    for entry in entries:
+        teller.hear(entry)
+    return teller.steps
+
+
+class _Teller:
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self._messages = 0
+        self._held: list[tuple[int, str]] = []
+        self._explained: set[str] = set()
+        self._captured: list[str] = []
+
+    def hear(self, entry: Entry) -> None:
+        if isinstance(entry, Decision):
+            self._decision(entry)
+            return
+        match entry:
+            case Message() | Table():
+                self._message(entry)
+            case Thought(text) | Details(text):
+                self._taken_out(text)
+            case SpeakerStop(label):
+                self._note(f"The stream is to stop: the next line belongs to {quoted(label)}.")
+            case Withheld(text, "follow_up"):
+                self.steps.append(Step(f"{quoted(text)} {WITHHELD['follow_up']}."))
+
+    def _decision(self, decision: Decision) -> None:
+        match decision.kind:
+            case "hold":
+                self._hold(decision)
+            case "boundary":
+                self._boundary(decision)
+            case "transform":
+                self._transform(decision)
+            case "orphan":
+                self._orphan(decision)
+            case "cut":
+                self._note(f"{_reason_to_cut(decision)}: this becomes {decision.why}.")
+            case "capture":
+                self._capture(CAPTURED.get(decision.why, decision.why), decision.before)
+            case "withhold":
+                self._withhold(decision)
+
+    # -- segments -------------------------------------------------------------------------------
+
+    def _hold(self, decision: Decision) -> None:
+        marker = decision.why.removesuffix(" is still open")
+        if not self._held:
+            place = f"A line or sentence ends after character {decision.at}"
+            self.steps.append(Step(f"{place}, but {quoted(marker)} is still open, so it waits."))
+        self._held.append((decision.at, marker))
+
+    def _boundary(self, decision: Decision) -> None:
+        text = decision.after
+        what = "The table is complete" if _TABLE.match(text) else BOUNDARIES[decision.why]
+        self.steps.append(Step(f"{what}: {quoted(text)}.", self._release(decision.at)))
+        self._explained = set()
+
+    def _release(self, cut: int) -> list[str]:
+        """What became of the holds before this cut."""
+        past = [marker for at, marker in self._held if at < cut]
+        literal = any(cut - 2 <= at < cut for at, _ in self._held)
+        self._held = [(at, marker) for at, marker in self._held if at >= cut]
+        if not past:
+            return []
+        marker = quoted(past[0])
+        if literal:
+            return [f"Nothing closed {marker} in time, so it was just a character."]
+        return [f"{marker} has been closed meanwhile: what it held together stays together."]
+
+    def _transform(self, decision: Decision) -> None:
+        because = TRANSFORMS.get(decision.why, decision.why)
+        if not decision.after:
+            self._note(f"{because}. Nothing is left.")
+        else:
+            change = f"{quoted(decision.before)} becomes {quoted(decision.after)}"
+            self._note(f"{because}: {change}.")
+        self._explained.add(decision.why)
+
+    def _orphan(self, decision: Decision) -> None:
+        if decision.before:
+            self._note(f"The {quoted(decision.before)} that waited goes in front.")
+        else:
+            self._note("Only punctuation, an expression: it waits for the text that follows.")
+
+    def _withhold(self, decision: Decision) -> None:
+        """Most of what is withheld was told by the transform that took it out."""
+        told = decision.why not in WITHHELD or decision.why in self._explained
+        if not told:
+            self._note(f"{quoted(decision.before)} {WITHHELD[decision.why]}.")
+
+    # -- what leaves and what is taken out ------------------------------------------------------
+
+    def _message(self, event: Message | Table) -> None:
+        self._messages += 1
+        number = f"→ message {self._messages}{_face(event.identity)}"
+        if isinstance(event, Table):
+            size = f"{counted(len(event.header), 'column')}, {counted(len(event.rows), 'row')}"
+            self._note(f"{number}: a table, {size}")
+        else:
+            self._note(f"{number}: {quoted(event.text)}")
+
+    def _capture(self, sentence: str, text: str) -> None:
+        self._captured.append(text)
+        self.steps.append(Step(f"{sentence}: {quoted(text)}."))
+
+    def _taken_out(self, text: str) -> None:
+        if text in self._captured:
+            self._captured.remove(text)
+        else:
+            sentence = "A think block closes that was never opened; what came before was a thought"
+            self.steps.append(Step(f"{sentence}: {quoted(text)}."))
+
+    def _note(self, sentence: str) -> None:
+        if not self.steps:
+            self.steps.append(Step("Before any text:"))
+        self.steps[-1].notes.append(sentence)
+
+
+def _face(identity: Identity | None) -> str:
+    """Under which name a message goes out, and why that name if it is an odd one."""
+    if identity is None:
+        return ""
+    name = f", as {identity.username}"
+    match identity.kind:
+        case "sprite" if identity.username == identity.label:
+            return f"{name} (the name differs, else Discord would show the face before it)"
+        case "sprite":
+            return f"{name} with the face {quoted(identity.sprite or '')}"
+        case "identity_sprite":
+            return f"{name} (a sprite with a name of its own)"
+        case _:
+            return f"{name} (somebody else's face, for this line)"
+
+
+def _reason_to_cut(decision: Decision) -> str:
+    if _CUSTOM_EMOJI.search(decision.before):
+        return "A custom emoji stands alone, so that Discord shows it large"
+    if "\n" in decision.before:
+        return "It has several lines"
+    return "It has several sentences, or is too long for one message"
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def quoted(text: str) -> str:
+    """On one line, and not too long."""
+    flat = text.replace("\n", "⏎")
+    if len(flat) > LONGEST_QUOTE:
+        half = LONGEST_QUOTE // 2
+        flat = f"{flat[:half]} … {flat[-half:]}"
+    return f"“{flat}”"
+
+
+def numbered(steps: Iterable[Step]) -> Iterator[str]:
+    for number, step in enumerate(steps, start=1):
+        yield f"{number:3}. {step.sentence}"
+        for note in step.notes:
+            yield f"     {note}"
