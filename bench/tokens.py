@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from bench.engines import MakeEngine, cut, play
-from bench.timing import best_in_turns
+from bench.timing import Job, best_in_turns
 
 DEGREES = (0, 1, 2, 3)
 REAL_LIMIT = 1.5
@@ -54,22 +54,38 @@ def chunk_json(token: str) -> str:
     return json.dumps(event, ensure_ascii=False, separators=(",", ":"))
 
 
-def measure(make: MakeEngine, name: str, texts: list[str], limit: float, rounds: int) -> TokenCost:
-    """The mean over the tokens of `texts`, each of them a stream of its own."""
-    streams = [cut(text) for text in texts]
-    events = [chunk_json(token) for stream in streams for token in stream]
-    jobs = [partial(_load, events), *(partial(_play, make, d, streams) for d in DEGREES)]
-    per_token = [best * _MICRO / len(events) for best in best_in_turns(jobs, rounds)]
-    return TokenCost(name, limit, per_token[0], dict(zip(DEGREES, per_token[1:], strict=True)))
-
-
 def run(
     make: MakeEngine, real: Mapping[str, list[str]], shapes: Mapping[str, str], rounds: int
 ) -> list[TokenCost]:
     """Real texts first, then the shapes, the dearest at degree 2 on top."""
-    costs = [measure(make, name, texts, REAL_LIMIT, rounds) for name, texts in real.items()]
-    worst = [measure(make, name, [text], WORST_LIMIT, rounds) for name, text in shapes.items()]
+    costs = measure(make, real, REAL_LIMIT, rounds)
+    worst = measure(make, {name: [text] for name, text in shapes.items()}, WORST_LIMIT, rounds)
     return costs + sorted(worst, key=lambda cost: -cost.ratio(2))
+
+
+def measure(
+    make: MakeEngine, groups: Mapping[str, list[str]], limit: float, rounds: int
+) -> list[TokenCost]:
+    """The mean over the tokens of each group of texts, every text a stream of its own.
+
+    The rounds go over all groups, so that a busy second does not spoil every round of one.
+    """
+    jobs: list[Job] = []
+    counts: list[int] = []
+    for texts in groups.values():
+        streams = [cut(text) for text in texts]
+        events = [chunk_json(token) for stream in streams for token in stream]
+        jobs += [partial(_load, events), *(partial(_play, make, d, streams) for d in DEGREES)]
+        counts.append(len(events))
+    best = iter(best_in_turns(jobs, rounds))
+    return [
+        _cost(name, limit, [next(best) * _MICRO / count for _ in range(1 + len(DEGREES))])
+        for name, count in zip(groups, counts, strict=True)
+    ]
+
+
+def _cost(name: str, limit: float, per_token: list[float]) -> TokenCost:
+    return TokenCost(name, limit, per_token[0], dict(zip(DEGREES, per_token[1:], strict=True)))
 
 
 def _load(events: list[str]) -> None:

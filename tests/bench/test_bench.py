@@ -99,8 +99,9 @@ def test_a_slow_engine_is_flagged(steps: Steps, monkeypatch: pytest.MonkeyPatch)
         steps.taken += 2
 
     monkeypatch.setattr(json, "loads", loads)
-    cheap = tokens.measure(lambda _: Linear(steps), "x", ["a" * 40], 10.0, 1)
-    dear = tokens.measure(lambda _: Quadratic(steps), "x", ["a" * 40], 10.0, 1)
+    text = {"x": ["a" * 40]}
+    [cheap] = tokens.measure(lambda _: Linear(steps), text, 10.0, 1)
+    [dear] = tokens.measure(lambda _: Quadratic(steps), text, 10.0, 1)
     assert not cheap.flagged
     assert dear.ratio(2) == pytest.approx(11)
     assert "<<<" in token_table([dear]).splitlines()[-1]

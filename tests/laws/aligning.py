@@ -298,7 +298,9 @@ class Aligner:
 
     def _put_in(self, state: _State, i: int, j: int) -> Iterator[_State]:
         """Markers closed at the end: only after the last word, only what was open."""
-        if j == len(self.out) or self.out[j] not in _CLOSERS or state.j != j:
+        if j == len(self.out) or self.out[j] not in _CLOSERS:
+            return
+        if NEXT_MESSAGE in self.out[state.j : j]:
             return
         end = j
         while end < len(self.out) and self.out[end] in _CLOSERS:

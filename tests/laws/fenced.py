@@ -99,6 +99,8 @@ def _consume(
             return at, problem
         at += 1
         if reader.done():
+            while not block.closed and at < len(out) and not "".join(out[at].lines[1:]).strip():
+                at += 1  # the blank lines at its end
             return at, None
     return at, f"code lost after {reader.at} lines: {want[reader.at : reader.at + 2]!r}"
 

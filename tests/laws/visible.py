@@ -173,7 +173,12 @@ class Block:
             ways = [[_unquoted(line, self.prefix, lack) for line in rest] for lack in lacking]
         elif not self.prefix.strip():
             tabs = (self.prefix, " \t")  # what a tab is worth, is not said
-            ways = [[_dedented(line, self.prefix, of) for line in rest] for of in tabs]
+            wide = self.prefix.expandtabs(4)
+            ways = [
+                [_dedented(line, prefix, of) for line in rest]
+                for prefix in dict.fromkeys((self.prefix, wide))
+                for of in tabs
+            ]
         else:
             ways = [rest, [_dedented(line, self.prefix, " ") for line in rest]]
         return [_without_closing_line([first, *way]) for way in ways]

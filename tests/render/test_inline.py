@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 
 import pytest
 
@@ -65,17 +64,3 @@ def test_addresses_follow_their_link_once() -> None:
     cell = "[**a** b](http://x.y) http://z.w"
     assert plain_text(cell, addresses=True) == "a b (http://x.y) http://z.w"
     assert parse_cell("[a](http://x.y)") == [Span("a", Mark.LINK, "http://x.y")]
-
-
-@pytest.mark.parametrize(
-    "unit", ["**a ", "*a** ", "[a](", "` ``", "_*~~", "<@", "**a **b** ", "&a"]
-)
-def test_linear(unit: str) -> None:
-    def cost(count: int) -> float:
-        cell = unit * count
-        started = time.process_time()
-        parse_cell(cell)
-        return time.process_time() - started
-
-    small = max(min(cost(1000) for _ in range(3)), 0.001)
-    assert cost(16000) < 16 * small * 5

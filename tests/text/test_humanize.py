@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 
 import pytest
 from hypothesis import given
@@ -169,36 +168,3 @@ def test_stays_visible_and_trimmed(text: str) -> None:
     assert has_visible(result) == has_visible(text)
     if text == text.strip():
         assert result == result.strip()
-
-
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "a, ",
-        "[",
-        "[a](",
-        "<a",
-        '"',
-        '"a',
-        "“",
-        "$a",
-        "$ ",
-        "`",
-        "\\[",
-        ":a",
-        ".",
-        "A",
-        "*",
-        "((",
-        "「a",
-        " ",
-    ],
-)
-def test_linear(unit: str) -> None:
-    def seconds(size: int) -> float:
-        text = unit * (size // len(unit))
-        begun = time.perf_counter()
-        drop(text)
-        return time.perf_counter() - begun
-
-    assert seconds(160_000) < 20 * seconds(20_000) + 0.1

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import Field, fields
-from difflib import get_close_matches
 from typing import Any
 
 from oshaberi.errors import ConfigError
@@ -31,6 +30,8 @@ def _parsed(assignment: str) -> tuple[str, Any]:
         raise ConfigError(f"--set {assignment}: write it as key=value")
     known = {setting.name: setting for setting in fields(TextConfig)}
     if key not in known:
+        from difflib import get_close_matches
+
         near = get_close_matches(key.lower(), known, n=1)
         meant = f"; did you mean {near[0]!r}?" if near else "; docs/settings.md lists them"
         raise ConfigError(f"--set {key}: no such setting{meant}")

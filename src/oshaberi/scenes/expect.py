@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from difflib import ndiff
 from typing import Any
 
 Record = Mapping[str, Any]
@@ -61,6 +60,8 @@ def _reduced(message: Record, wanted: Sequence[Any], place: int) -> Any:
 
 
 def _diff(wanted: Sequence[Any], got: Sequence[Any]) -> list[str]:
+    from difflib import ndiff
+
     lines = ndiff([_shown(item) for item in wanted], [_shown(item) for item in got])
     return [f"  {line}".rstrip() for line in lines if not line.startswith("?")]
 

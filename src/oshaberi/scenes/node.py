@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from difflib import get_close_matches
 from typing import NoReturn
 
 from oshaberi.errors import SceneError
@@ -77,5 +76,7 @@ class Node:
 
 def hint(word: str, known: Collection[str]) -> str:
     """`; did you mean …?`, if something is near."""
+    from difflib import get_close_matches
+
     near = get_close_matches(word.lower(), known, n=1)
     return f"; did you mean {near[0]!r}?" if near else ""

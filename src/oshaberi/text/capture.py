@@ -65,6 +65,15 @@ class Capture:
         """How many characters are held back, undecided."""
         return len(self._buffer)
 
+    def passes(self, text: str) -> bool:
+        """Whether `text` is visible as it is: the common case, decided at once."""
+        if self._buffer or self._seam or self._mode is not Mode.TEXT or not text:
+            return False
+        if _TICK_OR_TAG.search(text):
+            return False
+        self._last = text[-1]
+        return True
+
     def feed(self, text: str, final: bool = False) -> Iterator[Captured]:
         """Lazy: a consumer may act on what it is given (`forget`) before the rest is read."""
         self._buffer += text

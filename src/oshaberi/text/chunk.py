@@ -306,7 +306,7 @@ def _gap(text: str, first: Part, second: Part) -> str:
 
 def _is_fragment(text: str) -> bool:
     if _PUNCTUATION.fullmatch(text):
-        return not text.startswith(_ELLIPSIS)
+        return len(text) < 3 or not text.startswith(_ELLIPSIS)
     return not has_visible(text)
 
 

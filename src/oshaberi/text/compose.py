@@ -271,6 +271,9 @@ class Composer:
         segment, span = self._seal(part.end)
         labelled = part.labelled
         for text in messages:
+            if len(text) < 3 and self.emitted and _ALONE.fullmatch(text):
+                self.note(text, "stray", part.end)
+                continue
             identity = self._faces.dress(part.identity)
             shown = self._humanized(text) if self._config.humanizer_degree == 3 else text
             self._out.append(Message(shown, part.boundary, identity, segment, span, labelled))

@@ -25,8 +25,8 @@ from oshaberi.text.overflow import Window
 from oshaberi.text.prefill import Prefill
 from oshaberi.text.segment import Piece, Work
 
-_URGENT = re.compile(r"[\n`>]")
-_URGENT_SENTENCES = re.compile(r"[\n`>.!?。．｡！？…]")
+_LINE_BEGINS = re.compile(r"\n\s*\S")
+_SENTENCE_MAY_END = re.compile(r"\n\s*\S|[.!?。．｡！？…]")
 _LARGE = 4096
 _SHARE = 16
 
@@ -64,7 +64,8 @@ class TextEngine:
         self._closed = False
         self._pending: list[str] = []
         self._waiting = 0
-        self._urgent = (_URGENT_SENTENCES if config.humanizer_degree == 3 else _URGENT).search
+        by_sentence = config.humanizer_degree == 3
+        self._urgent = (_SENTENCE_MAY_END if by_sentence else _LINE_BEGINS).search
         self._reach = Window.of(config.flush_buffer_size).limit
         self._at_least = 0
         self._at_most = self._reach
@@ -78,12 +79,18 @@ class TextEngine:
         self._pending.append(text)
         self._waiting += len(text)
         # Reading in larger bites costs less and changes nothing: decisions go by position.
-        if self._waiting < self._at_least or (
-            self._waiting < self._at_most and self._urgent(text) is None
+        if self._waiting < self._at_most and (
+            self._waiting < self._at_least or self._urgent(text) is None
         ):
+            if "\n" in text:
+                self._at_most = self._at_least
             return []
-        text = self._take_pending()
-        self._read(self._capture.feed(self._head(self._intake.feed(text))))
+        text = self._head(self._intake.feed(self._take_pending()))
+        if self._capture.passes(text):
+            for segment in self._boundaries.feed(text):
+                self._deliver(segment)
+        else:
+            self._read(self._capture.feed(text))
         self._set_patience()
         return self._composer.take()
 

@@ -7,7 +7,7 @@ import regex
 _CLUSTER = regex.compile(r"\X")
 _PLAIN = regex.compile(r"[ -~\n\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]")
 _CLUSTER_TAIL = 16
-_VISIBLE = regex.compile(r"[^\s\p{Cf}]")
+_VISIBLE = regex.compile(r"[^\s\x1c-\x1f\p{Cf}]")
 
 
 def utf16_len(text: str) -> int:
@@ -19,6 +19,8 @@ def utf16_len(text: str) -> int:
 
 def has_visible(text: str) -> bool:
     """Whether a reader would see anything: not only whitespace and format characters."""
+    if text.isascii():
+        return bool(text) and not text.isspace()
     return _VISIBLE.search(text) is not None
 
 
