@@ -44,6 +44,13 @@ class Held:
     at: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Start:
+    at: int
+    glued: bool
+    behind_full: bool
+
+
 @dataclass(slots=True)
 class Alignment:
     problem: str | None = None
@@ -53,6 +60,13 @@ class Alignment:
     """Those of them that fall between two characters with no whitespace between."""
     full: set[int] = field(default_factory=set)
     """Those of these behind a message that had no room left."""
+
+    def begin(self, start: _Start | None) -> None:
+        """Notes that a message begins, if one does."""
+        if start:
+            self.starts.append(start.at)
+            self.inner += [start.at] if start.glued else []
+            self.full |= {start.at} if start.glued and start.behind_full else set()
 
     def copy(self) -> Alignment:
         return Alignment(None, list(self.starts), list(self.inner), set(self.full))
@@ -67,6 +81,8 @@ class _State:
     apart: bool
     """Something was taken out between two words: there must be a space."""
     held: tuple[int, ...]
+    start: _Start | None = None
+    """The step to here began a message."""
 
 
 @dataclass(slots=True)
@@ -105,16 +121,15 @@ class Aligner:
     def _walk(
         self, state: _State, so_far: Alignment, pending: list[tuple[_State, Alignment]]
     ) -> Alignment | None:
-        path = so_far.copy()
-        while True:
-            options = list(self._options(state, path))
+        path = so_far
+        while state.i >= 0:
+            path.begin(state.start)
+            options = list(self._options(self._along(state)))
             if not options:
                 return None
-            state = options[0]
-            if state.i < 0:
-                return path
-            state = self._along(state)
             pending += [(other, path.copy()) for other in options[1:]]
+            state = options[0]
+        return path
 
     def _along(self, state: _State) -> _State:
         """Past the letters and digits that are plainly the same."""
@@ -126,7 +141,7 @@ class Aligner:
             i, j = i + 1, j + 1
         return state if i == state.i else _State(i, j, False, False, state.held)
 
-    def _options(self, state: _State, path: Alignment) -> Iterator[_State]:
+    def _options(self, state: _State) -> Iterator[_State]:
         """The ways on from here, the plainest first; a state with i = -1 is the end."""
         i, j = _skip(self.source, state.i), _skip(self.out, state.j)
         if i == len(self.source) and j == len(self.out):
@@ -138,15 +153,27 @@ class Aligner:
         if forced is not None:
             yield self._withheld(state, i, forced)
             return
-        yield from self._matched(state, i, j, path)
-        yield from self._taken_out(state, i)
+        ways = [self._matched(state, i, j), self._taken_out(state, i)]
+        if self._looks_taken_out(state, i, j):
+            ways.reverse()
+        for way in ways:
+            yield from way
         yield from self._put_in(state, i, j)
+
+    def _looks_taken_out(self, state: _State, i: int, j: int) -> bool:
+        """A whole line that was withheld, or a period that a message does not end with."""
+        if state.held:
+            end = self.source.find("\n", i)
+            line = self.source[i : end if end >= 0 else len(self.source)].strip()
+            if any(self.held[h].text == line for h in state.held):
+                return True
+        return self.loosely and state.i == i and NEXT_MESSAGE in self.out[state.j : j]
 
     def _stuck(self, i: int, why: str) -> None:
         if i > self.best[0]:
             self.best = (i, why)
 
-    def _matched(self, state: _State, i: int, j: int, path: Alignment) -> Iterator[_State]:
+    def _matched(self, state: _State, i: int, j: int) -> Iterator[_State]:
         if i == len(self.source) or j == len(self.out):
             rest = self.source[i:] or self.out[j:]
             self._stuck(i, f"{'lost' if self.source[i:] else 'added'} at the end: {rest[:60]!r}")
@@ -161,15 +188,16 @@ class Aligner:
                 i, f"{wrong}: V {self._around(i)!r}, messages {self.out[j - 20 : j + 20]!r}"
             )
             return
-        if j == 0 or NEXT_MESSAGE in self.out[state.j : j]:
-            path.starts.append(i)
-            glued = state.i == i and i and not (state.loose or state.apart)
-            if glued and BLOCK_MARK not in self.source[i - 1 : i + 1]:
-                path.inner.append(i)
-                head = self.out.rfind(NEXT_MESSAGE, 0, state.j) + 1
-                if utf16(self.out[head : state.j]) > self.limit - 12:
-                    path.full.add(i)
-        yield _State(i + steps[0], j + steps[1], False, False, state.held)
+        start = self._start(state, i, j)
+        yield _State(i + steps[0], j + steps[1], False, False, state.held, start)
+
+    def _start(self, state: _State, i: int, j: int) -> _Start | None:
+        if j and NEXT_MESSAGE not in self.out[state.j : j]:
+            return None
+        touched = state.loose or state.apart or BLOCK_MARK in self.source[max(0, i - 1) : i + 1]
+        head = self.out.rfind(NEXT_MESSAGE, 0, state.j) + 1
+        behind_full = utf16(self.out[head : state.j]) > self.limit - 12
+        return _Start(i, bool(i) and state.i == i and not touched, behind_full)
 
     def _around(self, i: int) -> str:
         return self.source[max(0, i - 20) : i + 20]
@@ -215,6 +243,8 @@ class Aligner:
         head = out[max(out.rfind(NEXT_MESSAGE, 0, j), out.rfind("\n", 0, j)) + 1 : j]
         if head and all(c in _ORPHAN for c in head) and (len(head) > 2 or "…" in head):
             return True
+        if _TOKEN_START.match(source, i) and _TOKEN_END.search(source[: i - len(before)]):
+            return True  # emoji that share a message
         word = source[i - len(before) - 1]
         fragment = _PUNCTUATION.match(source, i) or (head and _PUNCTUATION.fullmatch(head))
         end = out.find(NEXT_MESSAGE, j)
@@ -264,7 +294,10 @@ class Aligner:
             yield from self._punctuation_dropped(state, i)
 
     def _line_is_visible(self, i: int) -> bool:
+        """Of the line at `i`; at degree 3 what follows a sentence is a segment of its own."""
         start, end = self.source.rfind("\n", 0, i) + 1, self.source.find("\n", i)
+        if self.loosely and _SENTENCE_END.search(self.source[start:i]):
+            start = i
         line = self.source[start : end if end >= 0 else len(self.source)]
         return any(not c.isspace() and category(c) != "Cf" for c in line)
 

@@ -38,6 +38,11 @@ ALLOWED: dict[str, tuple[str, list[Event]]] = {
         "hi!<:soup:111111111111111111>ok",
         said("hi!", "<:soup:111111111111111111>", "ok"),
     ),
+    "emoji that share a message": (
+        "<:joe_1:310000000000000000> <:joe_2:320000000000000000>",
+        said("<:joe_1:310000000000000000><:joe_2:320000000000000000>"),
+    ),
+    "nothing visible": ("a\n\u200b\nb", said("a", "b")),
     "rule": ("a\n\n---\n\nb", [*said("a"), Withheld("---", "rule", 1, (3, 6)), *said("b")]),
     "stray dot": (
         "```\nx\n```.\nok",
@@ -55,6 +60,11 @@ def test_listed_difference_is_allowed(name: str) -> None:
 
 
 FORBIDDEN: dict[str, tuple[str, list[Event]]] = {
+    "a joiner lost": ("a\u200b\nb", said("a", "b")),
+    "emoji glued to text": (
+        "<:joe_1:310000000000000000> hi",
+        said("<:joe_1:310000000000000000>hi"),
+    ),
     "carried text": ("files\n.env", said("files.env")),
     "rule not named": ("a\n---\nb", said("a", "b")),
     "withheld, but sent too": ("a b", [*said("a b"), Withheld("b", "rule", 1, (2, 3))]),

@@ -12,7 +12,8 @@ from typing import Literal
 
 from oshaberi.errors import EngineClosedError
 from oshaberi.events import Boundary, Event, SpeakerStop, Thought, Withheld
-from oshaberi.text.boundaries import Boundaries, Segment
+from oshaberi.text.boundaries import Boundaries
+from oshaberi.text.buffer import Segment
 from oshaberi.text.capture import Capture, Captured, StrayClose
 from oshaberi.text.compose import Composer, Part
 from oshaberi.text.config import TextConfig

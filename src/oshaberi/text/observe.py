@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from oshaberi.text.boundaries import Segment
+    from oshaberi.text.buffer import Segment
 
 DecisionKind = Literal["boundary", "hold", "transform", "orphan", "cut", "capture", "withhold"]
 

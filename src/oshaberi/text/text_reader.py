@@ -1,0 +1,402 @@
+"""Reading prose: markers, lines, sentences, URLs, and overflow (spec 05 B1, B3-B5, B7, H1-H3)."""
+
+from __future__ import annotations
+
+import re
+
+from oshaberi.events import Boundary
+from oshaberi.text.atoms import BACKTICKS, URL_STOP, inline_code_close, url_end
+from oshaberi.text.auto_close import clause_end, closing
+from oshaberi.text.buffer import NEVER, Buffer
+from oshaberi.text.code import CodeBlock
+from oshaberi.text.code_reader import CodeReader
+from oshaberi.text.config import TextConfig
+from oshaberi.text.holds import Held, Holds, code_limit
+from oshaberi.text.line_breaks import (
+    Break,
+    carry_end,
+    continues_item,
+    ellipsis_stays,
+    heads_table,
+    joins_block,
+    read_break,
+)
+from oshaberi.text.lines import BlockKind, block_kind, indent
+from oshaberi.text.marks import MARKS, WAIT, read_mark
+from oshaberi.text.observe import Observer
+from oshaberi.text.overflow import Stretch, Window, choose_cut, hard_cut
+from oshaberi.text.reader import Reader
+from oshaberi.text.scan import url_start
+from oshaberi.text.sentences import TERMINATORS, run_end, sentence_end
+from oshaberi.text.table_reader import TableReader
+from oshaberi.text.tables import is_row
+
+_LINES = re.compile(rf"[\n`{re.escape(MARKS)}]|://")
+_SENTENCES = re.compile(rf"[\n`{re.escape(MARKS + TERMINATORS)}]|://")
+_HEAD = 64
+_QUOTE_BLOCK = ">>> "
+_QUOTED_FENCE = re.compile(r"[> \t]*")
+
+
+class TextReader:
+    """Lives as long as the stream; code blocks and tables read in between."""
+
+    def __init__(self, buffer: Buffer, config: TextConfig, observer: Observer | None) -> None:
+        self._buffer = buffer
+        self._config = config
+        self._observer = observer
+        self._interest = _SENTENCES if config.humanizer_degree == 3 else _LINES
+        self._window = Window.of(config.flush_buffer_size)
+        self._blocks = config.paragraph_mode == "blocks"
+        self._code_limit = code_limit(config.hold_limit)
+        self._holds = Holds(config.hold_limit)
+        self._next: Reader | None = None
+        self._pos = 0
+        self._period = 0
+        self._in_url = False
+        self._tables_off = False
+        self._begin_line(0, None)
+        self.waits_for_next = False
+        """A line or sentence has ended, and the next character says how."""
+
+    def begin(self, at: int) -> TextReader:
+        """A fresh line begins at `at`, and nothing is open."""
+        self._pos, self._period = at, 0
+        self._in_url = False
+        self._holds.clear()
+        self._begin_line(at, None)
+        return self
+
+    def shift(self, by: int) -> None:
+        if self._buffer.line < by:
+            self._line_kind()
+        self._pos -= by
+        if self._period:
+            self._period -= by
+        self._holds.shift(by)
+
+    def read(self, final: bool) -> Reader | None:
+        buffer, holds, search = self._buffer, self._holds, self._interest.search
+        text = buffer.text
+        self.waits_for_next = False
+        while True:
+            if self._fresh and not self._read_line_head(final):
+                return None
+            if self._in_url:
+                if not self._read_url_tail(final):
+                    return None
+                continue
+            found = search(text, self._pos)
+            at = found.start() if found else len(text)
+            if at >= buffer.limit or self._period or holds.stack:
+                self._settle(at)
+            if found is None:
+                self._pos = at - _begun_scheme(text)
+                return None
+            after = self._read_token(at, final)
+            if after == WAIT:
+                self._pos = at
+                return None
+            self._pos = max(after, buffer.start)
+            if self._next:
+                following, self._next = self._next, None
+                return following
+
+    def _read_token(self, at: int, final: bool) -> int:
+        mark = self._buffer.text[at]
+        if mark == "\n":
+            return self._read_newline(at, final)
+        if mark == "`":
+            return self._read_backticks(at, final)
+        if mark == ":":
+            return self._read_url(at, final)
+        if mark in TERMINATORS:
+            return self._read_terminator(at, final)
+        if mark == "|":
+            self._has_bar = True
+        return read_mark(self._holds, self._buffer.text, at, final)
+
+    def _settle(self, at: int) -> None:
+        """What falls due before `at`, in order of position: a sentence end, H3, overflow."""
+        while True:
+            period = self._period or NEVER
+            expiry = self._holds.expiry() if self._holds.stack else NEVER
+            due = min(period, expiry, self._buffer.limit)
+            if due > at:
+                return
+            if due == period:
+                self._period = 0
+                self._use(Held(period, period, "period"))
+            elif due == expiry:
+                self._holds.expire()
+                self._use_free()
+            else:
+                self._overflow()
+
+    # -- lines ----------------------------------------------------------------------------------
+
+    def _begin_line(self, at: int, item: int | None) -> None:
+        self._buffer.line = at
+        self._item = item
+        self._kind: BlockKind | None = None
+        self._has_bar = False
+        self._fresh = True
+
+    def _line_kind(self) -> BlockKind:
+        """What the current line is, by its marker; also remembers the list item it begins."""
+        if self._kind is None:
+            head = self._buffer.text[self._buffer.line : self._buffer.line + _HEAD]
+            self._kind = block_kind(head)
+            if self._kind == "list" and self._item is None:
+                self._item = indent(head)
+        return self._kind
+
+    def _read_line_head(self, final: bool) -> bool:
+        """A line that begins `>>> ` is a quote down to the next blank line."""
+        head = self._buffer.text[self._pos : self._pos + 4]
+        if len(head) < 4 and not final and _QUOTE_BLOCK.startswith(head):
+            return False
+        if head == _QUOTE_BLOCK and not self._holds.open[">>>"]:
+            self._holds.push(">>>", self._pos)
+        self._fresh = False
+        return True
+
+    def _read_newline(self, at: int, final: bool) -> int:
+        text = self._buffer.text
+        brk = read_break(text, at)
+        if len(text) >= self._buffer.limit and (brk is None or brk.solid >= self._buffer.limit):
+            self._overflow()
+            return at
+        if brk is None:
+            self.waits_for_next = True
+            return len(text) if final else WAIT
+        whole = self._buffer.line >= self._buffer.start
+        if whole and self._has_bar and not self._tables_off:
+            separator_end = heads_table(text, self._buffer.line, brk, self._buffer.limit, final)
+            if separator_end == WAIT:
+                return WAIT
+            if separator_end:
+                return self._begin_table(separator_end)
+        return self._end_line(brk, final)
+
+    def _end_line(self, brk: Break, final: bool) -> int:
+        text = self._buffer.text
+        kind = self._line_kind()
+        continued = continues_item(text, self._item, brk)
+        joined = int(continued or self._is_bare_subtext(brk))
+        if not joined and self._blocks:
+            joined = joins_block(text, kind, brk, final)
+        if not joined and self._buffer.start < brk.at:
+            joined = ellipsis_stays(text, brk.solid, self._buffer.limit, final)
+        carried = 0 if joined else carry_end(text, brk.solid, final)
+        if WAIT in (joined, carried):
+            self.waits_for_next = True
+            return WAIT
+        row = text[max(self._buffer.line, self._buffer.start) : brk.at] if self._tables_off else ""
+        if self._tables_off and not is_row(row, leading_bar=False):
+            self._tables_off = False
+        self._leave_line(brk)
+        if carried and text[self._buffer.start : brk.at].strip():
+            self._use(Held(brk.at, carried, "newline", brk.solid))
+        elif not joined:
+            self._use(Held(brk.at, brk.line, "newline"))
+        self._begin_line(brk.line, self._item if continued else None)
+        return max(brk.solid, self._buffer.start)
+
+    def _leave_line(self, brk: Break) -> None:
+        self._holds.line_break()
+        if brk.blank:
+            self._holds.blank_line(brk.at)
+        self._use_free()
+
+    def _is_bare_subtext(self, brk: Break) -> bool:
+        """C7: `-#` alone joins the next line."""
+        whole = self._buffer.line >= self._buffer.start and self._buffer.text.startswith(
+            "-#", self._buffer.line
+        )
+        return whole and self._buffer.text[self._buffer.line : brk.at].strip() == "-#"
+
+    # -- sentences ------------------------------------------------------------------------------
+
+    def _read_terminator(self, at: int, final: bool) -> int:
+        text = self._buffer.text
+        if at + 1 == len(text) and not final:
+            self.waits_for_next = True
+            return WAIT
+        if self._in_block_line():
+            return at + 1
+        end = sentence_end(text, at, final, max(self._buffer.start, self._buffer.line))
+        if end == WAIT or (end == len(text) and not final):
+            self.waits_for_next = True
+            return WAIT
+        if end > 0 and end < len(text) and text[end] != "\n":
+            self._period = end
+        return run_end(text, at)
+
+    def _in_block_line(self) -> bool:
+        """Degree 3 keeps lines with a block marker whole, and what continues them."""
+        return self._line_kind() != "text" or self._item is not None
+
+    # -- atoms that reach far -------------------------------------------------------------------
+
+    def _read_backticks(self, at: int, final: bool) -> int:
+        text = self._buffer.text
+        run = BACKTICKS.match(text, at)
+        end = run.end() if run else at
+        if end == len(text) and not final:
+            return WAIT
+        if end - at > 2:
+            self._begin_code(at, end - at)
+            return end
+        close = inline_code_close(text, end, end - at, self._code_limit, final)
+        if close > 0:
+            self._holds.spans.append((at, close, True))
+        return close or end
+
+    def _read_url(self, at: int, final: bool) -> int:
+        begin = url_start(self._buffer.text, at)
+        if begin < 0:
+            return at + 3
+        reach = self._url_reach(max(begin, self._buffer.start), at + 3, final)
+        if reach:
+            return reach
+        self._in_url = self._buffer.start > begin
+        return at
+
+    def _read_url_tail(self, final: bool) -> bool:
+        """The segment begins inside a URL that is too long for one message."""
+        reach = self._url_reach(self._buffer.start, self._pos, final)
+        if reach == WAIT:
+            return False
+        self._in_url = reach == 0
+        self._pos = max(reach, self._buffer.start)
+        return True
+
+    def _url_reach(self, begin: int, after: int, final: bool) -> int:
+        """Where the URL from `begin`, read up to `after`, ends; 0 if an overflow came first."""
+        text = self._buffer.text
+        stop = URL_STOP.search(text, after, self._buffer.limit)
+        if stop is None and len(text) >= self._buffer.limit:
+            self._overflow(open_url=begin)
+            return 0
+        if stop is None and not final:
+            return WAIT
+        end = url_end(text, begin, stop.start() if stop else len(text))
+        if end > after:
+            self._holds.spans.append((begin, end, True))
+        return max(end, after)
+
+    # -- leaving --------------------------------------------------------------------------------
+
+    def _use(self, boundary: Held) -> None:
+        """Cut here, unless something that opened before is still open."""
+        holds = self._holds
+        if holds.stack or (holds.links and boundary.reason == "period"):
+            holds.wait(boundary)
+            if self._observer:
+                marker = holds.stack[0][0] if holds.stack else "["
+                self._observer.hold(self._buffer.at(boundary.at), marker)
+        else:
+            self._leave(boundary)
+
+    def _use_free(self) -> None:
+        free, self._holds.free = self._holds.free, []
+        for boundary in free:
+            if boundary.cut > self._buffer.start:
+                self._leave(boundary)
+
+    def _leave(self, boundary: Held, suffix: str = "") -> None:
+        self._buffer.leave(boundary, suffix)
+        self._holds.passed(boundary.cut)
+
+    def _overflow(self, open_url: int = -1) -> None:
+        """B5. An atom that begins the segment is kept whole up to a message."""
+        start, limit = self._buffer.start, self._buffer.limit
+        atoms, spans = self._taken(open_url)
+        if limit > start + self._window.limit:
+            atom_end = max(
+                (e for s, e, atom in self._holds.spans if atom and s <= start), default=0
+            )
+            whole = start < atom_end < limit
+            cut = atom_end if whole else hard_cut(self._buffer.text, start, limit, atoms)
+        else:
+            cut = choose_cut(self._buffer.text, start, self._window, atoms, spans)
+            if not cut:
+                longest = self._config.max_single_message_length
+                self._buffer.limit = start + max(longest, self._window.limit + 1)
+                return
+        self._leave(Held(cut, cut, "overflow"))
+        self._holds.cut(cut)
+        self._use_free()
+        if self._buffer.line < cut and self._buffer.text[cut - 1] == "\n":
+            self._begin_line(cut, None)
+
+    def _taken(self, open_url: int) -> tuple[list[Stretch], list[Stretch]]:
+        """Atoms, finished or not, and other spans of the segment."""
+        holds = self._holds
+        atoms = [(begin, end) for begin, end, atom in holds.spans if atom]
+        atoms += [(begin, NEVER) for begin in (open_url,) if begin >= 0]
+        atoms += [(link.at, NEVER) for link in holds.links[:1]]
+        spans = [(begin, end) for begin, end, atom in holds.spans if not atom]
+        spans += [(begin, NEVER) for _, begin in holds.stack[:1]]
+        return atoms, spans
+
+    def close(self, reason: Boundary, trim: bool) -> None:
+        """The forced flush: what is open on the last line is closed."""
+        buffer, end = self._buffer, len(self._buffer.text)
+        self._settle(end)
+        openers = self._holds.force(buffer.line, end)
+        self._use_free()
+        body = buffer.text[buffer.start : end]
+        kept = buffer.start + (clause_end(body) if trim else len(body))
+        lead = buffer.start + len(body) - len(body.lstrip())
+        text = buffer.text[lead:kept].rstrip()
+        suffix = closing(text, [(kind, at - lead) for kind, at in openers if lead <= at < kept])
+        self._leave(Held(kept, kept, reason), suffix)
+        if removed := buffer.text[kept:end].strip():
+            buffer.emit("trimmed", removed, reason, end, ends_line=True)
+        self._holds.clear()
+
+    # -- code and tables ------------------------------------------------------------------------
+
+    def _begin_code(self, at: int, ticks: int) -> None:
+        """B1: the text before the fence leaves; a prefix of quote marks belongs to the fence."""
+        buffer = self._buffer
+        self._holds.literal()
+        self._use_free()
+        prefix = buffer.text[buffer.line : at] if buffer.whole_line() else "-"
+        quoted = _QUOTED_FENCE.fullmatch(prefix) is not None
+        cut = buffer.line if quoted else at
+        self._leave(Held(cut, cut, "code_open"))
+        whole = self._config.humanizer_degree == 0
+        longest = NEVER if whole else self._config.max_single_message_length
+        block = CodeBlock(longest, prefix if quoted else "", ticks)
+        self._next = CodeReader(buffer, block, ticks, at + ticks, self._behind_code)
+
+    def _behind_code(self, at: int) -> Reader:
+        self._pos, self._period = at, 0
+        return self
+
+    def _begin_table(self, separator_end: int) -> int:
+        """B7: what comes before the header leaves; the table is held."""
+        buffer = self._buffer
+        self._holds.literal()
+        self._use_free()
+        self._leave(Held(buffer.line, buffer.line, "newline"))
+        after = min(separator_end + 1, len(buffer.text))
+        longest = self._config.flush_buffer_size_code_block
+        self._next = TableReader(buffer, after, longest, self.begin, self._refuse_table)
+        return after
+
+    def _refuse_table(self) -> Reader:
+        """Too long: it and every following row are text."""
+        self._tables_off = True
+        self._buffer.move_start(self._buffer.start)
+        return self.begin(self._buffer.start)
+
+
+def _begun_scheme(text: str) -> int:
+    """How many characters at the end may be the beginning of `://`."""
+    if text.endswith(":"):
+        return 1
+    return 2 if text.endswith(":/") else 0

@@ -1,0 +1,107 @@
+"""`oshaberi explain`: every decision becomes a sentence, and no scene leaves it speechless."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from click.testing import CliRunner
+
+from oshaberi import TextConfig, TextEngine
+from oshaberi.cli.app import app
+from oshaberi.cli.explain import STATUS, STOPS, explained
+from oshaberi.cli.telling import BOUNDARIES, TRANSFORMS, quoted, tell
+from oshaberi.cli.witness import Witness
+from oshaberi.events import Boundary
+from oshaberi.scenes import find_scenes, load_scene, parse_scene
+from oshaberi.stream.result import Status, StopReason
+from oshaberi.terminal import Palette
+from oshaberi.text.normalize import ORDER
+
+SCENES = Path(__file__).parents[1] / "scenes"
+PLAIN = Palette(colours=False)
+
+
+def told(text: str, **settings: object) -> list[str]:
+    scene = parse_scene({"chunks": [text], "config": {"humanizer_degree": 1, **settings}}, "x")
+    return [line.strip() for line in explained(scene, PLAIN)]
+
+
+def explain(name: str) -> str:
+    result = CliRunner().invoke(app, ["explain", str(SCENES / f"{name}.json")])
+    assert result.exit_code == 0
+    return result.stdout
+
+
+def test_a_hold_and_its_end() -> None:
+    lines = explain("hold-paren-over-newline").splitlines()
+    assert [line.strip() for line in lines[4:10]] == [
+        "1. A line or sentence ends after character 15, but “(” is still open, so it waits.",
+        "2. The line ends: “I think (though⏎not sure) yes”.",
+        "“(” has been closed meanwhile: what it held together stays together.",
+        "→ message 1: “I think (though⏎not sure) yes”",
+        "3. The text is over; what was left: “ok”.",
+        "→ message 2: “ok”",
+    ]
+
+
+def test_a_bracket_that_never_closes() -> None:
+    lines = told("so (this never closes\n" + "and on it goes\n" * 10, hold_limit=50)
+    assert "Nothing closed “(” in time, so it was just a character." in lines
+
+
+def test_faces_and_labels() -> None:
+    out = explain("sprite-switch-alternates")
+    assert "The label only says who speaks, so it goes: “Tomori (mad): one” becomes “one”." in out
+    assert "→ message 1, as Tomori with the face “mad”: “one”" in out
+    assert "else Discord would show the face before it" in out
+    assert "11 characters delivered. Kept back: 42 (labels)." in out
+
+
+def test_what_was_not_delivered_has_a_reason() -> None:
+    assert "“two” was not delivered: Discord refused it with code 200000." in explain(
+        "fault-automod"
+    )
+    assert "“second par” is dropped: the user has written again." in explain("follow-up-discards")
+
+
+def test_thoughts_are_told_once() -> None:
+    lines = told("<think>a plan</think>Hi")
+    assert [line for line in lines if "a plan" in line] == [
+        "1. A think block is taken out: “a plan”."
+    ]
+    assert "a thought: “tail.”" in "\n".join(told("tail.</think>Answer"))
+
+
+def test_long_text_is_quoted_by_its_ends() -> None:
+    shown = quoted("a" * 500 + "\n" + "b" * 500)
+    assert len(shown) < 150
+    assert (shown[:3], shown[-3:]) == ("“aa", "bb”")
+
+
+def test_there_is_a_sentence_for_everything() -> None:
+    assert BOUNDARIES.keys() == set(get_args(Boundary))
+    assert TRANSFORMS.keys() >= set(ORDER)
+    assert STATUS.keys() == set(get_args(Status))
+    assert STOPS.keys() == set(get_args(StopReason))
+
+
+@pytest.mark.parametrize("path", find_scenes([str(SCENES)]), ids=lambda path: Path(path).stem)
+def test_every_scene_can_be_explained(path: str) -> None:
+    scene = load_scene(path)
+    lines = list(explained(scene, PLAIN))
+    assert "How it ended" in lines
+    assert all(len(line) < 500 for line in lines)
+    for message in (scene.expect or {})["messages"]:
+        content = message if isinstance(message, str) else message["content"]
+        assert any(content.split("\n")[0][:20] in line for line in lines) or "<" in content
+
+
+def test_watching_changes_nothing() -> None:
+    text = "One (two\nthree) <think>x</think>four\n```\ncode\n```\n...\nfive :tada:"
+    engine, witness = TextEngine(TextConfig()), Witness(TextConfig(), None)
+    assert witness.feed(text) + witness.finish() == engine.feed(text) + engine.finish()
+    assert len(tell(witness.entries)) >= 5
+    assert {field.name for field in fields(type(tell(witness.entries)[0]))} == {"sentence", "notes"}

@@ -1,0 +1,1 @@
+"""Stages 05-07a, without input or output."""
