@@ -169,7 +169,8 @@ class Block:
         first, *rest = self.inside.split("\n")
         if self.quoted:
             marks = self.prefix.count(">")
-            lacking = (r"", rf"(?:[ ]?>){{0,{marks}}} ?", r"[> ]*")  # which, is not said
+            some, every = rf"(?:[ ]?>){{0,{marks}}} ?", rf"(?:(?:[ ]?>){{{marks}}} ?)?"
+            lacking = ("", every, some, "[> ]*")  # which, is not said
             ways = [[_unquoted(line, self.prefix, lack) for line in rest] for lack in lacking]
         elif not self.prefix.strip():
             tabs = (self.prefix, " \t")  # what a tab is worth, is not said

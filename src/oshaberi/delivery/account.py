@@ -49,11 +49,11 @@ class Account:
         """These texts can be read in that message."""
         for item in items:
             self.visible += 1
-            if item.history:
-                self.history.append(item.history)
             self.longest_wait = max(self.longest_wait, now - item.ready_at)
             for entry in item.entries:
                 self._ledger.settle(entry, DELIVERED, sent.id)
+            if item.history and all(map(self._ledger.is_delivered, item.entries)):
+                self.history.append(item.history)
             self._remember_sprite(item, sent)
 
     def grown(self, items: Iterable[Outgoing], sent: Sent, now: float) -> None:

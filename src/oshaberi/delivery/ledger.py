@@ -33,6 +33,8 @@ class Ledger:
     def __init__(self) -> None:
         self.entries: list[Entry] = []
         self._twice: list[int] = []
+        self._parts: dict[int, list[str]] = {}
+        self._split: dict[int, int] = {}
 
     def expect(self, event: Message | Table) -> int:
         """Enter text that is to be sent. The number stands for it from now on."""
@@ -49,17 +51,31 @@ class Ledger:
         """Enter text that would have been sent, had the stream gone on."""
         self.entries.append(Entry(event.text, event.segment, event.span, event.reason))
 
+    def split(self, number: int, parts: int) -> None:
+        """The entry goes out in so many messages: delivered only if all of them are."""
+        self._split[number] = parts
+        self._parts[number] = []
+
     def settle(self, number: int, fate: str, message_id: int | None = None) -> None:
+        fates = self._parts.get(number)
+        if fates is not None:
+            fates.append(fate)
+            if len(fates) < self._split[number]:
+                return
+            fate = next((f for f in fates if f != DELIVERED), DELIVERED)
         entry = self.entries[number]
         if entry.fate is not None:
             self._twice.append(number)
         self.entries[number] = replace(entry, fate=fate, message_id=message_id)
 
+    def is_delivered(self, number: int) -> bool:
+        return self.entries[number].fate == DELIVERED
+
     def settle_open(self, fate: str) -> None:
         """After a fault of ours: whatever has no fate yet gets this one."""
         for number, entry in enumerate(self.entries):
             if entry.fate is None:
-                self.settle(number, fate)
+                self.entries[number] = replace(entry, fate=fate)
 
     @property
     def expected(self) -> int:

@@ -49,17 +49,19 @@ class Packer:
         return await table_files(table, self._response.tables, self._renderer, gate)
 
     def plain(self, item: Outgoing) -> list[Outgoing]:
-        """A table as aligned code; its place in ledger and history belongs to the last part."""
+        """A table as aligned code; its place in the history belongs to the last part."""
         if item.table is None:
             return [item]
         limit = self._config.text.max_single_message_length
         *before, last = self._renderer.as_code(item.table, limit)
+        for entry in item.entries:
+            self._ledger.split(entry, len(before) + 1)
         parts = [self._part(item, text) for text in before]
         return [*parts, replace(item, text=last, table=None)]
 
     def _part(self, item: Outgoing, text: str) -> Outgoing:
         number = self._response.next_number()
-        return replace(item, number=number, text=text, table=None, entries=(), history="")
+        return replace(item, number=number, text=text, table=None, history="")
 
     def _wait(self, number: int, event: Message | Table) -> Wait:
         config = self._config

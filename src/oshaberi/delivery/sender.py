@@ -279,7 +279,7 @@ def _without_reply(case: _Case, refusal: DiscordRefusalError) -> Outcome | None:
     if case.post.reply and not case.doubted:
         case.post = replace(case.post, reply=False)
         return None
-    if refusal.code == MESSAGE_GONE:
+    if refusal.code == MESSAGE_GONE and case.doubted and case.post.face is None:
         return Delivered(Sent(None))  # its nonce is known, so it was there and was deleted
     return Refused(refusal)
 

@@ -15,7 +15,7 @@ def closing(text: str, openers: list[tuple[str, int]]) -> str:
     suffix = ""
     for kind, at in reversed(openers):
         closer = CLOSERS.get(kind, "")
-        if closer and _has_inside(text, kind, at) and not _lengthens_run(text, closer):
+        if closer and _has_inside(text, kind, at) and not _lengthens_run(text, suffix, closer):
             suffix += closer
     return suffix
 
@@ -35,5 +35,10 @@ def _has_inside(text: str, kind: str, at: int) -> bool:
     return bool(text[at + len(kind) :].strip())
 
 
-def _lengthens_run(text: str, closer: str) -> bool:
-    return closer[0] in _RUNS and text.endswith(closer[0])
+def _lengthens_run(text: str, suffix: str, closer: str) -> bool:
+    """A run at the end of the text means something else when longer; so does one of over three."""
+    mark = closer[0]
+    if mark not in _RUNS:
+        return False
+    run = len(suffix) - len(suffix.rstrip(mark))
+    return text.endswith(mark) or run + len(closer) > 3

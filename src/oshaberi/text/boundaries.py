@@ -14,6 +14,8 @@ from oshaberi.text.overflow import Window
 from oshaberi.text.reader import Reader
 from oshaberi.text.text_reader import TextReader
 
+_WORTH_IT = 2048
+
 
 class Boundaries:
     """Feeds the buffer and lets the current reader read it."""
@@ -67,7 +69,7 @@ class Boundaries:
 
     def _forget(self) -> None:
         by = self._buffer.start - CONTEXT
-        if by > 0:
+        if by > _WORTH_IT:
             self._prose.shift(by)
             if self._reader is not self._prose:
                 self._reader.shift(by)

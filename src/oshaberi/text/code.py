@@ -13,7 +13,8 @@ import regex
 from oshaberi.text.measure import grapheme_edge, utf16_len, utf16_offset
 
 FENCE = "```"
-_TAG = re.compile(r"[\w+#.-]{1,40}(?!\S)", re.ASCII)
+_LONGEST_TAG = 40
+_TAG = re.compile(rf"[\w+#.-]{{1,{_LONGEST_TAG}}}(?!\S)", re.ASCII)
 _LONG_RUN = re.compile(r"`{3,}")
 _GAP = "\udfff"  # an inserted U+200B on its way out: no text holds a lone half, so it can be told
 _TAB = 4
@@ -133,11 +134,11 @@ class CodeBlock:
     def _settle_info(self) -> bool:
         """The first line has ended. False if it can only be code."""
         info = "".join(self._part).strip()
-        if info.startswith("`") or utf16_len(info) > self._max // 2:
+        tag = _TAG.match(info)
+        if info and (tag is None or utf16_len(info) > max(_LONGEST_TAG, self._max // 8)):
             self._be_all_code()
             return False
         self._in_info = False
-        tag = _TAG.match(info)
         self._reopening = f"{FENCE}{tag[0] if tag else ''}\n"
         self._open(f"{FENCE}{info}\n")
         return True
@@ -207,11 +208,14 @@ class _Prefix:
         return len(line) >= self._reach or bool(line.replace(">", "").strip())
 
     def end(self, line: str) -> int:
-        """Each quote mark with one blank, and no more indentation than the fence has."""
-        at = _skip_columns(line, 0, self._indent)
+        """Each quote mark with one blank, and no more indentation than the fence has.
+
+        A line with fewer quote marks than the fence has them as code.
+        """
+        begin = at = _skip_columns(line, 0, self._indent)
         for columns in self._behind:
             if line[at : at + 1] != ">":
-                break
+                return begin
             at += 1
             if line[at : at + 1].isspace():
                 at += 1

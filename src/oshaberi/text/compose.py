@@ -281,11 +281,7 @@ class Composer:
             labelled = False
         if self._observer and len(messages) > 1:
             self._observer.note("cut", f"{len(messages)} messages", part.text, "\n".join(messages))
-        for stray in self._strays:
-            self.note(stray.text, "stray", stray.end)
-        self._strays = []
-        if self._notes:
-            self._emit_notes(segment, span)
+        self._emit_notes(segment, span)
 
     def _sent(self) -> None:
         self.count += 1
@@ -310,6 +306,9 @@ class Composer:
         return self._segment, span
 
     def _emit_notes(self, segment: int, span: tuple[int, int]) -> None:
+        for stray in self._strays:
+            self.note(stray.text, "stray", stray.end)
+        self._strays = []
         notes, self._notes = self._notes, []
         for text, reason, end in notes:
             if end <= span[1]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from oshaberi.text.atoms import CUSTOM_EMOJI, code_spans
 from oshaberi.text.lines import block_kind, indent, marker_end
-from oshaberi.text.measure import has_visible
+from oshaberi.text.measure import extends, has_visible
 
 _SENTENCE_ENDS = tuple(".!?。！？")
 _PUNCTUATION = re.compile(r"[.,!?;:。！？、，…]+")
@@ -92,6 +92,8 @@ def _runs(text: str, start: int, end: int, kept: Sequence[tuple[int, int]]) -> l
         while i < len(kept) and kept[i][1] <= found.start():
             i += 1
         if i < len(kept) and kept[i][0] < found.start() and found.end() < kept[i][1]:
+            continue
+        if extends(text, found.end()):
             continue
         emoji = _Emoji(found.start(), found.end(), found[1])
         gap = text[last : emoji.start] if last >= 0 else "x"

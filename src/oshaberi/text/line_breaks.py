@@ -33,9 +33,9 @@ class Break(NamedTuple):
     blank: bool
 
 
-def read_break(text: str, at: int) -> Break | None:
-    """The line break at `at`, once its next visible character is known."""
-    found = _SOLID.search(text, at + 1)
+def read_break(text: str, at: int, limit: int) -> Break | None:
+    """The line break at `at`, once a visible character behind it is known, before `limit`."""
+    found = _SOLID.search(text, at + 1, limit)
     if found is None:
         return None
     solid = found.start()
@@ -62,9 +62,11 @@ def ellipsis_stays(text: str, at: int, limit: int, final: bool) -> int:
     line = _SHORT_ELLIPSIS.match(text, at)
     if line is None:
         return 0
-    following = _SOLID.search(text, line.end())
+    following = _SOLID.search(text, line.end(), limit)
     if following is None:
-        return 1 if final else WAIT * (len(text) < limit)
+        if len(text) >= limit:
+            return 0
+        return 1 if final else WAIT
     if line.end() == following.start() or "\n" not in text[line.end() : following.start()]:
         return 0
     head = text[following.start() : following.start() + _MARKER_MAX]

@@ -6,6 +6,7 @@ import regex
 
 _CLUSTER = regex.compile(r"\X")
 _PLAIN = regex.compile(r"[ -~\n\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]")
+_EXTENDS = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
 _CLUSTER_TAIL = 16
 _VISIBLE = regex.compile(r"[^\s\x1c-\x1f\p{Cf}]")
 
@@ -33,6 +34,11 @@ def utf16_offset(text: str, start: int, units: int) -> int:
         end -= (excess + 1) >> 1
         excess = utf16_len(text[start:end]) - units
     return end
+
+
+def extends(text: str, at: int) -> bool:
+    """Whether the character at `at` belongs to the one before it."""
+    return _EXTENDS.match(text, at) is not None
 
 
 def grapheme_edge(text: str, start: int, at: int) -> int:

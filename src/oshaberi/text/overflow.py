@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-import regex
-
-from oshaberi.text.measure import grapheme_edge
+from oshaberi.text.measure import extends, grapheme_edge
 from oshaberi.text.sentences import TERMINATORS, sentence_end
 
 _SPACE = re.compile(r"\s")
 _NEWLINE = re.compile(r"\n")
 _TERMINATOR = re.compile(f"[{re.escape(TERMINATORS)}]+")
-_EXTENDS = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
 _LOOK_BACK = 80
 
 Stretch = tuple[int, int]
@@ -77,7 +74,7 @@ def _inside(taken: list[Stretch], start: int, limit: int) -> bytearray:
 
 def _whole(text: str, at: int) -> bool:
     """No grapheme cluster goes over `at`."""
-    return text[at - 1] == "\n" or not _EXTENDS.match(text, at)
+    return text[at - 1] == "\n" or not extends(text, at)
 
 
 def _sentence_ends(text: str, start: int, limit: int) -> list[int]:
@@ -95,10 +92,10 @@ def _sentence_ends(text: str, start: int, limit: int) -> list[int]:
 def hard_cut(text: str, start: int, limit: int, atoms: list[Stretch]) -> int:
     """The cut for what was kept whole up to `limit` and has to be cut all the same."""
     inner = [(begin, end) for begin, end in atoms if begin > start]
-    inside = _inside(inner, start, limit)
-    for at in range(limit - 1, start + (limit - start) // 2, -1):
-        if text[at - 1].isspace() and not inside[at - start] and _whole(text, at):
-            return at
+    half = start + (limit - start) // 2
+    space = _last_space(text, half, limit - 1, _inside(inner, half, limit))
+    if space:
+        return space
     edge = _before_atoms(limit - 1, inner)
     return edge if edge < limit - 1 else grapheme_edge(text, start, edge)
 
@@ -110,10 +107,16 @@ def _edge(text: str, start: int, target: int, atoms: list[Stretch]) -> int:
         return 0
     if cut == target:
         return grapheme_edge(text, start, cut)
-    for at in range(cut, max(start, cut - _LOOK_BACK) + 1, -1):
-        if text[at - 1].isspace() and _whole(text, at):
+    low = max(start, cut - _LOOK_BACK)
+    return _last_space(text, low, cut, _inside(atoms, low, cut)) or cut
+
+
+def _last_space(text: str, low: int, high: int, inside: bytearray) -> int:
+    """Behind the last white space in (low, high] where a cut may fall; 0 if there is none."""
+    for at in range(high, low + 1, -1):
+        if text[at - 1].isspace() and not inside[at - low] and _whole(text, at):
             return at
-    return cut
+    return 0
 
 
 def _before_atoms(at: int, atoms: list[Stretch]) -> int:

@@ -163,15 +163,14 @@ class TextReader:
 
     def _read_newline(self, at: int, final: bool) -> int:
         text = self._buffer.text
-        brk = read_break(text, at)
-        if len(text) >= self._buffer.limit and (brk is None or brk.solid >= self._buffer.limit):
+        brk = read_break(text, at, self._buffer.limit)
+        if brk is None and len(text) >= self._buffer.limit:
             self._overflow()
             return at
         if brk is None:
             self.waits_for_next = True
             return len(text) if final else WAIT
-        whole = self._buffer.line >= self._buffer.start
-        if whole and self._has_bar and not self._tables_off:
+        if self._buffer.whole_line() and self._has_bar and not self._tables_off:
             separator_end = heads_table(text, self._buffer.line, brk, self._buffer.limit, final)
             if separator_end == WAIT:
                 return WAIT
@@ -211,10 +210,10 @@ class TextReader:
 
     def _is_bare_subtext(self, brk: Break) -> bool:
         """C7: `-#` alone joins the next line."""
-        whole = self._buffer.line >= self._buffer.start and self._buffer.text.startswith(
-            "-#", self._buffer.line
-        )
-        return whole and self._buffer.text[self._buffer.line : brk.at].strip() == "-#"
+        line = self._buffer.line
+        if not self._buffer.whole_line() or not self._buffer.text.startswith("-#", line):
+            return False
+        return self._buffer.text[line : brk.at].strip() == "-#"
 
     # -- sentences ------------------------------------------------------------------------------
 

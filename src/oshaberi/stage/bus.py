@@ -1,0 +1,52 @@
+"""Events on their way to those who listen. A request's events can be held back until its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from oshaberi.stage.model import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A gateway dispatch, before anybody's intents are asked."""
+
+    name: str
+    data: Json
+    guild_id: int | None = None
+    channel_id: int | None = None
+
+
+Listener = Callable[[Event], None]
+_held: ContextVar[list[Event] | None] = ContextVar("held_events", default=None)
+
+
+class Bus:
+    """Synchronous: when `emit` returns, every listener has the event."""
+
+    def __init__(self) -> None:
+        self._listeners: list[Listener] = []
+
+    def listen(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+
+    def emit(self, event: Event) -> None:
+        held = _held.get()
+        if held is not None:
+            held.append(event)
+            return
+        for listener in tuple(self._listeners):
+            listener(event)
+
+    @contextmanager
+    def holding(self) -> Iterator[list[Event]]:
+        """Events of this task go into the list instead; release them with `emit` afterwards."""
+        events: list[Event] = []
+        token = _held.set(events)
+        try:
+            yield events
+        finally:
+            _held.reset(token)
