@@ -16,6 +16,13 @@ BULLET = "●"
 _CUSTOM_EMOJI = re.compile(r"<a?(:\w+:)\d+>")
 _CODES = {"dim": "2", "bold": "1", "name": "1;35", "code": "36", "emoji": "33", "warn": "33"}
 _ERASE_LINE = "\r\x1b[K"
+_CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"}
+_CONTROLS |= {0x7F: 0x2421, **dict.fromkeys(range(0x80, 0xA0), 0xFFFD)}
+
+
+def harmless(text: str) -> str:
+    """A model's words must not steer the terminal: control characters become visible."""
+    return text.translate(_CONTROLS)
 
 
 class Palette:
@@ -34,7 +41,7 @@ class Palette:
     def lines_of(self, content: str) -> Iterator[str]:
         """A message line by line; code and custom emoji stand out."""
         in_code = False
-        for line in content.split("\n"):
+        for line in harmless(content).split("\n"):
             fence = line.count("```") % 2 == 1
             if in_code or "```" in line:
                 yield self.paint(line, "code")
@@ -104,7 +111,7 @@ class TerminalSink:
         name = face.username if face else self._name
         picture = face.avatar_url.rsplit("/", 1)[-1] if face and face.avatar_url else ""
         if (name, picture) != self._speaker:
-            as_seen = self._palette.paint(f"  {picture}", "dim")
+            as_seen = "  " + self._palette.paint(picture, "dim")
             self._write(self._palette.paint(name, "name") + as_seen)
             self._speaker = (name, picture)
 

@@ -69,8 +69,8 @@ def test_json_tells_everything() -> None:
         "span": message["span"],
         "labelled": False,
     }
-    table = next(line for line in lines if line["kind"] == "table")
-    assert (table["header"], table["rows"]) == (["a", "b"], [["1", "2"]])
+    parsed = next(line for line in lines if line["kind"] == "table")
+    assert (parsed["header"], parsed["rows"]) == (["a", "b"], [["1", "2"]])
 
 
 def test_json_is_utf_8_and_readable() -> None:

@@ -53,10 +53,11 @@ def test_a_reader_who_leaves_is_no_error() -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        process.stdin.write(b"line\n" * 50_000)
+        process.stdin.write(b"first\nsecond\n")
         process.stdin.flush()
         process.stdout.readline()
         process.stdout.close()
+        process.stdin.write(b"third\n" * 1000)
         process.stdin.close()
         assert process.stderr.read() == b""
     assert process.returncode == 141

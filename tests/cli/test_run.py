@@ -78,6 +78,11 @@ def test_code_is_coloured_from_fence_to_fence() -> None:
     assert [line.startswith("\x1b[36m") for line in lines] == [False, True, False, True, True]
 
 
+def test_text_does_not_steer_the_terminal() -> None:
+    out = shown(Post("1", "a\x1b[2Jb\x07\x9bc\td"), screen=Screen())
+    assert "a␛[2Jb␇\ufffdc\td" in out
+
+
 def _played(speed: float) -> tuple[StreamResult, str]:
     out = StringIO()
     provider = ScriptedProvider(demo.crumbs(speed))

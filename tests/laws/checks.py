@@ -30,6 +30,9 @@ SECRET = "zqsecret"
 """The grammar writes this word inside closed thoughts only."""
 _RUN = re.compile("`+")
 _WORD = re.compile(r"(?<![^\s])[A-Za-z]{4,19}(?![^\s])")
+_TAGS = re.compile(
+    r"</?(?:[\w.-]{1,32}:)?(?:think|thinking|reasoning|details)(?:[^\S\n][^<>\n]*)?>", re.IGNORECASE
+)
 _SUMMARY = re.compile(r"<summary>.*?(</summary>|$)", re.IGNORECASE | re.DOTALL)
 _FOREIGN = re.compile("[\0\r\ud800-\udfff]")
 _JOINERS = "\u200d\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
@@ -162,7 +165,7 @@ def clusters(text: str, events: list[Event]) -> list[str]:
 
 def words_counted(text: str, events: list[Event]) -> list[str]:
     """L3, weakly: every short plain word of the text is somewhere in the events."""
-    plain = _SUMMARY.sub(" ", normalise(text))
+    plain = _TAGS.sub(" ", _SUMMARY.sub(" ", normalise(text)))
     wanted = Counter(word.casefold() for word in _WORD.findall(plain))
     texts = [e.text for e in events if isinstance(e, Message | Thought | Details | Withheld)]
     texts += [e.source for e in events if isinstance(e, Table)]

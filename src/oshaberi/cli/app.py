@@ -73,9 +73,13 @@ def run(args: Sequence[str]) -> int:
     """Run the command line and turn however it ends into an exit status."""
     _write_anything()
     try:
-        status = app.main(args=list(args), prog_name="oshaberi", standalone_mode=False)
+        # Not `app.main`: it has its own ideas about Ctrl-C and closed pipes.
+        with app.make_context("oshaberi", list(args)) as context:
+            status = app.invoke(context)
         sys.stdout.flush()
         return status if isinstance(status, int) else 0
+    except click.exceptions.Exit as done:
+        return done.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
         return 0
@@ -88,6 +92,9 @@ def run(args: Sequence[str]) -> int:
         return BROKEN_PIPE
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
+    except OSError as error:
+        _leave_pipe()
+        return _refuse(f"cannot go on: {error.strerror or error}", args)
     except Exception as error:
         what = f"internal error: {type(error).__name__}: {error} (--debug shows where)"
         _refuse(what, args)

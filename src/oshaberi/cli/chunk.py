@@ -78,7 +78,14 @@ class _Plain:
         elif isinstance(event, Message | Table):
             self._separate(event)
             text = event.source if isinstance(event, Table) else event.text
-            sys.stdout.write(text + "\n")
+            sys.stdout.write(self._safe(text) + "\n")
+
+    def _safe(self, text: str) -> str:
+        if not self._terminal:
+            return text
+        from oshaberi.terminal import harmless
+
+        return harmless(text)
 
     def _separate(self, event: Message | Table) -> None:
         self._count += 1

@@ -18,6 +18,8 @@ STDIN = "-"
 def pieces_of(path: str) -> Iterator[str]:
     """Each piece as soon as it is there: whoever writes slowly is read slowly."""
     if path == STDIN:
+        if sys.stdin is None:
+            raise click.ClickException("standard input is closed; give a FILE")
         if sys.stdin.isatty():
             click.secho("Type or paste the text, then Ctrl-D.", dim=True, err=True)
         yield from _decoded(cast(BufferedIOBase, sys.stdin.buffer))

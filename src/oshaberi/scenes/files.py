@@ -32,6 +32,8 @@ def find_scenes(paths: Iterable[str]) -> list[str]:
 def load_scene(path: str) -> Scene:
     """A scene from a file; `-` is standard input."""
     source = "standard input" if path == STDIN else path
+    if path == STDIN and sys.stdin is None:
+        raise SceneError("standard input is closed; give a file")
     return parse_scene(_document(_text(path, source), source), source)
 
 

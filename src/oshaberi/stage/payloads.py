@@ -26,7 +26,7 @@ def user(person: User) -> Json:
         "id": str(person.id),
         "username": person.name,
         "global_name": person.display_name,
-        "discriminator": "0000" if person.bot else "0",
+        "discriminator": f"{person.id % 9999 + 1:04}" if person.bot else "0",
         "avatar": person.avatar,
         "bot": person.bot,
         "public_flags": 0,

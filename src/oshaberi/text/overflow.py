@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from oshaberi.text.measure import extends, grapheme_edge
+from oshaberi.text.measure import extends, grapheme_edge, has_visible
 from oshaberi.text.sentences import TERMINATORS, sentence_end
 
 _SPACE = re.compile(r"\s")
@@ -103,7 +103,7 @@ def hard_cut(text: str, start: int, limit: int, atoms: list[Stretch]) -> int:
 def _edge(text: str, start: int, target: int, atoms: list[Stretch]) -> int:
     """The nearest atom or grapheme edge before the target; 0 if that is the start."""
     cut = _before_atoms(target, atoms)
-    if cut <= start:
+    if not has_visible(text[start:cut]):
         return 0
     if cut == target:
         return grapheme_edge(text, start, cut)

@@ -77,7 +77,6 @@ def _url(holds: Holds, text: str, at: int) -> int:
     if start < 0:
         return at + 3
     stop = URL_STOP.search(text, at + 3)
-    end = url_end(text, start, stop.start() if stop else len(text))
-    if end > at + 3:
-        holds.spans.append((start, end, True))
-    return max(end, at + 3)
+    end = max(at + 3, url_end(text, start, stop.start() if stop else len(text)))
+    holds.spans.append((start, end, True))
+    return end

@@ -280,10 +280,9 @@ class TextReader:
             return 0
         if stop is None and not final:
             return WAIT
-        end = url_end(text, begin, stop.start() if stop else len(text))
-        if end > after:
-            self._holds.spans.append((begin, end, True))
-        return max(end, after)
+        end = max(after, url_end(text, begin, stop.start() if stop else len(text)))
+        self._holds.spans.append((begin, end, True))
+        return end
 
     # -- leaving --------------------------------------------------------------------------------
 

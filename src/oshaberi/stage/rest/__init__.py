@@ -1,0 +1,1 @@
+"""The REST side, one file per resource. Each has its table of routes; here they come together."""
