@@ -98,6 +98,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"config": {"humaniser_degree": 1}}, "did you mean 'humanizer_degree'?"),
     ({"config": {"humanizer_degree": 7}}, "config.humanizer_degree: 7 is not a whole number"),
     ({"config": {"thinking_pause_chance": 2}}, "config.thinking_pause_chance: 2 is not"),
+    ({"config": {"starts_in_thought": 1}}, "config.starts_in_thought: must be true or false"),
     ({"config": []}, "config: must be an object, not a list"),
     ({"persona": {"aliases": []}}, "persona.name: is missing"),
     ({"persona": {"name": 5}}, "persona.name: must be a text, not a number"),

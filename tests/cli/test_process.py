@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -81,21 +82,46 @@ def test_ctrl_c_is_quiet() -> None:
     assert process.returncode == 130
 
 
+def test_on_a_terminal_there_is_a_hint_and_rules() -> None:
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*OSHABERI, "chunk"], stdin=theirs, stdout=theirs, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stderr is not None
+        os.write(ours, b"one\ntwo\n\x04")
+        assert b"Ctrl-D" in process.stderr.read()
+        shown = os.read(ours, 4096).decode()
+    os.close(theirs)
+    os.close(ours)
+    assert process.returncode == 0
+    assert [part in shown for part in ("── 1 ──", "── 2 ──", "---8<---")] == [True, True, False]
+
+
 LIGHT = """
 import sys
 from oshaberi.cli import main
-assert main(["chunk", sys.argv[1]]) == 0
-heavy = {"asyncio", "emoji", "PIL", "difflib", "logging", "random", "traceback"}
-print(*sorted(heavy & sys.modules.keys()), file=sys.stderr)
+assert main(sys.argv[1:]) == 0
+print(*sys.modules, file=sys.stderr)
 """
+
+
+def imported_by(*args: str) -> set[str]:
+    code = [sys.executable, "-c", LIGHT, *args]
+    done = subprocess.run(code, capture_output=True, check=True, timeout=60)
+    return set(done.stderr.decode().split())
 
 
 def test_chunk_imports_nothing_heavy(tmp_path: Path) -> None:
     path = tmp_path / "short.md"
     path.write_text("One line (with a bracket).\nAnother: 10:30.", encoding="utf-8")
-    code = [sys.executable, "-c", LIGHT, str(path)]
-    done = subprocess.run(code, capture_output=True, check=True, timeout=60)
-    assert done.stderr.split() == []
+    heavy = {"asyncio", "emoji", "PIL", "difflib", "logging", "random", "traceback"}
+    assert heavy & imported_by("chunk", str(path)) == set()
+
+
+def test_replay_draws_only_what_has_to_be_drawn() -> None:
+    modules = imported_by("replay", str(SCENES / "typing-between.json"))
+    assert modules & {"PIL", "emoji", "oshaberi.render.paint"} == set()
+    assert "PIL" in imported_by("replay", str(SCENES / "table.json"))
 
 
 # -- in this process: status and line ------------------------------------------------------------

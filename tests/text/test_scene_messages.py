@@ -15,10 +15,17 @@ from oshaberi.scenes import Scene, find_scenes, load_scene, rechunk
 FOLDER = Path(__file__).parents[1] / "scenes"
 
 
+def _is_text_only(scene: Scene) -> bool:
+    texts = (
+        isinstance(step, Chunk) and step == Chunk("text", step.content) for step in scene.steps
+    )
+    return not scene.faults and all(texts)
+
+
 def _text_only() -> list[Any]:
     paths = find_scenes([str(FOLDER)])
     scenes = [(Path(path).stem, load_scene(path)) for path in paths]
-    return [pytest.param(scene, id=name) for name, scene in scenes if scene.text_only]
+    return [pytest.param(scene, id=name) for name, scene in scenes if _is_text_only(scene)]
 
 
 SCENES = _text_only()

@@ -279,7 +279,7 @@ class Deliverer:
         item.attempted = True
         began = _now()
         outcome, post = await self._envelope.send(item, silent=silent, files=files)
-        if files and isinstance(outcome, Refused | Unavailable):
+        if files and _pictures_unwanted(outcome):
             # Perhaps only pictures are not wanted here; if it is more, the text will tell.
             self.queue.put_back(self._packer.plain(item))
             return None
@@ -310,9 +310,12 @@ class Deliverer:
             case Failed(error=failure, uncertain=uncertain):
                 self.account.lost(items, "uncertain" if uncertain else "error")
                 return Broken("error", failure)
-            case Unavailable(error):
+            case Unavailable(error, uncertain):
                 log.error("the channel cannot be written to: %s", error)
-                self.queue.put_back(items)
+                if uncertain:
+                    self.account.lost(items, "uncertain")
+                else:
+                    self.queue.put_back(items)
                 return Broken("channel_unavailable", error)
             case Withdrawn() | NoWebhook() | Gone():
                 self.queue.put_back(items)
@@ -352,6 +355,11 @@ class Deliverer:
         if isinstance(outcome, Gone):
             self._live = None
         return self._settle(items, outcome)
+
+
+def _pictures_unwanted(outcome: Outcome) -> bool:
+    unavailable = isinstance(outcome, Unavailable) and not outcome.uncertain
+    return unavailable or isinstance(outcome, Refused)
 
 
 def _now() -> float:

@@ -23,9 +23,10 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """The channel cannot be written to any more."""
+    """The channel cannot be written to any more. An earlier attempt may have arrived."""
 
     error: DiscordRefusalError
+    uncertain: bool = False
 
 
 @dataclass(frozen=True, slots=True)

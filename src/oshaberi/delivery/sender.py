@@ -158,17 +158,31 @@ class Sender:
         return True
 
     async def _refused(self, case: _Case, refusal: DiscordRefusalError) -> Outcome | None:
+        outcome: Outcome | None
         match recovery_of(refusal.code):
             case Recovery.NEW_WEBHOOK:
-                return await self._renew_webhook(case)
+                outcome = await self._renew_webhook(case)
             case Recovery.UNAVAILABLE:
-                return Unavailable(refusal)
+                outcome = Unavailable(refusal)
             case Recovery.PLAIN:
-                return _without_reply(case, refusal)
+                outcome = _without_reply(case, refusal)
             case Recovery.WAIT:
-                return await self._wait_out(case, refusal)
+                outcome = await self._wait_out(case, refusal)
             case Recovery.WITHHOLD:
-                return Refused(refusal)
+                outcome = Refused(refusal)
+        return await self._after_doubts(case, outcome)
+
+    async def _after_doubts(self, case: _Case, outcome: Outcome | None) -> Outcome | None:
+        """This attempt was refused, but an earlier one may have arrived."""
+        if not case.doubted or not isinstance(outcome, Refused | Unavailable):
+            return outcome
+        try:
+            found = await self._witness(case)
+        except (NoWitnessError, *DOUBTS):
+            if isinstance(outcome, Refused):
+                return Uncertain(outcome.error)
+            return Unavailable(outcome.error, uncertain=True)
+        return outcome if found is None else Delivered(found)
 
     async def _renew_webhook(self, case: _Case) -> Outcome | None:
         await self._sink.forget_webhook()

@@ -64,6 +64,7 @@ def _optional(given: Fields, key: str) -> str | None:
 def _config(root: Node, given: Fields) -> StreamConfig:
     settings = given["config"].fields(_TEXT | _STREAM) if "config" in given else {}
     values = {key: node.value for key, node in settings.items()}
+    _flag(settings, "starts_in_thought")
     try:
         text = TextConfig(**_within(values, _TEXT), **_context(given))
         return StreamConfig(text=text, **_within(values, _STREAM))

@@ -34,11 +34,6 @@ class Scene:
         """All that the model writes."""
         return "".join(step.content for step in self.steps if isinstance(step, Chunk))
 
-    @property
-    def text_only(self) -> bool:
-        """Whether nothing but text decides what happens."""
-        return not self.faults and all(_is_text(step) for step in self.steps)
-
 
 def rechunk(scene: Scene, seed: int) -> Scene:
     """The same text, cut at other places. A provider that re-emits depends on its own cuts."""

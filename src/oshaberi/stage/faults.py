@@ -41,7 +41,9 @@ Kind = Literal[
     "lose_permission",
 ]
 CHANGES_WORLD: frozenset[Kind] = frozenset({"revoke_webhook", "delete_channel", "lose_permission"})
-BENDS_EVENTS: frozenset[Kind] = frozenset({"event_first", "event_late", "event_twice", "event_lost"})
+BENDS_EVENTS: frozenset[Kind] = frozenset(
+    {"event_first", "event_late", "event_twice", "event_lost"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +70,9 @@ class Fault:
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
-            raise StageError(f"fault: no such kind {self.kind!r}; one of {', '.join(get_args(Kind))}")
+            raise StageError(
+                f"fault: no such kind {self.kind!r}; one of {', '.join(get_args(Kind))}"
+            )
         if self.kind == "code" and self.code not in CODES:
             raise StageError(f"fault: no such code {self.code}")
         if self.kind == "lose_permission" and self.permission not in NAMES:
@@ -81,7 +85,9 @@ class Fault:
         known = {field.name for field in fields(cls)}
         for key in value:
             if key not in known:
-                raise StageError(f"fault: no such key {key!r}; known are {', '.join(sorted(known))}")
+                raise StageError(
+                    f"fault: no such key {key!r}; known are {', '.join(sorted(known))}"
+                )
         if "kind" not in value:
             raise StageError("fault: `kind` is missing")
         return cls(**value)

@@ -38,7 +38,6 @@ class Gateway:
         self._core = core
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
-        # autoping answers the client library's own pings; compression is Discord's, not the socket's
         socket = web.WebSocketResponse(compress=False, max_msg_size=0)
         await socket.prepare(request)
         # zstd needs a package of its own; plain frames are accepted whatever was asked (facts)

@@ -26,8 +26,8 @@ from oshaberi.text.overflow import Window
 from oshaberi.text.prefill import Prefill
 from oshaberi.text.segment import Piece, Work
 
-_LINE_BEGINS = re.compile(r"\n\s*\S")
-_SENTENCE_MAY_END = re.compile(r"\n\s*\S|[.!?。．｡！？…]")
+_LINE_BEGINS = re.compile(r"\n\s*\S|>")
+_SENTENCE_MAY_END = re.compile(r"\n\s*\S|[>.!?。．｡！？…]")
 _LARGE = 4096
 _SHARE = 16
 

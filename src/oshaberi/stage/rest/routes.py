@@ -27,6 +27,8 @@ class Call:
     uploads: list[Upload]
     record: Record
     headers: dict[str, str] = field(default_factory=dict)
+    code: int = 0
+    """Of the refusal, if it was refused."""
 
     def id(self, name: str) -> int:
         return snowflake(self.path[name], name)

@@ -1,0 +1,65 @@
+"""Limits of embeds (facts: Messages)."""
+
+from __future__ import annotations
+
+from oshaberi.stage.model import Json
+from oshaberi.stage.refusals import FormErrors
+
+EMBEDS_MOST = 10
+FIELDS_MOST = 25
+TOTAL_MOST = 6000
+_OWN = {"title": 256, "description": 4096}
+_NESTED = {("footer", "text"): 2048, ("author", "name"): 256}
+_FIELD = {"name": 256, "value": 1024}
+_SHOWN = ("title", "description", "fields", "footer", "author", "image", "thumbnail", "url")
+
+
+def check_embeds(value: object, errors: FormErrors) -> list[Json] | None:
+    """The embeds as they are stored, or None when the form has none to say."""
+    if value is None:
+        return None
+    entries = value if isinstance(value, list) else []
+    embeds = [entry for entry in entries if isinstance(entry, dict)]
+    if len(embeds) > EMBEDS_MOST:
+        message = f"Must be {EMBEDS_MOST} or fewer in length."
+        errors.add(("embeds",), "BASE_TYPE_MAX_LENGTH", message)
+    total = sum(_check(embed, index, errors) for index, embed in enumerate(embeds))
+    if total > TOTAL_MOST:
+        message = f"Embed size exceeds maximum size of {TOTAL_MOST}"
+        errors.add(("embeds",), "MAX_EMBED_SIZE_EXCEEDED", message)
+    return [{"type": "rich"} | embed for embed in embeds]
+
+
+def _check(embed: Json, index: int, errors: FormErrors) -> int:
+    """Returns how many characters count towards the total."""
+    place: tuple[str | int, ...] = ("embeds", index)
+    if not any(embed.get(key) for key in _SHOWN):
+        errors.required((*place, "description"))
+    size = 0
+    for key, most in _OWN.items():
+        size += _measure((*place, key), embed.get(key), most, errors)
+    for (outer, inner), most in _NESTED.items():
+        size += _measure((*place, outer, inner), (embed.get(outer) or {}).get(inner), most, errors)
+    fields = embed.get("fields") or []
+    if len(fields) > FIELDS_MOST:
+        message = f"Must be {FIELDS_MOST} or fewer in length."
+        errors.add((*place, "fields"), "BASE_TYPE_MAX_LENGTH", message)
+    for number, field in enumerate(fields):
+        size += _check_field(field, (*place, "fields", number), errors)
+    return size
+
+
+def _check_field(field: Json, place: tuple[str | int, ...], errors: FormErrors) -> int:
+    size = 0
+    for key, most in _FIELD.items():
+        if not str(field.get(key) or "").strip():
+            errors.required((*place, key))
+        size += _measure((*place, key), field.get(key), most, errors)
+    return size
+
+
+def _measure(place: tuple[str | int, ...], text: object, most: int, errors: FormErrors) -> int:
+    if not isinstance(text, str):
+        return 0
+    errors.too_long(place, text, most)
+    return len(text.strip())

@@ -1,0 +1,237 @@
+"""Slash commands, buttons and modals: from the moment somebody acts to the last follow-up.
+
+Three seconds for the first answer (10062), one first answer (40060), fifteen minutes for the rest.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from oshaberi.stage import payloads, posting
+from oshaberi.stage.core import Core
+from oshaberi.stage.forms import Draft
+from oshaberi.stage.message_payloads import gateway_message
+from oshaberi.stage.model import Channel, Json, Message, MessageFlag, MessageType
+from oshaberi.stage.refusals import bad_form, refusal
+
+
+class InteractionType(IntEnum):
+    COMMAND = 2
+    COMPONENT = 3
+    AUTOCOMPLETE = 4
+    MODAL = 5
+
+
+class Reply(IntEnum):
+    MESSAGE = 4
+    DEFER = 5
+    DEFER_UPDATE = 6
+    UPDATE = 7
+    CHOICES = 8
+    MODAL = 9
+
+
+ALLOWED: dict[InteractionType, frozenset[Reply]] = {
+    InteractionType.COMMAND: frozenset({Reply.MESSAGE, Reply.DEFER, Reply.MODAL}),
+    InteractionType.COMPONENT: frozenset(Reply) - {Reply.CHOICES},
+    InteractionType.AUTOCOMPLETE: frozenset({Reply.CHOICES}),
+    InteractionType.MODAL: frozenset(Reply) - {Reply.CHOICES, Reply.MODAL},
+}
+"""Which first answers an interaction takes."""
+CHOICES_MOST = 25
+
+
+@dataclass(slots=True)
+class Interaction:
+    id: int
+    token: str
+    type: InteractionType
+    user_id: int
+    channel_id: int
+    data: Json
+    at: float
+    message_id: int | None = None
+    """The message whose button was pressed."""
+    reply: Reply | None = None
+    original_id: int | None = None
+    choices: list[Json] = field(default_factory=list)
+    modal: Json | None = None
+    followups: list[int] = field(default_factory=list)
+
+
+def begin(
+    core: Core,
+    kind: InteractionType,
+    user_id: int,
+    channel: Channel,
+    data: Json,
+    message: Message | None = None,
+) -> Interaction:
+    """Somebody acts: the bot hears of it, and the clock starts."""
+    world = core.world
+    interaction = Interaction(
+        id=world.snowflakes.new(),
+        token=secrets.token_urlsafe(32),
+        type=kind,
+        user_id=user_id,
+        channel_id=channel.id,
+        data=data,
+        at=core.now(),
+        message_id=None if message is None else message.id,
+    )
+    world.interactions[interaction.id] = interaction
+    announced = _announcement(core, interaction, channel, message)
+    core.emit(
+        "INTERACTION_CREATE", announced, guild_id=channel.guild_id, channel_id=channel.id
+    )
+    return interaction
+
+
+def _announcement(
+    core: Core, item: Interaction, channel: Channel, message: Message | None
+) -> Json:
+    world = core.world
+    place = payloads.channel(world, channel)
+    fields: Json = {
+        "id": str(item.id),
+        "application_id": str(world.application.id),
+        "type": int(item.type),
+        "token": item.token,
+        "version": 1,
+        "channel_id": str(channel.id),
+        "channel": place | {"permissions": str(world.permissions_of(item.user_id, channel))},
+        "data": item.data,
+        "app_permissions": str(world.permissions_of(world.bot.id, channel)),
+        "locale": payloads.LOCALE,
+        "entitlements": [],
+        "authorizing_integration_owners": {"0": str(channel.guild_id or 0)},
+        "context": 0 if channel.guild_id else 1,
+        "attachment_size_limit": payloads.ATTACHMENT_MOST,
+    }
+    if message is not None:
+        fields["message"] = gateway_message(world, message, core.url)
+    return fields | _who(core, item, channel)
+
+
+def _who(core: Core, item: Interaction, channel: Channel) -> Json:
+    world = core.world
+    guild = world.guild_of(channel)
+    if guild is None:
+        return {"user": payloads.user(world.users[item.user_id])}
+    member = payloads.member(guild.members[item.user_id])
+    member["permissions"] = str(world.permissions_of(item.user_id, channel))
+    return {
+        "member": member,
+        "guild_id": str(guild.id),
+        "guild": {"id": str(guild.id), "locale": payloads.LOCALE, "features": []},
+        "guild_locale": payloads.LOCALE,
+    }
+
+
+def find(core: Core, interaction_id: int, token: str) -> Interaction:
+    """For its first answer."""
+    item = core.world.interactions.get(interaction_id)
+    if item is None or item.token != token:
+        raise refusal(10062)
+    if item.reply is not None:
+        raise refusal(40060)
+    if core.now() - item.at > core.settings.interaction_s:
+        raise refusal(10062)
+    return item
+
+
+def find_by_token(core: Core, token: str) -> Interaction:
+    """For everything after the first answer."""
+    for item in core.world.interactions.values():
+        if item.token == token:
+            if core.now() - item.at > core.settings.interaction_token_s:
+                raise refusal(50027)
+            if item.reply is None:
+                raise refusal(10015)
+            return item
+    raise refusal(50027)
+
+
+def answer(core: Core, item: Interaction, kind: int, data: Json, draft: Draft) -> Message | None:
+    """The first answer. Returns the message it made or changed."""
+    if kind not in ALLOWED[item.type]:
+        raise bad_form(("type",), "BASE_TYPE_CHOICES", "Not a valid answer to this interaction")
+    reply = Reply(kind)
+    message: Message | None = None
+    if reply is Reply.MESSAGE:
+        message = _say(core, item, draft, draft.flags)
+        item.original_id = message.id
+    elif reply is Reply.DEFER:
+        message = _say(core, item, Draft(), draft.flags, loading=True)
+        item.original_id = message.id
+    elif reply in (Reply.UPDATE, Reply.DEFER_UPDATE):
+        message = _update(core, item, draft if reply is Reply.UPDATE else None)
+    elif reply is Reply.CHOICES:
+        item.choices = _choices(data)
+    else:
+        item.modal = data
+    item.reply = reply
+    core.changes.notify()
+    return message
+
+
+def _update(core: Core, item: Interaction, draft: Draft | None) -> Message:
+    if item.message_id is None:
+        raise bad_form(("type",), "BASE_TYPE_CHOICES", "There is no message to update")
+    message = core.world.find_message(item.channel_id, item.message_id, ephemeral=True)
+    item.original_id = message.id
+    if draft is not None:
+        posting.edit(core, message, draft)
+    return message
+
+
+def _choices(data: Json) -> list[Json]:
+    choices = data.get("choices") or []
+    if len(choices) > CHOICES_MOST:
+        message = f"Must be {CHOICES_MOST} or fewer in length."
+        raise bad_form(("data", "choices"), "BASE_TYPE_MAX_LENGTH", message)
+    return list(choices)
+
+
+def follow_up(core: Core, item: Interaction, draft: Draft) -> Message:
+    """The first one after a deferral takes the place of the waiting message."""
+    if draft.empty:
+        raise refusal(50006)
+    original = core.world.messages.get(item.channel_id, {}).get(item.original_id or 0)
+    if original is not None and original.flags & MessageFlag.LOADING:
+        posting.edit(core, original, draft)
+        return original
+    message = _say(core, item, draft, draft.flags)
+    item.followups.append(message.id)
+    return message
+
+
+def _say(
+    core: Core, item: Interaction, draft: Draft, flags: int, *, loading: bool = False
+) -> Message:
+    if draft.empty and not loading:
+        raise refusal(50006)
+    bot = core.world.bot
+    app_id = core.world.application.id
+    first_of_command = item.reply is None and item.type is InteractionType.COMMAND
+    return posting.post(
+        core,
+        core.world.find_channel(item.channel_id),
+        posting.Speaker(bot.id, webhook_id=app_id, application_id=app_id),
+        draft,
+        ephemeral_to=item.user_id if flags & MessageFlag.EPHEMERAL else None,
+        interaction_id=item.id,
+        kind=MessageType.COMMAND if first_of_command else MessageType.DEFAULT,
+        loading=loading,
+    )
+
+
+def message_of(core: Core, item: Interaction, which: str) -> Message:
+    """`@original`, or a follow-up by its id."""
+    number = item.original_id if which == "@original" else int(which) if which.isdecimal() else 0
+    message = core.world.find_message(item.channel_id, number or 0, ephemeral=True)
+    if message.id != item.original_id and message.id not in item.followups:
+        raise refusal(10008)
+    return message

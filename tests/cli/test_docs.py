@@ -1,0 +1,170 @@
+"""The documents tell the truth: settings, commands and every example in them.
+
+`python tests/cli/test_docs.py` writes the tables of docs/settings.md anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+from dataclasses import Field, fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click import Command
+from click.testing import CliRunner
+
+from oshaberi.cli.app import COMMANDS, LazyGroup, app
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.text.config import TextConfig
+
+ROOT = Path(__file__).parents[2]
+SETTINGS = ROOT / "docs" / "settings.md"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+_BLOCK = re.compile(r"^(`{3,})(\w*)\n(.*?)^\1$", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"\]\(([^)#]+)\)")
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """The fenced blocks of a page: language and content."""
+    found = _BLOCK.finditer(page.read_text(encoding="utf-8"))
+    return [(block[2], block[3]) for block in found]
+
+
+# -- settings ------------------------------------------------------------------------------------
+
+
+def _allowed(setting: Field[Any]) -> str:
+    about = setting.metadata
+    if "low" in about:
+        return f"{about['low']} to {about['high']}"
+    if "choices" in about:
+        return ", ".join(f"`{choice}`" for choice in about["choices"])
+    return "`true`, `false`" if "switch" in about else "0 to 1"
+
+
+def _row(setting: Field[Any]) -> str:
+    default = str(setting.default).lower() if setting.type == "bool" else setting.default
+    what = setting.metadata["what"]
+    return f"| `{setting.name}` | `{default}` | {_allowed(setting)} | {what} |"
+
+
+def settings_table(declared: type) -> str:
+    rows = [_row(setting) for setting in fields(declared) if "what" in setting.metadata]
+    return "\n".join(["| setting | default | allowed | what |", "|---|---|---|---|", *rows])
+
+
+def settings_page(text: str) -> str:
+    """The page with its tables as the declarations have them."""
+    for declared in (TextConfig, StreamConfig):
+        mark = f"<!-- {declared.__name__} -->\n"
+        before, _, rest = text.partition(mark)
+        _, end, after = rest.partition("<!-- end -->")
+        text = f"{before}{mark}{settings_table(declared)}\n{end}{after}"
+    return text
+
+
+def test_settings_are_documented_as_declared() -> None:
+    page = SETTINGS.read_text(encoding="utf-8")
+    assert page == settings_page(page), "run: python tests/cli/test_docs.py"
+
+
+def test_what_a_stream_depends_on_is_documented() -> None:
+    page = SETTINGS.read_text(encoding="utf-8")
+    context = [field.name for field in fields(TextConfig) if "what" not in field.metadata]
+    assert len(context) == 7
+    assert [name for name in context if f"`{name}`" not in page] == []
+
+
+# -- commands ------------------------------------------------------------------------------------
+
+
+def _command(name: str) -> Command:
+    assert isinstance(app, LazyGroup)
+    command = app.get_command(app.make_context("oshaberi", [name, "--help"]), name)
+    assert command is not None
+    return command
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands_and_their_options_are_documented(name: str) -> None:
+    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    assert f"## oshaberi {name}" in page
+    section = page.split(f"## oshaberi {name}")[1].split("\n## ")[0]
+    options = [option for param in _command(name).params for option in param.opts]
+    flags = [option for option in options if option.startswith("--")]
+    assert [flag for flag in flags if f"`{flag}" not in section] == []
+
+
+# -- examples ------------------------------------------------------------------------------------
+
+
+def _consoles() -> list[Any]:
+    found = []
+    for page in PAGES:
+        for language, content in blocks(page):
+            if language == "console":
+                command, _, output = content.partition("\n")
+                found.append(pytest.param(command, output, id=f"{page.name}: {command}"))
+    return found
+
+
+@pytest.mark.parametrize(("command", "output"), _consoles())
+def test_what_the_documents_show_is_what_comes(
+    command: str, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = next(content for language, content in blocks(PAGES[0]) if language == "markdown")
+    path = tmp_path / "answer.md"
+    path.write_text(answer, encoding="utf-8")
+    monkeypatch.chdir(ROOT)
+    prompt, name, *args = shlex.split(command)
+    assert (prompt, name) == ("$", "oshaberi")
+    result = CliRunner().invoke(app, [str(path) if arg == "answer.md" else arg for arg in args])
+    assert result.stdout == output
+
+
+def _programs() -> list[Any]:
+    found = []
+    for page in PAGES:
+        content = blocks(page)
+        for number, (language, code) in enumerate(content):
+            if language == "python":
+                found.append(pytest.param(code, content[number + 1], id=f"{page.name}: {number}"))
+    return found
+
+
+@pytest.mark.parametrize(("code", "following"), _programs())
+def test_programs_in_the_documents_run(code: str, following: tuple[str, str]) -> None:
+    language, output = following
+    assert language == "text"
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, "example", "exec"), {})
+    assert printed.getvalue() == output
+
+
+def test_the_scene_in_the_documents_does_what_it_expects(tmp_path: Path) -> None:
+    scene = next(code for language, code in blocks(ROOT / "docs/scenes.md") if language == "json")
+    path = tmp_path / "scene.json"
+    path.write_text(scene, encoding="utf-8")
+    result = CliRunner().invoke(app, ["replay", "--check", str(path)])
+    assert result.stdout == "1 scene, none differs\n"
+
+
+def test_there_are_examples() -> None:
+    assert len(_consoles()) >= 5
+    assert len(_programs()) >= 5
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    targets = _LINK.findall(page.read_text(encoding="utf-8"))
+    local = [target for target in targets if "://" not in target]
+    assert [target for target in local if not (page.parent / target).exists()] == []
+
+
+if __name__ == "__main__":
+    SETTINGS.write_text(settings_page(SETTINGS.read_text(encoding="utf-8")), encoding="utf-8")
