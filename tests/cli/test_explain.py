@@ -75,6 +75,22 @@ def test_thoughts_are_told_once() -> None:
     assert "a thought: “tail.”" in "\n".join(told("tail.</think>Answer"))
 
 
+def test_segments_that_share_a_message() -> None:
+    lines = told("one\ntwo", humanizer_degree=0)
+    at = lines.index("1. The line ends: “one”.")
+    assert lines[at + 1 : at + 4] == [
+        "It waits, to share a message with what follows.",
+        "2. The text is over; what was left: “two”.",
+        "→ message 1: “one⏎⏎two”",
+    ]
+
+
+def test_nothing_is_told_about_nothing() -> None:
+    lines = told("")
+    assert "Nothing: no text came." in lines
+    assert "There was nothing to show." in lines
+
+
 def test_long_text_is_quoted_by_its_ends() -> None:
     shown = quoted("a" * 500 + "\n" + "b" * 500)
     assert len(shown) < 150

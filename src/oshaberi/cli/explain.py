@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -87,7 +87,7 @@ def explained(scene: Scene, palette: Palette) -> Iterator[str]:
     yield _opening(scene)
     yield ""
     yield palette.paint("What the text engine decided", "bold")
-    yield from numbered(tell(witnesses[0].entries)) if witnesses else ()
+    yield from _decisions(witnesses)
     yield ""
     yield palette.paint("What happened in the channel", "bold")
     yield from _channel(played, palette)
@@ -101,6 +101,11 @@ def _opening(scene: Scene) -> str:
     degree = scene.config.text.humanizer_degree
     cut = "one piece" if pieces == 1 else f"{pieces} pieces"
     return f"{len(scene.text)} characters in {cut}; degree {degree}: {DEGREES[degree]}."
+
+
+def _decisions(witnesses: Sequence[Witness]) -> Iterator[str]:
+    steps = [step for witness in witnesses for step in tell(witness.entries)]
+    yield from numbered(steps) if steps else ["  Nothing: no text came."]
 
 
 def _channel(played: Played, palette: Palette) -> Iterator[str]:

@@ -62,6 +62,7 @@ def tell(entries: Iterable[Entry]) -> list[Step]:
     teller = _Teller()
     for entry in entries:
         teller.hear(entry)
+    teller.tell_what_waited()
     return teller.steps
 
 
@@ -72,6 +73,13 @@ class _Teller:
         self._held: list[tuple[int, str]] = []
         self._explained: set[str] = set()
         self._captured: list[str] = []
+        self._segments: list[Step] = []
+
+    def tell_what_waited(self) -> None:
+        """A segment without a message of its own shares one with a later segment."""
+        for step in self._segments:
+            if not step.notes:
+                step.notes.append("It waits, to share a message with what follows.")
 
     def hear(self, entry: Entry) -> None:
         if isinstance(entry, Decision):
@@ -117,6 +125,7 @@ class _Teller:
         text = decision.after
         what = "The table is complete" if _TABLE.match(text) else BOUNDARIES[decision.why]
         self.steps.append(Step(f"{what}: {quoted(text)}.", self._release(decision.at)))
+        self._segments.append(self.steps[-1])
         self._explained = set()
 
     def _release(self, cut: int) -> list[str]:

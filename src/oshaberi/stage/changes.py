@@ -35,9 +35,7 @@ def delete_webhook(core: Core, webhook: Webhook) -> None:
 
 def webhooks_changed(core: Core, webhook: Webhook) -> None:
     data: Json = {"guild_id": str(webhook.guild_id), "channel_id": str(webhook.channel_id)}
-    core.emit(
-        "WEBHOOKS_UPDATE", data, guild_id=webhook.guild_id, channel_id=webhook.channel_id
-    )
+    core.emit("WEBHOOKS_UPDATE", data, guild_id=webhook.guild_id, channel_id=webhook.channel_id)
 
 
 def delete_channel(core: Core, channel: Channel) -> None:

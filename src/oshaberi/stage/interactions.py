@@ -83,15 +83,11 @@ def begin(
     )
     world.interactions[interaction.id] = interaction
     announced = _announcement(core, interaction, channel, message)
-    core.emit(
-        "INTERACTION_CREATE", announced, guild_id=channel.guild_id, channel_id=channel.id
-    )
+    core.emit("INTERACTION_CREATE", announced, guild_id=channel.guild_id, channel_id=channel.id)
     return interaction
 
 
-def _announcement(
-    core: Core, item: Interaction, channel: Channel, message: Message | None
-) -> Json:
+def _announcement(core: Core, item: Interaction, channel: Channel, message: Message | None) -> Json:
     world = core.world
     place = payloads.channel(world, channel)
     fields: Json = {

@@ -135,10 +135,11 @@ def post(
     interaction_id: int | None = None,
     kind: MessageType = MessageType.DEFAULT,
     loading: bool = False,
+    message_id: int | None = None,
 ) -> Message:
     """Put a message into a channel and tell everybody. What may be refused was refused before."""
     check_filters(core.world.guild_of(channel), draft.content or "")
-    number = core.world.snowflakes.new()
+    number = message_id or core.world.snowflakes.new()
     item = Message(
         id=number,
         channel_id=channel.id,

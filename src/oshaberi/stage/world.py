@@ -100,9 +100,7 @@ class World:
             raise refusal(10003)
         return channel
 
-    def find_message(
-        self, channel_id: int, message_id: int, *, ephemeral: bool = False
-    ) -> Message:
+    def find_message(self, channel_id: int, message_id: int, *, ephemeral: bool = False) -> Message:
         """An ephemeral answer can only be reached through its interaction."""
         message = self.messages.get(channel_id, {}).get(message_id)
         if message is None or (message.ephemeral_to is not None and not ephemeral):

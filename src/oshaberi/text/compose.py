@@ -86,6 +86,11 @@ class Composer:
         """Something visible came before, sent or not."""
         return bool(self.count or self._queue or self._orphan or self._strays)
 
+    @property
+    def packs(self) -> bool:
+        """Lines wait for each other now: nothing is urgent."""
+        return self._policy() is not Policy.EACH
+
     def take(self) -> list[Event]:
         out, self._out = self._out, []
         return out

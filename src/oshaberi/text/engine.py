@@ -26,10 +26,11 @@ from oshaberi.text.overflow import Window
 from oshaberi.text.prefill import Prefill
 from oshaberi.text.segment import Piece, Work
 
-_LINE_BEGINS = re.compile(r"\n\s*\S|>")
-_SENTENCE_MAY_END = re.compile(r"\n\s*\S|[>.!?。．｡！？…]")
+_BLOCK_MAY_END = re.compile(r">")
+_SENTENCE_MAY_END = re.compile(r"[>.!?。．｡！？…]")
 _LARGE = 4096
 _SHARE = 16
+_WHILE_PACKING = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class TextEngine:
         self._pending: list[str] = []
         self._waiting = 0
         by_sentence = config.humanizer_degree == 3
-        self._urgent = (_SENTENCE_MAY_END if by_sentence else _LINE_BEGINS).search
+        self._urgent = (_SENTENCE_MAY_END if by_sentence else _BLOCK_MAY_END).search
         self._reach = Window.of(config.flush_buffer_size).limit
         self._at_least = 0
         self._at_most = self._reach
@@ -80,12 +81,13 @@ class TextEngine:
         self._pending.append(text)
         self._waiting += len(text)
         # Reading in larger bites costs less and changes nothing: decisions go by position.
-        if self._waiting < self._at_most and (
-            self._waiting < self._at_least or self._urgent(text) is None
-        ):
-            if "\n" in text:
+        newline = text.find("\n")
+        if self._waiting < self._at_most:
+            if newline >= 0 and text[newline:].isspace():
                 self._at_most = self._at_least
-            return []
+                return []
+            if self._waiting < self._at_least or (newline < 0 and self._urgent(text) is None):
+                return []
         text = self._head(self._intake.feed(self._take_pending()))
         if self._capture.passes(text):
             for segment in self._boundaries.feed(text):
@@ -157,11 +159,11 @@ class TextEngine:
         """How much may gather before it is read: nothing while a decision waits (L6), and a
         share of what is held where a lot is (L7)."""
         held = self._boundaries.unsent + self._capture.held
-        self._at_least = held // _SHARE if held > _LARGE else 0
-        if self._boundaries.waits_for_next:
-            self._at_most = 1
-        else:
-            self._at_most = max(self._reach - held, self._at_least, 1)
+        self._at_least = _WHILE_PACKING if self._composer.packs else 0
+        if held > _LARGE:
+            self._at_least = held // _SHARE
+        at_most = 1 if self._boundaries.waits_for_next else self._reach - held
+        self._at_most = max(at_most, self._at_least, 1)
 
     def _read(self, captured: Iterable[Captured]) -> None:
         for found in captured:

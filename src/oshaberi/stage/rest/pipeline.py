@@ -51,15 +51,16 @@ class Pipeline:
     async def serve(self, endpoint: Endpoint, request: web.Request) -> web.StreamResponse:
         value: Any = None
         uploads: list[Upload] = []
-        early: RefusalError | None = None
+        refused: RefusalError | None = None
         try:
             value, uploads = await read_body(request)
         except RefusalError as error:
-            early = error
+            refused = error
         call = self._call(request, value, uploads)
+        call.refused = refused
         response: web.StreamResponse | None = None
         try:
-            response = await self._answer(endpoint, request, call, early)
+            response = await self._answer(endpoint, request, call)
         except _NoAnswerError:
             return web.Response()
         finally:
@@ -76,9 +77,7 @@ class Pipeline:
         noted = body if body or not entries else {"": entries}
         channel_id = self._channel_id(request)
         record = self._core.journal.open(request.method, path, noted, files, channel_id)
-        return Call(
-            self._core, request.match_info, request.query, body, entries, uploads, record
-        )
+        return Call(self._core, request.match_info, request.query, body, entries, uploads, record)
 
     def _channel_id(self, request: web.Request) -> int | None:
         """The channel a request concerns: also that of a webhook, or of the thread it names."""
@@ -94,7 +93,7 @@ class Pipeline:
         return None
 
     async def _answer(
-        self, endpoint: Endpoint, request: web.Request, call: Call, early: RefusalError | None
+        self, endpoint: Endpoint, request: web.Request, call: Call
     ) -> web.StreamResponse:
         faults = self._core.faults.take(call.record)
         for fault in faults:
@@ -105,20 +104,16 @@ class Pipeline:
             return struck
         if any(fault.kind in BENDS_EVENTS for fault in faults):
             return await self._with_bent_events(endpoint, request, call, faults)
-        response = await self._handle(endpoint, request, call, early)
+        response = await self._handle(endpoint, request, call)
         return await self._strike(request, faults, after=True) or response
 
     async def _handle(
-        self,
-        endpoint: Endpoint,
-        request: web.Request,
-        call: Call,
-        early: RefusalError | None = None,
+        self, endpoint: Endpoint, request: web.Request, call: Call
     ) -> web.StreamResponse:
         try:
             self._let_in(endpoint, request, call)
-            if early is not None:
-                raise early
+            if call.refused is not None:
+                raise call.refused
             answer = await endpoint.handler(call)
         except RefusalError as refused:
             call.code = refused.code
@@ -138,9 +133,7 @@ class Pipeline:
         path = call.path
         names = ("channel_id", "guild_id", "webhook_id", "token")
         major = "+".join(path[name] for name in names if name in path)
-        call.headers |= self._core.limits.enter(
-            endpoint.limit, major, global_too=endpoint.for_bot
-        )
+        call.headers |= self._core.limits.enter(endpoint.limit, major, global_too=endpoint.for_bot)
 
     async def _strike(
         self, request: web.Request, faults: Sequence[Fault], *, after: bool
@@ -191,7 +184,9 @@ class Pipeline:
             self._core.bus.emit(event)
 
 
-def _json_response(status: int, body: object, headers: dict[str, str] | None = None) -> web.Response:
+def _json_response(
+    status: int, body: object, headers: dict[str, str] | None = None
+) -> web.Response:
     """Exactly `application/json`: discord.py compares the header whole (facts)."""
     content = json.dumps(body).encode()
     heads = (VIA if status != 429 else {}) | (headers or {})

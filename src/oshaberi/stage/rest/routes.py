@@ -11,7 +11,7 @@ from oshaberi.stage.journal import Record
 from oshaberi.stage.model import Channel, Json
 from oshaberi.stage.permissions import Permission
 from oshaberi.stage.ratelimits import Limit
-from oshaberi.stage.refusals import bad_form, refusal
+from oshaberi.stage.refusals import RefusalError, bad_form, refusal
 
 
 @dataclass(slots=True)
@@ -29,6 +29,8 @@ class Call:
     headers: dict[str, str] = field(default_factory=dict)
     code: int = 0
     """Of the refusal, if it was refused."""
+    refused: RefusalError | None = None
+    """Its body could not be read; said only to those who are let in."""
 
     def id(self, name: str) -> int:
         return snowflake(self.path[name], name)

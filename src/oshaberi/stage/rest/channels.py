@@ -1,0 +1,152 @@
+"""Channels: read, change, create, delete, their permissions, and the typing indicator."""
+
+from __future__ import annotations
+
+import time
+
+from oshaberi.stage import changes, payloads
+from oshaberi.stage.core import Core
+from oshaberi.stage.model import Channel, ChannelType, Json, Overwrite
+from oshaberi.stage.permissions import Permission, in_guild
+from oshaberi.stage.ratelimits import TYPING
+from oshaberi.stage.refusals import FormErrors, bad_form, refusal
+from oshaberi.stage.rest.routes import Call, Routes
+from oshaberi.stage.snowflakes import now_iso
+
+routes = Routes()
+ARCHIVE_MINUTES = (60, 1440, 4320, 10080)
+NAME_MOST = 100
+
+
+@routes.on("GET", "/channels/{channel_id}")
+async def one_channel(call: Call) -> object:
+    return payloads.channel(call.core.world, call.channel())
+
+
+@routes.on("PATCH", "/channels/{channel_id}")
+async def change_channel(call: Call) -> object:
+    channel = call.core.world.find_channel(call.id("channel_id"))
+    _check_name(call.body)
+    if channel.thread is not None:
+        call.channel()
+        _change_thread(call, channel)
+    else:
+        call.channel(Permission.MANAGE_CHANNELS)
+        channel.topic = call.body.get("topic", channel.topic)
+        if isinstance(call.body.get("permission_overwrites"), list):
+            entries = call.body["permission_overwrites"]
+            overwrites = [_overwrite(int(entry["id"]), entry) for entry in entries]
+            channel.overwrites = {overwrite.id: overwrite for overwrite in overwrites}
+    channel.name = call.body.get("name") or channel.name
+    channel.slowmode_s = int(call.body.get("rate_limit_per_user") or 0)
+    changes.channel_changed(call.core, channel)
+    return payloads.channel(call.core.world, channel)
+
+
+def _check_name(body: Json) -> None:
+    errors = FormErrors()
+    if "name" in body:
+        errors.bad_length(("name",), str(body["name"] or ""), 1, NAME_MOST)
+    errors.raise_if_any()
+
+
+def _change_thread(call: Call, channel: Channel) -> None:
+    """Anybody who may write wakes a thread; locking and everything else is for moderators."""
+    state, body, world = channel.thread, call.body, call.core.world
+    assert state is not None
+    granted = world.permissions_of(world.bot.id, channel)
+    moderates = bool(granted & Permission.MANAGE_THREADS)
+    owns = state.owner_id == world.bot.id and not state.locked
+    waking = body.keys() == {"archived"} and body["archived"] is False and not state.locked
+    if not (moderates or (owns and "locked" not in body) or waking):
+        raise refusal(50013)
+    if state.archived and body.get("archived") is not False:
+        raise refusal(50083)
+    minutes = body.get("auto_archive_duration", state.archive_minutes)
+    if minutes not in ARCHIVE_MINUTES:
+        message = f"Value must be one of {ARCHIVE_MINUTES}."
+        raise bad_form(("auto_archive_duration",), "BASE_TYPE_CHOICES", message)
+    state.archive_minutes = minutes
+    state.archived = bool(body.get("archived", state.archived))
+    state.locked = bool(body.get("locked", state.locked))
+    state.invitable = bool(body.get("invitable", state.invitable))
+    state.tags = [int(tag) for tag in body.get("applied_tags", state.tags)]
+    state.changed_at = now_iso()
+
+
+@routes.on("DELETE", "/channels/{channel_id}")
+async def delete_channel(call: Call) -> object:
+    channel = call.core.world.find_channel(call.id("channel_id"))
+    needed = Permission.MANAGE_THREADS if channel.thread else Permission.MANAGE_CHANNELS
+    call.channel(needed)
+    data = payloads.channel(call.core.world, channel)
+    if channel.type is not ChannelType.DM:
+        changes.delete_channel(call.core, channel)
+    return data
+
+
+@routes.on("POST", "/guilds/{guild_id}/channels")
+async def create_channel(call: Call) -> object:
+    core, world = call.core, call.core.world
+    guild = world.find_guild(call.id("guild_id"))
+    if not in_guild(guild, world.bot.id) & Permission.MANAGE_CHANNELS:
+        raise refusal(50013)
+    _check_name({"name": call.body.get("name")})
+    kind = call.body.get("type", 0)
+    if kind not in (0, 2, 4, 5, 15):
+        raise bad_form(("type",), "BASE_TYPE_CHOICES", "Value must be one of (0, 2, 4, 5, 15).")
+    channel = Channel(world.snowflakes.new(), ChannelType(kind), call.body["name"], guild.id)
+    channel.topic = call.body.get("topic")
+    channel.position = len(world.channels)
+    channel.parent_id = int(call.body["parent_id"]) if call.body.get("parent_id") else None
+    for entry in call.body.get("permission_overwrites") or []:
+        overwrite = _overwrite(int(entry["id"]), entry)
+        channel.overwrites[overwrite.id] = overwrite
+    world.channels[channel.id] = channel
+    data = payloads.channel(world, channel)
+    core.emit("CHANNEL_CREATE", data, guild_id=guild.id, channel_id=channel.id)
+    return data
+
+
+@routes.on("PUT", "/channels/{channel_id}/permissions/{target_id}")
+async def set_permissions(call: Call) -> object:
+    channel = call.channel(Permission.MANAGE_ROLES)
+    overwrite = _overwrite(call.id("target_id"), call.body)
+    channel.overwrites[overwrite.id] = overwrite
+    changes.channel_changed(call.core, channel)
+    return None
+
+
+@routes.on("DELETE", "/channels/{channel_id}/permissions/{target_id}")
+async def clear_permissions(call: Call) -> object:
+    channel = call.channel(Permission.MANAGE_ROLES)
+    channel.overwrites.pop(call.id("target_id"), None)
+    changes.channel_changed(call.core, channel)
+    return None
+
+
+def _overwrite(target_id: int, entry: Json) -> Overwrite:
+    allow, deny = int(entry.get("allow") or 0), int(entry.get("deny") or 0)
+    return Overwrite(target_id, entry.get("type") == 1, allow, deny)
+
+
+@routes.on("POST", "/channels/{channel_id}/typing", TYPING)
+async def type_in(call: Call) -> object:
+    channel = call.core.world.find_channel(call.id("channel_id"))
+    threaded = Permission.SEND_MESSAGES_IN_THREADS
+    call.channel(threaded if channel.thread else Permission.SEND_MESSAGES)
+    start_typing(call.core, channel, call.core.world.bot.id)
+    return None
+
+
+def start_typing(core: Core, channel: Channel, user_id: int) -> None:
+    data: Json = {
+        "channel_id": str(channel.id),
+        "user_id": str(user_id),
+        "timestamp": int(time.time()),
+    }
+    guild = core.world.guild_of(channel)
+    if guild is not None:
+        data["guild_id"] = str(guild.id)
+        data["member"] = payloads.member(guild.members[user_id])
+    core.emit("TYPING_START", data, guild_id=channel.guild_id, channel_id=channel.id)
