@@ -49,7 +49,7 @@ def test_a_hold_and_its_end() -> None:
 
 def test_a_bracket_that_never_closes() -> None:
     lines = told("so (this never closes\n" + "and on it goes\n" * 10, hold_limit=50)
-    assert "Nothing closed “(” in time, so it was just a character." in lines
+    assert "Nothing closed “(” for too long, so it was just a character." in lines
 
 
 def test_faces_and_labels() -> None:

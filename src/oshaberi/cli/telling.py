@@ -14,7 +14,6 @@ from oshaberi.cli.witness import Entry
 
 LONGEST_QUOTE = 120
 _CUSTOM_EMOJI = re.compile(r"<a?:\w+:\d+>")
-_TABLE = re.compile(r"[^\n]*\|[^\n]*\n[ :|\-]+(?:\n|$)")
 
 BOUNDARIES = {
     "newline": "The line ends",
@@ -39,6 +38,7 @@ TRANSFORMS = {
     "mentions": "Somebody here has that name, so it becomes a mention",
     "speaker_guard": "The model begins to speak for somebody else; from here on nothing is shown",
     "humanize": "Typed casually, as degree 3 does",
+    "auto_close": "What the last line opened and never closed is closed",
 }
 WITHHELD = {
     "stray": "is a stray fragment of punctuation and is kept back",
@@ -46,7 +46,22 @@ WITHHELD = {
     "incomplete_clause": "is half a clause and is kept back",
     "follow_up": "is dropped: the user has written again",
 }
-CAPTURED = {"thought": "A think block is taken out", "details": "A details block is taken out"}
+CAPTURED = {
+    "thought": "A think block is taken out",
+    "details": "A details block is taken out",
+    "stray close": "A think block closes that was never opened; what came before was a thought",
+}
+RELEASES = {
+    "H1": "{} has been closed meanwhile: what it held together stays together.",
+    "H2": "{} was not closed before a blank line, a block or the end: it was just a character.",
+    "H3": "Nothing closed {} for too long, so it was just a character.",
+}
+BLOCKS = {"table": "The table is complete", "trimmed": "Half a clause is left over"}
+CUTS = {
+    "one line each": "Each line is a message",
+    "one sentence each": "Each sentence is a message",
+    "longer than a message": "It is too long for one message",
+}
 
 
 @dataclass(slots=True)
@@ -70,9 +85,9 @@ class _Teller:
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self._messages = 0
-        self._held: list[tuple[int, str]] = []
+        self._held = False
+        self._releases: list[str] = []
         self._explained: set[str] = set()
-        self._captured: list[str] = []
         self._segments: list[Step] = []
 
     def tell_what_waited(self) -> None:
@@ -88,8 +103,8 @@ class _Teller:
         match entry:
             case Message() | Table():
                 self._message(entry)
-            case Thought(text) | Details(text):
-                self._taken_out(text)
+            case Thought() | Details():
+                pass  # told where it was captured
             case SpeakerStop(label):
                 self._note(f"The stream is to stop: the next line belongs to {quoted(label)}.")
             case Withheld(text, "follow_up"):
@@ -99,6 +114,9 @@ class _Teller:
         match decision.kind:
             case "hold":
                 self._hold(decision)
+            case "release":
+                self._releases.append(RELEASES[decision.why].format(quoted(decision.what)))
+                self._held = False
             case "boundary":
                 self._boundary(decision)
             case "transform":
@@ -106,7 +124,7 @@ class _Teller:
             case "orphan":
                 self._orphan(decision)
             case "cut":
-                self._note(f"{_reason_to_cut(decision)}: this becomes {decision.why}.")
+                self._note(f"{_reason_to_cut(decision)}.")
             case "capture":
                 self._capture(CAPTURED.get(decision.why, decision.why), decision.before)
             case "withhold":
@@ -115,30 +133,18 @@ class _Teller:
     # -- segments -------------------------------------------------------------------------------
 
     def _hold(self, decision: Decision) -> None:
-        marker = decision.why.removesuffix(" is still open")
         if not self._held:
             place = f"A line or sentence ends after character {decision.at}"
-            self.steps.append(Step(f"{place}, but {quoted(marker)} is still open, so it waits."))
-        self._held.append((decision.at, marker))
+            marker = quoted(decision.what)
+            self.steps.append(Step(f"{place}, but {marker} is still open, so it waits."))
+        self._held = True
 
     def _boundary(self, decision: Decision) -> None:
-        text = decision.after
-        what = "The table is complete" if _TABLE.match(text) else BOUNDARIES[decision.why]
-        self.steps.append(Step(f"{what}: {quoted(text)}.", self._release(decision.at)))
+        what = BLOCKS.get(decision.what, BOUNDARIES[decision.why])
+        releases, self._releases = self._releases, []
+        self.steps.append(Step(f"{what}: {quoted(decision.after)}.", releases))
         self._segments.append(self.steps[-1])
         self._explained = set()
-
-    def _release(self, cut: int) -> list[str]:
-        """What became of the holds before this cut."""
-        past = [marker for at, marker in self._held if at < cut]
-        literal = any(cut - 2 <= at < cut for at, _ in self._held)
-        self._held = [(at, marker) for at, marker in self._held if at >= cut]
-        if not past:
-            return []
-        marker = quoted(past[0])
-        if literal:
-            return [f"Nothing closed {marker} in time, so it was just a character."]
-        return [f"{marker} has been closed meanwhile: what it held together stays together."]
 
     def _transform(self, decision: Decision) -> None:
         because = TRANSFORMS.get(decision.why, decision.why)
@@ -173,15 +179,7 @@ class _Teller:
             self._note(f"{number}: {quoted(event.text)}")
 
     def _capture(self, sentence: str, text: str) -> None:
-        self._captured.append(text)
         self.steps.append(Step(f"{sentence}: {quoted(text)}."))
-
-    def _taken_out(self, text: str) -> None:
-        if text in self._captured:
-            self._captured.remove(text)
-        else:
-            sentence = "A think block closes that was never opened; what came before was a thought"
-            self.steps.append(Step(f"{sentence}: {quoted(text)}."))
 
     def _note(self, sentence: str) -> None:
         if not self.steps:
@@ -208,9 +206,7 @@ def _face(identity: Identity | None) -> str:
 def _reason_to_cut(decision: Decision) -> str:
     if _CUSTOM_EMOJI.search(decision.before):
         return "A custom emoji stands alone, so that Discord shows it large"
-    if "\n" in decision.before:
-        return "It has several lines"
-    return "It has several sentences, or is too long for one message"
+    return CUTS[decision.why]
 
 
 def counted(count: int, noun: str) -> str:

@@ -18,6 +18,7 @@ from oshaberi.delivery.envelope import Envelope
 from oshaberi.delivery.gate import Gate
 from oshaberi.delivery.indicator import Indicator
 from oshaberi.delivery.ledger import Ledger
+from oshaberi.delivery.limits import Limit, Limits
 from oshaberi.delivery.live import LiveMessage
 from oshaberi.delivery.notices import flush_limit_notice
 from oshaberi.delivery.outcome import (
@@ -32,7 +33,7 @@ from oshaberi.delivery.outcome import (
     Uncertain,
     Withdrawn,
 )
-from oshaberi.delivery.outgoing import Outgoing, joined
+from oshaberi.delivery.outgoing import Outgoing
 from oshaberi.delivery.pacing import fit
 from oshaberi.delivery.packer import Packer
 from oshaberi.delivery.policy import paces, policy_of
@@ -43,14 +44,11 @@ from oshaberi.delivery.sender import Sender
 from oshaberi.delivery.sink import Embed, File, Post, Sink
 from oshaberi.delivery.tables import TableRenderer
 from oshaberi.events import Message, Table
-from oshaberi.text.measure import utf16_len
 
 log = logging.getLogger(__name__)
 
 BLOCKED_SECONDS = 1.0
 MOST_FAILURES = 3
-
-Limit = Literal["send_message_limit", "flush_limit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +80,7 @@ class Deliverer:
         self._config = config
         self._response = response
         self._gate = gate
+        self._limits = Limits(config, response)
         self._packer = Packer(config, response, ledger, renderer)
         self._sender = Sender(sink, gate, response)
         self._envelope = Envelope(
@@ -160,26 +159,16 @@ class Deliverer:
     async def _flush(self, flushed: Sequence[Outgoing]) -> None:
         if policy_of(self._config).delivery == "streaming":
             flushed = flushed[:1]
-            self._widen_head()
+            self.queue.widen_head()
         for _ in flushed:
             waiting = len(self.queue)
-            if self._limit() is not None or await self._send(self.queue.take()) is not None:
+            if (
+                self._limits.reached() is not None
+                or await self._send(self.queue.take()) is not None
+            ):
                 return
             if len(self.queue) == waiting:
                 return  # it came back: it has not left in time
-
-    def _widen_head(self) -> None:
-        """As much as fits into the one message."""
-        limit = self._config.text.max_single_message_length
-        head = self.queue.take() if self.queue else None
-        if head is None:
-            return
-        for item in list(self.queue):
-            length = utf16_len(head.text) + 1 + utf16_len(item.text)
-            if item.identity != head.identity or length > limit:
-                break
-            head = joined(head, self.queue.take())
-        self.queue.put_back([head])
 
     @property
     def _least(self) -> int:
@@ -192,7 +181,7 @@ class Deliverer:
     async def _step(self, item: Outgoing) -> Broken | None:
         if self._live is not None and self._fits_live(self._live):
             return await self._grow_in_time(self._live)
-        limit = self._limit()
+        limit = self._limits.reached()
         if limit is not None:
             return await self._at_limit(limit, item)
         files: tuple[File, ...] = ()
@@ -207,13 +196,6 @@ class Deliverer:
             return None
         silent = self._silent()
         return await self._send(self.queue.take(), silent, files)
-
-    def _limit(self) -> Limit | None:
-        """Hit when one more than allowed is to be sent (spec 07, limits)."""
-        sent, limit = self._response.sent, self._config.send_message_limit
-        if limit and sent >= limit:
-            return "send_message_limit"
-        return "flush_limit" if sent >= self._config.text.max_flush_count else None
 
     async def _at_limit(self, limit: Limit, item: Outgoing) -> Broken | None:
         if limit == "flush_limit" and self._config.on_limit == "file":
@@ -265,13 +247,9 @@ class Deliverer:
             case "first":
                 return self._response.sent > 0
             case "last":
-                return not self._is_last()
+                at_end = self._response_ends and len(self.queue) == 1
+                return not (at_end or self._limits.leave_one())
         return False
-
-    def _is_last(self) -> bool:
-        limits = (self._config.send_message_limit, self._config.text.max_flush_count)
-        at_limit = any(0 < limit <= self._response.sent + 1 for limit in limits)
-        return at_limit or (self._response_ends and len(self.queue) == 1)
 
     async def _send(
         self, item: Outgoing, silent: bool = False, files: tuple[File, ...] = ()

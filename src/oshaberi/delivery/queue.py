@@ -88,6 +88,16 @@ class Queue:
         self._items = merged
         self._note()
 
+    def widen_head(self) -> None:
+        """As much as fits into the first message: only one may leave (spec 04 O1)."""
+        while len(self._items) > 1:
+            first, second = self._items[0], self._items[1]
+            length = utf16_len(first.text) + 1 + utf16_len(second.text)
+            if first.identity != second.identity or length > self._limit:
+                return
+            self._items.popleft()
+            self._items[0] = joined(first, second)
+
     def _note(self) -> None:
         self._changed.set()
         if self.full:

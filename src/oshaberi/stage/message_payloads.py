@@ -11,7 +11,6 @@ from oshaberi.stage.world import World
 
 def message(world: World, item: Message, url: str, *, deep: bool = True) -> Json:
     """`url` is the stage's own; `deep` adds the message it replies to."""
-    channel = world.channels.get(item.channel_id)
     fields: Json = {
         "id": str(item.id),
         "channel_id": str(item.channel_id),
@@ -35,8 +34,10 @@ def message(world: World, item: Message, url: str, *, deep: bool = True) -> Json
         fields["webhook_id"] = str(item.webhook_id)
     if item.application_id is not None:
         fields["application_id"] = str(item.application_id)
-    if item.id in world.channels and channel is not None:
-        fields["thread"] = payloads.thread(world, world.channels[item.id])
+    begun = world.channels.get(item.id)
+    # A forum's first post shares its id too, but stands inside the thread.
+    if begun is not None and begun.parent_id == item.channel_id:
+        fields["thread"] = payloads.thread(world, begun)
     return fields | _reference(world, item, url, deep) | _interaction(world, item)
 
 

@@ -20,11 +20,11 @@ from oshaberi.stream.context import StreamContext
 from oshaberi.stream.inactivity import InactivityTimer
 from oshaberi.stream.provider import Provider
 from oshaberi.stream.reader import CLOSE_SECONDS, Ending, Reader
-from oshaberi.stream.result import Metrics, StreamResult
+from oshaberi.stream.report import report
+from oshaberi.stream.result import StreamResult
 from oshaberi.stream.state import Phase, Trigger, following
 from oshaberi.stream.stops import ActiveChannel, StopRequest
-from oshaberi.stream.thoughts import ThoughtLog
-from oshaberi.stream.verdict import Facts, Verdict, verdict_on
+from oshaberi.stream.verdict import Facts
 
 log = logging.getLogger(__name__)
 
@@ -264,36 +264,19 @@ class _Stream:
             log.exception("a progress callback failed")
 
     def _result(self) -> StreamResult:
-        account, reader = self._deliverer.account, self._reader
         self._close_books()
-        verdict = self._verdict()
-        return StreamResult(
-            status=verdict.status,
-            stop_reason=verdict.stop_reason,
-            data=verdict.data,
-            calls=self._ending.calls if self._ending else (),
-            accumulated_text="\n".join(account.history),
-            thought_log=self._thought_log(),
-            details=tuple(reader.details),
-            undelivered=self._ledger.undelivered,
-            finish_reason=reader.finish_reason,
-            usage=reader.usage,
-            continuation_prefill=reader.continuation_prefill,
-            metrics=self._metrics(),
-            ledger=self._ledger,
-        )
-
-    def _verdict(self) -> Verdict:
         account = self._deliverer.account
-        return verdict_on(
-            Facts(
-                stop=self._stop,
-                ending=self._ending,
-                broken=self._broken,
-                expected=self._ledger.expected,
-                visible=account.visible,
-                last_error=self._deliverer.last_error,
-            )
+        facts = Facts(
+            stop=self._stop,
+            ending=self._ending,
+            broken=self._broken,
+            expected=self._ledger.expected,
+            visible=account.visible,
+            last_error=self._deliverer.last_error,
+        )
+        response = self._context.response
+        return report(
+            facts, self._provider, self._reader, account, response, self._ledger, self._began
         )
 
     def _close_books(self) -> None:
@@ -309,31 +292,6 @@ class _Stream:
         for problem in self._ledger.problems():
             log.error("the ledger does not add up: %s", problem)
 
-    def _thought_log(self) -> ThoughtLog:
-        return ThoughtLog(
-            parts=self._reader.thoughts.parts(),
-            provider=self._provider.name,
-            model=self._provider.model,
-            duration_ms=_ms(_now() - self._began),
-            first_reply_url=self._context.response.first_url,
-        )
-
-    def _metrics(self) -> Metrics:
-        account = self._deliverer.account
-        first = account.first_at
-        return Metrics(
-            chunks=self._reader.chunks,
-            characters=self._reader.characters,
-            messages=account.sent,
-            first_message_ms=None if first is None else _ms(first - self._began),
-            queue_wait_ms=_ms(account.longest_wait),
-            duration_ms=_ms(_now() - self._began),
-        )
-
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
-
-
-def _ms(seconds: float) -> int:
-    return round(seconds * 1000)

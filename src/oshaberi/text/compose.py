@@ -285,8 +285,13 @@ class Composer:
             self._sent()
             labelled = False
         if self._observer and len(messages) > 1:
-            self._observer.note("cut", f"{len(messages)} messages", part.text, "\n".join(messages))
+            self._observer.note("cut", self._why_cut(part), part.text, "\n".join(messages))
         self._emit_notes(segment, span)
+
+    def _why_cut(self, part: Part) -> str:
+        if utf16_len(part.text) > self._config.max_single_message_length:
+            return "longer than a message"
+        return "one sentence each" if self._config.humanizer_degree == 3 else "one line each"
 
     def _sent(self) -> None:
         self.count += 1

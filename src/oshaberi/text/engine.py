@@ -183,8 +183,10 @@ class TextEngine:
             return
         text = self._composer.take_back() + self._boundaries.retract(self._composer.sealed)
         self._capture.forget()
-        if text.strip():
-            self._composer.event(Thought(text.strip()))
+        if text := text.strip():
+            self._composer.event(Thought(text))
+            if self._observer:
+                self._observer.note("capture", "stray close", text)
 
     def _deliver(self, segment: Segment) -> None:
         if self._guarded:

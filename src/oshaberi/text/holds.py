@@ -6,11 +6,15 @@ Positions are indexes into the text that the caller reads; `shift` follows when 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Literal, NamedTuple
 
 from oshaberi.events import Boundary
 
 _CODE_LIMIT = 500
+
+Rule = Literal["H1", "H2", "H3"]
+"""Why a boundary waits no longer: closed, or literal because of a blank line, or of its age."""
 
 CLOSERS = {
     "(": ")", "（": "）", '"': '"', "「": "」", "『": "』", "“": "”", "„": "“", "«": "»",
@@ -50,8 +54,9 @@ class Link(NamedTuple):
 class Holds:
     """The stack of openers, oldest first, and the boundaries that they hold back."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, report: Callable[[str, Rule], None] | None = None) -> None:
         self.limit = limit
+        self._report = report
         self.open: dict[str, int] = dict.fromkeys(KINDS, 0)
         self.stack: list[tuple[str, int]] = []
         self.links: list[Link] = []
@@ -73,7 +78,7 @@ class Holds:
                 break
         while self.links and self.links[-1].at > at:
             self.links.pop()
-        self._pair(at, end, is_atom=False)
+        self._pair(kind, at, end)
 
     def link_text_closed(self, is_link: bool) -> None:
         """`]`: the newest `[` becomes a link, or was only a bracket."""
@@ -87,7 +92,7 @@ class Holds:
             self.links.append(Link(at, target=True))
             self.push("](", at)
         else:
-            self._release()
+            self._release("[", "H2")
 
     def round_closed(self, end: int) -> None:
         """`)`: closes the newest of `(` and `[text](`."""
@@ -100,7 +105,7 @@ class Holds:
         if link >= 0:
             self.links.pop()
             self._discard_inside(link - 1)
-            self._pair(link, end, is_atom=True)
+            self._pair("](", link, end)
 
     def wait(self, boundary: Held) -> None:
         self.held.append(boundary)
@@ -109,15 +114,16 @@ class Holds:
         """H3: where the oldest opener turns out to have been literal."""
         return self.stack[0][1] + self.limit + 1
 
-    def expire(self) -> None:
-        self._drop_oldest()
-        self._release()
+    def expire(self, rule: Rule = "H3") -> None:
+        """The oldest opener was literal."""
+        kind = self._drop_oldest()
+        self._release(kind, rule)
 
     def line_break(self) -> None:
         """A link's text does not go over the end of a line; its target may, for a while."""
         if self.links:
             self.links = [link for link in self.links if link.target and self.open["]("]]
-            self._release()
+            self._release("[", "H2")
 
     def blank_line(self, at: int) -> None:
         """H2: what is open was literal; a `>>> ` quote ends here."""
@@ -126,12 +132,13 @@ class Holds:
             if self.stack[0][0] == ">>>":
                 self.close(">>>", at)
                 return
-            self.expire()
+            self.expire("H2")
 
     def literal(self) -> None:
         """H2: a fence or a table: nothing that is open spans it."""
+        kind = self.stack[0][0] if self.stack else "["
         self._drop_all()
-        self._release()
+        self._release(kind, "H2")
 
     def force(self, line_start: int, end: int) -> list[tuple[str, int]]:
         """A forced flush: openers of earlier lines were literal; returns those of the last."""
@@ -140,16 +147,17 @@ class Holds:
                 last = [opener for opener in self.stack if opener[1] >= line_start]
                 self.close(">>>", end)
                 return last
-            self.expire()
+            self.expire("H2")
         return self.stack
 
     def cut(self, at: int) -> None:
         """The text before `at` has left."""
+        kind = self.stack[0][0] if self.stack else "["
         while self.stack and self.stack[0][1] < at:
             self._drop_oldest()
         self.links = [link for link in self.links if link.at >= at]
         self.held = [boundary for boundary in self.held if boundary.cut > at]
-        self._release()
+        self._release(kind, "H2")
         self.passed(at)
 
     def passed(self, at: int) -> None:
@@ -167,9 +175,11 @@ class Holds:
         self._drop_all()
         self.held, self.free, self.spans = [], [], []
 
-    def _pair(self, at: int, end: int, is_atom: bool) -> None:
-        self.spans.append((at, end, is_atom))
+    def _pair(self, kind: str, at: int, end: int) -> None:
+        self.spans.append((at, end, kind == "]("))
         held = self.held
+        if self._report and held and held[-1].at > at:
+            self._report(kind, "H1")
         while held and held[-1].at > at:
             held.pop()
 
@@ -177,15 +187,17 @@ class Holds:
         while self.stack and self.stack[-1][1] > at:
             self.open[self.stack.pop()[0]] -= 1
 
-    def _drop_oldest(self) -> None:
-        self.open[self.stack.pop(0)[0]] -= 1
+    def _drop_oldest(self) -> str:
+        kind, _ = self.stack.pop(0)
+        self.open[kind] -= 1
+        return kind
 
     def _drop_all(self) -> None:
         for kind, _ in self.stack:
             self.open[kind] = 0
         self.stack, self.links = [], []
 
-    def _release(self) -> None:
+    def _release(self, kind: str, rule: Rule) -> None:
         held = self.held
         if not held:
             return
@@ -200,3 +212,5 @@ class Holds:
         if count:
             self.free += held[:count]
             del held[:count]
+            if self._report:
+                self._report(kind, rule)

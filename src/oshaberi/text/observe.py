@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from oshaberi.text.buffer import Segment
+    from oshaberi.text.holds import Rule
 
-DecisionKind = Literal["boundary", "hold", "transform", "orphan", "cut", "capture", "withhold"]
+DecisionKind = Literal[
+    "boundary", "hold", "release", "transform", "orphan", "cut", "capture", "withhold"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,8 @@ class Decision:
     why: str
     before: str = ""
     after: str = ""
+    what: str = "text"
+    """Of a boundary: the kind of its segment. Of a hold or release: the marker."""
 
 
 class Observer:
@@ -33,10 +38,18 @@ class Observer:
 
     def boundary(self, segment: Segment) -> None:
         self._at = segment.end
-        self._listen(Decision("boundary", segment.end, segment.boundary, after=segment.text))
+        self._listen(
+            Decision(
+                "boundary", segment.end, segment.boundary, after=segment.text, what=segment.kind
+            )
+        )
 
     def hold(self, at: int, marker: str) -> None:
-        self._listen(Decision("hold", at, f"{marker} is still open"))
+        self._listen(Decision("hold", at, "still open", what=marker))
+
+    def release(self, marker: str, rule: Rule) -> None:
+        """What `marker` held back waits no longer, by rule H1, H2 or H3."""
+        self._listen(Decision("release", self._at, rule, what=marker))
 
     def transform(self, name: str, before: str, after: str) -> None:
         self._listen(Decision("transform", self._at, name, before, after))

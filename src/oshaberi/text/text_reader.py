@@ -49,7 +49,7 @@ class TextReader:
         self._window = Window.of(config.flush_buffer_size)
         self._blocks = config.paragraph_mode == "blocks"
         self._code_limit = code_limit(config.hold_limit)
-        self._holds = Holds(config.hold_limit)
+        self._holds = Holds(config.hold_limit, observer.release if observer else None)
         self._next: Reader | None = None
         self._pos = 0
         self._period = 0
@@ -350,6 +350,8 @@ class TextReader:
         lead = buffer.start + len(body) - len(body.lstrip())
         text = buffer.text[lead:kept].rstrip()
         suffix = closing(text, [(kind, at - lead) for kind, at in openers if lead <= at < kept])
+        if suffix and self._observer:
+            self._observer.transform("auto_close", text, text + suffix)
         self._leave(Held(kept, kept, reason), suffix)
         if removed := buffer.text[kept:end].strip():
             buffer.emit("trimmed", removed, reason, end, ends_line=True)

@@ -1,0 +1,171 @@
+"""What the people of a world do: write, edit, react, press buttons, run commands, fill in modals.
+
+They are bound by the same permissions and limits as anybody: what Discord would refuse them
+raises RefusalError here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from oshaberi.stage import interactions, posting, reacting
+from oshaberi.stage.choosing import command_data, component, modal_data
+from oshaberi.stage.core import Core
+from oshaberi.stage.errors import StageError
+from oshaberi.stage.forms import Upload, read_draft
+from oshaberi.stage.interactions import Interaction, InteractionType
+from oshaberi.stage.model import Channel, Json, Message
+from oshaberi.stage.permissions import Permission
+from oshaberi.stage.refusals import refusal
+from oshaberi.stage.rest.channels import start_typing
+from oshaberi.stage.world import Key
+
+MessageKey = int | Message
+
+
+class People:
+    """`user` defaults to the first person of the world who is not a bot."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def post(
+        self,
+        channel: Key,
+        content: str = "",
+        *,
+        user: Key | None = None,
+        reply_to: MessageKey | None = None,
+        files: Mapping[str, bytes] | None = None,
+    ) -> Message:
+        """Somebody writes. In a DM channel that is its person."""
+        place, who = self._place(channel), self._who(user)
+        body: Json = {"content": content}
+        if reply_to is not None:
+            body["message_reference"] = {"message_id": str(self._message(reply_to).id)}
+        named = enumerate((files or {}).items())
+        draft = read_draft(body, [Upload(i, name, data) for i, (name, data) in named])
+        person = self._core.world.users[who]
+        posting.may_post(self._core, place, person, draft)
+        if draft.empty:
+            raise refusal(50006)
+        posting.check_filters(self._core.world.guild_of(place), draft.content or "")
+        posting.check_slowmode(self._core, place, person)
+        return posting.post(self._core, place, posting.Speaker(who), draft)
+
+    def dm(self, content: str, *, user: Key | None = None) -> Message:
+        """Somebody writes to the bot alone."""
+        who = self._who(user)
+        return self.post(self._core.world.dm_with(who).id, content, user=who)
+
+    def edit(self, message: MessageKey, content: str) -> Message:
+        item = self._message(message)
+        posting.edit(self._core, item, read_draft({"content": content}, []))
+        return item
+
+    def delete(self, message: MessageKey) -> None:
+        posting.remove(self._core, self._message(message))
+
+    def type(self, channel: Key, *, user: Key | None = None) -> None:
+        start_typing(self._core, self._place(channel), self._who(user))
+
+    def react(self, message: MessageKey, emoji: str, *, user: Key | None = None) -> None:
+        """A character, or the name of one of the guild's emoji."""
+        name, number = self._emoji(emoji)
+        reacting.add(self._core, self._message(message), self._who(user), name, number)
+
+    def unreact(self, message: MessageKey, emoji: str, *, user: Key | None = None) -> None:
+        name, number = self._emoji(emoji)
+        reacting.remove(self._core, self._message(message), self._who(user), name, number)
+
+    def press(
+        self,
+        message: MessageKey,
+        button: str,
+        *,
+        user: Key | None = None,
+        values: Sequence[str] | None = None,
+    ) -> Interaction:
+        """`button` is its label or custom id; `values` are for a menu."""
+        item = self._message(message)
+        data = component(item, button, values)
+        return self._begin(InteractionType.COMPONENT, item.channel_id, user, data, item)
+
+    def run(
+        self,
+        command: str,
+        options: Mapping[str, object] | None = None,
+        *,
+        channel: Key | None = None,
+        user: Key | None = None,
+    ) -> Interaction:
+        """A slash command: its name, with subcommands after spaces. People, channels and roles
+        among the options are said by name or id."""
+        data = command_data(self._core.world, command, options or {})
+        return self._begin(InteractionType.COMMAND, self._where(channel), user, data)
+
+    def complete(
+        self,
+        command: str,
+        option: str,
+        typed: str,
+        *,
+        channel: Key | None = None,
+        user: Key | None = None,
+    ) -> Interaction:
+        """Somebody types into an option; its `choices` come with the answer."""
+        data = command_data(self._core.world, command, {option: typed}, focused=option)
+        return self._begin(InteractionType.AUTOCOMPLETE, self._where(channel), user, data)
+
+    def submit(self, asked: Interaction, values: Mapping[str, str]) -> Interaction:
+        """Fill in the modal that answered `asked`: by custom id or label of each field."""
+        if asked.modal is None:
+            raise StageError("this interaction was not answered with a modal")
+        data = modal_data(asked.modal, values)
+        source = None
+        if asked.message_id is not None:
+            source = self._core.world.messages[asked.channel_id].get(asked.message_id)
+        place = asked.channel_id
+        return self._begin(InteractionType.MODAL, place, asked.user_id, data, source)
+
+    def _begin(
+        self,
+        kind: InteractionType,
+        channel: Key,
+        user: Key | None,
+        data: Json,
+        message: Message | None = None,
+    ) -> Interaction:
+        place, who = self._place(channel), self._who(user)
+        if not self._core.world.permissions_of(who, place) & Permission.VIEW_CHANNEL:
+            raise refusal(50001)
+        return interactions.begin(self._core, kind, who, place, data, message)
+
+    def _who(self, user: Key | None) -> int:
+        if user is not None:
+            return self._core.world.user(user).id
+        people = [u.id for u in self._core.world.users.values() if not u.bot]
+        return people[0]
+
+    def _where(self, channel: Key | None) -> Key:
+        if channel is not None:
+            return channel
+        return next(c.id for c in self._core.world.channels.values() if c.type == 0)
+
+    def _place(self, channel: Key) -> Channel:
+        return self._core.world.channel(channel)
+
+    def _message(self, message: MessageKey) -> Message:
+        if isinstance(message, Message):
+            return message
+        for there in self._core.world.messages.values():
+            if message in there:
+                return there[message]
+        raise StageError(f"there is no message {message}")
+
+    def _emoji(self, text: str) -> tuple[str, int | None]:
+        for guild in self._core.world.guilds.values():
+            for emoji in guild.emojis.values():
+                if text.strip(":") == emoji.name:
+                    return emoji.name, emoji.id
+        return text, None

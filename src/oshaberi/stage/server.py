@@ -1,0 +1,171 @@
+"""A stage that runs: `async with Stage() as stage:` is a Discord on loopback, on a free port."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from types import TracebackType
+from typing import TypeVar
+
+from aiohttp import web
+
+from oshaberi.stage.cdn import Cdn
+from oshaberi.stage.control import Control
+from oshaberi.stage.core import Core, Settings
+from oshaberi.stage.door import guarded
+from oshaberi.stage.errors import StageProblemsError, StageTimeoutError
+from oshaberi.stage.faults import Fault
+from oshaberi.stage.forms import REQUEST_MOST
+from oshaberi.stage.gateway import Gateway
+from oshaberi.stage.journal import Record
+from oshaberi.stage.people import People
+from oshaberi.stage.rest import ENDPOINTS
+from oshaberi.stage.rest.pipeline import PREFIX, Pipeline
+from oshaberi.stage.sessions import Hub
+from oshaberi.stage.world import World
+
+T = TypeVar("T")
+HOST = "127.0.0.1"
+POLL_S = 0.02
+"""A predicate may look at the bot too, whose changes the stage does not hear of."""
+QUIET_ROUNDS = 2
+RECENT = 12
+
+
+class Stage:
+    """Give it a world, a description of one, or nothing for a small one.
+
+    `url` and `token` are for the bot, `control_token` for the control API. `people` act, `faults`
+    and `gateway` break things, `world` and `requests` tell what happened.
+    """
+
+    def __init__(
+        self,
+        world: World | Mapping[str, object] | None = None,
+        settings: Settings | None = None,
+        *,
+        port: int = 0,
+    ) -> None:
+        self.world = world if isinstance(world, World) else World.described(world)
+        self.settings = settings or Settings()
+        self.control_token = secrets.token_urlsafe(24)
+        self._port = port
+        self._runner: web.AppRunner | None = None
+        self.core: Core
+        self.people: People
+
+    async def __aenter__(self) -> Stage:
+        loop = asyncio.get_running_loop()
+        self.core = Core(self.world, self.settings, loop.time)
+        self.core.hub = Hub(self.core)
+        self.people = People(self.core)
+        self._runner = web.AppRunner(self._application(), access_log=None, shutdown_timeout=0.5)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, HOST, self._port)
+        await site.start()
+        _host, port = self._runner.addresses[0][:2]
+        self.core.url = f"http://{HOST}:{port}"
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.core.closing.set()
+        self.gateway.drop(1001)
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    def _application(self) -> web.Application:
+        pipeline, cdn = Pipeline(self.core), Cdn(self.core)
+        control = Control(self.core, self.people, self.control_token)
+        application = web.Application(
+            middlewares=[guarded(self.core)], client_max_size=4 * REQUEST_MOST
+        )
+        add = application.router.add_route
+        add("GET", "/gw/", Gateway(self.core).serve)
+        for endpoint in ENDPOINTS:
+            add(endpoint.method, PREFIX + endpoint.path, partial(pipeline.serve, endpoint))
+        attachments = "/cdn/attachments/{channel_id}/{attachment_id}/{filename}"
+        application.router.add_get(attachments, cdn.attachment)
+        application.router.add_get("/cdn/{path:.*}", cdn.picture)
+        application.router.add_get("/stage/{action}", control.read)
+        application.router.add_post("/stage/{action}", control.act)
+        add("*", "/{path:.*}", pipeline.unknown)
+        return application
+
+    @property
+    def url(self) -> str:
+        return self.core.url
+
+    @property
+    def token(self) -> str:
+        return self.world.application.token
+
+    @property
+    def gateway(self) -> Hub:
+        return self.core.hub
+
+    @property
+    def requests(self) -> list[Record]:
+        return self.core.journal.records
+
+    def calls(self, pattern: str) -> list[Record]:
+        """The requests whose `METHOD /path` matches: `POST /channels/*/messages`."""
+        return self.core.journal.calls(pattern)
+
+    def fault(self, fault: Fault) -> Fault:
+        """From now on this goes wrong."""
+        return self.core.faults.add(fault)
+
+    async def wait_for(self, predicate: Callable[[], T], timeout_s: float = 5.0) -> T:
+        """Until the predicate holds; returns what it returned. Looks again at every change."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                while not (found := predicate()):
+                    await self._change()
+        except TimeoutError:
+            raise StageTimeoutError(self._report(timeout_s)) from None
+        return found
+
+    async def settled(self, timeout_s: float = 5.0) -> None:
+        """Nothing is asked, and every client has read what it was sent and asked nothing since.
+
+        A handler of the bot that sleeps is not seen: wait for what it does instead.
+        """
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._settle()
+        except TimeoutError:
+            raise StageTimeoutError(self._report(timeout_s)) from None
+
+    async def _settle(self) -> None:
+        quiet = 0
+        while quiet < QUIET_ROUNDS:
+            before = len(self.requests)
+            while self.core.journal.running:
+                await self.core.changes.wait()
+            await self.core.hub.caught_up()
+            quiet = quiet + 1 if before == len(self.requests) else 0
+
+    async def _change(self) -> None:
+        waiting: Awaitable[None] = self.core.changes.wait()
+        try:
+            async with asyncio.timeout(POLL_S):
+                await waiting
+        except TimeoutError:
+            return
+
+    def _report(self, timeout_s: float) -> str:
+        recent = [f"  {r.name} → {r.status} {r.code or ''}" for r in self.requests[-RECENT:]]
+        lines = "\n".join(recent) or "  none"
+        return f"did not happen within {timeout_s} s. The last requests:\n{lines}"
+
+    def check(self) -> None:
+        """Raise if the bot asked for what the stage does not have, or if the stage broke."""
+        if self.core.journal.problems:
+            raise StageProblemsError("\n".join(self.core.journal.problems))
