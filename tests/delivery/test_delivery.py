@@ -271,6 +271,13 @@ class TestTables:
         assert played.messages == ["```\na b\n```", "```\n1 2\n```", "end"]
         assert played.result.status == "completed"
 
+    @pytest.mark.parametrize("nth", [1, 2])
+    def test_as_code_it_is_delivered_only_as_a_whole(self, nth: int) -> None:
+        played = play(f"{TABLE}\nend", render_tables=False, faults=[Fault("send", nth, 200000)])
+        assert len(played.messages) == 2
+        assert played.result.undelivered == TABLE.strip()
+        assert played.result.accumulated_text == "end"
+
     def test_a_lost_answer_does_not_double_it(self) -> None:
         for text in ({}, ALTER):
             played = play(TABLE, text=text, faults=[Fault("file", 1, "reset_after_write")])

@@ -180,3 +180,35 @@ def test_the_reply_notice_is_tried_once_and_blocks_nothing() -> None:
 def test_the_table_of_codes() -> None:
     assert recovery_of(999) is Recovery.WITHHOLD
     assert set(RECOVERIES.values()) == set(Recovery)
+
+
+@pytest.mark.parametrize("code", [200000, 10003])
+@pytest.mark.parametrize(
+    ("doubt", "readable", "fate"),
+    [
+        ("reset_after_write", True, "delivered"),
+        ("reset_after_write", False, "uncertain"),
+        ("reset_before_write", True, None),
+        ("reset_before_write", False, "uncertain"),
+    ],
+)
+def test_a_refusal_after_a_doubt(code: int, doubt: Trouble, readable: bool, fate: str) -> None:
+    """What the second attempt was told says nothing about the first."""
+    faults = [Fault("send", 1, doubt), Fault("send", 2, code)]
+    played = via("send", *faults, lines="one", readable=readable)
+    refused = "channel_unavailable" if code == 10003 else str(code)
+    assert [entry.fate for entry in played.result.ledger.entries] == [fate or refused]
+    assert played.messages == (["one"] if doubt == "reset_after_write" else [])
+
+
+def test_10008_without_a_doubt_is_an_ordinary_refusal() -> None:
+    played = via("webhook_send", Fault("webhook_send", 1, 10008))
+    assert played.messages == ["two", "three"]
+    assert played.result.undelivered == "one"
+
+
+def test_the_reply_notice_is_not_repeated_when_its_message_is_refused() -> None:
+    refused = [Fault("webhook_send", 2, 200000)]  # the first is the notice itself
+    played = play(LINES, text=ALTER, reply_to=True, faults=refused)
+    assert played.messages == ["two", "three"]
+    assert len(played.of("reply_notice")) == 1

@@ -24,7 +24,7 @@ MessageKey = int | Message
 
 
 class People:
-    """`user` defaults to the first person of the world who is not a bot."""
+    """`user` defaults to the first member of the first guild who is not a bot."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -144,8 +144,8 @@ class People:
     def _who(self, user: Key | None) -> int:
         if user is not None:
             return self._core.world.user(user).id
-        people = [u.id for u in self._core.world.users.values() if not u.bot]
-        return people[0]
+        guilds = self._core.world.guilds.values()
+        return next(m.user.id for g in guilds for m in g.members.values() if not m.user.bot)
 
     def _where(self, channel: Key | None) -> Key:
         if channel is not None:

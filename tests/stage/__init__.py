@@ -1,0 +1,1 @@
+"""The local stage, driven by the real discord.py."""

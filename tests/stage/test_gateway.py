@@ -1,0 +1,237 @@
+"""The gateway: intents, resumes, redelivery, and the ways it closes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import aiohttp
+import discord
+import pytest
+
+from oshaberi.stage import Settings, Stage
+from oshaberi.stage.testing import logged_in, staged
+from tests.stage.plays import FAST, Bot, play, world
+
+
+def intents(**wanted: bool) -> discord.Intents:
+    return discord.Intents(guilds=True, **wanted)
+
+
+def test_a_dropped_connection_is_resumed_and_nothing_is_missed() -> None:
+    async def scene(stage: Stage, bot: Bot) -> None:
+        stage.people.post("general", "before")
+        await stage.wait_for(lambda: bot.texts == ["before"])
+        stage.gateway.drop()
+        for number in range(3):
+            stage.people.post("general", f"while away {number}")
+        await stage.wait_for(lambda: len(bot.texts) == 4)
+        assert bot.texts[1:] == [f"while away {number}" for number in range(3)]
+        assert (stage.gateway.identified, stage.gateway.resumed) == (1, 1)
+
+    play(scene)
+
+
+@pytest.mark.parametrize("code", [1000, 4000, 4009])
+def test_close_codes_that_resume(code: int) -> None:
+    async def scene(stage: Stage, bot: Bot) -> None:
+        stage.gateway.drop(code)
+        await stage.wait_for(lambda: stage.gateway.resumed == 1)
+        stage.people.post("general", "still there?")
+        await stage.wait_for(lambda: bot.texts == ["still there?"])
+
+    play(scene)
+
+
+def test_asked_to_reconnect_it_resumes() -> None:
+    async def scene(stage: Stage, _bot: Bot) -> None:
+        stage.gateway.ask_to_reconnect()
+        await stage.wait_for(lambda: stage.gateway.resumed == 1)
+
+    play(scene)
+
+
+@pytest.mark.parametrize(("resumable", "counts"), [(True, (1, 1)), (False, (2, 0))])
+def test_an_invalidated_session(resumable: bool, counts: tuple[int, int]) -> None:
+    async def scene(stage: Stage, bot: Bot) -> None:
+        stage.gateway.invalidate(resumable=resumable)
+        await stage.wait_for(lambda: (stage.gateway.identified, stage.gateway.resumed) == counts)
+        await bot.wait_until_ready()
+        stage.people.post("general", "hello again")
+        await stage.wait_for(lambda: bot.texts == ["hello again"])
+
+    play(scene)
+
+
+def test_who_missed_too_much_starts_anew() -> None:
+    async def scene(stage: Stage, _bot: Bot) -> None:
+        stage.gateway.drop()
+        for number in range(6):
+            stage.people.post("general", str(number))
+        await stage.wait_for(lambda: stage.gateway.identified == 2)
+        assert stage.gateway.resumed == 0
+
+    play(scene, settings=Settings(replay_most=5))
+
+
+def test_a_missing_heartbeat_ack_makes_discord_py_reconnect() -> None:
+    async def scene(stage: Stage, bot: Bot) -> None:
+        stage.gateway.acknowledges = False
+        await stage.wait_for(lambda: stage.gateway.resumed >= 1)
+        stage.gateway.acknowledges = True
+        stage.people.post("general", "alive")
+        await stage.wait_for(lambda: "alive" in bot.texts)
+
+    play(
+        scene,
+        settings=Settings(heartbeat_ms=50),
+        client=lambda: Bot(heartbeat_timeout=0.2),
+    )
+
+
+def test_events_can_come_twice() -> None:
+    async def scene(stage: Stage, bot: Bot) -> None:
+        stage.people.post("general", "a")
+        stage.people.post("general", "b")
+        await stage.settled()
+        stage.gateway.redeliver(count=2)
+        await stage.wait_for(lambda: bot.texts == ["a", "b", "a", "b"])
+        assert len({message.id for message in bot.heard}) == 2
+
+    play(scene)
+
+
+def test_events_are_filtered_by_intents() -> None:
+    async def scene(stage: Stage, bot: Bot) -> None:
+        posted = stage.people.post("general", "hello")
+        stage.people.react(posted, "🎉")
+        stage.people.type("general")
+        stage.people.dm("psst")
+        await stage.settled()
+        kinds = [event for event in bot.events if event not in ("READY", "GUILD_CREATE")]
+        assert kinds == ["MESSAGE_REACTION_ADD"]
+
+    play(scene, client=lambda: Bot(intents(guild_reactions=True)))
+
+
+def test_without_the_content_intent_content_is_empty_but_for_mentions_and_dms() -> None:
+    async def scene(stage: Stage, bot: Bot) -> None:
+        me = f"<@{stage.world.bot.id}>"
+        stage.people.post("general", "secret", files={"a.txt": b"x"})
+        stage.people.post("general", f"{me} hi")
+        stage.people.dm("direct")
+        await bot.place().send("own")
+        await stage.wait_for(lambda: len(bot.heard) == 4)
+        assert bot.texts == ["", f"{me} hi", "direct", "own"]
+        assert bot.heard[0].attachments == []
+
+    play(scene, client=lambda: Bot(intents(messages=True)))
+
+
+def test_rest_hides_content_if_the_portal_does_not_grant_it() -> None:
+    described: dict[str, object] = {**world(), "bot": {"intents": ["members", "presences"]}}
+
+    async def scene(stage: Stage, bot: Bot) -> None:
+        stage.people.post("general", "secret")
+        await bot.place().send("own")
+        assert [m.content async for m in bot.place().history()] == ["own", ""]
+
+    play(scene, described, client=lambda: Bot(intents(messages=True, members=True)))
+
+
+def test_an_intent_that_is_not_granted_closes_with_4014() -> None:
+    async def main() -> None:
+        described: dict[str, object] = {**world(), "bot": {"intents": []}}
+        async with staged(described, FAST) as stage:
+            with pytest.raises(discord.PrivilegedIntentsRequired):
+                async with logged_in(stage, Bot()):
+                    pass
+
+    asyncio.run(main())
+
+
+def test_no_sight_of_a_channel_no_events_from_it() -> None:
+    hidden = {"name": "hidden", "overwrites": [{"member": "Oshaberi", "deny": ["view_channel"]}]}
+
+    async def scene(stage: Stage, bot: Bot) -> None:
+        stage.people.post("hidden", "for us")
+        stage.people.post("general", "for all")
+        await stage.wait_for(lambda: bot.heard)
+        assert bot.texts == ["for all"]
+
+    play(scene, world("general", hidden))
+
+
+def test_members_come_in_chunks() -> None:
+    names = [f"member{number}" for number in range(1200)]
+
+    async def scene(_stage: Stage, bot: Bot) -> None:
+        guild = bot.guilds[0]
+        assert guild.chunked
+        assert len(guild.members) == 1201
+        assert [m.name for m in await guild.query_members("member119", limit=3)] == [
+            "member119",
+            "member1190",
+            "member1191",
+        ]
+
+    play(scene, world(members=names))
+
+
+def test_without_the_members_intent_only_the_bot_is_known() -> None:
+    async def scene(stage: Stage, bot: Bot) -> None:
+        assert [member.id for member in bot.guilds[0].members] == [stage.world.bot.id]
+        assert bot.guilds[0].member_count == 3
+
+    play(scene, client=lambda: Bot(intents(messages=True)))
+
+
+def test_shards_share_the_guilds() -> None:
+    async def scene(stage: Stage, _bot: Bot) -> None:
+        shard = Bot(shard_id=1, shard_count=2)
+        async with logged_in(stage, shard):
+            expected = [g for g in stage.world.guilds if (g >> 22) % 2 == 1]
+            assert [guild.id for guild in shard.guilds] == expected
+
+    play(scene)
+
+
+async def talk(stage: Stage, *payloads: object) -> list[Any]:
+    """Raw frames to the gateway; returns what came back, and at last the close code."""
+    url = stage.url.replace("http", "ws") + "/gw/?v=10&encoding=json"
+    async with aiohttp.ClientSession() as session, session.ws_connect(url) as socket:
+        heard: list[Any] = [(await socket.receive_json())["op"]]
+        for payload in payloads:
+            await socket.send_str(payload if isinstance(payload, str) else json.dumps(payload))
+        async for message in socket:
+            heard.append(json.loads(message.data)["op"])
+        return [*heard, socket.close_code]
+
+
+IDENTIFY = {"op": 2, "d": {"token": "wrong", "intents": 0}}
+RESUME = {"op": 6, "d": {"token": "t", "session_id": "nobody", "seq": 3}}
+TALKS: list[tuple[list[object], list[object]]] = [
+    ([IDENTIFY], [10, 4004]),
+    (["{"], [10, 4002]),
+    ([{"op": 99, "d": None}], [10, 4001]),
+    ([{"op": 8, "d": {}}], [10, 4003]),
+    ([{"op": 2, "d": 3}], [10, 4002]),
+    ([{"op": 2, "d": {"token": "t", "intents": 1 << 60}}], [10, 4013]),
+    ([{"op": 2, "d": {"token": "t", "intents": 0, "shard": [2, 2]}}], [10, 4010]),
+    ([{"op": 2, "d": {"token": "t", "intents": 0}}] * 2, [10, 0, 4005]),
+    ([RESUME, {"op": 99, "d": None}], [10, 9, 4001]),
+    ([{"op": 1, "d": None}, {"op": 3, "d": {}}, {"op": 99}], [10, 11, 4001]),
+]
+
+
+@pytest.mark.parametrize(("said", "heard"), TALKS)
+def test_bad_manners_are_answered_with_a_close_code(
+    said: list[object], heard: list[object]
+) -> None:
+    async def main() -> None:
+        described: dict[str, object] = {**world(), "bot": {"token": "t"}}
+        async with Stage(described) as stage:
+            assert await talk(stage, *said) == heard
+
+    asyncio.run(main())

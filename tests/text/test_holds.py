@@ -1,0 +1,302 @@
+"""Spec 05, semantic hold: what opens, what does not, and what releases (H1-H3)."""
+
+from __future__ import annotations
+
+import pytest
+
+from oshaberi.text.holds import CLOSERS, KINDS, Held, Holds, code_limit
+from oshaberi.text.marks import MARKS, read_mark
+from oshaberi.text.scan import find_spans
+
+from .engine_runs import messages, shown, run
+
+PAIRS = [
+    ("(", ")"),
+    ("（", "）"),
+    ('"', '"'),
+    ("「", "」"),
+    ("『", "』"),
+    ("“", "”"),
+    ("„", "“"),
+    ("„", "”"),
+    ("«", "»"),
+    ("»", "«"),
+    ("《", "》"),
+    ("**", "**"),
+    ("*", "*"),
+    ("***", "***"),
+    ("~~", "~~"),
+    ("||", "||"),
+    ("\\[", "\\]"),
+    ("\\begin{x}", "\\end{x}"),
+    ("[text](", ")"),
+]
+
+
+@pytest.mark.parametrize(("opener", "closer"), PAIRS)
+def test_lines_of_a_pair_stay_together(opener: str, closer: str) -> None:
+    text = f"say {opener}one\ntwo{closer} x"
+    assert messages(f"{text}\nnext") == [text, "next"]
+
+
+@pytest.mark.parametrize(("opener", "closer"), PAIRS)
+def test_blank_line_releases(opener: str, closer: str) -> None:
+    """H2."""
+    first, second, third = f"say {opener}one", "more", f"two{closer} x"
+    text = f"{first}\n{second}\n\n{third}\nnext"
+    assert messages(text) == [first, second, third, "next"]
+
+
+@pytest.mark.parametrize(("opener", "closer"), PAIRS)
+def test_fence_and_table_release(opener: str, closer: str) -> None:
+    """H2."""
+    first, third = f"say {opener}one", f"two{closer} x"
+    for block in ("```\nx\n```", "| a | b |\n|---|---|"):
+        expected = [first, "more", block, third, "next"]
+        found = shown(run(f"{first}\nmore\n{block}\n{third}\nnext", humanizer_degree=1))
+        assert [text for text, _ in found] == expected
+
+
+@pytest.mark.parametrize(("opener", "closer"), PAIRS)
+def test_hold_limit_releases(opener: str, closer: str) -> None:
+    """H3."""
+    first, last = f"say {opener}one", f"two{closer} x"
+    fits = f"{first}\n{'y' * 20}\n{last}"
+    assert messages(f"{fits}\nnext", hold_limit=50) == [fits, "next"]
+    expected = [first, "y" * 60, last, "next"]
+    assert messages("\n".join(expected), hold_limit=50) == expected
+
+
+@pytest.mark.parametrize(("letters", "count"), [(498, 2), (499, 3)])
+def test_hold_limit_is_exact(letters: int, count: int) -> None:
+    assert len(messages(f"(\n{'y' * letters})\nc")) == count
+
+
+def test_next_opener_keeps_holding_when_the_oldest_expires() -> None:
+    text = f"(a\nb\n(c\n{'x' * 494}\nd)\ne"
+    assert messages(text) == ["(a", "b", f"(c\n{'x' * 494}\nd)", "e"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (">>> a\nb\n\nc\nd", [">>> a\nb", "c", "d"]),
+        ("x\n>>> a\nb", ["x", ">>> a\nb"]),
+        (">>>a\nb", [">>>a", "b"]),
+        ("x >>> a\nb", ["x >>> a", "b"]),
+        (">>> a (b\n\nc)", [">>> a (b", "c)"]),
+        ("> a\n> b", ["> a", "> b"]),
+    ],
+)
+def test_block_quote(text: str, expected: list[str]) -> None:
+    assert messages(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # a `)` without a `(`, and sad faces
+        "Sure :)\nok",
+        "B)\n(ok) 8)",
+        "1) one\n2) two",
+        "sad :(\nok)",
+        "mad >:(\nok)",
+        "=(\nok)",
+        "so :-(\nok)",
+        "tears :'(\nok)",
+        # `"` after a digit, inside a word, between blanks
+        '5" screen\nok" done',
+        "6'2\" tall\nok",
+        'say x"y\nz" w',
+        'a " b\nc " d',
+        # `*`
+        "* item\n* two",
+        "- a\n* b",
+        "2 * 3\n4 * 5",
+        "5 ** 2\nok ** x",
+        "f***ing\nok",
+        "a*b\nc*d",
+        "Best*\nof* all",
+        "a kiss :*\nyou* too",
+        ":* bye\nx",
+        "face *_*\nok *_* x",
+        "****\nwall ****",
+        # `~~`, `~`, `||`
+        "おはよ~~！\n次~~",
+        "カタカナ~~\n次",
+        "a ~b\nc~ d",
+        "long~~ vowel\nok~~",
+        "x || y\nz || w",
+        # `_` never holds
+        "_a\nb_ c",
+        "(_)\nsnake_case_",
+        # other brackets never hold
+        "‘a\nb’ c",
+        "{a\nb}",
+        "<a\nb>",
+        "[a\nb] c",
+        # inside atoms
+        "see https://x.y/(a\nb)",
+        "https://x.y/**z\nb**",
+        "`(`\nb)",
+        '`"a`\nb"',
+        "`` ` ( ``\nb)",
+        "<t:123:R> (a)\nb)",
+        "<:o_(:111111111111111111>\nb",
+        # escaped
+        "a\\(b\nc)",
+        "a \\*b\nc*",
+        "\\\\[a\nb",
+    ],
+)
+def test_delays_nothing(text: str) -> None:
+    assert messages(text, emoji_preserve_unresolved_shortcodes=True) == text.split("\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # a call is a call, not a face
+        ("f(x\ny) z\nw", ["f(x\ny) z", "w"]),
+        ("like:(a\nb)\nc", ["like:(a\nb)", "c"]),
+        ("x = (\na\n)\nb", ["x = (\na\n)", "b"]),
+        # if a quote is open, any `"` closes it
+        ('a "b\nc"d\ne', ['a "b\nc"d', "e"]),
+        ('("a\nb") c\nd', ['("a\nb") c', "d"]),
+        ('"a" "b\nc" d\ne', ['"a" "b\nc" d', "e"]),
+        # Han, kana, Hangul: glued markers open
+        ("これは**太字\nです**よ\n次", ["これは**太字\nです**よ", "次"]),
+        ("日本*語\n続*き\n次", ["日本*語\n続*き", "次"]),
+        ("한국**어\n굵게**는\n다음", ["한국**어\n굵게**는", "다음"]),
+        ("漢字~~消\n線~~よ\n次", ["漢字~~消\n線~~よ", "次"]),
+        # a `*` that is open is closed by `:*`
+        ("*hugs :*\nyou", ["*hugs :*", "you"]),
+        # a closer discards the openers inside its pair
+        ("**a (b** c\nd) e", ["**a (b** c", "d) e"]),
+        ("(a **b) c\nd** e", ["(a **b) c", "d** e"]),
+        ('("a)\nb" c', ['("a)', 'b" c']),
+        ("*「a*\nb」", ["*「a*", "b」"]),
+        # nesting
+        ("(a\n(b\nc)\nd)\ne", ["(a\n(b\nc)\nd)", "e"]),
+        ("“a „b“\nc”\nd", ["“a „b“\nc”", "d"]),
+        ("***a** b\nc* d\ne", None),
+        ("**a *b*** c\nd", ["**a *b*** c", "d"]),
+        # links
+        ("[a (b](http://x) c\nd)", ["[a (b](http://x) c", "d)"]),
+        ("x (see [a](http://b.c/d_(e)) now\nok)\nz", None),
+        ("(a [b\nc](http://x) d)\ne", ["(a [b\nc](http://x) d)", "e"]),
+        # the boundary after the close is used
+        ("(a\nb)\nc", ["(a\nb)", "c"]),
+        ("**a\nb**\nc", ["**a\nb**", "c"]),
+        # the tail of a URL is given back
+        ("(https://x.y/a)\nb", ["(https://x.y/a)", "b"]),
+        ("**https://x.y/a**\nb", ["**https://x.y/a**", "b"]),
+        ("https://x.y/a_(b)\nc", ["https://x.y/a_(b)", "c"]),
+        ("https://x.y/「a\nb」\nc", ["https://x.y/「a\nb」", "c"]),
+        ('https://x.y/a "b\nc" d\ne', ['https://x.y/a "b\nc" d', "e"]),
+        ("mailto://x/(a\nb) c\nd", ["mailto://x/(a\nb) c", "d"]),
+    ],
+)
+def test_what_opens_and_closes(text: str, expected: list[str] | None) -> None:
+    if expected is None:
+        expected = ["\n".join(text.split("\n")[:2]), text.split("\n")[2]]
+    assert messages(text) == expected
+
+
+# -- bookkeeping --------------------------------------------------------------------------------
+
+
+def held(*places: int) -> list[Held]:
+    return [Held(at, at, "newline") for at in places]
+
+
+def test_closing_frees_what_lies_before_the_pair_only() -> None:
+    holds = Holds(500)
+    holds.push("(", 2)
+    holds.wait(Held(5, 5, "newline"))
+    holds.close("(", 8)
+    assert (holds.held, holds.free, holds.stack) == ([], [], [])
+    assert holds.spans == [(2, 8, False)]
+
+
+def test_expiry_frees_boundaries_before_the_next_opener() -> None:
+    holds = Holds(10)
+    holds.push("(", 0)
+    for boundary in held(2, 4):
+        holds.wait(boundary)
+    holds.push("(", 5)
+    holds.wait(Held(7, 7, "newline"))
+    assert holds.expiry() == 11
+    holds.expire()
+    assert (holds.free, holds.held) == (held(2, 4), held(7))
+    assert holds.open["("] == 1
+
+
+def test_shift_moves_every_place() -> None:
+    holds = Holds(10)
+    holds.push("(", 20)
+    holds.wait(Held(25, 27, "newline", 26))
+    holds.spans.append((18, 19, True))
+    holds.shift(10)
+    assert holds.stack == [("(", 10)]
+    assert holds.held == [Held(15, 17, "newline", 16)]
+    assert holds.spans == [(8, 9, True)]
+    assert Held(25, 27, "newline").moved(10) == Held(15, 17, "newline")
+
+
+def test_forced_flush_keeps_the_openers_of_the_last_line() -> None:
+    holds = Holds(500)
+    holds.push("(", 0)
+    holds.wait(Held(3, 3, "newline"))
+    holds.push("**", 6)
+    assert holds.force(4, 10) == [("**", 6)]
+    assert holds.free == held(3)
+
+
+def test_cut_forgets_what_has_left() -> None:
+    holds = Holds(500)
+    holds.push("(", 0)
+    holds.wait(Held(3, 3, "newline"))
+    holds.push("(", 9)
+    holds.wait(Held(12, 12, "newline"))
+    holds.spans += [(0, 4, True), (8, 14, True)]
+    holds.cut(10)
+    assert (holds.stack, holds.held, holds.free) == ([], [], held(12))
+    assert holds.spans == [(8, 14, True)]
+
+
+def test_every_kind_is_counted() -> None:
+    assert set(CLOSERS) < set(KINDS)
+    assert code_limit(4000) == 500
+    assert code_limit(50) == 50
+
+
+@pytest.mark.parametrize("mark", sorted(MARKS))
+def test_every_mark_is_read(mark: str) -> None:
+    assert read_mark(Holds(500), f"a {mark}", 2, final=True) > 2
+
+
+@pytest.mark.parametrize("text", ["a *", "a **", "a (", 'a "', "a ||", "a ~~", "a \\", "a <", "a *_"])
+def test_undecided_marks_wait(text: str) -> None:
+    at = 2
+    holds = Holds(500)
+    assert read_mark(holds, text, at, final=False) == -1
+    assert holds.stack == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a `b` c", [(2, 5, True)]),
+        ("see http://x.y/z.", [(4, 16, True)]),
+        ("hi <@12>", [(3, 8, True)]),
+        ("[a](b) c", [(0, 6, True)]),
+        ("(a) **b**", [(0, 3, False), (4, 9, False)]),
+        ("(a\n\nb)", []),
+        ("(a `)` b)", [(0, 9, False), (3, 6, True)]),
+        (">>> a\nb\n\nc", [(0, 7, False)]),
+        ("plain", []),
+    ],
+)
+def test_spans_of_a_whole_text(text: str, expected: list[tuple[int, int, bool]]) -> None:
+    assert find_spans(text, 500) == expected

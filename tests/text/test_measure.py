@@ -1,0 +1,80 @@
+"""Lengths in UTF-16 units, what is visible, and where a character may be cut (L1, L5)."""
+
+from __future__ import annotations
+
+import pytest
+
+from oshaberi.text.measure import grapheme_edge, has_visible, utf16_len, utf16_offset
+
+FAMILY = "👨\u200d👩\u200d👧"
+
+
+@pytest.mark.parametrize(
+    ("text", "units"), [("", 0), ("abc", 3), ("é", 1), ("e\u0301", 2), ("😀", 2), (FAMILY, 8)]
+)
+def test_units(text: str, units: int) -> None:
+    assert utf16_len(text) == units
+
+
+def test_a_lone_half_counts() -> None:
+    assert utf16_len("\ud83d") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "visible"),
+    [
+        ("a", True),
+        (".", True),
+        ("😀", True),
+        ("\u200ba", True),
+        ("", False),
+        (" \n\t", False),
+        ("\u200b", False),
+        ("\u200d\ufeff \u3000", False),
+        ("\x1c\x1f\u200b", False),
+        ("\u00ad", False),
+    ],
+)
+def test_visible(text: str, visible: bool) -> None:
+    assert has_visible(text) is visible
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "units", "end"),
+    [
+        ("abcdef", 0, 4, 4),
+        ("abcdef", 3, 10, 6),
+        ("a😀b", 0, 2, 1),
+        ("a😀b", 0, 3, 2),
+        ("😀😀😀", 0, 5, 2),
+        ("x😀😀", 1, 3, 2),
+        ("abc", 0, 0, 0),
+    ],
+)
+def test_offset(text: str, start: int, units: int, end: int) -> None:
+    assert utf16_offset(text, start, units) == end
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "edge"),
+    [
+        ("abcdef", 3, 3),
+        ("abe\u0301f", 3, 2),
+        ("ab😀c", 3, 3),
+        (f"ab{FAMILY}c", 4, 2),
+        (f"ab{FAMILY}c", 7, 7),
+        ("ab🇯🇵🇫🇷", 3, 2),
+        ("ab🇯🇵🇫🇷", 4, 4),
+        ("ab🇯🇵🇫🇷", 5, 4),
+        ("a\r\nb", 2, 1),
+        ("ab", 9, 2),
+        ("が" + "\u3099", 1, 1),
+        (FAMILY * 3, 12, 10),
+    ],
+)
+def test_grapheme_edge(text: str, at: int, edge: int) -> None:
+    assert grapheme_edge(text, 0, at) == edge
+
+
+def test_one_cluster_that_fills_it_all_is_cut() -> None:
+    assert grapheme_edge("a" + "\u0301" * 50, 0, 20) == 20
