@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import click
@@ -25,11 +25,13 @@ from .checks import all_broken
 from .configs import random_config
 from .corpus import corpus_slice
 from .grammar import random_text
+from .personas import broken_with_persona, labelled_text, persona_config
 from .runs import MakeEngine
 from .shrinking import shrink
 
 _REPORT_SECONDS = 10
 _MOST_OF_A_KIND = 3
+_WITH_PERSONA = 0.2
 _LONGEST_SECONDS = 20
 _PARTICULARS = re.compile(r"\s*[:'\"\d(].*", re.DOTALL)
 
@@ -78,8 +80,11 @@ class Fuzzer:
 
     def one(self, number: int) -> None:
         rng = random.Random(f"{self.seed}/{number}")
-        text = random_text(rng) if rng.random() < 0.7 else corpus_slice(rng)
-        config = random_config(rng)
+        if rng.random() < _WITH_PERSONA:
+            text, config = labelled_text(rng), persona_config(rng)
+        else:
+            text = random_text(rng) if rng.random() < 0.7 else corpus_slice(rng)
+            config = random_config(rng)
         self.count += 1
         broken = self._broken(text, config)
         if broken:
@@ -89,6 +94,8 @@ class Fuzzer:
     def _broken(self, text: str, config: TextConfig) -> list[str]:
         try:
             with patience(_LONGEST_SECONDS):
+                if config.persona:
+                    return broken_with_persona(text, config, random.Random(len(text)))
                 return all_broken(self.make, text, config, random.Random(len(text)))
         except Exception as error:  # a crash of the engine is a finding like any other
             return [f"XX crash {type(error).__name__}: {error}"]
@@ -121,7 +128,7 @@ def scene(text: str, config: TextConfig, broken: list[str], name: str) -> str:
         if getattr(config, f.name) != getattr(plain, f.name) and f.name != "seed"
     }
     about = {"name": name, "config": changed, "seed": config.seed, "chunks": [text]}
-    return json.dumps({**about, "broken": broken}, indent=1)
+    return json.dumps({**about, "broken": broken}, indent=1, default=asdict)
 
 
 def work(seed: int, seconds: float, out: Path) -> tuple[int, int, dict[str, int]]:

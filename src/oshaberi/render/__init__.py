@@ -1,13 +1,11 @@
 """Tables for people: pictures where the fonts are installed, aligned code where they are not.
 
-Importing this costs nothing: Pillow and the fonts are loaded with the first picture.
+Importing this costs nothing: what a function needs (Pillow, the fonts) is loaded when it is called.
 """
 
 from __future__ import annotations
 
 from oshaberi.events import Table
-from oshaberi.render.alt import alt_text
-from oshaberi.render.code_fallback import table_as_code
 from oshaberi.render.picture import Picture, RenderUnavailableError, Theme
 
 __all__ = [
@@ -37,3 +35,17 @@ def can_draw(table: Table) -> bool:
     except ImportError:
         return False
     return paint.can_draw(table)
+
+
+def alt_text(table: Table) -> str:
+    """The table in words, row by row, for those who cannot see the picture."""
+    from oshaberi.render import alt
+
+    return alt.alt_text(table)
+
+
+def table_as_code(table: Table, max_length: int) -> list[str]:
+    """The table as aligned code blocks: the fallback that cannot fail."""
+    from oshaberi.render import code_fallback
+
+    return code_fallback.table_as_code(table, max_length)
