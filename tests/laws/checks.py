@@ -6,7 +6,10 @@ import random
 import re
 import unicodedata
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
+
+import regex
 
 from oshaberi.events import Details, Event, Message, Table, Thought, Withheld
 from oshaberi.text.config import TextConfig
@@ -30,6 +33,7 @@ SECRET = "zqsecret"
 """The grammar writes this word inside closed thoughts only."""
 _RUN = re.compile("`+")
 _WORD = re.compile(r"(?<![^\s])[A-Za-z]{4,19}(?![^\s])")
+_LONE_FORMAT = regex.compile(r"(?<!\S)\p{Cf}+")
 _TAGS = re.compile(
     r"</?(?:[\w.-]{1,32}:)?(?:think|thinking|reasoning|details)(?:[^\S\n][^<>\n]*)?>", re.IGNORECASE
 )
@@ -85,7 +89,19 @@ def _first_difference(a: list[Event], b: list[Event]) -> str:
 
 
 def conservation(text: str, config: TextConfig, events: list[Event]) -> list[str]:
-    """L3, L4 and L5 by one walk along V; words counted where V is open to reading."""
+    """L3, L4 and L5. What stands alone and nobody can see may go (B8)."""
+    broken = _conserved(text, config, events)
+    if not broken or not _LONE_FORMAT.search(text):
+        return broken
+    visible_events = [
+        replace(e, text=_LONE_FORMAT.sub("", e.text)) if isinstance(e, Message) else e
+        for e in events
+    ]
+    return _conserved(_LONE_FORMAT.sub("", text), config, visible_events)
+
+
+def _conserved(text: str, config: TextConfig, events: list[Event]) -> list[str]:
+    """By one walk along V; words counted where V is open to reading."""
     seen = visible(text)
     if seen is None:
         return [*words_counted(text, events), *fences(events)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .atoms import utf16
 from .visible import BLOCK_MARK, Block, blocks
 
-_TAG = re.compile(r"[\w+.#-]{1,20}")
+_TAG = re.compile(r"[\w+.#-]{1,20}", re.ASCII)
 _NESTED = re.compile("(?<=`)\u200b+(?=`)|\u200b+(?=`)|(?<=`)\u200b+")
 
 

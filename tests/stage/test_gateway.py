@@ -188,13 +188,20 @@ def test_without_the_members_intent_only_the_bot_is_known() -> None:
 
 
 def test_shards_share_the_guilds() -> None:
-    async def scene(stage: Stage, _bot: Bot) -> None:
-        shard = Bot(shard_id=1, shard_count=2)
-        async with logged_in(stage, shard):
-            expected = [g for g in stage.world.guilds if (g >> 22) % 2 == 1]
-            assert [guild.id for guild in shard.guilds] == expected
+    places = [{"name": f"G{n}", "members": ["mika"], "channels": [f"c{n}"]} for n in range(8)]
 
-    play(scene)
+    async def scene(stage: Stage, bot: Bot) -> None:
+        shards = [Bot(shard_id=number, shard_count=2) for number in range(2)]
+        async with logged_in(stage, shards[0]), logged_in(stage, shards[1]):
+            ids = [{guild.id for guild in shard.guilds} for shard in shards]
+            assert ids[1] == {g for g in stage.world.guilds if (g >> 22) % 2}
+            assert ids[0] == set(stage.world.guilds) - ids[1]
+            stage.people.dm("only the first hears this")
+            await stage.wait_for(lambda: shards[0].heard)
+            assert shards[1].heard == []
+        assert len(bot.guilds) == 8
+
+    play(scene, {"guilds": places})
 
 
 async def talk(stage: Stage, *payloads: object) -> list[Any]:
@@ -204,8 +211,7 @@ async def talk(stage: Stage, *payloads: object) -> list[Any]:
         heard: list[Any] = [(await socket.receive_json())["op"]]
         for payload in payloads:
             await socket.send_str(payload if isinstance(payload, str) else json.dumps(payload))
-        async for message in socket:
-            heard.append(json.loads(message.data)["op"])
+        heard += [json.loads(message.data)["op"] async for message in socket]
         return [*heard, socket.close_code]
 
 

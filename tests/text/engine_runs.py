@@ -75,7 +75,7 @@ def messages(text: str, ending: Ending = finish, **settings: Any) -> list[str]:
 
 def shown(events: list[Event]) -> list[tuple[str, str]]:
     """Messages and tables in order: (text, boundary)."""
-    found = []
+    found: list[tuple[str, str]] = []
     for event in events:
         if isinstance(event, Message):
             found.append((event.text, event.boundary))

@@ -118,7 +118,8 @@ def test_newline_before_a_possible_tag_waits_for_it() -> None:
         ("“One. Two.” Three. Four", ["“One. Two.”", "Three.", "Four"]),
         ("say `a. b. c`. then.", ["say `a. b. c`.", "then."]),
         ("see https://a.b/c. next.", ["see https://a.b/c.", "next."]),
-        ("[a. b](http://x.y) c. d", ["[a. b](http://x.y) c.", "d"]),
+        ("[Go so. Be it](http://x.y) now. Yes", ["[Go so. Be it](http://x.y) now.", "Yes"]),
+        ("(One [two) go. Did it", ["(One [two) go.", "Did it"]),
         ("yes.\nno. so.", ["yes.", "no.", "so."]),
         ("- one. two. three", ["- one. two. three"]),
         ("> one. two", ["> one. two"]),
@@ -154,7 +155,7 @@ def test_boundaries_say_why() -> None:
         "newline",
         "final",
     ]
-    assert [why for _, why in sentences("One. Two")] == ["period", "final"]
+    assert [why for _, why in sentences("One. Two.\nSix")] == ["period", "newline", "final"]
 
 
 @pytest.mark.parametrize(
@@ -198,7 +199,11 @@ def test_possible_header_is_given_up_at_once() -> None:
 def test_table_that_is_too_long_is_text() -> None:
     head = "| a | b |\n|---|---|\n"
     rows = [f"| {i:04} | row |" for i in range(80)]
-    short = {"flush_buffer_size_code_block": 1000, "humanizer_degree": 1, "max_flush_count": 1000}
+    short: dict[str, Any] = {
+        "flush_buffer_size_code_block": 1000,
+        "humanizer_degree": 1,
+        "max_flush_count": 1000,
+    }
     fits = head + "\n".join(rows[:60])
     assert outcome(run(fits, **short)).tables == [fits]
     found = outcome(run(head + "\n".join(rows) + "\nend", **short))
@@ -219,7 +224,9 @@ def test_a_table_behind_one_that_was_too_long() -> None:
     assert found.tables == [ROWS]
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n\n", "\u200b", "\u200b\n\u200b", " \t\n", "\u200d \n"])
+@pytest.mark.parametrize(
+    "text", ["", " ", "\n\n", "\u200b", "\u200b\n\u200b", " \t\n", "\u200d \n"]
+)
 def test_nothing_visible_makes_no_event(text: str) -> None:
     assert run(text) == []
     assert run(text, humanizer_degree=0) == []

@@ -52,10 +52,18 @@ def lengths(text: str, **settings: Any) -> list[int]:
         # spans are avoided where one can
         ("w " * 490 + "(one two three four) " + "v " * 200, [979, 420]),
         ("w " * 490 + "**one two three four** " + "v " * 200, [979, 422]),
+        ("w " * 495 + "(open and never closed " + "v " * 300, [989, 622]),
     ],
 )
 def test_cuts(text: str, expected: list[int]) -> None:
     assert lengths(text) == expected
+
+
+def test_a_link_that_has_only_begun_is_not_cut() -> None:
+    link = "[" + "a b " * 70 + "](http://x.y/z)"
+    events = run("w " * 480 + link + " end" * 40, humanizer_degree=1)
+    texts = [event.text for event in events if isinstance(event, Message)]
+    assert texts == [("w " * 480).strip(), link + " end" * 40]
 
 
 def test_small_buffers_shrink_the_windows() -> None:
@@ -85,10 +93,16 @@ def test_choice_goes_by_what_stands_before_the_limit() -> None:
     assert choose_cut(text + " ", 0, window, [], []) == 1000
     assert choose_cut("a" * 1150 + ". " + "b" * 400, 0, window, [], []) == 1151
     assert choose_cut(text, 0, window, [(0, 1300)], []) == 0
+    both = "a" * 1050 + ". " + "B" * 48 + "\n" + "c" * 400
+    assert choose_cut(both, 0, window, [], []) == 1101
+    assert choose_cut(both, 0, window, [], [(1090, 1110)]) == 1051
+    assert choose_cut(both, 0, window, [], [(900, 1300)]) == 1101
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3])
-@pytest.mark.parametrize("opener", ["(", "**", '"', "「", "[a](", "`", "||", ">>> ", "| a | b", "<a"])
+@pytest.mark.parametrize(
+    "opener", ["(", "**", '"', "「", "[a](", "`", "||", ">>> ", "| a | b", "<a"]
+)
 def test_nothing_is_held_for_long(degree: int, opener: str) -> None:
     """L6: an open marker delays a line and a word only for so long."""
     engine = TextEngine(TextConfig(humanizer_degree=degree, max_flush_count=1000))
@@ -106,14 +120,9 @@ def test_a_whole_message_of_code_leaves_at_once() -> None:
     engine = TextEngine(TextConfig(humanizer_degree=1))
     line = "x = 1\n"
     text = "```py\n" + line * 400
-    events = []
-    for at, letter in enumerate(text):
-        events = engine.feed(letter)
-        if events:
-            break
-    assert at < 1980
-    assert isinstance(events[0], Message)
-    assert events[0].text == "```py\n" + line * 323 + "```"
+    [first] = [event for letter in text[:1980] for event in engine.feed(letter)]
+    assert isinstance(first, Message)
+    assert first.text == "```py\n" + line * 323 + "```"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from oshaberi.delivery.ledger import DELIVERED, SUPPRESSED, Ledger
 from oshaberi.delivery.outgoing import Outgoing
 from oshaberi.delivery.response import Response, SpriteRecord
 from oshaberi.delivery.sink import Sent
+from oshaberi.events import Message, Table
 from oshaberi.text.config import Persona
 
 
@@ -66,6 +67,11 @@ class Account:
         for item in items:
             for entry in item.entries:
                 self._ledger.settle(entry, reason)
+
+    def forgone(self, events: Iterable[Message | Table], reason: str) -> None:
+        """Said too late to be packed."""
+        for event in events:
+            self._ledger.settle(self._ledger.expect(event), reason)
 
     def collected(self, item: Outgoing) -> None:
         """The text is for the model's history alone (spec 04 O7)."""

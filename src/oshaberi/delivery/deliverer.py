@@ -114,12 +114,16 @@ class Deliverer:
         self._gate.halt()
         self.queue.close()
 
-    def drop(self, reason: str) -> None:
-        """What still waits will not be sent."""
+    def drop(self, reason: str, unpacked: Iterable[Message | Table] = ()) -> None:
+        """What still waits will not be sent, nor what the engine said after it."""
         if self._rest is not None:
             self.account.lost(self._rest.items, reason)
             self._rest = None
         self.account.lost(self.queue.clear(), reason)
+        if self._config.suppress_text_output:
+            self.add(unpacked)
+        else:
+            self.account.forgone(unpacked, reason)
 
     async def run(self) -> Broken | None:
         while True:

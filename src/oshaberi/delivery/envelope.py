@@ -90,7 +90,8 @@ class Envelope:
                     return outcome, post
                 if not self._may_send():
                     return Withdrawn(), post
-        post = replace(post, reply=self._answers)
+        if self._answers:
+            post = replace(post, reply=True)
         outcome = await self._sender.deliver(post)
         if isinstance(outcome, Delivered):
             self._posted(outcome, face)

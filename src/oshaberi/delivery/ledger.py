@@ -66,7 +66,9 @@ class Ledger:
         entry = self.entries[number]
         if entry.fate is not None:
             self._twice.append(number)
-        self.entries[number] = replace(entry, fate=fate, message_id=message_id)
+        self.entries[number] = Entry(
+            entry.text, entry.segment, entry.span, fate, message_id, entry.expected
+        )
 
     def is_delivered(self, number: int) -> bool:
         return self.entries[number].fate == DELIVERED

@@ -23,6 +23,7 @@ class Queue:
         self._limit = limit
         self._items: deque[Outgoing] = deque()
         self._closed = False
+        self.full = False
         self._changed = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
@@ -32,10 +33,6 @@ class Queue:
 
     def __iter__(self) -> Iterator[Outgoing]:
         return iter(self._items)
-
-    @property
-    def full(self) -> bool:
-        return len(self._items) >= BOUND
 
     def extend(self, items: Iterable[Outgoing]) -> None:
         self._items.extend(items)
@@ -99,6 +96,7 @@ class Queue:
             self._items[0] = joined(first, second)
 
     def _note(self) -> None:
+        self.full = len(self._items) >= BOUND
         self._changed.set()
         if self.full:
             self._room.clear()

@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import json
 import logging
 from collections.abc import Coroutine, Mapping
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import aiohttp
 import discord
 
 from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError, Wire
-from oshaberi.discord_io.refusals import RATE_LIMITED, json_object, refusal_of, translated
+from oshaberi.discord_io.refusals import (
+    RATE_LIMITED,
+    json_object,
+    parsed,
+    refusal_of,
+    translated,
+)
 
 log = logging.getLogger(__name__)
 
@@ -167,12 +172,7 @@ class Line:
 
 def _outcome(task: asyncio.Task[T], exchange: Exchange) -> T:
     if exchange.answer.done():
-        body = exchange.answer.result()
-        try:
-            answer: T = json.loads(body) if body else None
-        except ValueError as error:
-            raise AmbiguousError("a success that is no JSON") from error
-        return answer
+        return cast(T, parsed(exchange.answer.result()))
     if task.cancelled():
         raise AmbiguousError("the request was cut off")
     error = task.exception()

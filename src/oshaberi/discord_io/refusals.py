@@ -49,6 +49,14 @@ def translated(error: Exception) -> Exception:
     return error
 
 
+def parsed(body: bytes) -> Any:
+    """The JSON of a success. What is something else came from somebody on the way."""
+    try:
+        return json.loads(body) if body else None
+    except ValueError as error:
+        raise AmbiguousError("a success that is no JSON") from error
+
+
 def json_object(body: bytes) -> dict[str, Any] | None:
     try:
         value = json.loads(body)

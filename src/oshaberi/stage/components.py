@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from oshaberi.stage import fields
 from oshaberi.stage.model import Json
 from oshaberi.stage.refusals import FormErrors
 
@@ -16,10 +17,10 @@ LINK, PREMIUM = 5, 6
 V2_MOST = 40
 
 
-def check_components(value: object, errors: FormErrors) -> list[Json] | None:
-    if value is None:
+def check_components(body: Json, errors: FormErrors) -> list[Json] | None:
+    if body.get("components") is None:
         return None
-    rows = [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+    rows = fields.objects(body, "components")
     legacy = all(row.get("type") == ROW for row in rows)
     most = ROWS_MOST if legacy else V2_MOST
     if len(rows) > most:
@@ -32,13 +33,12 @@ def check_components(value: object, errors: FormErrors) -> list[Json] | None:
 
 
 def _check_row(row: Json, place: tuple[str | int, ...], seen: set[str], errors: FormErrors) -> None:
-    inside = row.get("components") or []
+    inside = fields.objects(row, "components")
     if row.get("type") == ROW and not 1 <= len(inside) <= BUTTONS_MOST:
         message = f"Must be between 1 and {BUTTONS_MOST} in length."
         errors.add((*place, "components"), "BASE_TYPE_BAD_LENGTH", message)
     for number, item in enumerate(inside):
-        if isinstance(item, dict):
-            _check_item(item, (*place, "components", number), seen, errors)
+        _check_item(item, (*place, "components", number), seen, errors)
 
 
 def _check_item(

@@ -62,6 +62,8 @@ class Core:
     slowmode: dict[tuple[int, int], float] = field(default_factory=dict)
     """(channel, user) → when they may write again."""
     url: str = ""
+    loop_scale: float = 1.0
+    """How many seconds of the loop one second of the wall is (loop.py)."""
     hub: Hub = field(init=False)
     journal: Journal = field(init=False)
     faults: Faults = field(init=False)

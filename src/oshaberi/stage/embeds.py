@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from oshaberi.stage import fields
 from oshaberi.stage.model import Json
 from oshaberi.stage.refusals import FormErrors
 
@@ -14,12 +15,11 @@ _FIELD = {"name": 256, "value": 1024}
 _SHOWN = ("title", "description", "fields", "footer", "author", "image", "thumbnail", "url")
 
 
-def check_embeds(value: object, errors: FormErrors) -> list[Json] | None:
-    """The embeds as they are stored, or None when the form has none to say."""
-    if value is None:
+def check_embeds(body: Json, errors: FormErrors) -> list[Json] | None:
+    """The embeds as they are stored, or None when the form does not speak of them."""
+    if body.get("embeds") is None:
         return None
-    entries = value if isinstance(value, list) else []
-    embeds = [entry for entry in entries if isinstance(entry, dict)]
+    embeds = fields.objects(body, "embeds")
     if len(embeds) > EMBEDS_MOST:
         message = f"Must be {EMBEDS_MOST} or fewer in length."
         errors.add(("embeds",), "BASE_TYPE_MAX_LENGTH", message)
@@ -39,12 +39,14 @@ def _check(embed: Json, index: int, errors: FormErrors) -> int:
     for key, most in _OWN.items():
         size += _measure((*place, key), embed.get(key), most, errors)
     for (outer, inner), most in _NESTED.items():
-        size += _measure((*place, outer, inner), (embed.get(outer) or {}).get(inner), most, errors)
-    fields = embed.get("fields") or []
-    if len(fields) > FIELDS_MOST:
+        size += _measure(
+            (*place, outer, inner), fields.mapping(embed, outer).get(inner), most, errors
+        )
+    entries = fields.objects(embed, "fields")
+    if len(entries) > FIELDS_MOST:
         message = f"Must be {FIELDS_MOST} or fewer in length."
         errors.add((*place, "fields"), "BASE_TYPE_MAX_LENGTH", message)
-    for number, field in enumerate(fields):
+    for number, field in enumerate(entries):
         size += _check_field(field, (*place, "fields", number), errors)
     return size
 

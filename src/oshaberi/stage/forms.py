@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from oshaberi.stage import fields
 from oshaberi.stage.components import check_components
 from oshaberi.stage.embeds import check_embeds
 from oshaberi.stage.mentions import Allowed
@@ -61,8 +62,8 @@ def read_draft(
     errors = FormErrors()
     draft = Draft(flags=_flags(body), tts=body.get("tts") is True)
     draft.content = _content(body, errors)
-    draft.embeds = check_embeds(body.get("embeds"), errors)
-    draft.components = check_components(body.get("components"), errors)
+    draft.embeds = check_embeds(body, errors)
+    draft.components = check_components(body, errors)
     draft.allowed = Allowed.read(body.get("allowed_mentions"), errors)
     draft.nonce = _nonce(body.get("nonce"), errors)
     draft.enforce_nonce = body.get("enforce_nonce") is True
@@ -76,8 +77,7 @@ def read_draft(
 
 
 def _flags(body: Json) -> int:
-    flags = body.get("flags")
-    return flags if isinstance(flags, int) else 0
+    return fields.whole(body, "flags")
 
 
 def _content(body: Json, errors: FormErrors) -> str | None:
@@ -123,15 +123,14 @@ def _attach(
         raise refusal(40005)
     if sum(len(upload.content) for upload in uploads) > REQUEST_MOST:
         raise refusal(40005)
-    listed = body.get("attachments")
-    entries = [entry for entry in listed if isinstance(entry, dict)] if listed else []
+    entries = fields.objects(body, "attachments")
     by_id = {str(entry.get("id")): entry for entry in entries}
     for number, entry in enumerate(entries):
         errors.too_long(("attachments", number, "description"), entry.get("description"), ALT_MOST)
     for upload in uploads:
         alt = by_id.get(str(upload.index), {}).get("description")
         draft.uploads.append((upload, alt if isinstance(alt, str) else None))
-    if listed is not None:
+    if body.get("attachments") is not None:
         draft.kept = [item.id for item in existing if str(item.id) in by_id]
     staying = len(existing) if draft.kept is None else len(draft.kept)
     if staying + len(uploads) > FILES_MOST:

@@ -68,7 +68,9 @@ class _Conversation:
         }
 
     async def run(self, socket: web.WebSocketResponse) -> None:
-        self._connection.send(HELLO, {"heartbeat_interval": self._core.settings.heartbeat_ms})
+        # discord.py beats by the wall's clock, but gives up on us by the loop's.
+        interval = max(1, round(self._core.settings.heartbeat_ms / self._core.loop_scale))
+        self._connection.send(HELLO, {"heartbeat_interval": interval})
         try:
             async for message in socket:
                 if message.type is WSMsgType.TEXT:

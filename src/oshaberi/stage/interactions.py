@@ -9,7 +9,7 @@ import secrets
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from oshaberi.stage import payloads, posting
+from oshaberi.stage import fields, payloads, posting
 from oshaberi.stage.core import Core
 from oshaberi.stage.forms import Draft
 from oshaberi.stage.message_payloads import gateway_message
@@ -184,11 +184,11 @@ def _update(core: Core, item: Interaction, draft: Draft | None) -> Message:
 
 
 def _choices(data: Json) -> list[Json]:
-    choices = data.get("choices") or []
+    choices = fields.objects(data, "choices")
     if len(choices) > CHOICES_MOST:
         message = f"Must be {CHOICES_MOST} or fewer in length."
         raise bad_form(("data", "choices"), "BASE_TYPE_MAX_LENGTH", message)
-    return list(choices)
+    return choices
 
 
 def follow_up(core: Core, item: Interaction, draft: Draft) -> Message:
@@ -209,6 +209,8 @@ def _say(
 ) -> Message:
     if draft.empty and not loading:
         raise refusal(50006)
+    # There is no nonce here (facts: nonce).
+    draft.nonce = None
     bot = core.world.bot
     app_id = core.world.application.id
     first_of_command = item.reply is None and item.type is InteractionType.COMMAND

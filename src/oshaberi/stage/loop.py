@@ -27,12 +27,16 @@ class ScaledLoop(asyncio.SelectorEventLoop):
     def __init__(self, scale: float) -> None:
         selector = _HastySelector()
         selector.scale = scale
-        self._scale = scale
+        self.scale = scale
         self._started_at = time.monotonic()
         super().__init__(selector)
 
     def time(self) -> float:
-        return (time.monotonic() - self._started_at) * self._scale
+        return (time.monotonic() - self._started_at) * self.scale
+
+
+def scale_of(loop: asyncio.AbstractEventLoop) -> float:
+    return loop.scale if isinstance(loop, ScaledLoop) else 1.0
 
 
 def run_scaled(main: Coroutine[Any, Any, T], scale: float) -> T:

@@ -31,7 +31,8 @@ class Allowed:
     def read(cls, value: object, errors: FormErrors) -> Allowed | None:
         if not isinstance(value, dict):
             return None
-        parse = [kind for kind in value.get("parse") or [] if isinstance(kind, str)]
+        parse = value.get("parse")
+        parse = [str(kind) for kind in parse] if isinstance(parse, list) else []
         place = "allowed_mentions"
         for number, kind in enumerate(parse):
             if kind not in _KINDS:
@@ -41,7 +42,7 @@ class Allowed:
             if key in parse and value.get(key):
                 message = f'parse:["{key}"] and {key}: [ids...] are mutually exclusive.'
                 errors.add((place,), "MESSAGE_ALLOWED_MENTIONS_PARSE_EXCLUSIVE", message)
-            if len(value.get(key) or []) > IDS_MOST:
+            if len(_ids(value.get(key))) > IDS_MOST:
                 message = f"Must be {IDS_MOST} or fewer in length."
                 errors.add((place, key), "BASE_TYPE_MAX_LENGTH", message)
         return cls(

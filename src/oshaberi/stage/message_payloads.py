@@ -73,7 +73,7 @@ def author(world: World, item: Message) -> Json:
 
 
 def attachment(channel_id: int, item: Attachment, url: str) -> Json:
-    path = f"{url}/cdn/attachments/{channel_id}/{item.id}/{quote(item.filename)}"
+    path = f"{url}/cdn/attachments/{channel_id}/{item.id}/{quote(item.filename, safe='')}"
     fields: Json = {
         "id": str(item.id),
         "filename": item.filename,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+import time
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import TracebackType
 from typing import TypeVar
@@ -20,6 +21,7 @@ from oshaberi.stage.faults import Fault
 from oshaberi.stage.forms import REQUEST_MOST
 from oshaberi.stage.gateway import Gateway
 from oshaberi.stage.journal import Record
+from oshaberi.stage.loop import scale_of
 from oshaberi.stage.people import People
 from oshaberi.stage.rest import ENDPOINTS
 from oshaberi.stage.rest.pipeline import PREFIX, Pipeline
@@ -28,9 +30,11 @@ from oshaberi.stage.world import World
 
 T = TypeVar("T")
 HOST = "127.0.0.1"
+IDLE_S = 1e6
 POLL_S = 0.02
 """A predicate may look at the bot too, whose changes the stage does not hear of."""
-QUIET_ROUNDS = 2
+QUIET_S = 0.05
+"""Longer than a handler in another process takes to ask for something."""
 RECENT = 12
 
 
@@ -58,10 +62,16 @@ class Stage:
 
     async def __aenter__(self) -> Stage:
         loop = asyncio.get_running_loop()
-        self.core = Core(self.world, self.settings, loop.time)
+        self.core = Core(self.world, self.settings, loop.time, loop_scale=scale_of(loop))
         self.core.hub = Hub(self.core)
         self.people = People(self.core)
-        self._runner = web.AppRunner(self._application(), access_log=None, shutdown_timeout=0.5)
+        self._runner = web.AppRunner(
+            self._application(),
+            access_log=None,
+            shutdown_timeout=0.5 * self.core.loop_scale,
+            # An idle connection that we close meets the client's next request half-way.
+            keepalive_timeout=IDLE_S,
+        )
         await self._runner.setup()
         site = web.TCPSite(self._runner, HOST, self._port)
         await site.start()
@@ -125,7 +135,7 @@ class Stage:
     async def wait_for(self, predicate: Callable[[], T], timeout_s: float = 5.0) -> T:
         """Until the predicate holds; returns what it returned. Looks again at every change."""
         try:
-            async with asyncio.timeout(timeout_s):
+            async with self._timeout(timeout_s):
                 while not (found := predicate()):
                     await self._change()
         except TimeoutError:
@@ -133,32 +143,41 @@ class Stage:
         return found
 
     async def settled(self, timeout_s: float = 5.0) -> None:
-        """Nothing is asked, and every client has read what it was sent and asked nothing since.
+        """All is answered, every client has read what it was sent, and then nothing comes.
 
-        A handler of the bot that sleeps is not seen: wait for what it does instead.
+        A handler of the bot that sleeps is not seen: `wait_for` what it does instead.
         """
         try:
-            async with asyncio.timeout(timeout_s):
-                await self._settle()
+            async with self._timeout(timeout_s):
+                while not await self._quiet():
+                    pass
         except TimeoutError:
             raise StageTimeoutError(self._report(timeout_s)) from None
 
-    async def _settle(self) -> None:
-        quiet = 0
-        while quiet < QUIET_ROUNDS:
-            before = len(self.requests)
-            while self.core.journal.running:
-                await self.core.changes.wait()
-            await self.core.hub.caught_up()
-            quiet = quiet + 1 if before == len(self.requests) else 0
+    async def _quiet(self) -> bool:
+        """Whether nothing was asked or sent for a moment of the wall's time."""
+        while self.core.journal.running:
+            await self._change()
+        await self.core.hub.caught_up()
+        before = self._activity()
+        until = time.monotonic() + QUIET_S
+        while time.monotonic() < until:
+            await self._change()
+        return before == self._activity()
+
+    def _activity(self) -> tuple[int, int]:
+        return len(self.requests), self.core.hub.dispatched()
 
     async def _change(self) -> None:
-        waiting: Awaitable[None] = self.core.changes.wait()
         try:
-            async with asyncio.timeout(POLL_S):
-                await waiting
+            async with self._timeout(POLL_S):
+                await self.core.changes.wait()
         except TimeoutError:
             return
+
+    def _timeout(self, seconds: float) -> asyncio.Timeout:
+        """In seconds of the wall, also on a loop that runs faster."""
+        return asyncio.timeout(seconds * self.core.loop_scale)
 
     def _report(self, timeout_s: float) -> str:
         recent = [f"  {r.name} → {r.status} {r.code or ''}" for r in self.requests[-RECENT:]]

@@ -1,17 +1,22 @@
 """Test your own bot on a stage.
 
-    from oshaberi.stage.testing import on_stage
+    pytest_plugins = ["oshaberi.stage.testing"]      # in conftest.py
 
-    def test_greets():
-        async def play(stage, client):
+    @pytest.fixture
+    def stage_client():
+        return lambda: MyBot(intents=discord.Intents.all(), guild_ready_timeout=0.1)
+
+    def test_greets(perform):
+        async def play(stage, bot):
             stage.people.post("general", "hello", user="mika")
             await stage.wait_for(lambda: "hi mika" in stage.world.contents("general"))
 
-        on_stage(play, client=lambda: MyBot(intents=discord.Intents.all(), guild_ready_timeout=0.1))
+        perform(play)
 
-`on_stage` starts a world, a stage and the client, waits until the client is ready, plays, closes
-everything, and fails the test if the bot asked for anything that the stage does not have. For an
-async test framework there are the two context managers `staged` and `logged_in`.
+`perform` starts a world, a stage and the client, waits until the client is ready, plays, closes
+everything, and fails the test if the bot asked for anything that the stage does not have. Override
+the fixtures `stage_world`, `stage_settings` and `stage_client` to say with what. `on_stage` is the
+same as a plain function; `staged` and `logged_in` are its two halves, for an async framework.
 
 A world is described in a few lines (`World.described`); `stage.fault(Fault(...))` breaks
 something; `stage.gateway.drop()` cuts the connection; `stage.settled()` waits until all is quiet.
@@ -25,10 +30,11 @@ from contextlib import asynccontextmanager, suppress
 from typing import TypeVar
 
 import discord
+import pytest
 
 from oshaberi.stage.core import Settings
 from oshaberi.stage.errors import StageTimeoutError
-from oshaberi.stage.loop import run_scaled
+from oshaberi.stage.loop import run_scaled, scale_of
 from oshaberi.stage.pointing import patch_discord
 from oshaberi.stage.server import Stage
 from oshaberi.stage.world import World
@@ -36,7 +42,19 @@ from oshaberi.stage.world import World
 C = TypeVar("C", bound=discord.Client)
 READY_S = 10.0
 
-__all__ = ["default_client", "logged_in", "on_stage", "patch_discord", "staged"]
+Play = Callable[[Stage, C], Awaitable[None]]
+
+__all__ = [
+    "default_client",
+    "logged_in",
+    "on_stage",
+    "patch_discord",
+    "perform",
+    "stage_client",
+    "stage_settings",
+    "stage_world",
+    "staged",
+]
 
 
 def default_client() -> discord.Client:
@@ -76,7 +94,8 @@ async def _ready(client: discord.Client, running: asyncio.Task[None]) -> None:
     """Or raise what ended the client instead: a wrong token, an intent that is not granted."""
     ready = asyncio.create_task(client.wait_until_ready())
     try:
-        await asyncio.wait({ready, running}, timeout=READY_S, return_when=asyncio.FIRST_COMPLETED)
+        patience = READY_S * scale_of(asyncio.get_running_loop())
+        await asyncio.wait({ready, running}, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
         if running.done():
             running.result()
         if not ready.done():
@@ -86,7 +105,7 @@ async def _ready(client: discord.Client, running: asyncio.Task[None]) -> None:
 
 
 def on_stage(
-    play: Callable[[Stage, C], Awaitable[None]],
+    play: Play[C],
     *,
     client: Callable[[], C],
     world: World | Mapping[str, object] | None = None,
@@ -103,3 +122,35 @@ def on_stage(
             await play(stage, bot)
 
     run_scaled(main(), speed)
+
+
+@pytest.fixture
+def stage_world() -> World | Mapping[str, object] | None:
+    """The world of `perform`: override it with your own description."""
+    return None
+
+
+@pytest.fixture
+def stage_settings() -> Settings:
+    """The settings of `perform`. Rate limits pass quickly unless you override it."""
+    return Settings(time_scale=50.0)
+
+
+@pytest.fixture
+def stage_client() -> Callable[[], discord.Client]:
+    """What makes the client of `perform`: override it with your bot."""
+    return default_client
+
+
+@pytest.fixture
+def perform(
+    stage_world: World | Mapping[str, object] | None,
+    stage_settings: Settings,
+    stage_client: Callable[[], discord.Client],
+) -> Callable[[Play[discord.Client]], None]:
+    """Runs a play `async def play(stage, client)` on the stage of this test."""
+
+    def run(play: Play[discord.Client]) -> None:
+        on_stage(play, client=stage_client, world=stage_world, settings=stage_settings)
+
+    return run

@@ -29,10 +29,6 @@ def text_engine(config: TextConfig, carry: Any) -> Engine:
     return TextEngine(config, carried=carry)
 
 
-def _nobody(_what: Literal["chunk", "sent"]) -> None:
-    pass
-
-
 @dataclass(slots=True)
 class StreamContext:
     """Give the `response` of a turn to each of its streams: it carries what lasts."""
@@ -44,6 +40,6 @@ class StreamContext:
     """Whose turn it is: only this user's new message interrupts."""
     stops: StopRegistry = field(default_factory=StopRegistry)
     response: Response = field(default_factory=Response)
-    progress: Callable[[Literal["chunk", "sent"]], None] = _nobody
+    progress: Callable[[Literal["chunk", "sent"]], None] | None = None
     make_engine: Callable[[TextConfig, Any], Engine] = text_engine
     renderer: TableRenderer = field(default_factory=PackagedRenderer)

@@ -14,9 +14,10 @@ class InactivityTimer:
 
     def __init__(self, timeout_ms: int, on_expiry: Callable[[], None]) -> None:
         self._loop = asyncio.get_running_loop()
+        self._time = self._loop.time
         self._seconds = timeout_ms / 1000
         self._on_expiry = on_expiry
-        self._deadline = self._loop.time() + self._seconds
+        self._deadline = self._time() + self._seconds
         self._running = False
         self._handle: asyncio.TimerHandle | None = None
 
@@ -27,7 +28,7 @@ class InactivityTimer:
             self._arm()
 
     def touch(self) -> None:
-        self._deadline = self._loop.time() + self._seconds
+        self._deadline = self._time() + self._seconds
 
     def stop(self) -> None:
         self._running = False
@@ -40,7 +41,7 @@ class InactivityTimer:
         """Looking re-arms it: whoever found it not overdue after all will be called again."""
         if not self._running:
             return False
-        if self._loop.time() >= self._deadline:
+        if self._time() >= self._deadline:
             return True
         if self._handle is None:
             self._arm()

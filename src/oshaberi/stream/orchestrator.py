@@ -83,7 +83,7 @@ class _Stream:
             self._deliverer,
             self._ledger,
             self._timer,
-            self._on_chunk,
+            None if context.progress is None else self._on_chunk,
         )
         self._reading: asyncio.Task[Ending]
         self._delivering: asyncio.Task[Broken | None]
@@ -158,7 +158,7 @@ class _Stream:
             case Trigger.FOLLOW_UP:
                 await self._give_way()
             case Trigger.BROKEN:
-                self._give_up()
+                await self._give_up()
             case Trigger.DRAINED | Trigger.OPEN:
                 pass
             case _:
@@ -176,12 +176,11 @@ class _Stream:
     async def _stop_now(self) -> None:
         self._stop = self._channel.consume()
         await self._halt()
-        messages, only_buffer = self._reader.flush()
+        messages, only_buffer = await self._reader.flush()
         if only_buffer and self._broken is None:
             await self._deliverer.close_with(messages)
-        else:
-            self._deliverer.add(messages)
-        self._deliverer.drop("stop")
+            messages = []
+        self._deliverer.drop("stop", messages)
         self._move(Trigger.DRAINED)
 
     async def _give_way(self) -> None:
@@ -191,13 +190,12 @@ class _Stream:
         self._reader.discard()
         self._move(Trigger.DRAINED)
 
-    def _give_up(self) -> None:
+    async def _give_up(self) -> None:
         """Delivery cannot go on: what is left is reported, not lost."""
         self._deliverer.halt()
         self._end_reading()
-        messages, _ = self._reader.flush()
-        self._deliverer.add(messages)
-        self._deliverer.drop(self._broken.reason if self._broken else "error")
+        messages, _ = await self._reader.flush()
+        self._deliverer.drop(self._broken.reason if self._broken else "error", messages)
         self._move(Trigger.DRAINED)
 
     async def _halt(self) -> None:
@@ -258,6 +256,8 @@ class _Stream:
         self._tell("chunk")
 
     def _tell(self, what: Literal["chunk", "sent"]) -> None:
+        if self._context.progress is None:
+            return
         try:
             self._context.progress(what)
         except Exception:

@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 SLICE = 4096
 """The engine is fed at most so much at a time, so that a stop never waits for it (spec 04 O1)."""
 CLOSE_SECONDS = 5.0
+_LAST = ("function_call", "error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Reader:
         deliverer: Deliverer,
         ledger: Ledger,
         timer: InactivityTimer,
-        on_chunk: Callable[[], None],
+        on_chunk: Callable[[], None] | None = None,
     ) -> None:
         self.thoughts = ThoughtCollector()
         self.details: list[str] = []
@@ -71,11 +72,6 @@ class Reader:
         self._large = ""
         self._fed = 0
         self._dedup = _dedup(config) if provider.reemits else None
-
-    @property
-    def _unfed(self) -> str:
-        """What came with a large chunk and has not been given to the engine yet."""
-        return self._large[self._fed :]
 
     async def run(self, request: Any) -> Ending:
         self._timer.start()
@@ -104,17 +100,22 @@ class Reader:
         elif task.exception() is not None:
             log.warning("%s failed while closing: %s", self._provider.name, task.exception())
 
-    def flush(self) -> tuple[list[Message | Table], bool]:
+    async def flush(self) -> tuple[list[Message | Table], bool]:
         """After a stop: what the engine still holds, and whether that was only its buffer."""
         if not self.engine_open:
             return [], True
-        rest = self._unfed
-        events = [*(self._engine.feed(rest) if rest else ())]
-        guarded = any(isinstance(event, SpeakerStop) for event in events)
-        events += self._engine.finish() if guarded else self._engine.flush("stop")
         self.engine_open = False
-        messages, _stop = self._sort(events)
-        return messages, not rest
+        messages: list[Message | Table] = []
+        guarded, only_buffer = False, True
+        while rest := self._next_slice():
+            only_buffer = False
+            found, stop = self._sort(self._engine.feed(rest))
+            messages += found
+            guarded = guarded or stop
+            await asyncio.sleep(0)  # the provider is being closed, other streams run
+        last = self._engine.finish() if guarded else self._engine.flush("stop")
+        found, _stop = self._sort(last)
+        return messages + found, only_buffer
 
     def finish(self) -> bool:
         """The end of the text, however it came. Whether the speaker guard found it first."""
@@ -134,18 +135,20 @@ class Reader:
         messages, _stop = self._sort(kept)
         for message in messages:
             self._ledger.settle(self._ledger.expect(message), "follow_up")
-        if self._unfed:
-            self._ledger.drop(Withheld(self._unfed, "follow_up"))
+        if unfed := self._large[self._fed :]:
+            self._ledger.drop(Withheld(unfed, "follow_up"))
 
     async def _read(self, request: Any) -> Ending:
         try:
             self._stream = self._provider.open(request)
         except Exception as error:
             return self._failed(self._classified(error))
+        # Once per token: nothing here may make a task, a timer or a coroutine of its own.
+        stream, normalise, queue = self._stream, self._provider.normalise, self._deliverer.queue
         while True:
             try:
-                raw = await anext(self._stream)
-                chunk = None if self._closed else self._provider.normalise(raw)
+                raw = await anext(stream)
+                chunk = None if self._closed else normalise(raw)
             except StopAsyncIteration:
                 return Ending(Trigger.GUARD if self.finish() else Trigger.END)
             except asyncio.CancelledError:
@@ -159,57 +162,67 @@ class Reader:
                 # The stop that closed it is what ended the stream; nobody asks for this.
                 return Ending(Trigger.END)
             self._timer.touch()
-            ending = None if chunk is None else await self._route(chunk)
-            if ending is not None:
-                return ending
-            if self._deliverer.queue.full:
+            if chunk is None:
+                continue
+            text = self._note(chunk)
+            guarded = self._feed(text) if len(text) <= SLICE else await self._feed_in_slices(text)
+            if guarded or chunk.type in _LAST:
+                return self._ended_by(chunk, guarded)
+            if queue.full:
                 await self._wait_for_room()
 
-    async def _route(self, chunk: Chunk) -> Ending | None:
+    def _note(self, chunk: Chunk) -> str:
+        """Everything but the text, which is returned as far as it is new."""
         self.chunks += 1
-        self._on_chunk()
-        self._note(chunk)
-        if chunk.content and await self._feed(chunk.content):
-            self.finish()
-            return Ending(Trigger.GUARD)
-        if chunk.type == "function_call":
-            if self._end_with(lambda: self._engine.flush("tool_call")):
-                return Ending(Trigger.GUARD)
-            return Ending(Trigger.CALL, calls=chunk.calls)
-        if chunk.type == "error":
-            return self._failed(chunk.error or ProviderError("api_error"))
-        return None
-
-    def _note(self, chunk: Chunk) -> None:
+        if self._on_chunk is not None:
+            self._on_chunk()
         for part in chunk.thoughts:
             self.thoughts.piece(part)
-        self.finish_reason = chunk.finish_reason or self.finish_reason
-        self.usage = chunk.usage or self.usage
-        self.continuation_prefill = chunk.continuation_prefill or self.continuation_prefill
+        if chunk.finish_reason or chunk.usage or chunk.continuation_prefill:
+            self.finish_reason = chunk.finish_reason or self.finish_reason
+            self.usage = chunk.usage or self.usage
+            self.continuation_prefill = chunk.continuation_prefill or self.continuation_prefill
+        text = chunk.content
+        return text if self._dedup is None else self._dedup.fresh(text)
 
-    async def _feed(self, content: str) -> bool:
+    def _ended_by(self, chunk: Chunk, guarded: bool) -> Ending:
+        if self._closed:
+            # A stop came between slices: what has not been fed is the flush's business.
+            return Ending(Trigger.END)
+        if guarded:
+            self.finish()
+            return Ending(Trigger.GUARD)
+        if chunk.type == "error":
+            return self._failed(chunk.error or ProviderError("api_error"))
+        if self._end_with(lambda: self._engine.flush("tool_call")):
+            return Ending(Trigger.GUARD)
+        return Ending(Trigger.CALL, calls=chunk.calls)
+
+    def _feed(self, text: str) -> bool:
         """Whether the speaker guard ended the text."""
-        text = content if self._dedup is None else self._dedup.fresh(content)
         if not text:
             return False
         self.thoughts.interrupt()
         self.characters += len(text)
-        if len(text) <= SLICE:
-            return self._queue(self._engine.feed(text))
-        self._large = text
-        return await self._feed_in_slices(text)
+        events = self._engine.feed(text)
+        return bool(events) and self._queue(events)
 
     async def _feed_in_slices(self, text: str) -> bool:
-        for start in range(0, len(text), SLICE):
-            self._fed = start + SLICE
-            if self._queue(self._engine.feed(text[start : start + SLICE])):
+        self._large, self._fed = text, 0
+        while self._fed < len(text) and not self._closed:
+            if self._feed(self._next_slice()):
                 return True
             await asyncio.sleep(0)
+            self._timer.touch()
             if self._deliverer.queue.full:
                 await self._wait_for_room()
-            if self._closed:
-                return False
         return False
+
+    def _next_slice(self) -> str:
+        """The empty string when everything has been fed."""
+        start = self._fed
+        self._fed += SLICE
+        return self._large[start : self._fed]
 
     async def _wait_for_room(self) -> None:
         """The model is too far ahead: that is not its silence."""

@@ -17,7 +17,7 @@ from oshaberi.text.code import BLANK, split_code
 from oshaberi.text.config import TextConfig
 from oshaberi.text.emoji_runs import Part, has_emoji, parts
 from oshaberi.text.lines import BlockKind, block_kind, indent, is_intro
-from oshaberi.text.measure import grapheme_edge, has_visible, utf16_len, utf16_offset
+from oshaberi.text.measure import extends, grapheme_edge, has_visible, utf16_len, utf16_offset
 from oshaberi.text.scan import find_spans
 from oshaberi.text.sentences import sentence_ends
 
@@ -51,6 +51,11 @@ class Kept:
         """The start of the span that a cut at `at` would break, or -1."""
         i = bisect_left(self._starts, at) - 1
         return self._starts[i] if i >= 0 and at < self.spans[i][1] else -1
+
+    def last_end(self, low: int, high: int) -> int:
+        """The last end of a span from `low` to `high`, or -1."""
+        i = bisect_left(self._starts, high) - 1
+        return self.spans[i][1] if i >= 0 and low <= self.spans[i][1] <= high else -1
 
     def last(self, mark: regex.Pattern[str], text: str, low: int, high: int) -> int:
         """The last `mark` from `low` on, whole before `high`, outside the spans; or -1."""
@@ -212,7 +217,9 @@ class Chunker:
         at = _last_sentence(text, start, late, high, kept)
         if at < 0:
             at = kept.last(BLANK, text, low, high + 2)
-        return at if at > 0 else _edge(text, start, high, kept)
+        if at < 0:
+            at = kept.last_end(late, high)
+        return at if at > 0 and not extends(text, at) else _edge(text, start, high, kept)
 
     # Fragments
 

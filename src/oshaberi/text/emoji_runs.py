@@ -119,6 +119,8 @@ def _judge_line(
         before = before or _is_text(gaps[i])
         after = last_text > i
         punctuation = _PUNCTUATION.match(text, run[-1].end, end)
+        if punctuation and extends(text, punctuation.end()):
+            continue
         if before and (punctuation or (marked and i == 0)):
             continue
         if before and after and not gaps[i].rstrip().endswith(_SENTENCE_ENDS):  # rule (a)

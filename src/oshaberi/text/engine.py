@@ -207,8 +207,9 @@ class TextEngine:
             composer.note(text, reason, segment.end)
         gap = segment.gap
         for piece in work.pieces:
+            text = piece.text.strip()
             composer.add(
-                Part(piece.text, segment.boundary, segment.end, gap, piece.identity, piece.labelled)
+                Part(text, segment.boundary, segment.end, gap, piece.identity, piece.labelled)
             )
             gap = "\n"
         if not work.pieces:

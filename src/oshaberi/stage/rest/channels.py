@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from oshaberi.stage import changes, payloads
+from oshaberi.stage import changes, fields, payloads
 from oshaberi.stage.core import Core
 from oshaberi.stage.model import Channel, ChannelType, Json, Overwrite
 from oshaberi.stage.permissions import Permission, in_guild
@@ -33,12 +33,10 @@ async def change_channel(call: Call) -> object:
     else:
         call.channel(Permission.MANAGE_CHANNELS)
         channel.topic = call.body.get("topic", channel.topic)
-        if isinstance(call.body.get("permission_overwrites"), list):
-            entries = call.body["permission_overwrites"]
-            overwrites = [_overwrite(int(entry["id"]), entry) for entry in entries]
-            channel.overwrites = {overwrite.id: overwrite for overwrite in overwrites}
-    channel.name = call.body.get("name") or channel.name
-    channel.slowmode_s = int(call.body.get("rate_limit_per_user") or 0)
+        if "permission_overwrites" in call.body:
+            channel.overwrites = _overwrites(call.body)
+    channel.name = str(call.body.get("name") or channel.name)
+    channel.slowmode_s = fields.whole(call.body, "rate_limit_per_user", channel.slowmode_s)
     changes.channel_changed(call.core, channel)
     return payloads.channel(call.core.world, channel)
 
@@ -63,14 +61,14 @@ def _change_thread(call: Call, channel: Channel) -> None:
     if state.archived and body.get("archived") is not False:
         raise refusal(50083)
     minutes = body.get("auto_archive_duration", state.archive_minutes)
-    if minutes not in ARCHIVE_MINUTES:
+    if not isinstance(minutes, int) or minutes not in ARCHIVE_MINUTES:
         message = f"Value must be one of {ARCHIVE_MINUTES}."
         raise bad_form(("auto_archive_duration",), "BASE_TYPE_CHOICES", message)
     state.archive_minutes = minutes
     state.archived = bool(body.get("archived", state.archived))
     state.locked = bool(body.get("locked", state.locked))
     state.invitable = bool(body.get("invitable", state.invitable))
-    state.tags = [int(tag) for tag in body.get("applied_tags", state.tags)]
+    state.tags = fields.ids(body, "applied_tags") if "applied_tags" in body else state.tags
     state.changed_at = now_iso()
 
 
@@ -93,15 +91,13 @@ async def create_channel(call: Call) -> object:
         raise refusal(50013)
     _check_name({"name": call.body.get("name")})
     kind = call.body.get("type", 0)
-    if kind not in (0, 2, 4, 5, 15):
+    if not isinstance(kind, int) or kind not in (0, 2, 4, 5, 15):
         raise bad_form(("type",), "BASE_TYPE_CHOICES", "Value must be one of (0, 2, 4, 5, 15).")
-    channel = Channel(world.snowflakes.new(), ChannelType(kind), call.body["name"], guild.id)
+    channel = Channel(world.snowflakes.new(), ChannelType(kind), str(call.body["name"]), guild.id)
     channel.topic = call.body.get("topic")
     channel.position = len(world.channels)
-    channel.parent_id = int(call.body["parent_id"]) if call.body.get("parent_id") else None
-    for entry in call.body.get("permission_overwrites") or []:
-        overwrite = _overwrite(int(entry["id"]), entry)
-        channel.overwrites[overwrite.id] = overwrite
+    channel.parent_id = fields.whole(call.body, "parent_id") or None
+    channel.overwrites = _overwrites(call.body)
     world.channels[channel.id] = channel
     data = payloads.channel(world, channel)
     core.emit("CHANNEL_CREATE", data, guild_id=guild.id, channel_id=channel.id)
@@ -126,8 +122,14 @@ async def clear_permissions(call: Call) -> object:
 
 
 def _overwrite(target_id: int, entry: Json) -> Overwrite:
-    allow, deny = int(entry.get("allow") or 0), int(entry.get("deny") or 0)
+    allow, deny = fields.whole(entry, "allow"), fields.whole(entry, "deny")
     return Overwrite(target_id, entry.get("type") == 1, allow, deny)
+
+
+def _overwrites(body: Json) -> dict[int, Overwrite]:
+    entries = fields.objects(body, "permission_overwrites")
+    overwrites = [_overwrite(fields.whole(entry, "id"), entry) for entry in entries]
+    return {overwrite.id: overwrite for overwrite in overwrites}
 
 
 @routes.on("POST", "/channels/{channel_id}/typing", TYPING)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from oshaberi.stage import payloads
+from oshaberi.stage import fields, payloads
 from oshaberi.stage.model import Command, Json
-from oshaberi.stage.refusals import FormErrors, refusal
+from oshaberi.stage.refusals import FormErrors, bad_form, refusal
 from oshaberi.stage.rest.routes import Call, Routes
 
 routes = Routes()
@@ -46,7 +46,7 @@ def _check(payload: Json, place: tuple[str | int, ...], errors: FormErrors) -> N
             errors.add((*place, "name"), "APPLICATION_COMMAND_INVALID_NAME", message)
         description = str(payload.get("description") or "")
         errors.bad_length((*place, "description"), description, 1, DESCRIPTION_MOST)
-    options = payload.get("options") or []
+    options = fields.objects(payload, "options")
     if len(options) > OPTIONS_MOST:
         message = f"Must be {OPTIONS_MOST} or fewer in length."
         errors.add((*place, "options"), "BASE_TYPE_MAX_LENGTH", message)
@@ -71,12 +71,15 @@ def _add(call: Call, guild_id: int | None, payload: Json) -> Command:
 async def overwrite(call: Call) -> object:
     guild_id = _scope(call)
     errors = FormErrors()
-    for number, payload in enumerate(call.entries):
+    if not isinstance(call.value, list):
+        raise bad_form((), "LIST_TYPE_CONVERT", "Only iterables may be used in a ListType")
+    entries = fields.objects({"": call.value}, "")
+    for number, payload in enumerate(entries):
         _check(payload, (number,), errors)
     errors.raise_if_any()
-    if len(call.entries) > COMMANDS_MOST:
+    if len(entries) > COMMANDS_MOST:
         raise refusal(30032)
-    commands = [_add(call, guild_id, payload) for payload in call.entries]
+    commands = [_add(call, guild_id, payload) for payload in entries]
     kept = {command.id for command in commands}
     for old in _of(call, guild_id):
         if old.id not in kept:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oshaberi.stage import interactions, posting
+from oshaberi.stage import fields, interactions, posting
 from oshaberi.stage.forms import Draft, read_draft
 from oshaberi.stage.model import Json, Message, MessageFlag
 from oshaberi.stage.rest.routes import Call, Routes
@@ -14,9 +14,9 @@ routes = Routes()
 async def answer(call: Call) -> object:
     item = interactions.find(call.core, call.id("interaction_id"), call.path["token"])
     kind = call.body.get("type")
-    data = call.body.get("data") or {}
+    data = fields.mapping(call.body, "data")
     saying = kind in (interactions.Reply.MESSAGE, interactions.Reply.UPDATE)
-    flags = data.get("flags", 0)
+    flags = fields.whole(data, "flags")
     draft = read_draft(data, call.uploads) if saying else Draft(flags=flags)
     number = kind if isinstance(kind, int) else 0
     message = interactions.answer(call.core, item, number, data, draft)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oshaberi.stage import intents, posting
+from oshaberi.stage import fields, intents, posting
 from oshaberi.stage.core import Core
 from oshaberi.stage.forms import Draft, read_draft
 from oshaberi.stage.model import Channel, Json, Message
@@ -130,7 +130,7 @@ async def delete(call: Call) -> object:
 @routes.on("POST", "/channels/{channel_id}/messages/bulk-delete")
 async def bulk_delete(call: Call) -> object:
     channel = call.channel(Permission.MANAGE_MESSAGES)
-    ids = [int(number) for number in call.body.get("messages") or []]
+    ids = fields.ids(call.body, "messages")
     if not BULK_LEAST <= len(ids) <= BULK_MOST:
         message = f"Must be between {BULK_LEAST} and {BULK_MOST} in length."
         raise bad_form(("messages",), "BASE_TYPE_BAD_LENGTH", message)

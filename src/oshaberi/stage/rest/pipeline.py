@@ -71,13 +71,12 @@ class Pipeline:
 
     def _call(self, request: web.Request, value: Any, uploads: list[Upload]) -> Call:
         body = value if isinstance(value, dict) else {}
-        entries = value if isinstance(value, list) else []
         path = request.path.removeprefix(PREFIX)
         files = "".join(f"{upload.filename}:{len(upload.content)};" for upload in uploads)
-        noted = body if body or not entries else {"": entries}
+        noted = body if value is None or body else {"": value}
         channel_id = self._channel_id(request)
         record = self._core.journal.open(request.method, path, noted, files, channel_id)
-        return Call(self._core, request.match_info, request.query, body, entries, uploads, record)
+        return Call(self._core, request.match_info, request.query, body, value, uploads, record)
 
     def _channel_id(self, request: web.Request) -> int | None:
         """The channel a request concerns: also that of a webhook, or of the thread it names."""
@@ -146,8 +145,7 @@ class Pipeline:
                 case "delay":
                     await asyncio.sleep(fault.delay_s)
                 case "hang":
-                    await self._core.closing.wait()
-                    raise _NoAnswerError
+                    await self._hang()
                 case "reset":
                     _reset(request)
                 case "close":
@@ -159,6 +157,15 @@ class Pipeline:
                 case _:
                     pass
         return None
+
+    async def _hang(self) -> None:
+        """Until the stage closes. What hangs is not running: nobody is to wait for it."""
+        self._core.journal.running -= 1
+        try:
+            await self._core.closing.wait()
+        finally:
+            self._core.journal.running += 1
+        raise _NoAnswerError
 
     async def _with_bent_events(
         self, endpoint: Endpoint, request: web.Request, call: Call, faults: Sequence[Fault]

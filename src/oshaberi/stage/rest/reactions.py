@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import unquote
-
 from oshaberi.stage import payloads, reacting
 from oshaberi.stage.model import Channel, Message
 from oshaberi.stage.permissions import Permission
@@ -24,7 +22,7 @@ def _message(call: Call, *needed: Permission) -> tuple[Channel, Message]:
 async def add_own(call: Call) -> object:
     world = call.core.world
     channel, message = _message(call)
-    name, number = reacting.parse(unquote(call.path["emoji"]))
+    name, number = reacting.parse(call.path["emoji"])
     there = reacting.find(message, name, number) is not None
     granted = world.permissions_of(world.bot.id, channel)
     if not there and not granted & Permission.ADD_REACTIONS:
@@ -36,7 +34,7 @@ async def add_own(call: Call) -> object:
 @routes.on("DELETE", BASE + "/{emoji}/@me", REACTION)
 async def remove_own(call: Call) -> object:
     _, message = _message(call)
-    name, number = reacting.parse(unquote(call.path["emoji"]))
+    name, number = reacting.parse(call.path["emoji"])
     reacting.remove(call.core, message, call.core.world.bot.id, name, number)
     return None
 
@@ -44,7 +42,7 @@ async def remove_own(call: Call) -> object:
 @routes.on("DELETE", BASE + "/{emoji}/{user_id}", REACTION)
 async def remove_other(call: Call) -> object:
     _, message = _message(call, Permission.MANAGE_MESSAGES)
-    name, number = reacting.parse(unquote(call.path["emoji"]))
+    name, number = reacting.parse(call.path["emoji"])
     reacting.remove(call.core, message, call.id("user_id"), name, number)
     return None
 
@@ -52,7 +50,7 @@ async def remove_other(call: Call) -> object:
 @routes.on("GET", BASE + "/{emoji}")
 async def who(call: Call) -> object:
     _, message = _message(call)
-    name, number = reacting.parse(unquote(call.path["emoji"]))
+    name, number = reacting.parse(call.path["emoji"])
     reaction = reacting.find(message, name, number)
     people = sorted(reaction.users) if reaction else []
     most, after = call.number("limit", 25, 1, 100), call.optional_id("after") or 0
@@ -71,7 +69,7 @@ async def clear(call: Call) -> object:
 @routes.on("DELETE", BASE + "/{emoji}")
 async def clear_one(call: Call) -> object:
     _, message = _message(call, Permission.MANAGE_MESSAGES)
-    name, number = reacting.parse(unquote(call.path["emoji"]))
+    name, number = reacting.parse(call.path["emoji"])
     reaction = reacting.find(message, name, number)
     if reaction is not None:
         message.reactions.remove(reaction)

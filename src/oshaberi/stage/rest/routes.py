@@ -22,8 +22,8 @@ class Call:
     path: Mapping[str, str]
     query: Mapping[str, str]
     body: Json
-    entries: list[Json]
-    """The body, where the route takes a list."""
+    value: object
+    """The body as it came, for the routes that take a list."""
     uploads: list[Upload]
     record: Record
     headers: dict[str, str] = field(default_factory=dict)

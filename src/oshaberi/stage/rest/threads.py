@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from oshaberi.stage import payloads, posting
+from oshaberi.stage import fields, payloads, posting
 from oshaberi.stage.core import Core
 from oshaberi.stage.forms import read_draft
-from oshaberi.stage.model import Channel, ChannelType, Json, MessageFlag, ThreadState
+from oshaberi.stage.model import THREADS, Channel, ChannelType, Json, MessageFlag, ThreadState
 from oshaberi.stage.permissions import Permission
-from oshaberi.stage.refusals import FormErrors, refusal
+from oshaberi.stage.refusals import FormErrors, bad_form, refusal
 from oshaberi.stage.rest.routes import Call, Routes, require
 from oshaberi.stage.snowflakes import now_iso
 
@@ -31,11 +31,12 @@ def new_thread(
     errors.raise_if_any()
     now = now_iso()
     state = ThreadState(owner_id, now, now, members={owner_id: now})
-    state.archive_minutes = (body or {}).get("auto_archive_duration") or 1440
-    state.tags = [int(tag) for tag in (body or {}).get("applied_tags") or []]
+    said = body or {}
+    state.archive_minutes = fields.whole(said, "auto_archive_duration", 1440)
+    state.tags = fields.ids(said, "applied_tags")
     number = thread_id or core.world.snowflakes.new()
     thread = Channel(number, kind, name, parent.guild_id, parent_id=parent.id, thread=state)
-    thread.slowmode_s = int((body or {}).get("rate_limit_per_user") or 0)
+    thread.slowmode_s = fields.whole(said, "rate_limit_per_user")
     core.world.channels[thread.id] = thread
     data = payloads.thread(core.world, thread) | {"newly_created": True}
     core.emit("THREAD_CREATE", data, guild_id=thread.guild_id, channel_id=thread.id)
@@ -67,7 +68,7 @@ async def begin(call: Call) -> object:
     parent = call.core.world.find_channel(call.id("channel_id"))
     if parent.type is ChannelType.FORUM:
         return _forum_post(call, parent)
-    kind = ChannelType(call.body.get("type", ChannelType.PRIVATE_THREAD))
+    kind = _kind(call.body)
     private = kind is ChannelType.PRIVATE_THREAD
     if parent.type not in (ChannelType.TEXT, ChannelType.NEWS):
         raise refusal(50024)
@@ -79,11 +80,18 @@ async def begin(call: Call) -> object:
     return payloads.thread(call.core.world, thread)
 
 
+def _kind(body: Json) -> ChannelType:
+    number = fields.whole(body, "type", ChannelType.PRIVATE_THREAD)
+    if number not in THREADS:
+        raise bad_form(("type",), "BASE_TYPE_CHOICES", "Value must be one of (10, 11, 12).")
+    return ChannelType(number)
+
+
 def _forum_post(call: Call, parent: Channel) -> Json:
     """A post has the id of its first message."""
     world = call.core.world
     require(call.core, parent, Permission.SEND_MESSAGES)
-    draft = read_draft(call.body.get("message") or {}, call.uploads)
+    draft = read_draft(fields.mapping(call.body, "message"), call.uploads)
     if draft.empty:
         raise refusal(50006)
     posting.check_filters(world.guild_of(parent), draft.content or "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 
-from oshaberi.stage import changes, payloads, posting
+from oshaberi.stage import changes, fields, payloads, posting
 from oshaberi.stage.forms import Draft, read_draft
 from oshaberi.stage.model import THREADS, Channel, ChannelType, Json, Message, Webhook
 from oshaberi.stage.names import check_avatar_data, check_avatar_url, check_webhook_name
@@ -89,7 +89,7 @@ async def one_by_token(call: Call) -> object:
 async def change(call: Call) -> object:
     webhook = _managed(call)
     if "channel_id" in call.body:
-        target = call.core.world.find_channel(int(call.body["channel_id"]))
+        target = call.core.world.find_channel(fields.whole(call.body, "channel_id"))
         require(call.core, target, Permission.MANAGE_WEBHOOKS)
         webhook.channel_id = target.id
     _rename(call, webhook)

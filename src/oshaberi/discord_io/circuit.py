@@ -1,0 +1,47 @@
+"""Breaks the circuit of a channel that keeps saying 403: such answers count to a ban (facts)."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from oshaberi.delivery.sink import DiscordRefusalError
+
+FORBIDDEN = frozenset({50001, 50013})
+MOST_REFUSALS = 3
+OPEN_SECONDS = 300.0
+
+
+@dataclass(slots=True)
+class _Channel:
+    refusals: int = 0
+    code: int = 0
+    open_until: float = 0.0
+
+
+class Circuit:
+    """After three in a row nothing is asked for five minutes; then one request may try again."""
+
+    def __init__(self) -> None:
+        self._channels: dict[int, _Channel] = {}
+
+    def check(self, channel_id: int) -> None:
+        channel = self._channels.get(channel_id)
+        if channel is not None and _now() < channel.open_until:
+            raise DiscordRefusalError(channel.code, "refused too often; not asked again for now")
+
+    def refused(self, channel_id: int, code: int) -> None:
+        if code not in FORBIDDEN:
+            return
+        channel = self._channels.setdefault(channel_id, _Channel())
+        channel.refusals += 1
+        channel.code = code
+        if channel.refusals >= MOST_REFUSALS:
+            channel.open_until = _now() + OPEN_SECONDS
+
+    def passed(self, channel_id: int) -> None:
+        self._channels.pop(channel_id, None)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

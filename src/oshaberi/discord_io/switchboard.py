@@ -1,0 +1,48 @@
+"""What all sinks of one client share: the line, the webhooks, what was seen, what is refused."""
+
+from __future__ import annotations
+
+import discord
+
+from oshaberi.discord_io.circuit import Circuit
+from oshaberi.discord_io.exchange import Line
+from oshaberi.discord_io.sink import DiscordSink, Shared
+from oshaberi.discord_io.table_button import TableSources, TableText
+from oshaberi.discord_io.webhook_http import WebhookHttp
+from oshaberi.discord_io.webhooks import Webhooks
+from oshaberi.discord_io.witness import Arrivals, Claims
+
+
+class Switchboard:
+    """Make one per client, inside its loop; close it before the client."""
+
+    def __init__(self, client: discord.Client) -> None:
+        line = Line(client)
+        self.sources = TableSources()
+        self._shared = Shared(
+            client=client,
+            line=line,
+            webhooks=Webhooks(client, line),
+            webhook_http=WebhookHttp(client.http.user_agent),
+            arrivals=Arrivals(),
+            claims=Claims(),
+            circuit=Circuit(),
+            sources=self.sources,
+        )
+        client.add_dynamic_items(TableText(self.sources).item())
+
+    def sink(
+        self,
+        channel: discord.abc.MessageableChannel,
+        answering: discord.Message | None = None,
+    ) -> DiscordSink:
+        """For one response. `answering` is the message it replies to."""
+        return DiscordSink(self._shared, channel, answering)
+
+    async def on_message(self, message: discord.Message) -> None:
+        """Call this for every message, also our own: it is how we know that they arrived."""
+        self._shared.arrivals.note(message)
+
+    async def close(self) -> None:
+        await self._shared.line.close()
+        await self._shared.webhook_http.close()

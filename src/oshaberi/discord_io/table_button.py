@@ -1,0 +1,121 @@
+"""The button under a table's picture that shows its Markdown, to whoever asks, for ever.
+
+The source is remembered by message id; after a restart it is read out of the picture itself
+(png_text.py), and if even that is gone the alt text still says what the table says.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import OrderedDict
+from typing import Any
+
+import discord
+
+from oshaberi.delivery.sink import Post
+from oshaberi.discord_io.png_text import text_in
+
+CUSTOM_ID = "oshaberi:table:text"
+LABEL = "Show text"
+FILE_NAME = "table.md"
+KEPT_SOURCES = 500
+MESSAGE_LIMIT = 1950
+LARGEST_PICTURE = 10 * 1024 * 1024
+GONE = "The text of this table cannot be found any more."
+
+Button = discord.ui.Button[discord.ui.View]
+Interaction = discord.Interaction[Any]
+
+
+class TableSources:
+    """The newest tables by the id of their message; also for the context of later turns."""
+
+    def __init__(self, kept: int = KEPT_SOURCES) -> None:
+        self._kept = kept
+        self._sources: OrderedDict[int, str] = OrderedDict()
+
+    def remember(self, message_id: int, source: str) -> None:
+        self._sources[message_id] = source
+        self._sources.move_to_end(message_id)
+        if len(self._sources) > self._kept:
+            self._sources.popitem(last=False)
+
+    def get(self, message_id: int) -> str | None:
+        if message_id in self._sources:
+            self._sources.move_to_end(message_id)
+        return self._sources.get(message_id)
+
+
+def shows_table(post: Post) -> bool:
+    return any(file.source and file.width for file in post.files)
+
+
+def table_view() -> discord.ui.View:
+    view = discord.ui.View(timeout=None)
+    return view.add_item(Button(label=LABEL, custom_id=CUSTOM_ID))
+
+
+class TableText:
+    """Answers the button, of old messages too."""
+
+    def __init__(self, sources: TableSources) -> None:
+        self._sources = sources
+
+    def item(self) -> type[discord.ui.DynamicItem[Button]]:
+        """What `client.add_dynamic_items` takes: it finds the button by its id alone."""
+        table_text = self
+
+        class ShowText(discord.ui.DynamicItem[Button], template=re.escape(CUSTOM_ID)):
+            @classmethod
+            async def from_custom_id(
+                cls,
+                _interaction: Interaction,
+                _item: discord.ui.Item[Any],
+                _match: re.Match[str],
+                /,
+            ) -> ShowText:
+                return cls(Button(label=LABEL, custom_id=CUSTOM_ID))
+
+            async def callback(self, interaction: Interaction) -> None:
+                await table_text.answer(interaction)
+
+        return ShowText
+
+    async def answer(self, interaction: Interaction) -> None:
+        message = interaction.message
+        source = None if message is None else self._sources.get(message.id)
+        if source is not None or message is None:
+            await interaction.response.send_message(**told(source), ephemeral=True)
+            return
+        # Loading the picture may take longer than the three seconds an answer has.
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        source = await source_of(message)
+        if source is not None:
+            self._sources.remember(message.id, source)
+        await interaction.followup.send(**told(source or _alt_of(message)), ephemeral=True)
+
+
+async def source_of(message: discord.Message) -> str | None:
+    """The Markdown that the first picture carries."""
+    for file in message.attachments[:1]:
+        if file.filename.endswith(".png") and file.size <= LARGEST_PICTURE:
+            try:
+                return text_in(await file.read())
+            except discord.DiscordException:
+                return None
+    return None
+
+
+def told(source: str | None) -> dict[str, Any]:
+    """As code if it fits, else as a file."""
+    if not source:
+        return {"content": GONE}
+    block = f"```md\n{source}\n```"
+    if len(block) <= MESSAGE_LIMIT and "```" not in source:
+        return {"content": block}
+    return {"file": discord.File(io.BytesIO(source.encode("utf-8", "replace")), FILE_NAME)}
+
+
+def _alt_of(message: discord.Message) -> str | None:
+    return next((file.description for file in message.attachments if file.description), None)

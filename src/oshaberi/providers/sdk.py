@@ -1,0 +1,100 @@
+"""SDKs are extras, imported when an adapter is made; what they raise is read without them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from oshaberi.errors import ConfigError
+from oshaberi.providers.errors import Failure
+
+NO_KEY = "none"
+"""Sent where no key is needed. Never left out: an SDK would look for one in the environment."""
+
+_TIMEOUTS = frozenset({"APITimeoutError", "TimeoutException", "TimeoutError"})
+_NETWORK = frozenset({"APIConnectionError", "TransportError", "OSError", "ClientError"})
+_LONGEST = 2000
+
+
+class StreamError(Exception):
+    """Something in an opened stream that is not an answer: an error event, or no stream at all."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def load_sdk(module: str, extra: str) -> Any:
+    """The SDK, or one line that says how to get it."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as missing:
+        if missing.name is None or missing.name.partition(".")[0] != module.partition(".")[0]:
+            raise
+        command = f'pip install "oshaberi[{extra}]"'
+        raise ConfigError(f"the {module} package is not installed: {command}") from None
+
+
+def read_failure(error: Exception) -> Failure:
+    """What any of the SDKs, their transport or our own decoding raised."""
+    if isinstance(error, StreamError):
+        return error.failure
+    if isinstance(error, json.JSONDecodeError):
+        return Failure(message=f"the provider sent something that is not JSON ({error.msg})")
+    ancestors = {ancestor.__name__ for ancestor in type(error).__mro__}
+    if ancestors & _TIMEOUTS:
+        return Failure(408, message="the provider did not answer in time")
+    status = getattr(error, "status_code", None)
+    if status is None and ancestors & _NETWORK:
+        return Failure(codes=("network",), message=_network(error))
+    if status is None:
+        return Failure(message=f"the answer cannot be read ({type(error).__name__}: {error})")
+    return _http(error, status)
+
+
+def body_failure(body: Any, status: int | None = None) -> Failure:
+    """From an error object of the wire: `{"error": {...}}`, its inside, a text or anything."""
+    inner = body.get("error", body) if isinstance(body, Mapping) else body
+    if not isinstance(inner, Mapping):
+        return Failure(status, message=_short(inner), body=body)
+    codes = tuple(str(inner[key]) for key in ("code", "type") if inner.get(key))
+    number = next((int(code) for code in codes if code.isdigit()), None)
+    names = tuple(code for code in codes if not code.isdigit())
+    message = _short(inner.get("message") or inner.get("detail") or inner)
+    detail = _upstream(inner)
+    return Failure(status or number, names, f"{message}{detail}", body=body)
+
+
+def _http(error: Exception, status: int) -> Failure:
+    body = getattr(error, "body", None)
+    read = body_failure(body if body else str(error), status)
+    headers = getattr(getattr(error, "response", None), "headers", {})
+    message = read.message or f"HTTP {status}"
+    return Failure(status, read.codes, message, _seconds(headers), read.body)
+
+
+def _upstream(inner: Mapping[str, Any]) -> str:
+    """OpenRouter hides what the provider behind it said in `metadata.raw`."""
+    metadata = inner.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
+    return f": {_short(raw)}" if raw else ""
+
+
+def _network(error: Exception) -> str:
+    cause = error.__cause__ or error
+    said = _short(str(cause))
+    return f"the connection failed ({said})" if said else "the connection failed"
+
+
+def _seconds(headers: Mapping[str, str]) -> float | None:
+    try:
+        return float(headers.get("retry-after", ""))
+    except ValueError:
+        return None
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text.strip()[:_LONGEST]

@@ -1,0 +1,1 @@
+"""Real discord.py, real sockets, a stage instead of Discord."""

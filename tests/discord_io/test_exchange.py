@@ -1,0 +1,176 @@
+"""What discord.py does on the network, as the sender gets to know it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError, Post, Wire
+from oshaberi.discord_io import DiscordSink, TokenRevokedError
+from oshaberi.stage import Fault, Settings
+from oshaberi.stage.faults import SEND, TYPING
+from tests.discord_io.shows import Show, perform
+
+NO_LIMITS = Settings(rate_limits=False)
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def sink_of(show: Show, name: str = "general") -> DiscordSink:
+    return show.bot.board.sink(show.channel(name))
+
+
+async def send(sink: DiscordSink, text: str, wire: Wire | None = None) -> None:
+    await sink.send(Post(f"n-{text}", text), wire or Wire(now()))
+
+
+def test_answers_as_soon_as_discord_did() -> None:
+    """discord.py itself returns from the send that empties a bucket only when it fills again."""
+
+    async def act(show: Show) -> None:
+        sink = sink_of(show)
+        began = now()
+        for number in range(5):
+            await send(sink, f"text {number}")
+        assert now() - began < 2
+        wire = Wire(now())
+        sixth = asyncio.create_task(send(sink, "text 5", wire))
+        await asyncio.sleep(1)
+        assert not wire.on_wire
+        await sixth
+        assert wire.on_wire
+        assert wire.left_at - began >= 4.5
+        assert len(show.contents("general")) == 6
+        assert [call.status for call in show.stage.calls(SEND)] == [200] * 6
+
+    perform(act, speed=8.0)
+
+
+def test_cancelled_while_it_waits_it_never_leaves() -> None:
+    async def act(show: Show) -> None:
+        sink = sink_of(show)
+        for number in range(5):
+            await send(sink, f"text {number}")
+        waiting = asyncio.create_task(send(sink, "withdrawn"))
+        await asyncio.sleep(0.5)
+        waiting.cancel()
+        await asyncio.wait({waiting})
+        await send(sink, "after")
+        assert show.contents("general")[5:] == ["after"]
+
+    perform(act, speed=8.0)
+
+
+def test_cancelled_in_a_global_pause_the_client_goes_on() -> None:
+    """discord.py would keep every other request waiting for ever."""
+
+    async def act(show: Show) -> None:
+        strike_globally(show)
+        waiting = asyncio.create_task(send(sink_of(show), "withdrawn"))
+        await show.stage.wait_for(lambda: show.stage.calls(SEND))
+        await asyncio.sleep(0.5)
+        waiting.cancel()
+        await asyncio.wait({waiting})
+        async with asyncio.timeout(10):
+            await send(sink_of(show, "random"), "elsewhere")
+            await send(sink_of(show), "after")
+        assert show.contents("random") == ["elsewhere"]
+        assert show.contents("general") == ["after"]
+
+    perform(act, settings=Settings(time_scale=0.5), speed=8.0)
+
+
+def strike_globally(show: Show) -> None:
+    """Use up the fifty requests of this second, so that the next one pauses all."""
+    for _ in range(50):
+        show.stage.core.limits.enter(None, "", global_too=True)
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504, 524, 530])
+def test_one_request_per_call_whatever_the_5xx(status: int) -> None:
+    async def act(show: Show) -> None:
+        show.stage.fault(Fault(kind="status", status=status, route=SEND))
+        with pytest.raises(AmbiguousError):
+            await send(sink_of(show), "text")
+        await asyncio.sleep(5)
+        assert len(show.stage.calls(SEND)) == 1
+
+    perform(act, settings=NO_LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "retry_after_ms"),
+    [
+        ({"kind": "code", "code": 50035}, 50035, None),
+        ({"kind": "code", "code": 50013}, 50013, None),
+        ({"kind": "code", "code": 20016, "retry_after_s": 7.0}, 20016, 7000),
+        ({"kind": "status", "status": 429, "retry_after_s": 90.0}, 429, 90_000),
+        ({"kind": "status", "status": 429, "retry_after_s": 3.0, "via": False}, 429, 3000),
+        ({"kind": "status", "status": 404}, 404, None),
+    ],
+)
+def test_refusals(fault: dict[str, Any], code: int, retry_after_ms: int | None) -> None:
+    async def act(show: Show) -> None:
+        show.stage.fault(Fault(route=SEND, **fault))
+        with pytest.raises(DiscordRefusalError) as refused:
+            await send(sink_of(show), "text")
+        assert (refused.value.code, refused.value.retry_after_ms) == (code, retry_after_ms)
+
+    perform(act, settings=NO_LIMITS)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"kind": "html", "status": 403},
+        {"kind": "html", "status": 200, "after": True},
+        {"kind": "reset"},
+        {"kind": "close", "after": True},
+    ],
+)
+def test_doubts(fault: dict[str, Any]) -> None:
+    async def act(show: Show) -> None:
+        show.stage.fault(Fault(route=SEND, **fault))
+        with pytest.raises(AmbiguousError):
+            await send(sink_of(show), "text")
+
+    perform(act, settings=NO_LIMITS)
+
+
+def test_revoked_token_has_an_error_of_its_own() -> None:
+    async def act(show: Show) -> None:
+        show.stage.fault(Fault(kind="status", status=401, route=SEND))
+        with pytest.raises(TokenRevokedError):
+            await send(sink_of(show), "text")
+
+    perform(act, settings=NO_LIMITS)
+
+
+def test_the_same_nonce_after_its_message_was_deleted() -> None:
+    async def act(show: Show) -> None:
+        sink = sink_of(show)
+        sent = await sink.send(Post("n", "text"), Wire(now()))
+        assert sent.id is not None
+        show.stage.people.delete(sent.id, user="mika")
+        with pytest.raises(DiscordRefusalError) as refused:
+            await sink.send(Post("n", "text"), Wire(now()))
+        assert refused.value.code == 10008
+
+    perform(act, settings=NO_LIMITS)
+
+
+def test_typing_cancelled_before_it_leaves_is_not_shown_later() -> None:
+    async def act(show: Show) -> None:
+        strike_globally(show)
+        typing = asyncio.create_task(sink_of(show).typing(1000))
+        await show.stage.wait_for(lambda: show.stage.calls(TYPING))
+        typing.cancel()
+        await asyncio.wait({typing})
+        await send(sink_of(show), "text")
+        assert [call.status for call in show.stage.calls(TYPING)] == [429]
+
+    perform(act, settings=Settings(time_scale=0.5), speed=8.0)

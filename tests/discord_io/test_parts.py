@@ -1,0 +1,138 @@
+"""The small parts by themselves: directory, embeds, notices, forms."""
+
+from __future__ import annotations
+
+import json
+
+import discord
+import pytest
+
+from oshaberi.chunks import ThoughtPart
+from oshaberi.delivery.sink import Embed, Face, Post
+from oshaberi.discord_io import (
+    MENTIONS,
+    bot_name,
+    emojis_of,
+    known_people,
+    notice_embed,
+    thought_log_embed,
+)
+from oshaberi.discord_io.forms import avatar_url, edit_form, webhook_form
+from oshaberi.discord_io.refusals import refusal_of
+from oshaberi.discord_io.reply_notice import quoted
+from oshaberi.stage import Settings
+from oshaberi.stream import ThoughtLog
+from tests.discord_io.shows import Show, guild, perform
+
+NO_LIMITS = Settings(rate_limits=False)
+
+
+def test_directory_of_a_guild() -> None:
+    async def act(show: Show) -> None:
+        place = show.channel("general").guild
+        emojis = emojis_of(place)
+        assert [emoji.rpartition(":")[0] for emoji in emojis] == ["<:wave", "<a:spin"]
+        assert emojis_of(None) == ()
+        known = known_people([*place.members, *place.members], show.bot.user)
+        assert [(one.name, one.aliases) for one in known] == [
+            ("Mi", ("Mika M.", "mika")),
+            ("ren", ()),
+        ]
+        assert {one.id for one in known} == {
+            str(show.stage.world.user(name).id) for name in ("mika", "ren")
+        }
+        assert bot_name(show.channel("general"), show.bot) == "Oshaberi"
+
+    people = [{"name": "mika", "display_name": "Mika M.", "nick": "Mi"}, "ren"]
+    emojis = ["wave", {"name": "spin", "animated": True}]
+    perform(act, world=guild("general", members=people, emojis=emojis), settings=NO_LIMITS)
+
+
+def test_known_names_and_emoji_work_in_a_stream() -> None:
+    async def act(show: Show) -> None:
+        place = show.channel("general").guild
+        text = {"known": known_people(place.members, show.bot.user), "emojis": emojis_of(place)}
+        await show.play("general", "hello @mika :wave: friend\n", text=text)
+        (message,) = show.messages("general")
+        mika = show.stage.world.user("mika").id
+        assert message.content == f"hello <@{mika}> {emojis_of(place)[0]} friend"
+        assert message.notified == [mika]
+
+    perform(act, world=guild("general", emojis=["wave"]), settings=NO_LIMITS)
+
+
+def test_notices_keep_the_limits() -> None:
+    embed = notice_embed(Embed("t" * 300, "d" * 5000))
+    assert embed.title is not None
+    assert embed.description is not None
+    assert (len(embed.title), len(embed.description)) == (256, 4096)
+    assert notice_embed(Embed("title")).description is None
+
+
+def test_thought_log_prefers_summaries_and_masks_secrets() -> None:
+    parts = (ThoughtPart("raw words"), ThoughtPart("my key is sk-abcdefgh12345", "summary"))
+    log = ThoughtLog(parts, "openai", "some-model", 1500, "https://discord.com/channels/1/2/3")
+    embed = thought_log_embed(log)
+    assert embed is not None
+    assert embed.description == "my key is [secret]"
+    assert (embed.url, embed.footer.text) == (log.first_reply_url, "openai · some-model · 1.5 s")
+    assert thought_log_embed(ThoughtLog()) is None
+
+
+def test_mentions_never_reach_everyone() -> None:
+    assert MENTIONS.to_dict() == {"parse": ["users", "roles"], "replied_user": False}
+    for form in (edit_form(Post("n", "x")), webhook_form(Post("n", "x"), Face("Aki"), None)):
+        assert form.payload is not None
+        assert "everyone" not in form.payload["allowed_mentions"]["parse"]
+    worn = webhook_form(Post("n", "x"), Face("Aki"), None).payload
+    assert worn is not None
+    assert "nonce" not in worn
+
+
+@pytest.mark.parametrize("url", [None, "ftp://x", "x", "https://" + "x" * 2048])
+def test_avatar_that_discord_would_refuse_is_left_out(url: str | None) -> None:
+    assert avatar_url(Face("Aki", url)) is None
+
+
+def test_half_a_character_does_not_lose_the_message() -> None:
+    async def act(show: Show) -> None:
+        sink = show.bot.board.sink(show.channel("general"))
+        from oshaberi.delivery.sink import Wire
+
+        await sink.send(Post("n", "a\ud83dz"), Wire(0.0))
+        assert show.contents("general") == ["a\ufffdz"]
+
+    perform(act, settings=NO_LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        ("hello", "hello"),
+        ("a\n\nb  c", "a b c"),
+        ("**bold** <@12> <:wave:34>", r"\*\*bold\*\* :wave:"),
+        ("see https://example.com/x now", "see now"),
+        ("x" * 100, "x" * 79 + "…"),
+        ("", "photo.jpg"),
+    ],
+)
+def test_quotes_one_plain_line(content: str, shown: str) -> None:
+    async def act(show: Show) -> None:
+        message = await show.asked("general", content or "x")
+        message.content = content
+        if not content:
+            message.attachments = [_Photo()]  # type: ignore[list-item]
+        assert quoted(message) == shown
+
+    perform(act, settings=NO_LIMITS)
+
+
+class _Photo:
+    filename = "photo.jpg"
+
+
+def test_codes_of_answers() -> None:
+    body = json.dumps({"code": 50027, "message": "Invalid Webhook Token"}).encode()
+    assert getattr(refusal_of(401, body, {}), "code", None) == 50027
+    assert getattr(refusal_of(429, b"<html>", {"Retry-After": "2"}), "retry_after_ms", 0) == 2000
+    assert isinstance(discord.Colour.orange(), discord.Colour)
