@@ -14,7 +14,7 @@ $(READY): pyproject.toml
 	  || { echo "oshaberi needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[tables]" --group dev
+	$(BIN)/python -m pip install --quiet --editable ".[discord,tables]" --group dev
 	@touch $(READY)
 
 run: setup

@@ -1,21 +1,22 @@
-"""`python -m bench`: measure the text engine and print tables, or JSON."""
+"""`python -m bench`: measure the text engine and whole streams; print tables, or JSON."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 import click
 
-from bench import growth, memory, report, tokens
+from bench import growth, memory, report, stops, streams, tokens
 from bench.engines import MakeEngine, text_engine
 from bench.growth import Growth
 from bench.readmes import readmes
 from bench.shapes import SHAPES, Shape
+from bench.taps import markdown_chunks
 
-PARTS = ("tokens", "growth", "memory")
+PARTS = ("tokens", "growth", "memory", "streams", "stops")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,8 @@ class Effort:
     engines: int
     streamed: int
     token_size: int = 12_000
+    crowd: streams.Plan = field(default_factory=streams.Plan)
+    stops: int = 200
 
 
 FULL = Effort(rounds=9, plan=growth.Plan(), engines=1000, streamed=1_000_000)
@@ -35,6 +38,8 @@ QUICK = Effort(
     plan=growth.Plan(sizes=(30_000, 240_000), rounds=1),
     engines=200,
     streamed=200_000,
+    crowd=streams.Plan(seconds=3, tries=2, rounds=5),
+    stops=40,
 )
 
 
@@ -48,7 +53,7 @@ QUICK = Effort(
     help=f"A part ({', '.join(PARTS)}) or a shape, or several.",
 )
 def main(as_json: bool, quick: bool, only: tuple[str, ...]) -> None:
-    """What the text engine costs."""
+    """What the text engine and whole streams cost."""
     parts = [part for part in PARTS if part in only] or list(PARTS)
     names = [name for name in only if name not in PARTS]
     unknown = [name for name in names if name not in SHAPES]
@@ -77,6 +82,13 @@ def bench(
     if part == "growth":
         grown = _shown(growth.run(make, shapes, growth.DEGREES, effort.plan), len(shapes))
         return report.growth_table(grown), [report.growth_json(one) for one in grown]
+    if part == "streams":
+        crossing, loads = streams.run(effort.crowd, markdown_chunks())
+        rows = [report.cost_json(cost) for cost in crossing] + [asdict(load) for load in loads]
+        return report.stream_tables(crossing, loads), rows
+    if part == "stops":
+        stopped = stops.run(effort.stops)
+        return report.stop_table(stopped), [report.stop_json(one) for one in stopped]
     weighed = memory.run(make, effort.engines, effort.streamed, effort.rounds)
     return report.memory_table(weighed), [asdict(one) for one in weighed]
 

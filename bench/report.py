@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from bench import growth, tokens
+from bench import growth, stops, streams, tokens
 from bench.growth import Growth
 from bench.memory import Measured
+from bench.stops import Stops
+from bench.streams import Cost, Load
 from bench.tokens import TokenCost
 
 _FLAG = "<<<"
@@ -37,6 +39,19 @@ def memory_table(found: Sequence[Measured]) -> str:
     return _table("Memory", ["what", "value", ""], rows)
 
 
+def stream_tables(costs: Sequence[Cost], loads: Sequence[Load]) -> str:
+    return f"{_cost_table(costs)}\n{_load_table(loads)}"
+
+
+def stop_table(found: Sequence[Stops]) -> str:
+    head = ["stopped during", "stops", "p50 ms", "p99 ms", "max ms", "closed ms", "late", ""]
+    title = (
+        "From a stop to the result, the provider closed, and requests that left too late "
+        f"({_FLAG}: {stops.LIMIT_MS:g} ms or more; after a send counted from its answer)"
+    )
+    return _table(title, head, [_stop_row(one) for one in found])
+
+
 def token_json(cost: TokenCost) -> dict[str, object]:
     ratios = {degree: cost.ratio(degree) for degree in tokens.DEGREES}
     return asdict(cost) | {"ratio": ratios, "flagged": cost.flagged}
@@ -44,6 +59,61 @@ def token_json(cost: TokenCost) -> dict[str, object]:
 
 def growth_json(one: Growth) -> dict[str, object]:
     return asdict(one) | {"flagged": one.flagged}
+
+
+def cost_json(cost: Cost) -> dict[str, object]:
+    return asdict(cost) | {"ratio": cost.ratio}
+
+
+def stop_json(one: Stops) -> dict[str, object]:
+    return asdict(one) | {"flagged": one.flagged}
+
+
+def _cost_table(costs: Sequence[Cost]) -> str:
+    head = ["degree", "bare µs", "ours µs", "json µs", "×json", "stream µs", "stream kB"]
+    rows = [
+        [
+            str(cost.degree),
+            *(f"{us:.2f}" for us in (cost.bare_us, cost.ours_us, cost.json_us, cost.ratio)),
+            f"{cost.stream_us:.0f}",
+            f"{cost.stream_bytes / 1000:.1f}",
+        ]
+        for cost in costs
+    ]
+    title = (
+        "A token's way from provider to sink: a bare loop, ours above it, json.loads of its chunk; "
+        "and what a stream costs to begin and end, and holds"
+    )
+    return _table(title, head, rows)
+
+
+def _load_table(loads: Sequence[Load]) -> str:
+    head = ["degree", "streams", "CPU %", "lag p50 ms", "p99 ms", "tokens/s", "messages", ""]
+    title = (
+        f"Streams of {streams.TOKENS_PER_SECOND:g} tokens/s at once "
+        f"({_FLAG}: lag p99 of {streams.LAG_LIMIT_MS:g} ms or more)"
+    )
+    return _table(title, head, [_load_row(load) for load in loads])
+
+
+def _load_row(load: Load) -> list[str]:
+    return [
+        "bare" if load.degree is None else str(load.degree),
+        f"{load.streams}",
+        f"{load.cpu_share * 100:.0f}",
+        f"{load.lag_p50_ms:.1f}",
+        f"{load.lag_p99_ms:.1f}",
+        f"{load.tokens_per_second:.0f}",
+        str(load.messages),
+        ("highest" if load.highest else "") if load.in_time else _FLAG,
+    ]
+
+
+def _stop_row(one: Stops) -> list[str]:
+    times = (one.p50_ms, one.p99_ms, one.max_ms, one.closed_max_ms)
+    shown = [f"{ms:.2f}" for ms in times]
+    flag = _FLAG if one.flagged else ""
+    return [one.situation, str(one.count), *shown, str(one.late_requests), flag]
 
 
 def _token_row(cost: TokenCost) -> list[str]:

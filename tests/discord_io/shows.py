@@ -45,12 +45,10 @@ class Bot(discord.Client):
 
     board: Switchboard
 
-    def __init__(self, intents: discord.Intents | None = None) -> None:
-        super().__init__(
-            intents=intents or discord.Intents.all(),
-            guild_ready_timeout=0.1,
-            http_trace=RequestTrace(),
-        )
+    def __init__(self, intents: discord.Intents | None = None, *, watched: bool = True) -> None:
+        options: dict[str, Any] = {"http_trace": RequestTrace()} if watched else {}
+        wanted = intents or discord.Intents.all()
+        super().__init__(intents=wanted, guild_ready_timeout=0.1, **options)
 
     async def setup_hook(self) -> None:
         self.board = Switchboard(self)
@@ -142,8 +140,11 @@ async def showing(
     world: Mapping[str, object] | None = None,
     settings: Settings | None = None,
     intents: discord.Intents | None = None,
+    *,
+    watched: bool = True,
 ) -> AsyncIterator[Show]:
-    async with staged(world, settings) as stage, logged_in(stage, Bot(intents)) as bot:
+    bot = Bot(intents, watched=watched)
+    async with staged(world, settings) as stage, logged_in(stage, bot):
         try:
             yield Show(stage, bot)
         finally:
@@ -156,10 +157,11 @@ def perform(
     world: Mapping[str, object] | None = None,
     settings: Settings | None = None,
     intents: discord.Intents | None = None,
+    watched: bool = True,
     speed: float = SPEED,
 ) -> None:
     async def main() -> None:
-        async with showing(world, settings, intents) as show:
+        async with showing(world, settings, intents, watched=watched) as show:
             await act(show)
 
     run_scaled(main(), speed)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
-import discord
 import pytest
 
 from oshaberi.chunks import ThoughtPart
-from oshaberi.delivery.sink import Embed, Face, Post
+from oshaberi.delivery.sink import AmbiguousError, Embed, Face, Post, Wire
 from oshaberi.discord_io import (
     MENTIONS,
     bot_name,
@@ -80,7 +80,8 @@ def test_thought_log_prefers_summaries_and_masks_secrets() -> None:
 
 
 def test_mentions_never_reach_everyone() -> None:
-    assert MENTIONS.to_dict() == {"parse": ["users", "roles"], "replied_user": False}
+    allowed: dict[str, Any] = {**MENTIONS.to_dict()}
+    assert allowed == {"parse": ["users", "roles"]}
     for form in (edit_form(Post("n", "x")), webhook_form(Post("n", "x"), Face("Aki"), None)):
         assert form.payload is not None
         assert "everyone" not in form.payload["allowed_mentions"]["parse"]
@@ -97,8 +98,6 @@ def test_avatar_that_discord_would_refuse_is_left_out(url: str | None) -> None:
 def test_half_a_character_does_not_lose_the_message() -> None:
     async def act(show: Show) -> None:
         sink = show.bot.board.sink(show.channel("general"))
-        from oshaberi.delivery.sink import Wire
-
         await sink.send(Post("n", "a\ud83dz"), Wire(0.0))
         assert show.contents("general") == ["a\ufffdz"]
 
@@ -135,4 +134,4 @@ def test_codes_of_answers() -> None:
     body = json.dumps({"code": 50027, "message": "Invalid Webhook Token"}).encode()
     assert getattr(refusal_of(401, body, {}), "code", None) == 50027
     assert getattr(refusal_of(429, b"<html>", {"Retry-After": "2"}), "retry_after_ms", 0) == 2000
-    assert isinstance(discord.Colour.orange(), discord.Colour)
+    assert isinstance(refusal_of(400, b"<html>", {}), AmbiguousError)

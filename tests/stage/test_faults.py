@@ -204,7 +204,7 @@ def test_faults_match_by_route_channel_call_attempt_and_times() -> None:
             (False, 1, 503),
             (False, 1, 200),
         ]
-        counts = [stage.core.faults.struck(fault) for fault in (here, again, typing)]
+        counts = [stage.faults.struck(fault) for fault in (here, again, typing)]
         assert counts == [1, 1, 0]
         assert stage.world.contents("random") == ["1", "3"]
 
@@ -227,6 +227,26 @@ def test_a_share_of_calls_can_fail_and_always_the_same_ones() -> None:
         play(scene, settings=Settings(rate_limits=False, seed=7))
     assert outcomes[0] == outcomes[1]
     assert 4 <= outcomes[0].count(503) <= 20
+
+
+def test_the_world_changes_between_two_calls() -> None:
+    async def scene(stage: Stage, bot: Bot) -> None:
+        general, random = bot.place("general"), bot.place("random")
+        webhook = await general.create_webhook(name="w")
+        stage.revoke_webhook(webhook.id)
+        stage.deny("general", "send_messages")
+        stage.delete_channel("random")
+        acts = (webhook.send("x", wait=True), general.send("x"), random.send("x"))
+        for act, code in zip(acts, (10015, 50013, 10003), strict=True):
+            with pytest.raises(discord.HTTPException) as caught:
+                await act
+            assert caught.value.code == code
+        await stage.wait_for(lambda: bot.get_channel(random.id) is None)
+        assert not general.permissions_for(bot.guilds[0].me).send_messages
+        with pytest.raises(StageError, match="no such permission 'fly'"):
+            stage.deny("general", "fly")
+
+    play(scene, world("general", "random"), settings=CALM)
 
 
 MISTAKES = [

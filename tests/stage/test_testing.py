@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 import time
@@ -163,6 +164,9 @@ def test_somebody_elses_tests_with_our_fixtures(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "test_bot.py").write_text(TESTS)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "."]
-    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    bare = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    ran = subprocess.run(
+        command, cwd=tmp_path, env=bare, capture_output=True, text=True, check=False
+    )
     assert "1 failed, 1 passed" in ran.stdout, ran.stdout
     assert "StageProblemsError: unknown route: GET /guilds/" in ran.stdout

@@ -59,6 +59,8 @@ FATES = {
     "flush_limit": "over the limit of messages",
 }
 
+_LONGEST_LINE = 240
+
 
 @click.command(short_help="Tell why a scene became these messages.")
 @click.argument("scene")
@@ -113,7 +115,8 @@ def _channel(played: Played, palette: Palette) -> Iterator[str]:
     if not played.records:
         yield "  Nothing."
     for record in played.records:
-        yield from transcript.lines(record)
+        for line in transcript.lines(record):
+            yield line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]} …"
 
 
 def _ending(result: StreamResult) -> Iterator[str]:

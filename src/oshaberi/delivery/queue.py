@@ -24,7 +24,7 @@ class Queue:
         self._items: deque[Outgoing] = deque()
         self._closed = False
         self.full = False
-        self._changed = asyncio.Event()
+        self._waiter: asyncio.Future[None] | None = None
         self._room = asyncio.Event()
         self._room.set()
 
@@ -52,8 +52,8 @@ class Queue:
         It stays in the queue until it is taken: whoever stops now finds it still waiting.
         """
         while len(self._items) < least and not self._closed:
-            self._changed.clear()
-            await self._changed.wait()
+            self._waiter = asyncio.get_running_loop().create_future()
+            await self._waiter
         return self._items[0] if self._items else None
 
     def take(self) -> Outgoing:
@@ -96,12 +96,12 @@ class Queue:
             self._items[0] = joined(first, second)
 
     def _note(self) -> None:
-        self.full = len(self._items) >= BOUND
-        self._changed.set()
-        if self.full:
-            self._room.clear()
-        else:
-            self._room.set()
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+        full = len(self._items) >= BOUND
+        if full is not self.full:
+            self.full = full
+            self._room.clear() if full else self._room.set()
 
 
 def fits_together(first: Outgoing, second: Outgoing, limit: int) -> bool:

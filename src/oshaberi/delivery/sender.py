@@ -261,7 +261,7 @@ class Sender:
     async def _request(self, make: Callable[[Wire], Coroutine[Any, Any, T]]) -> T:
         """One call of the sink: what has left is awaited, what has not is withdrawn."""
         wire = Wire(_now())
-        task = asyncio.ensure_future(make(wire))
+        task = asyncio.create_task(make(wire))
         try:
             await self._answer(task, wire)
         finally:

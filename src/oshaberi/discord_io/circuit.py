@@ -20,9 +20,11 @@ class _Channel:
 
 
 class Circuit:
-    """After three in a row nothing is asked for five minutes; then one request may try again."""
+    """After so many in a row nothing is asked for a while; then one request may try again."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST_REFUSALS, open_seconds: float = OPEN_SECONDS) -> None:
+        self._most = most
+        self._open_seconds = open_seconds
         self._channels: dict[int, _Channel] = {}
 
     def check(self, channel_id: int) -> None:
@@ -36,8 +38,8 @@ class Circuit:
         channel = self._channels.setdefault(channel_id, _Channel())
         channel.refusals += 1
         channel.code = code
-        if channel.refusals >= MOST_REFUSALS:
-            channel.open_until = _now() + OPEN_SECONDS
+        if channel.refusals >= self._most:
+            channel.open_until = _now() + self._open_seconds
 
     def passed(self, channel_id: int) -> None:
         self._channels.pop(channel_id, None)

@@ -21,6 +21,8 @@ class Place:
         guild = getattr(channel, "guild", None)
         if guild is None:
             return cls(channel.id, None, None, None)
+        if isinstance(channel, discord.PartialMessageable):
+            return cls(channel.id, guild.id, None, None)  # nobody knows what it is
         if isinstance(channel, discord.Thread):
             return cls(channel.id, guild.id, channel.parent_id, channel.id)
         return cls(channel.id, guild.id, channel.id, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -12,7 +12,7 @@ import discord
 from discord.http import MultipartParameters
 
 from oshaberi.delivery.sink import DiscordRefusalError, Face, NoWitnessError, Post, Sent, Wire
-from oshaberi.discord_io.circuit import FORBIDDEN, Circuit
+from oshaberi.discord_io.circuit import Circuit
 from oshaberi.discord_io.directory import bot_name
 from oshaberi.discord_io.exchange import Line
 from oshaberi.discord_io.forms import bot_form, edit_form, notice_form, webhook_form
@@ -31,6 +31,8 @@ THREAD_ARCHIVED = 50083
 PAGE = 100
 MOST_PAGES = 5
 CLOCK_SLACK = timedelta(seconds=60)
+ID_SLACK = 5000 << 22
+"""Five seconds in ids: two of Discord's machines need not agree which of two messages is newer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +46,8 @@ class Shared:
     arrivals: Arrivals
     claims: Claims
     circuit: Circuit
+    typing_circuit: Circuit
     sources: TableSources
-    silent_channels: set[int] = field(default_factory=set)
-    """Where typing was refused once."""
 
 
 class DiscordSink:
@@ -96,14 +97,14 @@ class DiscordSink:
 
     async def typing(self, ms: int | None) -> None:
         """Lasts ten seconds, longer than any message is typed. Off where it is not allowed."""
-        place = self._place.channel_id
-        if ms == 0 or place in self._shared.silent_channels:
+        if ms == 0:
             return
+        place, circuit = self._place.channel_id, self._shared.typing_circuit
+        circuit.check(place)
         try:
             await self._shared.line.call(self._http.send_typing(place))
         except DiscordRefusalError as refusal:
-            if refusal.code in FORBIDDEN:
-                self._shared.silent_channels.add(place)
+            circuit.refused(place, refusal.code)
             raise
 
     async def reply_notice(self, face: Face) -> None:
@@ -192,7 +193,7 @@ class DiscordSink:
         """Where to look from: an id known before the first attempt, else our clock with slack."""
         known = self._before.get(post.nonce)
         if known:
-            return known
+            return known - ID_SLACK
         ago = timedelta(seconds=asyncio.get_running_loop().time() - since)
         return discord.utils.time_snowflake(discord.utils.utcnow() - ago - CLOCK_SLACK)
 

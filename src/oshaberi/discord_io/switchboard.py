@@ -12,6 +12,8 @@ from oshaberi.discord_io.webhook_http import WebhookHttp
 from oshaberi.discord_io.webhooks import Webhooks
 from oshaberi.discord_io.witness import Arrivals, Claims
 
+TYPING_OFF_SECONDS = 3600.0
+
 
 class Switchboard:
     """Make one per client, inside its loop; close it before the client."""
@@ -27,6 +29,7 @@ class Switchboard:
             arrivals=Arrivals(),
             claims=Claims(),
             circuit=Circuit(),
+            typing_circuit=Circuit(most=1, open_seconds=TYPING_OFF_SECONDS),
             sources=self.sources,
         )
         client.add_dynamic_items(TableText(self.sources).item())
@@ -41,7 +44,9 @@ class Switchboard:
 
     async def on_message(self, message: discord.Message) -> None:
         """Call this for every message, also our own: it is how we know that they arrived."""
-        self._shared.arrivals.note(message)
+        me = self._shared.client.user
+        if message.webhook_id is not None or (me is not None and message.author.id == me.id):
+            self._shared.arrivals.note(message)
 
     async def close(self) -> None:
         await self._shared.line.close()

@@ -5,8 +5,8 @@ Matched by nonce where there is one (history has none), else by sender, text and
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict, deque
-from collections.abc import Container, Iterator
+from collections import OrderedDict, deque
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,8 @@ import discord
 
 from oshaberi.delivery.sink import Post
 
-KEPT_PER_CHANNEL = 200
+KEPT_PER_CHANNEL = 64
+KEPT_CHANNELS = 1000
 KEPT_CLAIMS = 20_000
 
 
@@ -85,19 +86,21 @@ def looks_like(seen: Seen, post: Post) -> bool:
 
 
 class Arrivals:
-    """Messages of bots and webhooks that the gateway told us about, the newest of each channel."""
+    """What the gateway told us about: the newest of each of the channels that were last active."""
 
     def __init__(self) -> None:
-        self._channels: defaultdict[int, deque[Seen]] = defaultdict(
-            lambda: deque(maxlen=KEPT_PER_CHANNEL)
-        )
+        self._channels: OrderedDict[int, deque[Seen]] = OrderedDict()
 
     def note(self, message: discord.Message) -> None:
-        if message.author.bot or message.webhook_id is not None:
-            self._channels[message.channel.id].append(Seen.of_event(message))
+        place = message.channel.id
+        seen = self._channels.setdefault(place, deque(maxlen=KEPT_PER_CHANNEL))
+        seen.append(Seen.of_event(message))
+        self._channels.move_to_end(place)
+        if len(self._channels) > KEPT_CHANNELS:
+            self._channels.popitem(last=False)
 
-    def of(self, channel_id: int) -> Iterator[Seen]:
-        return iter(self._channels.get(channel_id, ()))
+    def of(self, channel_id: int) -> tuple[Seen, ...]:
+        return tuple(self._channels.get(channel_id, ()))
 
 
 class Claims:

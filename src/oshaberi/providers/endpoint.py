@@ -33,3 +33,4 @@ class Endpoint:
     quirks: Mapping[str, Any] = field(default_factory=dict)
     text: Mapping[str, Any] = field(default_factory=dict)
     fetch_image: FetchImage | None = None
+    count_tokens: Callable[[str], int] | None = None

@@ -6,26 +6,34 @@ Order is data: the first rule that fits decides. The table in docs/providers.md 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from oshaberi.chunks import ErrorType, ProviderError
 
+Redact = Callable[[str], str]
+
 RETRYABLE: frozenset[ErrorType] = frozenset(
     {"rate_limit", "provider_overloaded", "timeout", "network"}
 )
+_THEIR_FAULT = re.compile(r"server_?error|internal", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What a family knows of an error. `codes` are its machine-readable names, any of them."""
+    """What a family knows of an error. `codes` are its machine-readable names, any of them.
+
+    With a `kind` nothing is left to find out: a connection that broke, say.
+    """
 
     status: int | None = None
     codes: tuple[str, ...] = ()
     message: str = ""
     retry_after_s: float | None = None
     body: Any = None
+    kind: ErrorType | None = None
+    is_transient: bool = False
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
@@ -39,7 +47,6 @@ _BY_WORDS: tuple[tuple[ErrorType, re.Pattern[str]], ...] = (
         _any(
             r"insufficient[_ ](?:balance|quota|credits?|funds)",
             r"(?:credit )?balance is too low",
-            r"exceeded your current quota",
             r"billing[_ ](?:hard[_ ]limit|error|not active)",
             r"payment required",
             r"out of credits",
@@ -118,11 +125,9 @@ _BY_STATUS: Mapping[int, ErrorType] = {
     401: "auth",
     402: "balance_exhausted",
     403: "auth",
-    404: "model_error",
     408: "timeout",
     413: "context_length",
     429: "rate_limit",
-    500: "provider_overloaded",
     502: "provider_overloaded",
     503: "provider_overloaded",
     504: "timeout",
@@ -138,32 +143,37 @@ _MONEY = frozenset({"affordability", "balance_exhausted"})
 
 def error_type(failure: Failure) -> ErrorType:
     """The kind of a failure. Codes are read before prose: they are meant for it."""
+    if failure.kind is not None:
+        return failure.kind
     for kind in (*_said_by(" ".join(failure.codes)), *_said_by(failure.message)):
         if failure.status not in _DECISIVE or kind in _MONEY:
             return kind
-    if failure.status is None:
-        return "api_error"
-    by_status = _BY_STATUS.get(failure.status)
-    if by_status is not None:
-        return by_status
-    return "provider_overloaded" if failure.status >= 500 else "api_error"
+    return _BY_STATUS.get(failure.status or 0, "api_error")
 
 
-def provider_error(failure: Failure, provider: str, redact: Any) -> ProviderError:
+def is_retryable(failure: Failure, kind: ErrorType) -> bool:
+    """Whether the same request may succeed later. A server's own fault may pass."""
+    if kind != "api_error":
+        return kind in RETRYABLE
+    at_fault = (failure.status or 0) >= 500 or _THEIR_FAULT.search(" ".join(failure.codes))
+    return failure.is_transient or bool(at_fault)
+
+
+def provider_error(failure: Failure, provider: str, redact: Redact) -> ProviderError:
     """The failure as the rest of the program sees it, with nothing secret in it."""
     kind = error_type(failure)
-    code = next(iter(failure.codes), None) or failure.status
+    codes = [redact(code) for code in failure.codes]
     raw = {
         "status": failure.status,
-        "codes": [redact(code) for code in failure.codes],
+        "codes": codes,
         "retry_after_s": failure.retry_after_s,
         "body": _redacted(failure.body, redact),
     }
     return ProviderError(
         kind,
         redact(failure.message),
-        redact(code) if isinstance(code, str) else code,
-        kind in RETRYABLE,
+        codes[0] if codes else failure.status,
+        is_retryable(failure, kind),
         provider,
         raw,
     )
@@ -175,7 +185,7 @@ def _said_by(text: str) -> Iterator[ErrorType]:
             yield kind
 
 
-def _redacted(body: Any, redact: Any) -> Any:
+def _redacted(body: Any, redact: Redact) -> Any:
     match body:
         case str():
             return redact(body)

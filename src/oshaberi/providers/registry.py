@@ -6,13 +6,16 @@ An entry point of the group `oshaberi.providers` names a family and is called wi
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import entry_points
+from typing import Any
 
 from oshaberi.errors import ConfigError
 from oshaberi.providers.base import Adapter
 from oshaberi.providers.endpoint import Endpoint
+from oshaberi.providers.presets import PRESETS, Preset
 
 GROUP = "oshaberi.providers"
 
@@ -28,6 +31,36 @@ FAMILIES: dict[str, str] = {
 """Where each family's adapter is; imported only when it is asked for."""
 
 
+def connect(
+    provider: str,
+    model: str,
+    *,
+    api_key: str | None = None,
+    base_url: str | None = None,
+    **settings: Any,
+) -> Adapter:
+    """The adapter for a model of a provider: a preset's name, or that of a plugged-in family.
+
+    `settings` are fields of `Endpoint`; `quirks` and `text` are laid over those of the preset.
+    """
+    preset = PRESETS.get(provider) or _plugged_in(provider)
+    key = (api_key or "").strip() or None
+    if preset.needs_key and key is None and base_url is None:
+        raise ConfigError(f"{provider}: needs an API key (usually {preset.key_name})")
+    endpoint = Endpoint(
+        preset.name,
+        model,
+        _checked_url(provider, base_url) or preset.base_url,
+        key,
+        window=preset.window,
+        max_stop_strings=preset.max_stop_strings,
+        reemits=preset.reemits,
+        quirks={**preset.quirks, **settings.pop("quirks", {})},
+        text={**preset.text, **settings.pop("text", {})},
+    )
+    return family(preset.family)(replace(endpoint, **settings))
+
+
 def family(name: str) -> MakeAdapter:
     """What makes the adapters of a family."""
     if name in FAMILIES:
@@ -37,7 +70,7 @@ def family(name: str) -> MakeAdapter:
     for found in entry_points(group=GROUP, name=name):
         plugged: MakeAdapter = found.load()
         return plugged
-    raise ConfigError(unknown("provider family", name, families()))
+    raise ConfigError(unknown("provider", name, (*PRESETS, *families())))
 
 
 def families() -> list[str]:
@@ -45,8 +78,21 @@ def families() -> list[str]:
     return sorted({*FAMILIES, *plugged})
 
 
-def unknown(what: str, name: str, known: list[str]) -> str:
+def unknown(what: str, name: str, known: Iterable[str]) -> str:
     """The message for a name nobody has, with what may have been meant."""
-    near = difflib.get_close_matches(name.lower(), known, n=2, cutoff=0.5)
+    names = sorted(set(known))
+    near = difflib.get_close_matches(name.lower(), names, n=2, cutoff=0.5)
     meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-    return f"{what}: {name!r} is not known{meant} (known: {', '.join(known)})"
+    return f"{what}: {name!r} is not known{meant} (known: {', '.join(names)})"
+
+
+def _plugged_in(name: str) -> Preset:
+    if name in FAMILIES or name not in families():
+        raise ConfigError(unknown("provider", name, (*PRESETS, *families())))
+    return Preset(name, name, name)
+
+
+def _checked_url(provider: str, url: str | None) -> str | None:
+    if url is not None and not url.startswith(("http://", "https://")):
+        raise ConfigError(f"{provider}: base URL {url!r} does not begin with http:// or https://")
+    return url

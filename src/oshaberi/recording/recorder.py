@@ -10,7 +10,6 @@ from typing import Any
 from oshaberi.chunks import Chunk, ProviderError
 from oshaberi.stream.provider import Provider
 
-
 LOST_PATIENCE_S = 1.0
 """Added to a silence that nobody waited out, so that whoever gave up will give up again."""
 

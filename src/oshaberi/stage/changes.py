@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from oshaberi.stage import payloads
 from oshaberi.stage.core import Core
+from oshaberi.stage.errors import StageError
 from oshaberi.stage.faults import Fault
 from oshaberi.stage.journal import Record
 from oshaberi.stage.model import Channel, Json, Overwrite, Webhook
@@ -53,6 +54,8 @@ def delete_channel(core: Core, channel: Channel) -> None:
 
 def deny(core: Core, channel: Channel, permission: str) -> None:
     """The bot loses a permission in a channel; for a thread, in the channel it belongs to."""
+    if permission not in NAMES:
+        raise StageError(f"no such permission {permission!r}")
     place = core.world.channels[channel.parent_id or 0] if channel.thread else channel
     bot_id = core.world.bot.id
     overwrite = place.overwrites.setdefault(bot_id, Overwrite(bot_id, True))

@@ -203,9 +203,8 @@ class Control:
                 raise StageError("there is no such webhook")
             changes.delete_webhook(self._core, webhook)
         elif what == "lose_permission":
-            permission = Fault(kind="lose_permission", permission=_text(said, "permission"))
             channel = world.channel(_key(said, "channel"))
-            changes.deny(self._core, channel, permission.permission)
+            changes.deny(self._core, channel, _text(said, "permission"))
         else:
             raise StageError("change: `do` is delete_channel, revoke_webhook or lose_permission")
 

@@ -209,8 +209,8 @@ def _say(
 ) -> Message:
     if draft.empty and not loading:
         raise refusal(50006)
-    # There is no nonce here (facts: nonce).
-    draft.nonce = None
+    # Neither a nonce (facts) nor a reply: it answers the interaction.
+    draft.nonce = draft.reference = None
     bot = core.world.bot
     app_id = core.world.application.id
     first_of_command = item.reply is None and item.type is InteractionType.COMMAND

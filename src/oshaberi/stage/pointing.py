@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 import discord.asset
 import discord.gateway
@@ -12,15 +13,24 @@ import yarl
 
 from oshaberi.stage.errors import StageError
 
+
+class Addressed(Protocol):
+    """What has an address: a stage."""
+
+    @property
+    def url(self) -> str: ...
+
+
 _pointed_at: list[str] = []
 
 
 @contextmanager
-def patch_discord(url: str) -> Iterator[None]:
-    """All clients of this process talk to the stage at `url`, until the end of the block.
+def patch_discord(stage: str | Addressed) -> Iterator[None]:
+    """All clients of this process talk to this stage (or its url), until the end of the block.
 
     A client that talks to Discord itself must not run in the same process meanwhile.
     """
+    url = stage if isinstance(stage, str) else stage.url
     if _pointed_at:
         raise StageError(f"discord.py already points at {_pointed_at[0]}")
     route, socket, asset = discord.http.Route, discord.gateway.DiscordWebSocket, discord.asset.Asset

@@ -12,12 +12,13 @@ from typing import TypeVar
 
 from aiohttp import web
 
+from oshaberi.stage import changes
 from oshaberi.stage.cdn import Cdn
 from oshaberi.stage.control import Control
 from oshaberi.stage.core import Core, Settings
 from oshaberi.stage.door import guarded
 from oshaberi.stage.errors import StageProblemsError, StageTimeoutError
-from oshaberi.stage.faults import Fault
+from oshaberi.stage.faults import Fault, Faults
 from oshaberi.stage.forms import REQUEST_MOST
 from oshaberi.stage.gateway import Gateway
 from oshaberi.stage.journal import Record
@@ -26,7 +27,7 @@ from oshaberi.stage.people import People
 from oshaberi.stage.rest import ENDPOINTS
 from oshaberi.stage.rest.pipeline import PREFIX, Pipeline
 from oshaberi.stage.sessions import Hub
-from oshaberi.stage.world import World
+from oshaberi.stage.world import Key, World
 
 T = TypeVar("T")
 HOST = "127.0.0.1"
@@ -41,7 +42,7 @@ RECENT = 12
 class Stage:
     """Give it a world, a description of one, or nothing for a small one.
 
-    `url` and `token` are for the bot, `control_token` for the control API. `people` act, `faults`
+    `url` and `token` are for the bot, `control_token` for the control API. `people` act, `fault`
     and `gateway` break things, `world` and `requests` tell what happened.
     """
 
@@ -128,9 +129,23 @@ class Stage:
         """The requests whose `METHOD /path` matches: `POST /channels/*/messages`."""
         return self.core.journal.calls(pattern)
 
+    @property
+    def faults(self) -> Faults:
+        return self.core.faults
+
     def fault(self, fault: Fault) -> Fault:
         """From now on this goes wrong."""
         return self.core.faults.add(fault)
+
+    def delete_channel(self, channel: Key) -> None:
+        changes.delete_channel(self.core, self.world.channel(channel))
+
+    def revoke_webhook(self, webhook_id: int) -> None:
+        changes.delete_webhook(self.core, self.world.webhooks[webhook_id])
+
+    def deny(self, channel: Key, permission: str) -> None:
+        """The bot may not do this there any more: `stage.deny("general", "send_messages")`."""
+        changes.deny(self.core, self.world.channel(channel), permission)
 
     async def wait_for(self, predicate: Callable[[], T], timeout_s: float = 5.0) -> T:
         """Until the predicate holds; returns what it returned. Looks again at every change."""

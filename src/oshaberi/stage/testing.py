@@ -69,7 +69,7 @@ async def staged(
 ) -> AsyncIterator[Stage]:
     """A stage that this process's discord.py talks to. Its problems are raised at the end."""
     async with Stage(world, settings) as stage:
-        with patch_discord(stage.url):
+        with patch_discord(stage):
             yield stage
     stage.check()
 

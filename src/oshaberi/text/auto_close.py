@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 
 from oshaberi.text.holds import CLOSERS
+from oshaberi.text.scan import find_spans
 
 _RUNS = "*~|"
-_CLAUSE_END = re.compile(r"[.!?。！？…][\"'」』”’）)\]*]*(?=\s|$)|[。！？]|\n")
+_CLOSING = "[\"'」』”’»）)\\]*_~|]*"
+_CLAUSE_END = re.compile(rf"[.!?…]+{_CLOSING}(?=\s|$)|[。！？]+{_CLOSING}|\n")
 
 
 def closing(text: str, openers: list[tuple[str, int]]) -> str:
@@ -20,13 +22,15 @@ def closing(text: str, openers: list[tuple[str, int]]) -> str:
     return suffix
 
 
-def clause_end(text: str) -> int:
-    """Where the last complete clause of `text` ends; its length if there is none."""
-    end = 0
-    for found in _CLAUSE_END.finditer(text):
-        if text[: found.end()].strip():
-            end = found.end()
-    return end or len(text)
+def clause_end(text: str, hold_limit: int) -> int:
+    """Where the last complete clause of `text` ends, outside what belongs together; its length
+    if there is none."""
+    spans = find_spans(text, hold_limit)
+    for found in reversed(list(_CLAUSE_END.finditer(text))):
+        end = found.end()
+        if text[:end].strip() and not any(begin < end < after for begin, after, _ in spans):
+            return end
+    return len(text)
 
 
 def _has_inside(text: str, kind: str, at: int) -> bool:

@@ -6,6 +6,8 @@ what has arrived does not decide, reading stops there and goes on with the next 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from oshaberi.events import Boundary
 from oshaberi.text.buffer import CONTEXT, NEVER, Buffer, Segment
 from oshaberi.text.config import TextConfig
@@ -20,9 +22,14 @@ _WORTH_IT = 2048
 class Boundaries:
     """Feeds the buffer and lets the current reader read it."""
 
-    def __init__(self, config: TextConfig, observer: Observer | None = None) -> None:
-        window = Window.of(config.flush_buffer_size)
-        self._buffer = Buffer(window.limit if config.humanizer_degree else NEVER, observer)
+    def __init__(
+        self,
+        config: TextConfig,
+        observer: Observer | None = None,
+        deliver: Callable[[Segment], None] | None = None,
+    ) -> None:
+        reach = Window.of(config.flush_buffer_size).limit if config.humanizer_degree else NEVER
+        self._buffer = Buffer(reach, observer, deliver)
         self._prose = TextReader(self._buffer, config, observer)
         self._reader: Reader = self._prose
 
@@ -42,10 +49,11 @@ class Boundaries:
         return self._prose.waits_for_next
 
     def rest(self) -> str:
-        """The text that is not yet in a segment."""
-        return self._buffer.text[self._buffer.start :]
+        """The text that is not yet in a segment, with the white space before it."""
+        return self._buffer.gap + self._buffer.text[self._buffer.start :]
 
     def feed(self, text: str) -> list[Segment]:
+        """Read on. Segments are delivered as they leave; without a receiver, returned."""
         self._forget()
         self._buffer.text += text
         self._read(final=False)

@@ -6,6 +6,7 @@ Positions are indexes into `text`, which keeps a little of what has left, for it
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from oshaberi.events import Boundary
@@ -36,10 +37,16 @@ class Segment(NamedTuple):
 class Buffer:
     """`start` is where the segment in the making begins, `limit` where it is too long."""
 
-    def __init__(self, reach: int, observer: Observer | None = None) -> None:
+    def __init__(
+        self,
+        reach: int,
+        observer: Observer | None = None,
+        deliver: Callable[[Segment], None] | None = None,
+    ) -> None:
         self._reach = reach
         self._observer = observer
         self._out: list[Segment] = []
+        self._deliver = deliver or self._out.append
         self._base = 0
         self.text = ""
         self.start = 0
@@ -67,7 +74,9 @@ class Buffer:
         return self.line >= self.start
 
     def take(self) -> list[Segment]:
-        out, self._out = self._out, []
+        """The segments that nobody received."""
+        out = self._out[:]
+        self._out.clear()
         return out
 
     def leave(self, boundary: Held, suffix: str = "") -> None:
@@ -86,7 +95,7 @@ class Buffer:
             self.emit("text", body + suffix, boundary.reason, cut, ends_line)
             self.gap = trail
         else:
-            self.gap += raw
+            self.gap = _short(self.gap + raw)
             self.move_start(cut)
 
     def emit(
@@ -95,10 +104,10 @@ class Buffer:
         line_start = self.whole_line() or self.text[self.start - 1] == "\n"
         segment = Segment(kind, text, reason, self.at(end), self.gap, line_start, ends_line)
         self.gap = ""
-        self._out.append(segment)
         self.move_start(end)
         if self._observer:
             self._observer.boundary(segment)
+        self._deliver(segment)
 
     def move_start(self, cut: int) -> None:
         self.start = cut
@@ -115,8 +124,15 @@ class Buffer:
 
     def retract(self, to: int) -> str:
         """C3: what is behind `to` in V never was there. Returns what is not in a segment."""
-        text = self.text[self.start :]
+        text, self.gap = self.gap + self.text[self.start :], ""
         self.text = self.text[: self.start]
         self._base = to - self.start
         self.move_start(self.start)
         return text
+
+
+def _short(gap: str) -> str:
+    """What matters of a long gap: whether lines or paragraphs end in it."""
+    if len(gap) <= CONTEXT:
+        return gap
+    return "\n" * min(gap.count("\n"), 2) or " "

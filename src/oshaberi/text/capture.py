@@ -18,11 +18,11 @@ from oshaberi.text.atoms import BACKTICKS, inline_code_close
 
 _FAMILY = r"(?P<think>(?:[\w.-]{1,32}:)?(?:think|thinking|reasoning))"
 _TAG = regex.compile(
-    rf"<(?P<close>/?)(?:{_FAMILY}|(?P<details>details))(?:[^\S\n][^<>\n]{{0,180}})?>",
+    rf"<(?P<close>/?)(?:{_FAMILY}|(?P<details>details))(?:[^\S\n][^<>\n]{{0,195}})?>",
     regex.IGNORECASE,
 )
 _PAIR = regex.compile(
-    rf"<{_FAMILY}(?:[^\S\n][^<>\n]{{0,180}})?>.*?</(?&think)[^\S\n]*>", regex.IGNORECASE
+    rf"<{_FAMILY}(?:[^\S\n][^<>\n]{{0,195}})?>.*?</(?&think)[^\S\n]*>", regex.IGNORECASE
 )
 _SUMMARY = re.compile(r"<summary\b[^<>\n]*>.*?</summary\s*>", re.IGNORECASE | re.DOTALL)
 _TICK_OR_TAG = re.compile(r"[`<]")
@@ -128,7 +128,7 @@ class Capture:
         return self._tag(at, final) if buffer[at] == "<" else self._backticks(at, final)
 
     def _tag(self, at: int, final: bool) -> int:
-        found = _match_tag(self._buffer, at, final)
+        found = match_tag(self._buffer, at, final)
         if found is None:
             self._show(at, at + 1)
             return at + 1
@@ -158,7 +158,7 @@ class Capture:
         if tag > at:
             self._block.append(buffer[at:tag])
             return tag
-        found = _match_tag(buffer, at, final)
+        found = match_tag(buffer, at, final)
         if found is None:
             self._block.append("<")
             return at + 1
@@ -246,8 +246,8 @@ def _run_end(buffer: str, at: int) -> int:
     return run.end() if run else at
 
 
-def _match_tag(buffer: str, at: int, final: bool) -> regex.Match[str] | None:
-    """The tag at `at`, perhaps only its beginning; None if no tag of ours begins there."""
+def match_tag(buffer: str, at: int, final: bool) -> regex.Match[str] | None:
+    """The tag at `at`, perhaps only its beginning; None if no tag of ours begins there (C5)."""
     found = _TAG.match(buffer, at, min(len(buffer), at + _TAG_MAX), partial=True)
     if found is None or not found.partial:
         return found

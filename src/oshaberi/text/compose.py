@@ -45,6 +45,8 @@ class Part:
     identity: Identity | None = None
     labelled: bool = False
     is_code: bool = False
+    joiner: str = ""
+    """What goes between it and the part before it, in one message."""
 
 
 class Composer:
@@ -150,8 +152,8 @@ class Composer:
         """What waits, as text: it is not going to be sent."""
         parts = [*self._strays, *self._queue, *([self._orphan] if self._orphan else [])]
         self._strays, self._queue, self._orphan = [], [], None
-        self._queue_units, self._gap = 0, ""
-        return "".join(part.gap + part.text for part in parts)
+        waiting, self._queue_units, self._gap = self._gap, 0, ""
+        return "".join(part.gap + part.text for part in parts) + waiting
 
     # -- S1 -------------------------------------------------------------------------------------
 
@@ -219,9 +221,9 @@ class Composer:
         if self._queue and self._parts_from_queue(part, policy):
             self._flush(self._queue[-1].boundary)
         if self._queue:
-            part.text = self._joiner(self._queue[-1], part) + part.text
+            part.joiner = self._joiner(self._queue[-1], part)
         self._queue.append(part)
-        self._queue_units += utf16_len(part.text)
+        self._queue_units += len(part.joiner) + utf16_len(part.text)
 
     def _messages(self, part: Part, alone: bool) -> list[str]:
         return self._chunker.fit(part.text) if alone else self._chunker.split(part.text)
@@ -239,7 +241,7 @@ class Composer:
             return False
         if part.is_code or last.is_code or part.gap.count("\n") > 1:
             return True
-        return (block_kind(part.text) == "list") != (_kind(last) == "list")
+        return (block_kind(part.text) == "list") != (block_kind(last.text) == "list")
 
     def _joiner(self, last: Part, part: Part) -> str:
         """Spec 07, aggregation."""
@@ -252,7 +254,7 @@ class Composer:
             if part.is_code or last.is_code:
                 return "\n"
             kind = block_kind(part.text)
-            if kind in _SAME_BLOCK and kind == _kind(last):
+            if kind in _SAME_BLOCK and kind == block_kind(last.text):
                 return "\n"
             blank = self._config.aggregate_join == "blank_line"
             if not (blank and self._config.humanizer_degree == 0):
@@ -263,7 +265,7 @@ class Composer:
         if not self._queue:
             return
         queue, self._queue, self._queue_units = self._queue, [], 0
-        text = "".join(part.text for part in queue)
+        text = "".join(part.joiner + part.text for part in queue)
         first, last = queue[0], queue[-1]
         whole = Part(text, boundary, last.end, "", first.identity, first.labelled)
         self._send(whole, self._chunker.fit(text))
@@ -325,7 +327,3 @@ class Composer:
                 self._out.append(Withheld(text, reason, segment, span))
             else:
                 self._notes.append((text, reason, end))
-
-
-def _kind(part: Part) -> str:
-    return block_kind(part.text.lstrip("\n"))

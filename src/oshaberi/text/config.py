@@ -23,6 +23,11 @@ class Sprite:
     avatar_url: str | None = None
     is_identity: bool = False
 
+    def __post_init__(self) -> None:
+        _check_name("sprite.name", self.name)
+        _check_text("sprite.avatar_url", self.avatar_url)
+        _check_switch("sprite.is_identity", self.is_identity)
+
 
 @dataclass(frozen=True, slots=True)
 class Persona:
@@ -35,6 +40,9 @@ class Persona:
     sprites: tuple[Sprite, ...] = ()
 
     def __post_init__(self) -> None:
+        _check_name("persona.name", self.name)
+        _check_text("persona.avatar_url", self.avatar_url)
+        _check_switch("persona.is_alter", self.is_alter)
         object.__setattr__(self, "aliases", _strings("persona.aliases", self.aliases))
         object.__setattr__(self, "sprites", _values("persona.sprites", Sprite, self.sprites))
 
@@ -54,6 +62,9 @@ class Known:
     avatar_url: str | None = None
 
     def __post_init__(self) -> None:
+        _check_name("known.name", self.name)
+        _check_text("known.avatar_url", self.avatar_url)
+        _check_text("known.id", self.id)
         object.__setattr__(self, "aliases", _strings("known.aliases", self.aliases))
         if self.kind not in ("persona", "user"):
             raise ConfigError(f"known.kind: {self.kind!r} is not allowed; use 'persona' or 'user'")
@@ -127,6 +138,10 @@ class TextConfig:
 
     def __post_init__(self) -> None:
         check_fields(self)
+        _check_text("output_prefill", self.output_prefill)
+        _check_switch("starts_in_thought", self.starts_in_thought)
+        if not isinstance(self.seed, int):
+            raise ConfigError(f"seed: {self.seed!r} is not a whole number")
         if self.persona is not None:
             object.__setattr__(self, "persona", _value("persona", Persona, self.persona))
         object.__setattr__(self, "known", _values("known", Known, self.known))
@@ -149,11 +164,26 @@ def _check(setting: Field[Any], value: object) -> None:
         if not whole or not low <= value <= high:
             allowed = f"a whole number from {low} to {high}"
             raise ConfigError(f"{setting.name}: {value!r} is not {allowed}")
-    elif "switch" in about and not isinstance(value, bool):
-        raise ConfigError(f"{setting.name}: {value!r} is neither true nor false")
+    elif "switch" in about:
+        _check_switch(setting.name, value)
     elif "choices" in about and value not in about["choices"]:
         allowed = ", ".join(about["choices"])
         raise ConfigError(f"{setting.name}: {value!r} is not one of: {allowed}")
+
+
+def _check_switch(key: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise ConfigError(f"{key}: {value!r} is neither true nor false")
+
+
+def _check_text(key: str, value: object) -> None:
+    if value is not None and not isinstance(value, str):
+        raise ConfigError(f"{key}: {value!r} is not a text")
+
+
+def _check_name(key: str, value: object) -> None:
+    if not isinstance(value, str) or not value.strip():
+        raise ConfigError(f"{key}: {value!r} is not a name")
 
 
 V = TypeVar("V", Persona, Known, Sprite)

@@ -58,7 +58,7 @@ class TextEngine:
         self._intake = Intake()
         self._prefill = _prefill(config)
         self._capture = Capture(code_limit(config.hold_limit), config.starts_in_thought)
-        self._boundaries = Boundaries(config, observer)
+        self._boundaries = Boundaries(config, observer, self._deliver)
         transform = observer.transform if observer else None
         self._normalizers = Normalizers(config, transform, carried.speaking)
         self._composer = Composer(config, self._normalizers.faces, carried.messages, observer)
@@ -90,8 +90,7 @@ class TextEngine:
                 return []
         text = self._head(self._intake.feed(self._take_pending()))
         if self._capture.passes(text):
-            for segment in self._boundaries.feed(text):
-                self._deliver(segment)
+            self._boundaries.feed(text)
         else:
             self._read(self._capture.feed(text))
         self._set_patience()
@@ -150,8 +149,7 @@ class TextEngine:
             return []
         self._drain()
         self._closed = True
-        for segment in self._boundaries.close(reason, trim):
-            self._deliver(segment)
+        self._boundaries.close(reason, trim)
         self._composer.finish(reason, self._boundaries.end)
         return self._composer.take()
 
@@ -168,8 +166,7 @@ class TextEngine:
     def _read(self, captured: Iterable[Captured]) -> None:
         for found in captured:
             if isinstance(found, str):
-                for segment in self._boundaries.feed(found):
-                    self._deliver(segment)
+                self._boundaries.feed(found)
             elif isinstance(found, StrayClose):
                 self._take_back()
             else:
@@ -234,4 +231,4 @@ def _prefill(config: TextConfig) -> Prefill | None:
     if not config.output_prefill:
         return None
     echoes = (config.output_prefill, cleaned_text(config.output_prefill, config))
-    return Prefill(config.output_prefill, echoes, config.prefill_visible)
+    return Prefill(config.output_prefill, echoes, config.prefill_visible, config.starts_in_thought)

@@ -80,6 +80,12 @@ class Holds:
             self.links.pop()
         self._pair(kind, at, end)
 
+    def shorten(self, kind: str, to: str) -> None:
+        """Part of a longer opener is closed: `***a**` leaves a `*` open, from the same place."""
+        at = self.stack[max(i for i, (opened, _) in enumerate(self.stack) if opened == kind)][1]
+        self._discard_inside(at - 1)
+        self.push(to, at)
+
     def link_text_closed(self, is_link: bool) -> None:
         """`]`: the newest `[` becomes a link, or was only a bracket."""
         while self.links and self.links[-1].target:
@@ -142,6 +148,7 @@ class Holds:
 
     def force(self, line_start: int, end: int) -> list[tuple[str, int]]:
         """A forced flush: openers of earlier lines were literal; returns those of the last."""
+        self.links = []
         while self.stack and self.stack[0][1] < line_start:
             if self.stack[0][0] == ">>>":
                 last = [opener for opener in self.stack if opener[1] >= line_start]

@@ -21,6 +21,7 @@ _TOKEN_STOP = re.compile(r"[<>\n]")
 _OPENING = frozenset("([{（［【「『《〈«“„‘'*_~|—–")
 _SAD_EYES = frozenset(":=;")
 _LATEX = ("\\begin", "\\end")
+_REST = {"*": "**", "**": "*"}
 _OPENERS_OF = {
     "）": "（", "」": "「", "』": "『", "》": "《", "”": "“„", "“": "„", "«": "»", "»": "«",
 }  # fmt: skip
@@ -180,6 +181,9 @@ def _stars(holds: Holds, text: str, at: int, end: int) -> int:
 
 def _close_stars(holds: Holds, kind: str, end: int) -> bool:
     """`***` closes a bold and an italic that were opened apart, too."""
+    if kind in _REST and not holds.open[kind] and holds.open["***"]:
+        holds.shorten("***", _REST[kind])
+        return True
     kinds = (kind,) if kind != "***" else ("***", "*", "**")
     closed = False
     for kind in kinds:

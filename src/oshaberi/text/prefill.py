@@ -1,71 +1,107 @@
 """Spec 06 S6: a prefill that the model may echo stands at the head of the text exactly once.
 
 It sits in front of everything else, so that what the prefill opens (a fence, a quote) is known.
+Thoughts that come first pass by: the prefill is for the visible text.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from enum import Enum, auto
 
-_THOUGHT = re.compile(
-    r"\s*<([\w.-]{1,32}:)?(?:think|thinking|reasoning)\b[^<>\n]*>.*?"
-    r"</([\w.-]{1,32}:)?(?:think|thinking|reasoning)\s*>",
-    re.IGNORECASE | re.DOTALL,
+from oshaberi.text.capture import match_tag
+
+_THOUGHT_ENDS = re.compile(
+    r"</(?:[\w.-]{1,32}:)?(?:think|thinking|reasoning)[^\S\n]*>", re.IGNORECASE
 )
-_THOUGHT_BEGINS = re.compile(
-    r"\s*<(?:[\w.-]{0,32}:?)?(?:$|(?:think|thinking|reasoning)\b)", re.IGNORECASE
-)
+_LONGEST_END = 64
+
+
+class State(Enum):
+    HEAD = auto()
+    THOUGHT = auto()
+    DONE = auto()
 
 
 class Prefill:
     """Compares the first visible text with the prefill; the result does not depend on chunks."""
 
-    def __init__(self, shown: str, echoes: Iterable[str], visible: bool) -> None:
+    def __init__(
+        self, shown: str, echoes: Iterable[str], visible: bool, in_thought: bool = False
+    ) -> None:
         self._shown = shown if visible else ""
         self._echoes = [echo.strip() for echo in echoes if echo.strip()]
+        self._state = State.THOUGHT if in_thought else State.HEAD
         self._buffer = ""
-        self._done = False
+        self._out: list[str] = []
 
-    def feed(self, text: str) -> str:
-        if self._done:
+    def feed(self, text: str, final: bool = False) -> str:
+        if self._state is State.DONE:
             return text
         self._buffer += text
-        return self._decide(final=False)
+        while self._step(final):
+            pass
+        out, self._out = "".join(self._out), []
+        return out
 
     def finish(self) -> str:
-        return "" if self._done else self._decide(final=True)
+        """The end: what is still compared is an echo, what was held back is given."""
+        out = self.feed("", final=True)
+        if self._state is State.DONE:
+            return out
+        begun = self._state is State.HEAD and self._buffer.strip()
+        self._state = State.DONE
+        return out + (self._shown if begun else self._buffer)
 
-    def _decide(self, final: bool) -> str:
-        thoughts = self._leading_thoughts(final)
-        if thoughts is None:
-            return ""
-        head, body = self._buffer[:thoughts], self._buffer[thoughts:]
-        begun = body.lstrip()
+    def _step(self, final: bool) -> bool:
+        if self._state is State.DONE:
+            self._pass(len(self._buffer))
+            return False
+        return self._thought() if self._state is State.THOUGHT else self._head(final)
+
+    def _pass(self, end: int) -> None:
+        self._out.append(self._buffer[:end])
+        self._buffer = self._buffer[end:]
+
+    def _thought(self) -> bool:
+        """A thought passes by, up to its closing tag."""
+        found = _THOUGHT_ENDS.search(self._buffer)
+        if found:
+            self._pass(found.end())
+            self._state = State.HEAD
+            return True
+        tag = self._buffer.rfind("<", max(0, len(self._buffer) - _LONGEST_END))
+        self._pass(tag if tag >= 0 else len(self._buffer))
+        return False
+
+    def _head(self, final: bool) -> bool:
+        begun = self._buffer.lstrip()
         if not begun:
-            return self._release(head + body, "") if final else ""
+            return False
         for echo in self._echoes:
             if begun.startswith(echo):
-                return self._release(head + self._shown, begun[len(echo) :])
+                self._begin(begun[len(echo) :])
+                return True
         if any(echo.startswith(begun) for echo in self._echoes):
-            return self._release(head + self._shown, "") if final else ""
-        return self._release(head + self._shown, self._seam(body) + body)
+            return False
+        if begun[0] == "<":
+            tag = match_tag(begun, 0, final)
+            if tag is not None and tag.partial:
+                return False
+            if tag is not None and tag["think"] and not tag["close"]:
+                self._pass(len(self._buffer) - len(begun) + tag.end())
+                self._state = State.THOUGHT
+                return True
+        self._begin(self._seam() + self._buffer)
+        return True
 
-    def _leading_thoughts(self, final: bool) -> int | None:
-        """Where the thoughts that come first end; None while one of them is still open."""
-        end = 0
-        while found := _THOUGHT.match(self._buffer, end):
-            end = found.end()
-        if not final and _THOUGHT_BEGINS.match(self._buffer, end):
-            rest = self._buffer[end:].lstrip()
-            if not any(echo.startswith(rest[:1]) for echo in self._echoes):
-                return None
-        return end
+    def _begin(self, rest: str) -> None:
+        self._out.append(self._shown)
+        self._buffer = rest
+        self._state = State.DONE
 
-    def _seam(self, body: str) -> str:
-        glued = self._shown[-1:].isalpha() and body[:1].isalpha() and body[:1].isupper()
-        return " " if glued else ""
-
-    def _release(self, head: str, rest: str) -> str:
-        self._done, self._buffer = True, ""
-        return head + rest
+    def _seam(self) -> str:
+        """With letters on both sides and a capital behind it, a word ends at the seam."""
+        before, behind = self._shown[-1:], self._buffer[:1]
+        return " " if before.isalpha() and behind.isalpha() and behind.isupper() else ""

@@ -173,6 +173,7 @@ class TextReader:
         if self._buffer.whole_line() and self._has_bar and not self._tables_off:
             separator_end = heads_table(text, self._buffer.line, brk, self._buffer.limit, final)
             if separator_end == WAIT:
+                self.waits_for_next = True
                 return WAIT
             if separator_end:
                 return self._begin_table(separator_end)
@@ -180,7 +181,7 @@ class TextReader:
 
     def _end_line(self, brk: Break, final: bool) -> int:
         text = self._buffer.text
-        kind = self._line_kind()
+        kind = self._line_kind() if self._item is None else "list"
         continued = continues_item(text, self._item, brk)
         joined = int(continued or self._is_bare_subtext(brk))
         if not joined and self._blocks:
@@ -346,7 +347,7 @@ class TextReader:
         openers = self._holds.force(buffer.line, end)
         self._use_free()
         body = buffer.text[buffer.start : end]
-        kept = buffer.start + (clause_end(body) if trim else len(body))
+        kept = buffer.start + (clause_end(body, self._holds.limit) if trim else len(body))
         lead = buffer.start + len(body) - len(body.lstrip())
         text = buffer.text[lead:kept].rstrip()
         suffix = closing(text, [(kind, at - lead) for kind, at in openers if lead <= at < kept])

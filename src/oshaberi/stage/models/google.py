@@ -1,8 +1,10 @@
-"""Gemini's wire: `models/NAME:streamGenerateContent`, calls whole, thoughts as marked parts."""
+"""Gemini's wire: `models/NAME:streamGenerateContent`, calls whole, thoughts as marked parts.
+
+A signature in a script is what stands on the wire: base64, in the alphabet for URLs.
+"""
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,7 +30,7 @@ _REFUSALS: dict[ErrorType, tuple[int, str, str]] = {
     "balance_exhausted": (402, "FAILED_PRECONDITION", "Insufficient balance: top up to go on."),
     "affordability": (402, "FAILED_PRECONDITION", "You can only afford 12 tokens."),
     "network": (502, "UNAVAILABLE", "Bad gateway."),
-    "api_error": (500, "INTERNAL", "An internal error has occurred."),
+    "api_error": (400, "INVALID_ARGUMENT", "Request contains an invalid argument."),
 }
 
 
@@ -60,7 +62,6 @@ class GoogleEncoder:
     """One streamed answer."""
 
     def __init__(self) -> None:
-        self._calls = 0
         self._malformed: str | None = None
 
     def begin(self) -> Sequence[str]:
@@ -72,7 +73,7 @@ class GoogleEncoder:
     def think(self, step: Think) -> Sequence[str]:
         parts: list[dict[str, Any]] = [{"text": text, "thought": True} for text in step.pieces]
         if step.signature:
-            parts[-1]["thoughtSignature"] = signed(step.signature)
+            parts[-1]["thoughtSignature"] = step.signature
         return [_event(_candidate([part])) for part in parts]
 
     def call(self, step: Call) -> Sequence[str]:
@@ -82,11 +83,10 @@ class GoogleEncoder:
         except ValueError:
             self._malformed = f"Malformed function call: default_api.{step.name}({step.arguments}"
             return []
-        self._calls += 1
         call = {"name": step.name, "args": args} | ({"id": step.id} if step.id else {})
         part: dict[str, Any] = {"functionCall": call}
         if step.signature:
-            part["thoughtSignature"] = signed(step.signature)
+            part["thoughtSignature"] = step.signature
         return [_event(_candidate([part]))]
 
     def error(self, step: ErrorEvent) -> Sequence[str]:
@@ -116,11 +116,6 @@ class GoogleEncoder:
 def blocked_prompt(reason: str = "PROHIBITED_CONTENT") -> str:
     """The body of an answer to a prompt that is not answered."""
     return _event({"promptFeedback": {"blockReason": reason}, "modelVersion": "scripted"})
-
-
-def signed(signature: str) -> str:
-    """As it is on the wire."""
-    return base64.b64encode(signature.encode()).decode()
 
 
 def _candidate(parts: Sequence[Mapping[str, Any]], **fields: str) -> dict[str, Any]:

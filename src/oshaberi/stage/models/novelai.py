@@ -21,7 +21,7 @@ _REFUSALS: dict[ErrorType, tuple[int, str]] = {
     "balance_exhausted": (402, "Insufficient balance: an active subscription is required."),
     "affordability": (402, "You can only afford 12 tokens."),
     "network": (502, "Bad gateway."),
-    "api_error": (500, "Internal Server Error"),
+    "api_error": (400, "Validation failed"),
 }
 
 

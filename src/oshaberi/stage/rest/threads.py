@@ -92,6 +92,7 @@ def _forum_post(call: Call, parent: Channel) -> Json:
     world = call.core.world
     require(call.core, parent, Permission.SEND_MESSAGES)
     draft = read_draft(fields.mapping(call.body, "message"), call.uploads)
+    draft.reference = None
     if draft.empty:
         raise refusal(50006)
     posting.check_filters(world.guild_of(parent), draft.content or "")

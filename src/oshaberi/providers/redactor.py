@@ -1,4 +1,4 @@
-"""Removes what this provider must never show: its own key and headers, and all that looks like one."""
+"""Removes what must never be shown: a provider's own key and headers, and what looks like one."""
 
 from __future__ import annotations
 

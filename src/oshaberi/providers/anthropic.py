@@ -1,0 +1,77 @@
+"""Anthropic's Messages API. As with OpenAI, the SDK asks and the lines are decoded here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any
+
+from oshaberi.chunks import ProviderError
+from oshaberi.providers.anthropic_body import Fields, body
+from oshaberi.providers.anthropic_events import Event, read
+from oshaberi.providers.base import Adapter
+from oshaberi.providers.endpoint import Endpoint
+from oshaberi.providers.errors import provider_error
+from oshaberi.providers.prepare import prepared
+from oshaberi.providers.redactor import Redactor
+from oshaberi.providers.request import Request
+from oshaberi.providers.sdk import NO_KEY, http_client, load_sdk, read_failure
+from oshaberi.providers.sse import SseDecoder
+from oshaberi.providers.steps import Step
+
+_OWN = frozenset({"model", "max_tokens", "messages", "stream"})
+
+
+class Anthropic(Adapter):
+    """One model behind `POST {base_url}/v1/messages`."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        sdk = load_sdk("anthropic", "anthropic")
+        self.name = endpoint.name
+        self.model = endpoint.model
+        self.reemits = endpoint.reemits
+        self._endpoint = endpoint
+        self._redact = Redactor.of(endpoint)
+        self._client = sdk.AsyncAnthropic(
+            api_key=endpoint.api_key or NO_KEY,
+            base_url=endpoint.base_url,
+            max_retries=0,
+            http_client=http_client(sdk, endpoint),
+            default_headers=dict(endpoint.headers),
+        )
+
+    async def aclose(self) -> None:
+        await self._client.close()
+
+    def read(self, event: Event) -> Sequence[Step]:
+        return read(event)
+
+    def classify(self, error: Exception) -> ProviderError:
+        return provider_error(read_failure(error), self.name, self._redact)
+
+    async def events(self, request: Request) -> AsyncGenerator[Event, None]:
+        wanted = body(await prepared(request, self._endpoint), self._endpoint)
+        decoder = SseDecoder()
+        async with self._creating(wanted) as response:
+            async for piece in response.iter_bytes():
+                for data in decoder.feed(piece):
+                    yield _event(data)
+            for data in decoder.finish():
+                yield _event(data)
+
+    def _creating(self, wanted: Fields) -> Any:
+        rest = {key: value for key, value in wanted.items() if key not in _OWN}
+        return self._client.messages.with_streaming_response.create(
+            model=wanted["model"],
+            max_tokens=wanted["max_tokens"],
+            messages=wanted["messages"],
+            stream=True,
+            extra_body=rest,
+        )
+
+
+def _event(data: str) -> Event:
+    event = json.loads(data)
+    if not isinstance(event, dict):
+        raise TypeError("an event is not an object")
+    return event

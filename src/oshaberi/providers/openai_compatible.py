@@ -1,0 +1,118 @@
+"""The OpenAI-compatible family: OpenAI itself, most hosts, and local servers by base URL.
+
+The SDK brings transport, authentication and typed HTTP errors; the lines are decoded here, which
+is many times cheaper than the SDK's typed events.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from oshaberi.chunks import ProviderError
+from oshaberi.providers.base import Adapter
+from oshaberi.providers.degrade import Body, Ladder
+from oshaberi.providers.endpoint import Endpoint
+from oshaberi.providers.errors import provider_error
+from oshaberi.providers.openai_body import body
+from oshaberi.providers.openai_events import DONE, Event, read
+from oshaberi.providers.prepare import prepared
+from oshaberi.providers.redactor import Redactor
+from oshaberi.providers.request import Request
+from oshaberi.providers.sdk import NO_KEY, http_client, load_sdk, read_failure
+from oshaberi.providers.sse import SseDecoder
+from oshaberi.providers.steps import Finish, Step
+
+_ABOUT_PARAMETERS = frozenset({None, 400, 404, 405, 406, 409, 415, 422, 501})
+"""Statuses of a refusal that fewer parameters may help; None is an error event of a stream."""
+
+
+class OpenAICompatible(Adapter):
+    """One model behind `POST {base_url}/chat/completions`."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        sdk = load_sdk("openai", "openai")
+        self.name = endpoint.name
+        self.model = endpoint.model
+        self.reemits = endpoint.reemits
+        self._endpoint = endpoint
+        self._redact = Redactor.of(endpoint)
+        self._keeps_reasoning = bool(endpoint.quirks.get("keeps_reasoning"))
+        self._client = sdk.AsyncOpenAI(
+            api_key=endpoint.api_key or NO_KEY,
+            base_url=endpoint.base_url,
+            max_retries=0,
+            http_client=http_client(sdk, endpoint),
+            # Left out, the SDK would take them from the environment and send them to anybody.
+            default_headers={
+                "OpenAI-Organization": sdk.Omit(),
+                "OpenAI-Project": sdk.Omit(),
+                **endpoint.headers,
+            },
+        )
+
+    async def aclose(self) -> None:
+        await self._client.close()
+
+    def read(self, event: Event) -> Sequence[Step]:
+        return read(event, self._keeps_reasoning)
+
+    def classify(self, error: Exception) -> ProviderError:
+        return provider_error(read_failure(error), self.name, self._redact)
+
+    async def events(self, request: Request) -> AsyncGenerator[Event, None]:
+        """Tried again with fewer parameters, but never after something meaningful came."""
+        wanted: Body | None = body(await prepared(request, self._endpoint), self._endpoint)
+        ladder = Ladder(wanted or {})
+        while wanted is not None:
+            meaningful = False
+            try:
+                async with aclosing(self._stream(wanted)) as events:
+                    async for event in events:
+                        meaningful = meaningful or self._is_meaningful(event)
+                        yield event
+                return
+            except Exception as error:
+                wanted = None if meaningful else self._fewer(ladder, error)
+                if wanted is None:
+                    raise
+
+    def _is_meaningful(self, event: Event) -> bool:
+        """Text, reasoning, a call or tokens: whatever comes after must not come twice."""
+        return any(not isinstance(step, Finish) for step in self.read(event))
+
+    def _fewer(self, ladder: Ladder, error: Exception) -> Body | None:
+        failure = read_failure(error)
+        if self.classify(error).type != "api_error" or failure.status not in _ABOUT_PARAMETERS:
+            return None
+        if failure.is_transient:
+            return None
+        return ladder.down(f"{failure.message} {getattr(error, 'param', None) or ''}")
+
+    async def _stream(self, wanted: Body) -> AsyncGenerator[Event, None]:
+        """One attempt: the events of one response, whose connection is closed at the end."""
+        rest = {key: value for key, value in wanted.items() if key not in _OWN}
+        creating: Any = self._client.chat.completions.with_streaming_response.create(
+            model=wanted["model"], messages=wanted["messages"], stream=True, extra_body=rest
+        )
+        decoder = SseDecoder()
+        async with creating as response:
+            async for piece in response.iter_bytes():
+                for data in decoder.feed(piece):
+                    yield _event(data)
+            for data in decoder.finish():
+                yield _event(data)
+
+
+_OWN = frozenset({"model", "messages", "stream"})
+
+
+def _event(data: str) -> Event:
+    if data.startswith("[DONE]"):
+        return DONE
+    event = json.loads(data)
+    if not isinstance(event, dict):
+        raise TypeError("an event is not an object")
+    return event

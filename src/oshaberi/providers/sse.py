@@ -1,0 +1,74 @@
+"""Server-sent events, decoded from bytes as they come: `feed` returns the data of whole events.
+
+Only `data` matters here. Lines end with LF or CRLF alone: a general line splitter would also cut
+at U+2028 and its like, which JSON may contain.
+"""
+
+from __future__ import annotations
+
+from oshaberi.providers.errors import Failure
+from oshaberi.providers.sdk import StreamError
+
+LONGEST_LINE = 16 * 1024 * 1024
+_SHOWN = 300
+
+
+class SseDecoder:
+    """One per response."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._data: list[bytes] = []
+        self._stray = b""
+        self._is_stream = False
+
+    def feed(self, piece: bytes) -> list[str]:
+        """The data of the events that this piece completes."""
+        if b"\n" not in piece:
+            self._keep(piece)
+            return []
+        if self._parts:
+            piece = b"".join((*self._parts, piece))
+            self._parts.clear()
+            self._size = 0
+        lines = piece.split(b"\n")
+        rest = lines.pop()
+        if rest:
+            self._keep(rest)
+        events: list[str] = []
+        for line in lines:
+            self._line(line, events)
+        return events
+
+    def finish(self) -> list[str]:
+        """The end of the body: a last event may lack its blank line."""
+        events: list[str] = []
+        for line in (b"".join(self._parts), b""):
+            self._line(line, events)
+        if not self._is_stream and self._stray:
+            raise StreamError(_no_stream(self._stray))
+        return events
+
+    def _line(self, line: bytes, events: list[str]) -> None:
+        if line.startswith(b"data:"):
+            self._data.append(line[6:] if line[5:6] == b" " else line[5:])
+            self._is_stream = True
+        elif not line or line == b"\r":
+            if self._data:
+                events.append(b"\n".join(self._data).decode("utf-8", "replace"))
+                self._data = []
+        elif not self._is_stream and len(self._stray) < _SHOWN and not line.startswith(b":"):
+            self._stray += line[:_SHOWN]
+
+    def _keep(self, piece: bytes) -> None:
+        self._parts.append(piece)
+        self._size += len(piece)
+        if self._size > LONGEST_LINE:
+            raise StreamError(Failure(message="the provider sent a line without end"))
+
+
+def _no_stream(start: bytes) -> Failure:
+    text = start.decode("utf-8", "replace").strip()
+    hint = "; is the base URL right?" if text.startswith("<") else ""
+    return Failure(message=f"the answer is not a stream{hint} ({text[:_SHOWN]})", body=text)

@@ -1,6 +1,0 @@
-"""The bench stands beside `src`, and is not installed."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[2]))

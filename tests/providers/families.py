@@ -1,0 +1,60 @@
+"""The families that the shared suite runs over. Add a line, and everything is asked of it too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import pytest
+
+from oshaberi.chunks import ErrorType
+from oshaberi.providers.base import Adapter
+from oshaberi.providers.registry import connect
+from oshaberi.stage.models import AnthropicWire, ModelServer, OpenAIWire, Wire
+from oshaberi.stage.models.google import GoogleWire
+from oshaberi.stage.models.novelai import NovelAIWire
+
+Ability = Literal["thoughts", "signatures", "calls", "call_pieces", "usage", "error_events"]
+EVERYTHING: frozenset[Ability] = frozenset(get_args(Ability))
+ALL_KINDS: frozenset[ErrorType] = frozenset(get_args(ErrorType)) - {"network"}
+
+KEY = "hush-This1sTheKey-of-nobody"
+
+
+@dataclass(frozen=True)
+class Family:
+    """A wire, the preset that talks to it, and what its API cannot do."""
+
+    name: str
+    wire: Callable[[], Wire]
+    preset: str
+    lacks: frozenset[Ability] = frozenset()
+    kinds: frozenset[ErrorType] = ALL_KINDS
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def connect(self, server: ModelServer, **settings: Any) -> Adapter:
+        given = {"api_key": KEY, "base_url": server.url, **self.settings, **settings}
+        return connect(self.preset, "model-1", **given)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+FAMILIES: tuple[Family, ...] = (
+    Family("openai", OpenAIWire, "openai"),
+    Family("openrouter", lambda: OpenAIWire("reasoning"), "openrouter"),
+    Family("deepseek", OpenAIWire, "deepseek"),
+    Family("anthropic", AnthropicWire, "anthropic"),
+    Family("google", GoogleWire, "google", lacks=frozenset({"call_pieces"})),
+    Family("novelai", NovelAIWire, "novelai", lacks=EVERYTHING - {"error_events"}),
+)
+
+
+def having(*abilities: Ability) -> pytest.MarkDecorator:
+    """A test of every family that can do this."""
+    able = [family for family in FAMILIES if not family.lacks & set(abilities)]
+    return pytest.mark.parametrize("family", able, ids=str)
+
+
+every_family = having()
