@@ -24,8 +24,8 @@ LIMIT_MS = 50.0
 _CHANNEL = "channel"
 _SLOW_SECONDS = 0.3
 _FOR_EVER = 3600.0
-_BURST = SHAPES["prose"].of(50_000)
-"""More than a model says at once. What the engine has not read by then is read after the stop."""
+_BURST = SHAPES["prose"].of(30_000)
+"""A long answer in one piece. What the engine has not read when the stop comes, it reads then."""
 _LINES = "one line\nand another\nand a third\nand what comes"
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
@@ -135,7 +135,7 @@ SITUATIONS = (
     Situation("typing", _LINES, degree=2),
     Situation("send", _LINES, degree=1, sink=Slow, within=0.2, abreast=20, from_answer=True),
     Situation("silence", "half a line", degree=1, speaker=Silent),
-    Situation("burst", _BURST, degree=0, speaker=Bursting, within=0.01),
+    Situation("burst", _BURST, degree=0, speaker=Bursting, within=0.005),
     Situation("rate limit", _LINES, degree=1, sink=Limited),
 )
 

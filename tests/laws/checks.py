@@ -33,7 +33,7 @@ SECRET = "zqsecret"
 """The grammar writes this word inside closed thoughts only."""
 _RUN = re.compile("`+")
 _WORD = re.compile(r"(?<![^\s])[A-Za-z]{4,19}(?![^\s])")
-_LONE_FORMAT = regex.compile(r"(?<!\S)\p{Cf}+")
+_LONE_FORMAT = regex.compile(r"(?<![^\s>])\p{Cf}+")
 _TAGS = re.compile(
     r"</?(?:[\w.-]{1,32}:)?(?:think|thinking|reasoning|details)(?:[^\S\n][^<>\n]*)?>", re.IGNORECASE
 )

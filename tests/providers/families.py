@@ -15,7 +15,9 @@ from oshaberi.stage.models import AnthropicWire, ModelServer, OpenAIWire, Wire
 from oshaberi.stage.models.google import GoogleWire
 from oshaberi.stage.models.novelai import NovelAIWire
 
-Ability = Literal["thoughts", "signatures", "calls", "call_pieces", "usage", "error_events"]
+Ability = Literal[
+    "thoughts", "signatures", "calls", "call_pieces", "usage", "error_events", "filter"
+]
 EVERYTHING: frozenset[Ability] = frozenset(get_args(Ability))
 ALL_KINDS: frozenset[ErrorType] = frozenset(get_args(ErrorType)) - {"network"}
 

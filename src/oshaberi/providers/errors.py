@@ -145,7 +145,11 @@ def error_type(failure: Failure) -> ErrorType:
     """The kind of a failure. Codes are read before prose: they are meant for it."""
     if failure.kind is not None:
         return failure.kind
-    for kind in (*_said_by(" ".join(failure.codes)), *_said_by(failure.message)):
+    said = (*_said_by(" ".join(failure.codes)), *_said_by(failure.message))
+    if "affordability" in said:
+        # Some of it could be had; the code only says that money is short.
+        return "affordability"
+    for kind in said:
         if failure.status not in _DECISIVE or kind in _MONEY:
             return kind
     return _BY_STATUS.get(failure.status or 0, "api_error")

@@ -21,7 +21,7 @@ from oshaberi.providers.errors import Failure, provider_error
 from oshaberi.providers.google_request import CALL, TEXT, THOUGHT, arguments
 from oshaberi.providers.redactor import Redactor
 from oshaberi.providers.request import Request
-from oshaberi.providers.sdk import NO_KEY, load_sdk, read_failure
+from oshaberi.providers.sdk import NO_KEY, StreamError, load_sdk, read_failure
 from oshaberi.providers.steps import CallPiece, Finish, Keepsake, Step, Tokens
 
 _FINISH = {
@@ -142,6 +142,9 @@ class Google(Adapter):
     def _without_candidates(self, response: Any) -> Sequence[Step]:
         feedback = response.prompt_feedback
         if feedback is None or feedback.block_reason is None:
+            if not response.model_fields_set - {"sdk_http_response"}:
+                # What is JSON and no answer, the SDK passes on as an empty one.
+                raise StreamError(Failure(message="an event says nothing", is_transient=True))
             return _counted(response)
         reason = _name(feedback.block_reason)
         said = feedback.block_reason_message or f"the prompt was blocked ({reason})"

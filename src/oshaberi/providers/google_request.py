@@ -80,17 +80,29 @@ def _contents(request: Request, endpoint: Endpoint) -> list[Content]:
     for turn in turns(request.items, user_first=True):
         if isinstance(turn, Turn):
             role = "user" if turn.role == "user" else "model"
-            made.append({"role": role, "parts": [_part(part) for part in turn.parts]})
+            _say(made, role, [_part(part) for part in turn.parts])
         else:
-            made += _round(turn, endpoint.name)
+            _say(made, "model", _asked(turn, endpoint.name))
+            _say(made, "user", _answered(turn))
     if not made:
-        made.append({"role": "user", "parts": [{"text": GAP}]})
+        _say(made, "user", [{"text": GAP}])
     if request.prefill:
-        made.append({"role": "model", "parts": [{"text": request.prefill}]})
+        _say(made, "model", [{"text": request.prefill}])
     return made
 
 
-def _part(part: Part) -> dict[str, Any]:
+def _say(made: list[Content], role: str, parts: list[Content]) -> None:
+    """A call must follow a user's turn: what the model said before it belongs to the same turn.
+
+    Results stay apart from what a user says after them: they are counted against the calls.
+    """
+    if role == "model" and made and made[-1]["role"] == role:
+        made[-1]["parts"] += parts
+    else:
+        made.append({"role": role, "parts": parts})
+
+
+def _part(part: Part) -> Content:
     """Bytes that Gemini can look at or listen to; everything else as text."""
     if isinstance(part, ImagePart | FilePart) and part.data and part.mime.startswith(_READABLE):
         return {"inline_data": {"data": part.data, "mime_type": part.mime}}
@@ -100,8 +112,8 @@ def _part(part: Part) -> dict[str, Any]:
 # -- tool history --------------------------------------------------------------------------------
 
 
-def _round(item: ToolRound, provider: str) -> list[Content]:
-    """What the model did, with its own signatures where they were, and what came of it."""
+def _asked(item: ToolRound, provider: str) -> list[Content]:
+    """What the model did, with its own signatures where they were."""
     blocks = unpacked(item.signature_for(provider))
     parts = [_signed({"text": b["text"], "thought": True}, b) for b in _of(blocks, THOUGHT)]
     if item.text:
@@ -110,21 +122,21 @@ def _round(item: ToolRound, provider: str) -> list[Content]:
     for number, call in enumerate(item.calls):
         made = {"name": call.name, "args": dict(call.args)} | ({"id": call.id} if call.id else {})
         parts.append(_signed({"function_call": made}, *signed[number : number + 1]))
-    return [{"role": "model", "parts": parts}, {"role": "user", "parts": _results(item)}]
+    return parts
 
 
 def _of(blocks: Sequence[Mapping[str, Any]], kind: str) -> list[Mapping[str, Any]]:
     return [block for block in blocks if block.get("kind") == kind]
 
 
-def _signed(part: dict[str, Any], *blocks: Mapping[str, Any]) -> dict[str, Any]:
+def _signed(part: Content, *blocks: Mapping[str, Any]) -> Content:
     for block in blocks:
         if block.get("signature"):
             part["thought_signature"] = base64.b64decode(block["signature"])
     return part
 
 
-def _results(item: ToolRound) -> list[dict[str, Any]]:
+def _answered(item: ToolRound) -> list[Content]:
     results = []
     for call, result in zip(item.calls, item.results, strict=False):
         said = {"error": result.content} if result.is_error else _answer(result.content)

@@ -187,7 +187,7 @@ class _Stream:
         self._stop = self._channel.consume()
         await self._halt()
         self._deliverer.drop("follow_up")
-        self._reader.discard()
+        await self._reader.discard()
         self._move(Trigger.DRAINED)
 
     async def _give_up(self) -> None:
@@ -208,12 +208,14 @@ class _Stream:
     def _end_reading(self) -> None:
         self._timer.stop()
         self._reader.stop()
-        self._reading.cancel()
         if self._closing is None:
+            self._reading.cancel()
             self._closing = asyncio.create_task(self._close_provider())
 
     async def _close_provider(self) -> None:
+        """Cancelled only once, so that an adapter can clean up; again if that takes too long."""
         await asyncio.wait({self._reading}, timeout=CLOSE_SECONDS)
+        self._reading.cancel()
         await self._reader.close()
 
     async def _show_failure(self) -> None:

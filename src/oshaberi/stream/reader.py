@@ -105,14 +105,8 @@ class Reader:
         if not self.engine_open:
             return [], True
         self.engine_open = False
-        messages: list[Message | Table] = []
-        guarded, only_buffer = False, True
-        while rest := self._next_slice():
-            only_buffer = False
-            found, stop = self._sort(self._engine.feed(rest))
-            messages += found
-            guarded = guarded or stop
-            await asyncio.sleep(0)  # the provider is being closed, other streams run
+        only_buffer = self._fed >= len(self._large)
+        messages, guarded = await self._feed_rest()
         last = self._engine.finish() if guarded else self._engine.flush("stop")
         found, _stop = self._sort(last)
         return messages + found, only_buffer
@@ -121,22 +115,38 @@ class Reader:
         """The end of the text, however it came. Whether the speaker guard found it first."""
         return self._end_with(self._engine.finish)
 
-    def discard(self) -> None:
+    async def discard(self) -> None:
         """The user wrote again: what the engine holds is dropped, thoughts stay."""
         if not self.engine_open:
             return
         self.engine_open = False
+        messages, _stop = await self._feed_rest()
+        dropped: list[Withheld] = []
         kept: list[Event] = []
         for event in self._engine.discard():
             if isinstance(event, Withheld) and event.reason == "follow_up":
-                self._ledger.drop(event)
+                dropped.append(event)
             else:
                 kept.append(event)
-        messages, _stop = self._sort(kept)
-        for message in messages:
+        found, _stop = self._sort(kept)
+        for message in messages + found:
             self._ledger.settle(self._ledger.expect(message), "follow_up")
-        if unfed := self._large[self._fed :]:
-            self._ledger.drop(Withheld(unfed, "follow_up"))
+        for withheld in dropped:
+            self._ledger.drop(withheld)
+
+    async def _feed_rest(self) -> tuple[list[Message | Table], bool]:
+        """What had come with a large chunk when a stop closed the reader. Not all at once:
+
+        the provider is being closed meanwhile, and other streams run.
+        """
+        messages: list[Message | Table] = []
+        guarded = False
+        while rest := self._next_slice():
+            found, stop = self._sort(self._engine.feed(rest))
+            messages += found
+            guarded = guarded or stop
+            await asyncio.sleep(0)
+        return messages, guarded
 
     async def _read(self, request: Any) -> Ending:
         try:

@@ -127,9 +127,8 @@ class Holds:
 
     def line_break(self) -> None:
         """A link's text does not go over the end of a line; its target may, for a while."""
-        if self.links:
-            self.links = [link for link in self.links if link.target and self.open["]("]]
-            self._release("[", "H2")
+        self.links = [link for link in self.links if link.target and self.open["]("]]
+        self._release("[", "H2")
 
     def blank_line(self, at: int) -> None:
         """H2: what is open was literal; a `>>> ` quote ends here."""
@@ -169,8 +168,7 @@ class Holds:
 
     def passed(self, at: int) -> None:
         """Spans before `at` no longer matter."""
-        if self.spans:
-            self.spans = [span for span in self.spans if span[1] > at]
+        self.spans = [span for span in self.spans if span[1] > at]
 
     def shift(self, by: int) -> None:
         self.stack = [(kind, at - by) for kind, at in self.stack]

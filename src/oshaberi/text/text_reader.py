@@ -88,7 +88,11 @@ class TextReader:
                 continue
             found = search(text, self._pos)
             at = found.start() if found else len(text)
-            if at >= buffer.limit or self._period or holds.stack:
+            if (
+                at >= buffer.limit
+                or self._period
+                or (holds.stack and at - holds.stack[0][1] > holds.limit)
+            ):
                 self._settle(at)
             if found is None:
                 self._pos = at - _begun_scheme(text)
@@ -204,9 +208,11 @@ class TextReader:
         return max(brk.solid, self._buffer.start)
 
     def _leave_line(self, brk: Break) -> None:
-        self._holds.line_break()
+        holds = self._holds
+        if holds.links:
+            holds.line_break()
         if brk.blank:
-            self._holds.blank_line(brk.at)
+            holds.blank_line(brk.at)
         self._use_free()
 
     def _is_bare_subtext(self, brk: Break) -> bool:
@@ -299,14 +305,18 @@ class TextReader:
             self._leave(boundary)
 
     def _use_free(self) -> None:
-        free, self._holds.free = self._holds.free, []
+        free = self._holds.free
+        if not free:
+            return
+        self._holds.free = []
         for boundary in free:
             if boundary.cut > self._buffer.start:
                 self._leave(boundary)
 
     def _leave(self, boundary: Held, suffix: str = "") -> None:
         self._buffer.leave(boundary, suffix)
-        self._holds.passed(boundary.cut)
+        if self._holds.spans:
+            self._holds.passed(boundary.cut)
 
     def _overflow(self, open_url: int = -1) -> None:
         """B5. An atom that begins the segment is kept whole up to a message."""

@@ -6,6 +6,7 @@ A signature in a script is what stands on the wire: base64, in the alphabet for 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from oshaberi.chunks import ErrorType
 from oshaberi.stage.models.script import Call, Count, ErrorEvent, FinishReason, Refuse, Think
 from oshaberi.stage.models.wire import Answer, Encoder, Received
 
+_PATH = re.compile(r"/v1(?:alpha|beta)?/models/[^/]+:streamGenerateContent\?alt=sse")
 _FINISH = {"stop": "STOP", "length": "MAX_TOKENS", "content_filter": "SAFETY", "tool_calls": "STOP"}
 
 _REFUSALS: dict[ErrorType, tuple[int, str, str]] = {
@@ -42,7 +44,7 @@ class GoogleWire:
     content_type = "text/event-stream"
 
     def answers(self, request: Received) -> bool:
-        return request.method == "POST" and ":streamGenerateContent" in request.path
+        return request.method == "POST" and _PATH.fullmatch(request.path) is not None
 
     def refuse(self, step: Refuse) -> Answer:
         status, body = _error(step.kind, step.message)
@@ -79,7 +81,7 @@ class GoogleEncoder:
     def call(self, step: Call) -> Sequence[str]:
         """Whole, or not at all: Gemini reports broken arguments as the reason of its end."""
         try:
-            args = json.loads(step.arguments)
+            args = json.loads(step.arguments or "{}")
         except ValueError:
             self._malformed = f"Malformed function call: default_api.{step.name}({step.arguments}"
             return []

@@ -75,6 +75,10 @@ class ModelServer:
         """What the next request that has no script yet gets."""
         self._scripts.append(steps)
 
+    def forget(self) -> None:
+        """Drop the scripts that nobody has asked for yet."""
+        self._scripts.clear()
+
     async def all_closed(self) -> None:
         """Until the other side has closed every connection; an error if it does not."""
         async with asyncio.timeout(WAIT_S):
