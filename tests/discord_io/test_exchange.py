@@ -52,6 +52,19 @@ def test_answers_as_soon_as_discord_did() -> None:
     perform(act, speed=8.0)
 
 
+def test_a_rate_limit_that_was_not_foreseen_is_no_time_on_the_wire() -> None:
+    async def act(show: Show) -> None:
+        show.stage.fault(Fault(kind="status", status=429, retry_after_s=8.0, route=SEND))
+        wire = Wire(now())
+        sending = asyncio.create_task(send(sink_of(show), "text", wire))
+        await refused(show, SEND)
+        assert not wire.on_wire
+        await sending
+        assert show.contents("general") == ["text"]
+
+    perform(act, settings=NO_LIMITS)
+
+
 def test_cancelled_while_it_waits_it_never_leaves() -> None:
     async def act(show: Show) -> None:
         sink = sink_of(show)

@@ -137,6 +137,8 @@ def test_alter_speaks_through_one_webhook_after_a_reply_notice(where: str) -> No
         assert [m.content for m in told] == ["one", "two"] * 2
         assert {(m.username, m.avatar) for m in told} == {("Aki", AKI.avatar_url)}
         assert notice.content == rf"-# ↩ **mika**: how \*are\* you, friend? {asked.jump_url}"
+        request = show.stage.calls("POST /webhooks/*/*")[0].body
+        assert (request["allowed_mentions"], request["flags"]) == ({"parse": []}, 4 | 4096)
         assert len(show.stage.world.webhooks) == 1
         assert len(show.stage.calls("GET /channels/*/webhooks")) == 1
 
@@ -288,6 +290,41 @@ def test_equal_messages_are_not_taken_for_each_other() -> None:
         assert show.contents("general") == ["yes"] * 3
 
     perform(act, settings=NO_LIMITS)
+
+
+def test_equal_messages_of_two_responses_are_not_taken_for_each_other() -> None:
+    async def act(show: Show) -> None:
+        await show.play("general", "yes\n", text={"persona": AKI})
+        show.stage.fault(Fault(kind="reset", route="POST /webhooks/*/*"))
+        await show.play("general", "yes\n", text={"persona": AKI})
+        assert show.contents("general") == ["yes"] * 2
+
+    perform(act, settings=NO_LIMITS)
+
+
+def test_hidden_messages_are_no_witnesses() -> None:
+    """Without the message content intent nobody can say which message it is that arrived."""
+
+    async def act(show: Show) -> None:
+        show.stage.fault(Fault(kind="reset", route="POST /webhooks/*/*", after=True))
+        result = await show.play("general", "one\n", text={"persona": AKI})
+        assert [e.fate for e in result.ledger.entries] == ["uncertain"]
+        assert show.contents("general") == ["one"]
+
+    intents = discord.Intents.default()
+    world = guild("general") | {"bot": {"intents": []}}
+    perform(act, world=world, settings=NO_LIMITS, intents=intents)
+
+
+def test_archived_thread_is_woken_once() -> None:
+    async def act(show: Show) -> None:
+        show.stage.fault(Fault(kind="code", code=50083, route=SEND))
+        await show.play("a-thread", "one\ntwo\n")
+        assert show.contents("a-thread") == ["one", "two"]
+        (wake,) = show.stage.calls("PATCH /channels/*")
+        assert wake.body == {"archived": False}
+
+    perform(act, world=guild({"name": "general", "threads": ["a-thread"]}), settings=NO_LIMITS)
 
 
 def test_messages_that_had_to_wait_are_joined_and_still_there_once() -> None:

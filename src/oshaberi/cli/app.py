@@ -25,6 +25,7 @@ COMMANDS = {
     "run": "Watch the bot speak. For now: a built-in text, in this terminal.",
     "chunk": "Text in, Discord messages out.",
     "replay": "Play scenes through the whole pipeline; --check compares.",
+    "record": "Ask a model, and keep its stream as a scene.",
     "explain": "Tell why a scene became these messages, decision by decision.",
 }
 

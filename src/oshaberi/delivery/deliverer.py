@@ -78,6 +78,7 @@ class Deliverer:
         self.account = Account(response, ledger, config.text.persona, on_sent)
         self.indicator = Indicator(sink)
         self._config = config
+        self._paces = paces(config)
         self._response = response
         self._gate = gate
         self._limits = Limits(config, response)
@@ -195,7 +196,8 @@ class Deliverer:
                 self.queue.take()
                 self.queue.put_back(self._packer.plain(item))
                 return None
-        await self._pace(item)
+        if self._paces:
+            await self._pace(item)
         if self._gate.halted:
             return None
         silent = self._silent()
@@ -234,7 +236,7 @@ class Deliverer:
     async def _pace(self, item: Outgoing) -> None:
         """Spec 07: it leaves when a person would have typed it, counting the model's own time."""
         previous = self._response.last_sent_at
-        if previous is None or not (paces(self._config) and self._gate.simulates):
+        if previous is None or not self._gate.simulates:
             return
         fit(waiting.wait for waiting in self.queue)
         leave_at = previous + item.wait.total_ms / 1000

@@ -52,6 +52,8 @@ class Assembler:
     def finish(self) -> Sequence[Chunk]:
         """The stream ended: what is still held, then the calls or the end."""
         held = self._release()
+        if self._holdback is not None and self._holdback.found is not None:
+            return [*held, self._last(SPEAKER_GUARD)]
         if self._finish is None:
             message = "the stream ended before the answer was complete"
             cut = ProviderError("network", message, retryable=True, provider=self._provider)

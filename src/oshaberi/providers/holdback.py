@@ -22,9 +22,10 @@ class HoldBack:
     def __init__(self, speakers: Sequence[str], chars: int) -> None:
         names = sorted({*map(str.strip, speakers), *RESERVED} - {""}, key=len, reverse=True)
         alternatives = "|".join(map(re.escape, names))
-        self._label = re.compile(
-            rf"\n[ \t]*{_BOLD}({alternatives})[ \t]?{_BOLD}[ \t]?[:：](?![:：]|//)", re.IGNORECASE
-        )
+        label = rf"\n[ \t]*{_BOLD}({alternatives})[ \t]?{_BOLD}[ \t]?[:：]"
+        # Not `::`, not `://`: that takes a character or two more, unless it is the end.
+        self._label = re.compile(rf"{label}(?=[^:：/]|/[^/])", re.IGNORECASE)
+        self._last_label = re.compile(rf"{label}(?=[^:：/]|/[^/]|/?\Z)", re.IGNORECASE)
         self.found: str | None = None
         self._chars = chars
         self._held = ""
@@ -34,11 +35,9 @@ class HoldBack:
     def feed(self, text: str) -> str:
         """What may leave now. After a label was found nothing does."""
         held = self._held + text
-        label = self._foreign(held)
+        label = self._foreign(self._label, held)
         if label is not None:
-            self.found = label[1]
-            self._held = ""
-            return held[: label.start()].rstrip()
+            return self._cut(held, label)
         out = held[: -self._chars] if self._chars else held
         self._held = held[len(out) :]
         self._leave(out)
@@ -47,14 +46,20 @@ class HoldBack:
     def finish(self) -> str:
         """The tail is released at the end."""
         tail, self._held = self._held, ""
-        return tail
+        label = self._foreign(self._last_label, tail)
+        return tail if label is None else self._cut(tail, label)
 
-    def _foreign(self, held: str) -> re.Match[str] | None:
+    def _cut(self, held: str, label: re.Match[str]) -> str:
+        self.found = label[1]
+        self._held = ""
+        return held[: label.start()].rstrip()
+
+    def _foreign(self, pattern: re.Pattern[str], held: str) -> re.Match[str] | None:
         if "\n" not in held:
             return None
         seen, at = self._line, 0
         fences = self._fences
-        for found in self._label.finditer(held):
+        for found in pattern.finditer(held):
             fences += len(_FENCE.findall(seen + held[at : found.start()]))
             if fences % 2 == 0:
                 return found

@@ -13,7 +13,7 @@ from typing import Any
 
 from oshaberi.chunks import ProviderError
 from oshaberi.providers.base import Adapter
-from oshaberi.providers.degrade import Body, Ladder
+from oshaberi.providers.degrade import MANDATORY, Body, Ladder
 from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.errors import provider_error
 from oshaberi.providers.openai_body import body
@@ -93,20 +93,19 @@ class OpenAICompatible(Adapter):
 
     async def _stream(self, wanted: Body) -> AsyncGenerator[Event, None]:
         """One attempt: the events of one response, whose connection is closed at the end."""
-        rest = {key: value for key, value in wanted.items() if key not in _OWN}
-        creating: Any = self._client.chat.completions.with_streaming_response.create(
-            model=wanted["model"], messages=wanted["messages"], stream=True, extra_body=rest
-        )
         decoder = SseDecoder()
-        async with creating as response:
+        async with self._creating(wanted) as response:
             async for piece in response.iter_bytes():
                 for data in decoder.feed(piece):
                     yield _event(data)
             for data in decoder.finish():
                 yield _event(data)
 
-
-_OWN = frozenset({"model", "messages", "stream"})
+    def _creating(self, wanted: Body) -> Any:
+        rest = {key: value for key, value in wanted.items() if key not in MANDATORY}
+        return self._client.chat.completions.with_streaming_response.create(
+            model=wanted["model"], messages=wanted["messages"], stream=True, extra_body=rest
+        )
 
 
 def _event(data: str) -> Event:

@@ -240,6 +240,7 @@ class _Stream:
         for task in left:
             if task.done() and not task.cancelled():
                 task.exception()  # seen: asyncio shall not complain about it
+        self._gate.close()
 
     def _on_stop(self) -> None:
         """At once, before anybody wakes up: nothing more is read, nothing more leaves."""

@@ -14,7 +14,7 @@ from oshaberi.events import Boundary, Event, Identity, Message, Table, Withheld
 from oshaberi.text import tables
 from oshaberi.text.chunk import Chunker
 from oshaberi.text.config import TextConfig
-from oshaberi.text.lines import begins_block, block_kind
+from oshaberi.text.lines import BlockKind, begins_block, block_kind
 from oshaberi.text.measure import utf16_len
 from oshaberi.text.normalizers.faces import Faces
 from oshaberi.text.observe import Observer
@@ -45,6 +45,7 @@ class Part:
     identity: Identity | None = None
     labelled: bool = False
     is_code: bool = False
+    kind: BlockKind = "text"
     joiner: str = ""
     """What goes between it and the part before it, in one message."""
 
@@ -218,6 +219,7 @@ class Composer:
             whole = part.is_code and not alone
             self._send(part, [part.text] if whole else self._messages(part, alone))
             return
+        part.kind = block_kind(part.text)
         if self._queue and self._parts_from_queue(part, policy):
             self._flush(self._queue[-1].boundary)
         if self._queue:
@@ -241,7 +243,7 @@ class Composer:
             return False
         if part.is_code or last.is_code or part.gap.count("\n") > 1:
             return True
-        return (block_kind(part.text) == "list") != (block_kind(last.text) == "list")
+        return (part.kind == "list") != (last.kind == "list")
 
     def _joiner(self, last: Part, part: Part) -> str:
         """Spec 07, aggregation."""
@@ -253,8 +255,7 @@ class Composer:
         if newlines == 1:
             if part.is_code or last.is_code:
                 return "\n"
-            kind = block_kind(part.text)
-            if kind in _SAME_BLOCK and kind == block_kind(last.text):
+            if part.kind in _SAME_BLOCK and part.kind == last.kind:
                 return "\n"
             blank = self._config.aggregate_join == "blank_line"
             if not (blank and self._config.humanizer_degree == 0):

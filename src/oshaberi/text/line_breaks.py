@@ -9,10 +9,12 @@ import re
 from typing import NamedTuple
 
 from oshaberi.text import tables
-from oshaberi.text.lines import BlockKind, begins_block, block_kind, indent
+from oshaberi.text.lines import BlockKind, begins_block, block_kind
 from oshaberi.text.marks import WAIT
 
 _SOLID = re.compile(r"\S")
+PUNCTUATION = frozenset(".,!?;。！？、，…")
+"""With any of these a line may begin that belongs to the line before."""
 _CARRIED = re.compile(r"[.,!?;。！？、，]+")
 _ELLIPSIS = re.compile(r"\.\.\.|。。")
 _SEPARATOR_CHARS = re.compile(r"[|:\- \t]*")
@@ -91,13 +93,6 @@ def heads_table(text: str, line: int, brk: Break, limit: int, final: bool) -> in
     if width and len(tables.separator(text[brk.line : end])) == width:
         return end
     return 0
-
-
-def continues_item(text: str, item: int | None, brk: Break) -> bool:
-    """Whether the next line goes on with the list item whose indentation is `item`."""
-    if item is None or brk.solid == brk.line:
-        return False
-    return indent(text[brk.line : brk.solid]) > item
 
 
 def joins_block(text: str, here: BlockKind, brk: Break, final: bool) -> int:

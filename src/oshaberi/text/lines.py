@@ -11,13 +11,14 @@ BlockKind = Literal["text", "list", "quote", "heading", "subtext", "table"]
 # `||` opens a spoiler, not a row.
 _MARKER = re.compile(
     r"[ \t]*(?:"
-    r"(?P<list>(?:[-*•+]|\d{1,9}[.)])[ \t]+)"
+    r"(?P<list>(?:[-*•+]|[0-9]{1,9}[.)])[ \t]+)"
     r"|(?P<quote>(?:>>>|>)(?:[ \t]+|(?=\n|\Z)))"
     r"|(?P<heading>\#{1,3}[ \t]+)"
     r"|(?P<subtext>-\#[ \t]+)"
     r"|(?P<table>\|(?!\|))"
     r")"
 )
+_MARKER_BEGINS = frozenset(" \t-*•+>#|0123456789")
 _FENCE = re.compile(r"[ \t]*```")
 _INTRO_ENDS = (":", "：")
 _TAB = 4
@@ -25,7 +26,7 @@ _TAB = 4
 
 def block_kind(line: str) -> BlockKind:
     """The kind of block that `line` belongs to."""
-    if line[:1].isalpha():
+    if line[:1] not in _MARKER_BEGINS:
         return "text"
     found = _MARKER.match(line)
     return cast(BlockKind, found.lastgroup) if found else "text"
@@ -33,7 +34,7 @@ def block_kind(line: str) -> BlockKind:
 
 def marker_end(line: str) -> int:
     """Where the text behind the line's marker begins; 0 where there is no marker."""
-    if line[:1].isalpha():
+    if line[:1] not in _MARKER_BEGINS:
         return 0
     found = _MARKER.match(line)
     return found.end() if found else 0

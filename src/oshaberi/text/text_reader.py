@@ -13,9 +13,9 @@ from oshaberi.text.code_reader import CodeReader
 from oshaberi.text.config import TextConfig
 from oshaberi.text.holds import Held, Holds, code_limit
 from oshaberi.text.line_breaks import (
+    PUNCTUATION,
     Break,
     carry_end,
-    continues_item,
     ellipsis_stays,
     heads_table,
     joins_block,
@@ -185,15 +185,16 @@ class TextReader:
 
     def _end_line(self, brk: Break, final: bool) -> int:
         text = self._buffer.text
-        kind = self._line_kind() if self._item is None else "list"
-        continued = continues_item(text, self._item, brk)
+        continued = brk.solid > brk.line and self._continues_item(brk)
         joined = int(continued or self._is_bare_subtext(brk))
         if not joined and self._blocks:
+            kind = self._line_kind() if self._item is None else "list"
             joined = joins_block(text, kind, brk, final)
-        if not joined and self._buffer.start < brk.at:
+        carried = 0
+        if not joined and text[brk.solid] in PUNCTUATION:
             joined = ellipsis_stays(text, brk.solid, self._buffer.limit, final)
-        carried = 0 if joined else carry_end(text, brk.solid, final)
-        if WAIT in (joined, carried):
+            carried = carry_end(text, brk.solid, final)
+        if joined == WAIT or carried == WAIT:
             self.waits_for_next = True
             return WAIT
         row = text[max(self._buffer.line, self._buffer.start) : brk.at] if self._tables_off else ""
@@ -206,6 +207,13 @@ class TextReader:
             self._use(Held(brk.at, brk.line, "newline"))
         self._begin_line(brk.line, self._item if continued else None)
         return max(brk.solid, self._buffer.start)
+
+    def _continues_item(self, brk: Break) -> bool:
+        """The next line is indented deeper than the list item this line begins or continues."""
+        self._line_kind()
+        return (
+            self._item is not None and indent(self._buffer.text[brk.line : brk.solid]) > self._item
+        )
 
     def _leave_line(self, brk: Break) -> None:
         holds = self._holds

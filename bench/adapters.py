@@ -1,0 +1,192 @@
+"""What an adapter costs per token, beside `json.loads` of the event that brings it.
+
+`bytes` is the adapter's own road, from the bytes of a response to a `Chunk`, one event at a time.
+`socket` adds the SDK and its transport, down to a real socket; the server is another thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from bench.engines import cut
+from bench.shapes import SHAPES
+from bench.timing import Job, best_in_turns
+from bench.tokens import chunk_json
+
+from oshaberi.providers.anthropic import Anthropic
+from oshaberi.providers.base import Adapter
+from oshaberi.providers.context import said
+from oshaberi.providers.endpoint import Endpoint
+from oshaberi.providers.openai_compatible import OpenAICompatible
+from oshaberi.providers.presets import PRESETS
+from oshaberi.providers.registry import connect
+from oshaberi.providers.request import Request
+from oshaberi.stage.models import AnthropicWire, ModelServer, OpenAIWire, Wire
+from oshaberi.stage.models.google import GoogleWire
+from oshaberi.stage.models.script import Say
+
+LIMIT = 4.0
+"""For the families that decode the lines themselves."""
+_MICRO = 1e6
+_ASK = Request((said("user", "hi", "current"),))
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterCost:
+    """Microseconds per token. No `bytes_us` where the SDK alone decodes."""
+
+    family: str
+    json_us: float
+    bytes_us: float | None
+    socket_us: float
+
+    @property
+    def ratio(self) -> float | None:
+        return None if self.bytes_us is None else self.bytes_us / self.json_us
+
+    @property
+    def flagged(self) -> bool:
+        return self.ratio is not None and self.ratio > LIMIT
+
+
+def run(size: int, rounds: int) -> list[AdapterCost]:
+    """Every family over the same text, cut into the same tokens."""
+    tokens = cut(SHAPES["prose"].of(size))
+    return [measure(family, tokens, rounds) for family in _FAMILIES]
+
+
+def measure(family: _Family, tokens: Sequence[str], rounds: int) -> AdapterCost:
+    events = [family.event(token) for token in tokens]
+    with ExitStack() as stack:
+        runner = stack.enter_context(asyncio.Runner())
+        jobs: list[Job] = [partial(_load, events)]
+        adapters = [stack.enter_context(_over_a_socket(family, tokens, rounds))]
+        if family.from_bytes is not None:
+            pieces = [f"data: {event}\n\n".encode() for event in (*events, *family.ending)]
+            adapters.append(family.from_bytes(pieces))
+        jobs += [partial(_play, runner, adapter, "".join(tokens)) for adapter in adapters]
+        best = [seconds * _MICRO / len(tokens) for seconds in best_in_turns(jobs, rounds)]
+        for adapter in adapters:
+            runner.run(adapter.aclose())
+    return AdapterCost(family.name, best[0], best[2] if len(best) > 2 else None, best[1])
+
+
+def _load(events: list[str]) -> None:
+    loads = json.loads
+    for event in events:
+        loads(event)
+
+
+def _play(runner: asyncio.Runner, adapter: Adapter, expected: str) -> None:
+    heard = runner.run(_heard(adapter))
+    if heard != expected:
+        raise AssertionError(f"{adapter.name} lost text: {len(heard)} of {len(expected)}")
+
+
+async def _heard(adapter: Adapter) -> str:
+    texts = []
+    async for raw in adapter.open(_ASK):
+        chunk = adapter.normalise(raw)
+        if chunk is not None:
+            texts.append(chunk.content)
+    return "".join(texts)
+
+
+class _Response:
+    """Stands for the SDK's response: the same bytes, one event in each piece."""
+
+    def __init__(self, pieces: Sequence[bytes]) -> None:
+        self._pieces = pieces
+
+    async def __aenter__(self) -> _Response:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        """Nothing is open."""
+
+    async def iter_bytes(self) -> AsyncIterator[bytes]:
+        for piece in self._pieces:
+            yield piece
+
+
+class _OpenAIBytes(OpenAICompatible):
+    def __init__(self, pieces: Sequence[bytes]) -> None:
+        super().__init__(Endpoint("openai", "m", PRESETS["openai"].base_url))
+        self._pieces = pieces
+
+    def _creating(self, _wanted: Any) -> Any:
+        return _Response(self._pieces)
+
+
+class _AnthropicBytes(Anthropic):
+    def __init__(self, pieces: Sequence[bytes]) -> None:
+        super().__init__(Endpoint("anthropic", "m", PRESETS["anthropic"].base_url))
+        self._pieces = pieces
+
+    def _creating(self, _wanted: Any) -> Any:
+        return _Response(self._pieces)
+
+
+def _anthropic_event(token: str) -> str:
+    delta = {"type": "text_delta", "text": token}
+    event = {"type": "content_block_delta", "index": 0, "delta": delta}
+    return json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+
+
+def _google_event(token: str) -> str:
+    content = {"parts": [{"text": token}], "role": "model"}
+    usage = {"promptTokenCount": 9, "totalTokenCount": 12, "candidatesTokenCount": 3}
+    event = {
+        "candidates": [{"content": content, "index": 0}],
+        "usageMetadata": usage,
+        "modelVersion": "gemini-2.5-flash",
+        "responseId": "x8Tq0LkVdhKcz7IP2bGs4QU",
+    }
+    return json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    name: str
+    wire: Callable[[], Wire]
+    event: Callable[[str], str]
+    ending: tuple[str, ...] = ()
+    from_bytes: Callable[[Sequence[bytes]], Adapter] | None = None
+
+
+_FAMILIES = (
+    _Family("openai", OpenAIWire, chunk_json, ("[DONE]",), _OpenAIBytes),
+    _Family(
+        "anthropic", AnthropicWire, _anthropic_event, ('{"type":"message_stop"}',), _AnthropicBytes
+    ),
+    _Family("google", GoogleWire, _google_event),
+)
+
+
+@contextmanager
+def _over_a_socket(family: _Family, tokens: Sequence[str], rounds: int) -> Iterator[Adapter]:
+    """An adapter of that family whose model answers so often, from another thread."""
+    ready: list[str] = []
+    started, over = threading.Event(), threading.Event()
+
+    async def serve() -> None:
+        async with ModelServer(family.wire(), *[(Say(*tokens),)] * rounds) as server:
+            ready.append(server.url)
+            started.set()
+            await asyncio.to_thread(over.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    try:
+        started.wait()
+        yield connect(family.name, "m", api_key="not-a-key", base_url=ready[0])
+    finally:
+        over.set()
+        thread.join()

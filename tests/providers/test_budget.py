@@ -1,0 +1,94 @@
+"""The token budget: oldest first, the system and the current turn never."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oshaberi.chunks import ToolCall
+from oshaberi.providers.budget import PER_IMAGE, cost, estimate, trimmed
+from oshaberi.providers.context import (
+    ContextItem,
+    ImagePart,
+    Item,
+    ToolDeclaration,
+    ToolResult,
+    ToolRound,
+    said,
+)
+from oshaberi.providers.request import Request
+
+LONG = "word " * 60
+SYSTEM = said("system", LONG, "persona")
+SAMPLE = said("user", LONG, "sample")
+OLD = [said("user", f"{n} {LONG}") for n in range(4)]
+ROUND = ToolRound((ToolCall("look", {"x": LONG}),), (ToolResult(LONG),))
+NOW = said("user", LONG, "current")
+LATER = ToolRound((ToolCall("now"),), (ToolResult(LONG * 5),))
+ITEMS: tuple[Item, ...] = (SYSTEM, SAMPLE, *OLD[:2], ROUND, *OLD[2:], NOW, LATER)
+
+
+def _fit(window: int, **fields: object) -> list[Item]:
+    request = replace(Request(ITEMS, max_output_tokens=10), **fields)  # type: ignore[arg-type]
+    return list(trimmed(request, window))
+
+
+def _total(items: list[Item]) -> int:
+    return sum(map(cost, items))
+
+
+def test_without_a_window_everything_stays() -> None:
+    assert trimmed(Request(ITEMS), None) == ITEMS
+
+
+def test_what_fits_stays() -> None:
+    assert _fit(_total(list(ITEMS)) + 11) == list(ITEMS)
+
+
+def test_the_oldest_goes_first() -> None:
+    kept = _fit(_total(list(ITEMS)) + 11 - 5)
+    assert kept == [item for item in ITEMS if item is not OLD[0]]
+
+
+def test_then_rounds_then_samples_but_never_the_system_or_the_current_turn() -> None:
+    assert _fit(1) == [SYSTEM, NOW, LATER]
+
+
+def test_without_a_tag_the_last_question_is_the_current_one() -> None:
+    items: tuple[Item, ...] = (SYSTEM, *OLD, LATER)
+    request = Request(items, max_output_tokens=1)
+    assert trimmed(request, 1) == (SYSTEM, OLD[3], LATER)
+
+
+def test_tools_and_the_answer_take_room_too() -> None:
+    window = _total(list(ITEMS)) + 11
+    assert len(_fit(window, max_output_tokens=20)) == len(ITEMS) - 1
+    tool = ToolDeclaration("look", parameters={"type": "object", "about": LONG})
+    assert len(_fit(window, tools=(tool,))) < len(ITEMS)
+
+
+def test_images_count() -> None:
+    assert cost(ContextItem("user", (ImagePart(url="https://x.y/z.png"),))) > PER_IMAGE
+
+
+def test_a_tokenizer_may_be_handed_in() -> None:
+    request = Request(ITEMS, max_output_tokens=1)
+    assert len(trimmed(request, 1200, lambda text: len(text.split()))) == len(ITEMS)
+    assert len(trimmed(request, 1200)) < len(ITEMS)
+
+
+@given(st.integers(0, 3000))
+def test_it_fits_if_it_can(window: int) -> None:
+    kept = _fit(window)
+    assert [item for item in kept if item in (SYSTEM, NOW, LATER)] == [SYSTEM, NOW, LATER]
+    assert _total(kept) + 10 <= window or kept == [SYSTEM, NOW, LATER]
+    assert kept == [item for item in ITEMS if item in kept]
+
+
+def test_the_estimate_is_safe() -> None:
+    assert estimate("The lighthouse keeper wrote every evening.") >= 8
+    assert estimate("灯台守は毎晩、日記を書いた。") >= 14
+    assert estimate("👋👋👋") >= 4
+    assert estimate("\ud83d") >= 1

@@ -1,0 +1,125 @@
+"""Finding an adapter: presets, plug-ins, and what is said when there is none."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Sequence
+from importlib.metadata import EntryPoint, EntryPoints
+from typing import Any
+
+import pytest
+
+from oshaberi.chunks import Chunk, ProviderError
+from oshaberi.errors import ConfigError
+from oshaberi.providers import PRESETS, Adapter, Endpoint, Request, connect, families, registry
+from oshaberi.providers import sdk as sdks
+from oshaberi.providers.steps import Finish, Step
+
+HOSTED = [preset.name for preset in PRESETS.values() if preset.family == "openai"]
+
+
+class Parrot(Adapter):
+    """A family from elsewhere."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.name = endpoint.name
+        self.model = endpoint.model
+
+    async def events(self, _request: Request) -> AsyncGenerator[str, None]:
+        yield "polly"
+
+    def read(self, event: str) -> Sequence[Step]:
+        return (Chunk("text", event), Finish("stop"))
+
+    def classify(self, error: Exception) -> ProviderError:
+        return ProviderError("api_error", str(error))
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.fixture
+def parrot(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = EntryPoint("parrot", f"{__name__}:Parrot", registry.GROUP)
+    monkeypatch.setattr(EntryPoint, "load", lambda _self: Parrot)
+    points = EntryPoints([found])
+    monkeypatch.setattr(registry, "entry_points", lambda **wanted: points.select(**wanted))
+
+
+@pytest.mark.usefixtures("parrot")
+def test_a_plugged_in_family() -> None:
+    async def main() -> list[Chunk | None]:
+        adapter = connect("parrot", "grey")
+        return [raw.chunk async for raw in adapter.open(Request(()))]
+
+    assert "parrot" in families()
+    first, last = asyncio.run(main())
+    assert first == Chunk("text", "polly")
+    assert last == Chunk("done", finish_reason="stop")
+
+
+@pytest.mark.parametrize("name", HOSTED)
+def test_presets_connect(name: str) -> None:
+    adapter = connect(name, "m", api_key="k" * 20)
+    assert (adapter.name, adapter.model) == (name, "m")
+    asyncio.run(adapter.aclose())
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("opnai", "'openai'"), ("Anthropic", "'anthropic'"), ("olama", "'ollama'")]
+)
+def test_an_unknown_preset_is_named_with_what_was_meant(name: str, meant: str) -> None:
+    with pytest.raises(ConfigError, match=f"'{name}' is not known; did you mean {meant}"):
+        connect(name, "m")
+
+
+def test_an_unknown_preset_like_no_other() -> None:
+    with pytest.raises(ConfigError, match=r"'zzz' is not known \(known: anthropic, deepseek"):
+        connect("zzz", "m")
+
+
+@pytest.mark.parametrize("key", [None, "", "  "])
+def test_a_missing_key_is_named(key: str | None) -> None:
+    with pytest.raises(ConfigError, match=r"groq: needs an API key \(usually GROQ_API_KEY\)"):
+        connect("groq", "m", api_key=key)
+
+
+def test_a_wrong_base_url_is_refused() -> None:
+    with pytest.raises(ConfigError, match="'localhost:1' does not begin with http"):
+        connect("ollama", "m", base_url="localhost:1")
+
+
+@pytest.mark.parametrize(("name", "extra"), [("openai", "openai"), ("anthropic", "anthropic")])
+def test_a_missing_sdk_gives_one_line(
+    name: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, extra, None)
+    with pytest.raises(ConfigError) as caught:
+        connect(name, "m", api_key="k" * 20)
+    said = str(caught.value)
+    assert said == f'the {extra} package is not installed: pip install "oshaberi[{extra}]"'
+
+
+def test_a_broken_sdk_is_not_called_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_module: str) -> Any:
+        raise ModuleNotFoundError("No module named 'jiter'", name="jiter")
+
+    monkeypatch.setattr(sdks, "import_module", broken)
+    with pytest.raises(ModuleNotFoundError, match="jiter"):
+        connect("openai", "m", api_key="k" * 20)
+
+
+def test_no_sdk_is_imported_before_it_is_asked_for() -> None:
+    code = (
+        "import sys, oshaberi.providers, oshaberi.providers.openai_compatible, "
+        "oshaberi.providers.anthropic; "
+        "print(sorted({'openai', 'anthropic', 'httpx2', 'pydantic', 'aiohttp'} & set(sys.modules)))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
+
+
+def test_families_of_ours() -> None:
+    assert set(families()) >= {"openai", "anthropic", "google", "novelai", "replay"}

@@ -1,0 +1,72 @@
+"""Server-sent events, however the bytes are cut."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oshaberi.providers.sdk import StreamError
+from oshaberi.providers.sse import LONGEST_LINE, SseDecoder
+
+STREAM = (
+    b": comment\n\n"
+    b"event: x\r\nid: 1\r\nretry: 5\r\ndata: one\r\n\r\n"
+    b"data:two\n"
+    b"data:  three\n\n\n\n"
+    b"data: {\"a\": \"\xe2\x80\xa8 \xc2\x85 \xf0\x9f\x91\x8b\"}\n\n"
+    b"data\n\n"
+    b"data: \n\n"
+    b"data: last"
+)  # fmt: skip
+EVENTS = ["one", "two\n three", '{"a": "\u2028 \x85 👋"}', "", "last"]
+
+
+def _decoded(pieces: list[bytes]) -> list[str]:
+    decoder = SseDecoder()
+    events = [event for piece in pieces for event in decoder.feed(piece)]
+    return [event.strip("\r") for event in [*events, *decoder.finish()]]
+
+
+def test_whole() -> None:
+    assert _decoded([STREAM]) == EVENTS
+
+
+def test_byte_by_byte() -> None:
+    assert _decoded([STREAM[at : at + 1] for at in range(len(STREAM))]) == EVENTS
+
+
+@given(st.lists(st.integers(0, len(STREAM)), max_size=8))
+def test_any_cuts(cuts: list[int]) -> None:
+    at = [0, *sorted(cuts), len(STREAM)]
+    assert _decoded([STREAM[a:b] for a, b in pairwise(at)]) == EVENTS
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"<html>\n<p>Hello</p>\n", "is the base URL right"),
+        (b'{"error": "no such thing"}', "no such thing"),
+        (b"\x00\xff\xfe garbage \n\n more", "not a stream"),
+    ],
+)
+def test_what_is_no_stream_is_shown(body: bytes, said: str) -> None:
+    decoder = SseDecoder()
+    assert decoder.feed(body) == []
+    with pytest.raises(StreamError, match=said):
+        decoder.finish()
+
+
+def test_a_line_has_an_end() -> None:
+    decoder = SseDecoder()
+    piece = b"x" * (LONGEST_LINE // 4)
+    for _ in range(4):
+        assert decoder.feed(piece) == []
+    with pytest.raises(StreamError, match="without end"):
+        decoder.feed(b"x")
+
+
+def test_bytes_that_are_not_utf8_do_not_end_the_stream() -> None:
+    assert _decoded([b"data: a\xffb\n\n"]) == ["a\ufffdb"]
