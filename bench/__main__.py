@@ -1,4 +1,4 @@
-"""`python -m bench`: measure the text engine and whole streams; print tables, or JSON."""
+"""`python -m bench`: measure the text engine, whole streams and adapters; print tables, or JSON."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import asdict, dataclass, field
 
 import click
 
-from bench import growth, memory, report, stops, streams, tokens
+from bench import adapters, growth, memory, report, stops, streams, tokens
 from bench.engines import MakeEngine, text_engine
 from bench.growth import Growth
 from bench.readmes import readmes
 from bench.shapes import SHAPES, Shape
 from bench.taps import markdown_chunks
 
-PARTS = ("tokens", "growth", "memory", "streams", "stops")
+PARTS = ("tokens", "growth", "memory", "streams", "stops", "adapters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ QUICK = Effort(
     help=f"A part ({', '.join(PARTS)}) or a shape, or several.",
 )
 def main(as_json: bool, quick: bool, only: tuple[str, ...]) -> None:
-    """What the text engine and whole streams cost."""
+    """What the text engine, whole streams and the adapters cost."""
     parts = [part for part in PARTS if part in only] or list(PARTS)
     names = [name for name in only if name not in PARTS]
     unknown = [name for name in names if name not in SHAPES]
@@ -89,6 +89,9 @@ def bench(
     if part == "stops":
         stopped = stops.run(effort.stops)
         return report.stop_table(stopped), [report.stop_json(one) for one in stopped]
+    if part == "adapters":
+        paid = adapters.run(effort.token_size, effort.rounds)
+        return report.adapter_table(paid), [report.adapter_json(cost) for cost in paid]
     weighed = memory.run(make, effort.engines, effort.streamed, effort.rounds)
     return report.memory_table(weighed), [asdict(one) for one in weighed]
 

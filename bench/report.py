@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from bench import growth, stops, streams, tokens
+from bench import adapters, growth, stops, streams, tokens
+from bench.adapters import AdapterCost
 from bench.growth import Growth
 from bench.memory import Measured
 from bench.stops import Stops
@@ -52,9 +53,22 @@ def stop_table(found: Sequence[Stops]) -> str:
     return _table(title, head, [_stop_row(one) for one in found])
 
 
+def adapter_table(costs: Sequence[AdapterCost]) -> str:
+    head = ["family", "json µs", "bytes µs", "×json", "socket µs", "×json", ""]
+    title = (
+        "Adapters, per 4-character token: from bytes to a Chunk, and from the socket, "
+        f"SDK included ({_FLAG} bytes: over {adapters.LIMIT:g} × json.loads of the event)"
+    )
+    return _table(title, head, [_adapter_row(cost) for cost in costs])
+
+
 def token_json(cost: TokenCost) -> dict[str, object]:
     ratios = {degree: cost.ratio(degree) for degree in tokens.DEGREES}
     return asdict(cost) | {"ratio": ratios, "flagged": cost.flagged}
+
+
+def adapter_json(cost: AdapterCost) -> dict[str, object]:
+    return asdict(cost) | {"ratio": cost.ratio, "flagged": cost.flagged}
 
 
 def growth_json(one: Growth) -> dict[str, object]:
@@ -88,10 +102,21 @@ def _cost_table(costs: Sequence[Cost]) -> str:
 
 
 def _load_table(loads: Sequence[Load]) -> str:
-    head = ["degree", "streams", "CPU %", "lag p50 ms", "p99 ms", "tokens/s", "messages", ""]
+    head = [
+        "degree",
+        "streams",
+        "CPU %",
+        "waited %",
+        "lag p50 ms",
+        "p99 ms",
+        "tokens/s",
+        "messages",
+        "",
+    ]
     title = (
         f"Streams of {streams.TOKENS_PER_SECOND:g} tokens/s at once "
-        f"({_FLAG}: lag p99 of {streams.LAG_LIMIT_MS:g} ms or more)"
+        f"({_FLAG}: lag p99 of {streams.LAG_LIMIT_MS:g} ms or more; "
+        "waited: others had the processor)"
     )
     return _table(title, head, [_load_row(load) for load in loads])
 
@@ -101,6 +126,7 @@ def _load_row(load: Load) -> list[str]:
         "bare" if load.degree is None else str(load.degree),
         f"{load.streams}",
         f"{load.cpu_share * 100:.0f}",
+        f"{load.waited_share * 100:.0f}",
         f"{load.lag_p50_ms:.1f}",
         f"{load.lag_p99_ms:.1f}",
         f"{load.tokens_per_second:.0f}",
@@ -121,6 +147,13 @@ def _token_row(cost: TokenCost) -> list[str]:
     for degree in tokens.DEGREES:
         row += [f"{cost.engine_us[degree]:.2f}", f"{cost.ratio(degree):.2f}"]
     return [*row, _FLAG if cost.flagged else ""]
+
+
+def _adapter_row(cost: AdapterCost) -> list[str]:
+    own = [f"{cost.bytes_us:.2f}", f"{cost.ratio:.2f}"]
+    all_of_it = [f"{cost.socket_us:.2f}", f"{cost.socket_us / cost.json_us:.2f}"]
+    flag = _FLAG if cost.flagged else ""
+    return [cost.family, f"{cost.json_us:.2f}", *own, *all_of_it, flag]
 
 
 def _growth_row(one: Growth, sizes: Sequence[int]) -> list[str]:

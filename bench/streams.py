@@ -13,6 +13,7 @@ import tracemalloc
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from bench import timing
@@ -24,6 +25,7 @@ from oshaberi.stream import StopRegistry, StreamConfig, StreamContext, stream_to
 
 LAG_LIMIT_MS = 50.0
 TOKENS_PER_SECOND = 50.0
+_SCHEDSTAT = Path("/proc/thread-self/schedstat")
 _BEAT_SECONDS = 0.005
 _STEP = 1.5
 _FIRST_SHARE = 0.8
@@ -73,6 +75,8 @@ class Load:
     degree: int | None
     streams: int
     cpu_share: float
+    waited_share: float
+    """How long others had the processor when we wanted it: lag that is not ours."""
     lag_p50_ms: float
     lag_p99_ms: float
     tokens_per_second: float
@@ -159,9 +163,11 @@ async def _load(degree: int | None, streams: int, plan: Plan, chunks: Sequence[C
     pumping = asyncio.create_task(pump(crowd.taps, TOKENS_PER_SECOND))
     await asyncio.sleep(plan.warm_up)
     loop = asyncio.get_running_loop()
-    began, busy, taken, sent = loop.time(), time.process_time(), crowd.taken, crowd.sink.sent
+    began, taken, sent = loop.time(), crowd.taken, crowd.sink.sent
+    busy, waited = time.process_time(), _waited()
     lags = await _lags(plan.seconds)
-    seconds, busy = loop.time() - began, time.process_time() - busy
+    busy, waited = time.process_time() - busy, _waited() - waited
+    seconds = loop.time() - began
     taken, sent = crowd.taken - taken, crowd.sink.sent - sent
     pumping.cancel()
     await crowd.leave()
@@ -169,11 +175,19 @@ async def _load(degree: int | None, streams: int, plan: Plan, chunks: Sequence[C
         degree,
         streams,
         cpu_share=busy / seconds,
+        waited_share=waited / seconds,
         lag_p50_ms=percentile(lags, 0.5) * 1000,
         lag_p99_ms=percentile(lags, 0.99) * 1000,
         tokens_per_second=taken / seconds,
         messages=sent,
     )
+
+
+def _waited() -> float:
+    """Seconds this thread was ready to run and did not; zero where the system does not tell."""
+    if not _SCHEDSTAT.exists():
+        return 0.0
+    return int(_SCHEDSTAT.read_text(encoding="ascii").split()[1]) / 1e9
 
 
 async def _lags(seconds: float) -> list[float]:

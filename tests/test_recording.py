@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import stat
+import time
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from itertools import pairwise
@@ -271,6 +272,19 @@ def test_no_cut_through_a_secret_lets_it_pass(data: st.DataObject) -> None:
     assert leaks(document) == []
     masked = Masker([PLANTED["ours"]]).text(text)
     assert "".join(item for item in document["chunks"] if isinstance(item, str)) == masked
+
+
+def test_a_secret_in_a_text_without_spaces_leaves_the_rest_in_its_pieces() -> None:
+    pieces = ["これは、", "「", KEY[:7], KEY[7:], "」です。", "では。"]
+    assert Masker().pieces(pieces) == ["これは、", "「", "[secret]", "", "」です。", "では。"]
+
+
+def test_masking_is_linear() -> None:
+    """A word that begins like a token over and over."""
+    word = "-eyJaaaaaaaa" * 40_000
+    began = time.perf_counter()
+    assert Masker().text(word) == word
+    assert time.perf_counter() - began < 5
 
 
 PROSE = [

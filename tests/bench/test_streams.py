@@ -36,6 +36,7 @@ def test_streams_that_keep_up_are_in_time(degree: int | None) -> None:
     assert load.in_time
     assert load.lag_p99_ms == pytest.approx(0, abs=1e-6)
     assert load.tokens_per_second == pytest.approx(4 * 50, rel=0.05)
+    assert load.waited_share >= 0
     assert (load.messages > 0) is (degree is not None)
 
 
@@ -189,7 +190,7 @@ def test_a_late_request_is_flagged() -> None:
 
 def _planted(in_time: Callable[[int], bool]) -> Callable[..., Load]:
     def measure(degree: int | None, count: int, *_: object) -> Load:
-        return Load(degree, count, 0.5, 1.0, 10.0 if in_time(count) else 90.0, 50.0 * count, 1)
+        return Load(degree, count, 0.5, 0.1, 1.0, 10.0 if in_time(count) else 90.0, 50.0 * count, 1)
 
     return measure
 

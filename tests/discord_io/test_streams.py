@@ -302,6 +302,23 @@ def test_equal_messages_of_two_responses_are_not_taken_for_each_other() -> None:
     perform(act, settings=NO_LIMITS)
 
 
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("wait_s", [0.2, 600.0])
+def test_looking_too_often_is_no_reason_to_give_up(after: bool, wait_s: float) -> None:
+    """A history that is rate limited can be read later."""
+
+    async def act(show: Show) -> None:
+        history = "GET /channels/*/messages"
+        show.stage.fault(Fault(kind="code", code=20028, retry_after_s=wait_s, route=history))
+        show.stage.fault(Fault(kind="reset", route="POST /webhooks/*/*", after=after))
+        result = await show.play("general", "one\n", text={"persona": AKI})
+        assert [e.fate for e in result.ledger.entries] == ["delivered"]
+        assert show.contents("general") == ["one"]
+
+    intents = discord.Intents(guilds=True, message_content=True)
+    perform(act, settings=NO_LIMITS, intents=intents)
+
+
 def test_hidden_messages_are_no_witnesses() -> None:
     """Without the message content intent nobody can say which message it is that arrived."""
 

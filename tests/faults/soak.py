@@ -89,6 +89,7 @@ class Tally:
     told: list[str] = field(default_factory=list)
     doubled: list[str] = field(default_factory=list)
     reordered: list[str] = field(default_factory=list)
+    fates: Counter[str] = field(default_factory=Counter)
     requests: int = 0
     struck: int = 0
     seconds: float = 0.0
@@ -145,6 +146,8 @@ async def _fill(show: Show, name: str, share: int, tally: Tally) -> None:
     for start in range(0, share, PER_RESPONSE):
         result = await _respond(show, name, lines[start : start + PER_RESPONSE])
         tally.told += result.undelivered.splitlines()
+        fates = Counter(str(entry.fate) for entry in result.ledger.entries)
+        tally.fates += fates
 
 
 async def _respond(show: Show, name: str, lines: list[str]) -> StreamResult:
@@ -183,6 +186,7 @@ def main(arguments: list[str]) -> int:
     logging.disable()
     tally = soak(asked.messages, asked.channels, asked.chance, asked.seed)
     sys.stdout.write(f"{tally}\n")
+    sys.stdout.write(f"fates: {dict(tally.fates)}\n")
     for word in ("lost", "told", "doubled", "reordered"):
         sys.stdout.write("".join(f"{word}: {line}\n" for line in getattr(tally, word)[:10]))
     return int(not tally.clean)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -241,10 +240,28 @@ def test_calls_of_one_event_and_of_several() -> None:
 
 def test_a_malformed_call_is_told_to_the_model() -> None:
     last = chunks(GOOGLE, Say("Hm."), Call("good", "{}"), Call("bad", '{"a": '))[-1]
-    assert [(call.name, call.error) for call in last.calls] == [
-        ("good", None),
-        ("unknown", "the call names no tool"),
-    ]
+    good, bad = last.calls
+    assert (good.name, good.error, bad.name, bad.args) == ("good", None, "bad", {})
+    assert bad.error is not None
+    assert "the arguments are not valid JSON" in bad.error
+
+
+@pytest.mark.parametrize("message", [{}, {"finishMessage": "Malformed function call: ???"}])
+def test_a_malformed_call_that_names_nothing(message: dict[str, str]) -> None:
+    broken = candidate(finishReason="MALFORMED_FUNCTION_CALL", **message)
+    (call,) = chunks(GOOGLE, events(broken))[-1].calls
+    assert (call.name, call.error) == ("unknown", "the call names no tool")
+
+
+def test_a_signature_in_the_other_alphabet_goes_back() -> None:
+    async def play(adapter: Adapter, server: ModelServer) -> str:
+        last = (await read(adapter))[-1]
+        done = ToolRound(last.calls, (ToolResult("7"),), "", last.thoughts, adapter.name)
+        await read(adapter, replace(ASK, items=(*ASK.items, done)))
+        sent: str = server.requests[1].json["contents"][1]["parts"][0]["thoughtSignature"]
+        return sent
+
+    assert run(GOOGLE, play, (Call("look", signature="+/+/"),)) == "-_-_"
 
 
 # -- answers -------------------------------------------------------------------------------------
@@ -276,7 +293,6 @@ def test_a_blocked_prompt_is_an_error() -> None:
         ("NEVER_HEARD_OF", "never_heard_of"),
     ],
 )
-@pytest.mark.filterwarnings("ignore:NEVER_HEARD_OF is not a valid")
 def test_reasons_to_finish(theirs: str, ours: str) -> None:
     last = chunks(GOOGLE, events(candidate({"text": "x"}, finishReason=theirs)))[-1]
     assert (last.type, last.finish_reason) == ("done", ours)
@@ -339,12 +355,17 @@ def test_nothing_is_tried_twice(step: Step) -> None:
     assert run(GOOGLE, play, (step,)) == 1
 
 
-def test_a_refused_connection_is_told_at_once() -> None:
+def test_a_refused_connection_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The SDK would wait up to ten seconds and try again."""
-    began = time.monotonic()
+    slept: list[float] = []
+
+    async def sleep(seconds: float, *_: Any) -> None:
+        slept.append(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
     adapter = connect("google", "gemini-3-flash", api_key=KEY, base_url="http://127.0.0.1:9")
     assert error(asyncio.run(read(adapter))).type == "network"
-    assert time.monotonic() - began < 1
+    assert [seconds for seconds in slept if seconds >= 1] == []
 
 
 def test_the_key_is_in_no_error() -> None:

@@ -91,6 +91,26 @@ def test_a_wrong_base_url_is_refused() -> None:
         connect("ollama", "m", base_url="localhost:1")
 
 
+def test_text_limits_of_a_model() -> None:
+    limits = {"flush_buffer_size": 400, "max_single_message_length": 500}
+    adapter = connect("ollama", "m", text=limits)
+    assert adapter.text == limits
+    asyncio.run(adapter.aclose())
+    assert connect("ollama", "m").text == {}
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ({"flush_size": 400}, "text setting: 'flush_size' is not known; did you mean 'flush_buff"),
+        ({"flush_buffer_size": 7}, "flush_buffer_size: 7 is not a whole number from 100"),
+    ],
+)
+def test_wrong_text_limits_are_refused(limits: dict[str, int], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        connect("ollama", "m", text=limits)
+
+
 @pytest.mark.parametrize(("name", "extra"), [("openai", "openai"), ("anthropic", "anthropic")])
 def test_a_missing_sdk_gives_one_line(
     name: str, extra: str, monkeypatch: pytest.MonkeyPatch

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ from oshaberi.providers.prepare import prepared
 from oshaberi.providers.redactor import Redactor
 from oshaberi.providers.request import Request
 from oshaberi.providers.sdk import NO_KEY, http_client, load_sdk, read_failure
-from oshaberi.providers.sse import SseDecoder
+from oshaberi.providers.sse import SseDecoder, read_object
 from oshaberi.providers.steps import Step
 
 _OWN = frozenset({"model", "max_tokens", "messages", "stream"})
@@ -55,9 +54,9 @@ class Anthropic(Adapter):
         async with self._creating(wanted) as response:
             async for piece in response.iter_bytes():
                 for data in decoder.feed(piece):
-                    yield _event(data)
+                    yield read_object(data)
             for data in decoder.finish():
-                yield _event(data)
+                yield read_object(data)
 
     def _creating(self, wanted: Fields) -> Any:
         rest = {key: value for key, value in wanted.items() if key not in _OWN}
@@ -68,10 +67,3 @@ class Anthropic(Adapter):
             stream=True,
             extra_body=rest,
         )
-
-
-def _event(data: str) -> Event:
-    event = json.loads(data)
-    if not isinstance(event, dict):
-        raise TypeError("an event is not an object")
-    return event

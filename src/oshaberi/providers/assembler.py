@@ -30,6 +30,7 @@ class Assembler:
         self._unglue: Unglue | None = None
         self._thought: ThoughtKind | None = None
         self._has_text = False
+        self._is_plain = False
         self._calls = Calls()
         self._keepsakes = Keepsakes()
         self._tokens: Tokens | None = None
@@ -37,7 +38,7 @@ class Assembler:
 
     def take(self, steps: Sequence[Step]) -> Sequence[Chunk]:
         """What can leave now."""
-        if len(steps) == 1 and self._has_text and self._unglue is None and self._holdback is None:
+        if self._is_plain and len(steps) == 1:
             # The road of nearly every token.
             step = steps[0]
             if isinstance(step, Chunk) and step.type == "text":
@@ -97,6 +98,7 @@ class Assembler:
             self._has_text = True
             self._unglue = Unglue() if self._thought else None
         if self._unglue is None:
+            self._is_plain = self._holdback is None
             return self._outgoing(text)
         decided = self._unglue.feed(text)
         return () if decided is None else self._decided(*decided)

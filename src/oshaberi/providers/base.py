@@ -6,16 +6,19 @@ A family says how to ask (`events`), what one event says (`read`) and what an er
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
+from time import monotonic
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from oshaberi.chunks import Chunk, ProviderError
 from oshaberi.providers.assembler import Assembler
 from oshaberi.providers.request import Request
 from oshaberi.providers.steps import Step
+
+_NOTHING_YET = (None,)
 
 
 class RawChunk(NamedTuple):
@@ -37,6 +40,8 @@ class Adapter(ABC):
     name: str
     model: str
     reemits: bool = False
+    text: Mapping[str, Any] = MappingProxyType({})
+    """Text settings that this model wants otherwise (spec 01): flush sizes, message length."""
 
     @abstractmethod
     def events(self, request: Request) -> AsyncGenerator[Any, None]:
@@ -63,16 +68,17 @@ class Adapter(ABC):
 
     async def open(self, request: Request) -> AsyncIterator[RawChunk]:
         """The raw chunks of one answer. Errors are chunks too; nothing is thrown (spec 02)."""
-        assembler = Assembler(self.name, request)
+        name, model, read = self.name, self.model, self.read
+        assembler = Assembler(name, request)
         try:
             async with aclosing(self.events(request)) as events:
                 async for event in events:
-                    steps = self.read(event)
+                    steps = read(event)
                     if not steps:
                         continue
                     # A piece of a call makes no chunk yet, but it is life: the timer sees it.
-                    for chunk in assembler.take(steps) or (None,):
-                        yield self._raw(event, chunk)
+                    for chunk in assembler.take(steps) or _NOTHING_YET:
+                        yield RawChunk(event, name, model, monotonic(), chunk)
                     if assembler.is_over:
                         return
             last = assembler.finish()
@@ -80,7 +86,4 @@ class Adapter(ABC):
             # The error itself holds the request with its key: it stays here.
             last = assembler.fail(self.classify(error))
         for chunk in last:
-            yield self._raw(None, chunk)
-
-    def _raw(self, data: Any, chunk: Chunk | None) -> RawChunk:
-        return RawChunk(data, self.name, self.model, time.monotonic(), chunk)
+            yield RawChunk(None, name, model, monotonic(), chunk)

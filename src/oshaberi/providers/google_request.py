@@ -132,7 +132,7 @@ def _of(blocks: Sequence[Mapping[str, Any]], kind: str) -> list[Mapping[str, Any
 def _signed(part: Content, *blocks: Mapping[str, Any]) -> Content:
     for block in blocks:
         if block.get("signature"):
-            part["thought_signature"] = base64.b64decode(block["signature"])
+            part["thought_signature"] = base64.b64decode(block["signature"], altchars=b"-_")
     return part
 
 

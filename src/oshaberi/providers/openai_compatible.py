@@ -6,9 +6,7 @@ is many times cheaper than the SDK's typed events.
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
 from typing import Any
 
 from oshaberi.chunks import ProviderError
@@ -21,8 +19,8 @@ from oshaberi.providers.openai_events import DONE, Event, read
 from oshaberi.providers.prepare import prepared
 from oshaberi.providers.redactor import Redactor
 from oshaberi.providers.request import Request
-from oshaberi.providers.sdk import NO_KEY, http_client, load_sdk, read_failure
-from oshaberi.providers.sse import SseDecoder
+from oshaberi.providers.sdk import NO_KEY, StreamError, http_client, load_sdk, read_failure
+from oshaberi.providers.sse import SseDecoder, read_object
 from oshaberi.providers.steps import Finish, Step
 
 _ABOUT_PARAMETERS = frozenset({None, 400, 404, 405, 406, 409, 415, 422, 501})
@@ -66,13 +64,18 @@ class OpenAICompatible(Adapter):
         """Tried again with fewer parameters, but never after something meaningful came."""
         wanted: Body | None = body(await prepared(request, self._endpoint), self._endpoint)
         ladder = Ladder(wanted or {})
+        meaningful = False
         while wanted is not None:
-            meaningful = False
+            decoder = SseDecoder()
             try:
-                async with aclosing(self._stream(wanted)) as events:
-                    async for event in events:
-                        meaningful = meaningful or self._is_meaningful(event)
-                        yield event
+                async with self._creating(wanted) as response:
+                    async for piece in response.iter_bytes():
+                        for data in decoder.feed(piece):
+                            event = _event(data)
+                            meaningful = meaningful or self._is_meaningful(event)
+                            yield event
+                    for data in decoder.finish():
+                        yield _event(data)
                 return
             except Exception as error:
                 wanted = None if meaningful else self._fewer(ladder, error)
@@ -85,21 +88,13 @@ class OpenAICompatible(Adapter):
 
     def _fewer(self, ladder: Ladder, error: Exception) -> Body | None:
         failure = read_failure(error)
-        if self.classify(error).type != "api_error" or failure.status not in _ABOUT_PARAMETERS:
+        said_so = isinstance(error, StreamError) or failure.status is not None
+        if not said_so or failure.kind is not None or failure.status not in _ABOUT_PARAMETERS:
             return None
-        if failure.is_transient:
+        problem = self.classify(error)
+        if problem.type != "api_error" or problem.retryable:
             return None
         return ladder.down(f"{failure.message} {getattr(error, 'param', None) or ''}")
-
-    async def _stream(self, wanted: Body) -> AsyncGenerator[Event, None]:
-        """One attempt: the events of one response, whose connection is closed at the end."""
-        decoder = SseDecoder()
-        async with self._creating(wanted) as response:
-            async for piece in response.iter_bytes():
-                for data in decoder.feed(piece):
-                    yield _event(data)
-            for data in decoder.finish():
-                yield _event(data)
 
     def _creating(self, wanted: Body) -> Any:
         rest = {key: value for key, value in wanted.items() if key not in MANDATORY}
@@ -109,9 +104,4 @@ class OpenAICompatible(Adapter):
 
 
 def _event(data: str) -> Event:
-    if data.startswith("[DONE]"):
-        return DONE
-    event = json.loads(data)
-    if not isinstance(event, dict):
-        raise TypeError("an event is not an object")
-    return event
+    return DONE if data.startswith("[DONE]") else read_object(data)

@@ -6,7 +6,7 @@ An entry point of the group `oshaberi.providers` names a family and is called wi
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -16,8 +16,16 @@ from oshaberi.errors import ConfigError
 from oshaberi.providers.base import Adapter
 from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.presets import PRESETS, Preset
+from oshaberi.text.config import TextConfig
 
 GROUP = "oshaberi.providers"
+
+_TEXT_LIMITS = (
+    "flush_buffer_size",
+    "flush_buffer_size_code_block",
+    "hold_limit",
+    "max_single_message_length",
+)
 
 MakeAdapter = Callable[[Endpoint], Adapter]
 
@@ -58,17 +66,33 @@ def connect(
         quirks={**preset.quirks, **settings.pop("quirks", {})},
         text={**preset.text, **settings.pop("text", {})},
     )
-    return family(preset.family)(replace(endpoint, **settings))
+    adapter = family(preset.family)(replace(endpoint, **settings))
+    adapter.text = _checked_text(provider, endpoint.text)
+    return adapter
 
 
 def family(name: str) -> MakeAdapter:
     """What makes the adapters of a family."""
     if name in FAMILIES:
         module, _, attribute = FAMILIES[name].partition(":")
-        made: MakeAdapter = getattr(import_module(module), attribute)
+        made: _TEXT_LIMITS = (
+    "flush_buffer_size",
+    "flush_buffer_size_code_block",
+    "hold_limit",
+    "max_single_message_length",
+)
+
+MakeAdapter = getattr(import_module(module), attribute)
         return made
     for found in entry_points(group=GROUP, name=name):
-        plugged: MakeAdapter = found.load()
+        plugged: _TEXT_LIMITS = (
+    "flush_buffer_size",
+    "flush_buffer_size_code_block",
+    "hold_limit",
+    "max_single_message_length",
+)
+
+MakeAdapter = found.load()
         return plugged
     raise ConfigError(unknown("provider", name, (*PRESETS, *families())))
 
@@ -90,6 +114,14 @@ def _plugged_in(name: str) -> Preset:
     if name in FAMILIES or name not in families():
         raise ConfigError(unknown("provider", name, (*PRESETS, *families())))
     return Preset(name, name, name)
+
+
+def _checked_text(provider: str, text: Mapping[str, Any]) -> Mapping[str, Any]:
+    for key in text:
+        if key not in _TEXT_LIMITS:
+            raise ConfigError(unknown(f"{provider}: text setting", key, _TEXT_LIMITS))
+    TextConfig(**text)
+    return text
 
 
 def _checked_url(provider: str, url: str | None) -> str | None:

@@ -6,11 +6,17 @@ at U+2028 and its like, which JSON may contain.
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from oshaberi.providers.errors import Failure
-from oshaberi.providers.sdk import StreamError
+from oshaberi.providers.sdk import StreamError, body_failure
+
+_decode = json.JSONDecoder().decode
 
 LONGEST_LINE = 16 * 1024 * 1024
 _SHOWN = 300
+_KEPT = 8000
 
 
 class SseDecoder:
@@ -37,8 +43,15 @@ class SseDecoder:
         if rest:
             self._keep(rest)
         events: list[str] = []
+        data = self._data
         for line in lines:
-            self._line(line, events)
+            if line.startswith(b"data: "):
+                data.append(line[6:])
+            elif not line and len(data) == 1:
+                events.append(data.pop().decode("utf-8", "replace"))
+            elif not line.startswith(b"event:"):
+                self._line(line, events)
+        self._is_stream = self._is_stream or bool(events or data)
         return events
 
     def finish(self) -> list[str]:
@@ -57,9 +70,9 @@ class SseDecoder:
         elif not line or line == b"\r":
             if self._data:
                 events.append(b"\n".join(self._data).decode("utf-8", "replace"))
-                self._data = []
-        elif not self._is_stream and len(self._stray) < _SHOWN and not line.startswith(b":"):
-            self._stray += line[:_SHOWN]
+                self._data.clear()
+        elif not self._is_stream and len(self._stray) < _KEPT and not line.startswith(b":"):
+            self._stray += line[:_KEPT]
 
     def _keep(self, piece: bytes) -> None:
         self._parts.append(piece)
@@ -68,7 +81,20 @@ class SseDecoder:
             raise StreamError(Failure(message="the provider sent a line without end"))
 
 
+def read_object(data: str) -> dict[str, Any]:
+    """The data of an event as JSON. Straight to the decoder: `json.loads` asks too much first."""
+    event = _decode(data)
+    if isinstance(event, dict):
+        return event
+    raise TypeError("an event is not an object")
+
+
 def _no_stream(start: bytes) -> Failure:
+    """A server may say in plain JSON what is wrong, or be no such server at all."""
     text = start.decode("utf-8", "replace").strip()
-    hint = "; is the base URL right?" if text.startswith("<") else ""
-    return Failure(message=f"the answer is not a stream{hint} ({text[:_SHOWN]})", body=text)
+    try:
+        return body_failure(read_object(text))
+    except (ValueError, TypeError):
+        hint = "; is the base URL right?" if text.startswith("<") else ""
+        message = f"the answer is not a stream{hint} ({text[:_SHOWN]})"
+        return Failure(message=message, body=text, kind="api_error")

@@ -15,6 +15,7 @@ from oshaberi.delivery.redact import MASK, redact
 SHORTEST = 8
 IMAGE = "[image]"
 LONGEST_ARGUMENT = 2000
+SLICE = 4096
 
 _WORD = re.compile(rf"\S{{{SHORTEST},}}")
 _IMAGE = re.compile(r"data:[\w.+-]+/[\w.+-]+;base64,[A-Za-z0-9+/=_-]*")
@@ -87,7 +88,7 @@ class Masker:
                 before = text[max(0, found.start() - _ANNOUNCED_WITHIN) : found.start()]
                 masked = MASK if _ANNOUNCES.search(before) else word
             if masked != word:
-                yield Span(found.start(), found.end(), masked)
+                yield _difference(found.start(), word, masked)
 
     def _word(self, word: str) -> str:
         for secret in self._known:
@@ -97,7 +98,23 @@ class Masker:
             word = _IMAGE.sub(IMAGE, word)
         if "=" in word:
             word = _QUERY.sub(lambda found: f"{found['name']}{MASK}", word)
-        return redact(word)
+        if len(word) <= SLICE:
+            return redact(word)
+        # Its patterns may look far ahead from every place; within a slice that is not far.
+        return "".join(redact(word[at : at + SLICE]) for at in range(0, len(word), SLICE))
+
+
+def _difference(at: int, word: str, masked: str) -> Span:
+    """Only what changed: a text without spaces is one long word."""
+    before = _shared(word, masked)
+    after = _shared(word[before:][::-1], masked[before:][::-1])
+    return Span(at + before, at + len(word) - after, masked[before : len(masked) - after])
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _looks_random(word: str) -> bool:

@@ -11,6 +11,7 @@ from oshaberi.text.buffer import NEVER, Buffer
 from oshaberi.text.code import CodeBlock
 from oshaberi.text.code_reader import CodeReader
 from oshaberi.text.config import TextConfig
+from oshaberi.text.current_line import CurrentLine
 from oshaberi.text.holds import Held, Holds, code_limit
 from oshaberi.text.line_breaks import (
     PUNCTUATION,
@@ -21,7 +22,6 @@ from oshaberi.text.line_breaks import (
     joins_block,
     read_break,
 )
-from oshaberi.text.lines import BlockKind, block_kind, indent
 from oshaberi.text.marks import MARKS, WAIT, read_mark
 from oshaberi.text.observe import Observer
 from oshaberi.text.overflow import Stretch, Window, choose_cut, hard_cut
@@ -33,7 +33,6 @@ from oshaberi.text.tables import is_row
 
 _LINES = re.compile(rf"[\n`{re.escape(MARKS)}]|://")
 _SENTENCES = re.compile(rf"[\n`{re.escape(MARKS + TERMINATORS)}]|://")
-_HEAD = 64
 _QUOTE_BLOCK = ">>> "
 _QUOTED_FENCE = re.compile(r"[> \t]*")
 
@@ -55,7 +54,7 @@ class TextReader:
         self._period = 0
         self._in_url = False
         self._tables_off = False
-        self._begin_line(0, None)
+        self._line = CurrentLine(buffer)
         self.waits_for_next = False
         """A line or sentence has ended, and the next character says how."""
 
@@ -64,12 +63,12 @@ class TextReader:
         self._pos, self._period = at, 0
         self._in_url = False
         self._holds.clear()
-        self._begin_line(at, None)
+        self._line.begin(at)
         return self
 
     def shift(self, by: int) -> None:
         if self._buffer.line < by:
-            self._line_kind()
+            self._line.kind()
         self._pos -= by
         if self._period:
             self._period -= by
@@ -80,7 +79,7 @@ class TextReader:
         text = buffer.text
         self.waits_for_next = False
         while True:
-            if self._fresh and not self._read_line_head(final):
+            if self._line.is_fresh and not self._read_line_head(final):
                 return None
             if self._in_url:
                 if not self._read_url_tail(final):
@@ -117,7 +116,7 @@ class TextReader:
         if mark in TERMINATORS:
             return self._read_terminator(at, final)
         if mark == "|":
-            self._has_bar = True
+            self._line.has_bar = True
         return read_mark(self._holds, self._buffer.text, at, final)
 
     def _settle(self, at: int) -> None:
@@ -139,22 +138,6 @@ class TextReader:
 
     # -- lines ----------------------------------------------------------------------------------
 
-    def _begin_line(self, at: int, item: int | None) -> None:
-        self._buffer.line = at
-        self._item = item
-        self._kind: BlockKind | None = None
-        self._has_bar = False
-        self._fresh = True
-
-    def _line_kind(self) -> BlockKind:
-        """What the current line is, by its marker; also remembers the list item it begins."""
-        if self._kind is None:
-            head = self._buffer.text[self._buffer.line : self._buffer.line + _HEAD]
-            self._kind = block_kind(head)
-            if self._kind == "list" and self._item is None:
-                self._item = indent(head)
-        return self._kind
-
     def _read_line_head(self, final: bool) -> bool:
         """A line that begins `>>> ` is a quote down to the next blank line."""
         head = self._buffer.text[self._pos : self._pos + 4]
@@ -162,7 +145,7 @@ class TextReader:
             return False
         if head == _QUOTE_BLOCK and not self._holds.open[">>>"]:
             self._holds.push(">>>", self._pos)
-        self._fresh = False
+        self._line.is_fresh = False
         return True
 
     def _read_newline(self, at: int, final: bool) -> int:
@@ -174,7 +157,7 @@ class TextReader:
         if brk is None:
             self.waits_for_next = True
             return len(text) if final else WAIT
-        if self._buffer.whole_line() and self._has_bar and not self._tables_off:
+        if self._buffer.whole_line() and self._line.has_bar and not self._tables_off:
             separator_end = heads_table(text, self._buffer.line, brk, self._buffer.limit, final)
             if separator_end == WAIT:
                 self.waits_for_next = True
@@ -185,11 +168,10 @@ class TextReader:
 
     def _end_line(self, brk: Break, final: bool) -> int:
         text = self._buffer.text
-        continued = brk.solid > brk.line and self._continues_item(brk)
-        joined = int(continued or self._is_bare_subtext(brk))
+        continued = brk.solid > brk.line and self._line.item_goes_on(brk)
+        joined = int(continued or self._line.is_bare_subtext(brk))
         if not joined and self._blocks:
-            kind = self._line_kind() if self._item is None else "list"
-            joined = joins_block(text, kind, brk, final)
+            joined = joins_block(text, self._line.block(), brk, final)
         carried = 0
         if not joined and text[brk.solid] in PUNCTUATION:
             joined = ellipsis_stays(text, brk.solid, self._buffer.limit, final)
@@ -205,15 +187,8 @@ class TextReader:
             self._use(Held(brk.at, carried, "newline", brk.solid))
         elif not joined:
             self._use(Held(brk.at, brk.line, "newline"))
-        self._begin_line(brk.line, self._item if continued else None)
+        self._line.begin(brk.line, self._line.item if continued else None)
         return max(brk.solid, self._buffer.start)
-
-    def _continues_item(self, brk: Break) -> bool:
-        """The next line is indented deeper than the list item this line begins or continues."""
-        self._line_kind()
-        return (
-            self._item is not None and indent(self._buffer.text[brk.line : brk.solid]) > self._item
-        )
 
     def _leave_line(self, brk: Break) -> None:
         holds = self._holds
@@ -222,13 +197,6 @@ class TextReader:
         if brk.blank:
             holds.blank_line(brk.at)
         self._use_free()
-
-    def _is_bare_subtext(self, brk: Break) -> bool:
-        """C7: `-#` alone joins the next line."""
-        line = self._buffer.line
-        if not self._buffer.whole_line() or not self._buffer.text.startswith("-#", line):
-            return False
-        return self._buffer.text[line : brk.at].strip() == "-#"
 
     # -- sentences ------------------------------------------------------------------------------
 
@@ -249,7 +217,7 @@ class TextReader:
 
     def _in_block_line(self) -> bool:
         """Degree 3 keeps lines with a block marker whole, and what continues them."""
-        return self._line_kind() != "text" or self._item is not None
+        return self._line.block() != "text"
 
     # -- atoms that reach far -------------------------------------------------------------------
 
@@ -346,7 +314,7 @@ class TextReader:
         self._holds.cut(cut)
         self._use_free()
         if self._buffer.line < cut and self._buffer.text[cut - 1] == "\n":
-            self._begin_line(cut, None)
+            self._line.begin(cut)
 
     def _taken(self, open_url: int) -> tuple[list[Stretch], list[Stretch]]:
         """Atoms, finished or not, and other spans of the segment."""

@@ -98,8 +98,7 @@ class GoogleEncoder:
         return [f"data: {text}\r\n\r\n"]
 
     def keep_alive(self) -> Sequence[str]:
-        """A candidate that says nothing. Comments would end the SDK's parser."""
-        return [_event(_candidate([{"text": ""}]))]
+        return [": still here\r\n\r\n", _event(_candidate([{"text": ""}]))]
 
     def end(self, reason: FinishReason, count: Count | None) -> Sequence[str]:
         last = _candidate([{"text": ""}], finishReason=_FINISH[reason])

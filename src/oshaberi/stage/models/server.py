@@ -43,7 +43,7 @@ class ModelServer:
         self.connections: list[Connection] = []
         self._scripts: deque[Script] = deque(tuple(script) for script in scripts)
         self._slice_bytes = slice_bytes
-        self._serving: set[asyncio.Task[None]] = set()
+        self._serving: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self._changed = asyncio.Condition()
         self._server: asyncio.Server
         self._address = ""
@@ -61,9 +61,9 @@ class ModelServer:
         trace: TracebackType | None,
     ) -> None:
         self._server.close()
-        for task in self._serving:
-            task.cancel()
-        await asyncio.gather(*self._serving, return_exceptions=True)
+        for writer in self._serving.values():
+            writer.transport.abort()
+        await asyncio.gather(*self._serving)
         await self._server.wait_closed()
 
     @property
@@ -93,7 +93,7 @@ class ModelServer:
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._serving.add(task)
+        self._serving[task] = writer
         connection = Connection()
         self.connections.append(connection)
         try:
@@ -101,7 +101,7 @@ class ModelServer:
         except (ConnectionError, asyncio.IncompleteReadError):
             pass  # they hung up: that is what `closed` says
         finally:
-            self._serving.discard(task)
+            del self._serving[task]
             writer.close()
             with suppress(ConnectionError):
                 await writer.wait_closed()
