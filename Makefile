@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+EXTRAS := anthropic,discord,google,images,novelai,openai,tables
 SECONDS ?= 600
 
 .PHONY: setup run test lint bench fuzz clean
@@ -14,7 +15,7 @@ $(READY): pyproject.toml
 	  || { echo "oshaberi needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[discord,tables]" --group dev
+	$(BIN)/python -m pip install --quiet --editable ".[$(EXTRAS)]" --group dev
 	@touch $(READY)
 
 run: setup

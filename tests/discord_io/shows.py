@@ -29,7 +29,7 @@ from oshaberi.stream import (
 )
 from oshaberi.text.config import TextConfig
 
-SPEED = 20.0
+SPEED = 10.0
 """How much faster than the wall the loop runs: the waits of a retry are real ones."""
 QUICK: dict[str, Any] = {
     "base_type_speed_ms_per_char": 0,

@@ -16,12 +16,15 @@ from oshaberi.stage import SEND, WEBHOOK, Fault, Settings
 from oshaberi.stage.loop import run_scaled
 from oshaberi.stream import StreamResult
 from oshaberi.text.config import Persona
-from tests.discord_io.shows import SPEED, Show, showing, words
+from tests.discord_io.shows import Show, showing, words
 from tests.faults.kinds import KINDS, Kind
 
 TEXTS = ("alpha", "bravo", "charlie", "delta", "echo")
 POSITIONS = {"first": 1, "middle": 3, "last": 5}
-BROKEN = ("NOT STRUCK", "DOUBLED", "REORDERED", "LOST", "MISREPORTED")
+SPEEDS = (20.0, 5.0, 1.0)
+"""On a busy machine a loop that runs fast gives up on Discord before it could answer."""
+NOT_STRUCK = "NOT STRUCK"
+BROKEN = (NOT_STRUCK, "DOUBLED", "REORDERED", "LOST", "MISREPORTED")
 ONCE = "once"
 QUESTION = "hello"
 ALTER = Persona("Aki", is_alter=True)
@@ -75,8 +78,13 @@ def run_kind(kind: Kind) -> Results:
 
     Messages that wait are not joined: there would be fewer requests than places to strike.
     """
+    results: Results = {}
     with patch.object(deliverer, "BLOCKED_SECONDS", math.inf):
-        return run_scaled(_row(kind), SPEED)
+        for speed in SPEEDS:
+            results = run_scaled(_row(kind), speed)
+            if NOT_STRUCK not in results.values():
+                break
+    return results
 
 
 def run_matrix(kinds: Iterable[Kind] = KINDS) -> Results:
@@ -117,7 +125,7 @@ async def _play(show: Show, cell: Cell) -> tuple[Fault, int, StreamResult]:
 
 def _judge(show: Show, fault: Fault, place: int, result: StreamResult) -> str:
     if not show.stage.core.faults.struck(fault):
-        return "NOT STRUCK"
+        return NOT_STRUCK
     # Straight from the store: the channel itself may be gone by now.
     there = show.stage.world.messages.get(place, {})
     return verdict(words(m for m in there.values() if m.content != QUESTION), result)

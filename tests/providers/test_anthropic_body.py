@@ -127,6 +127,8 @@ def test_thinking(wanted: Thinking, thinking: Any, effort: str | None, longest: 
 def test_options() -> None:
     asked = _body(Request((HI,), stop_strings=("###",), temperature=0.5, top_p=0.9))
     assert (asked["stop_sequences"], asked["temperature"], asked["top_p"]) == (["###"], 0.5, 0.9)
+    thinks = _body(Request((HI,), thinking="low", temperature=0.5))
+    assert "temperature" not in thinks
     assert not {"stop_sequences", "temperature", "tools", "system"} & set(_body(Request((HI,))))
 
 

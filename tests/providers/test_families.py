@@ -11,7 +11,7 @@ import pytest
 
 from oshaberi.chunks import Chunk, ErrorType, ThoughtPart, ToolCall, Usage
 from oshaberi.providers.base import Adapter
-from oshaberi.providers.context import ToolResult, ToolRound
+from oshaberi.providers.context import ToolResult, ToolRound, said
 from oshaberi.stage.models import ModelServer
 from oshaberi.stage.models.script import (
     Call,
@@ -21,6 +21,7 @@ from oshaberi.stage.models.script import (
     Finish,
     Garbage,
     KeepAlive,
+    NoAnswer,
     Refuse,
     RepeatTail,
     Say,
@@ -204,9 +205,9 @@ def test_keep_alives_are_swallowed(family: Family) -> None:
     async def play(adapter: Adapter, _server: ModelServer) -> list[Chunk | None]:
         return [raw.chunk async for raw in adapter.open(ASK)]
 
-    said = (Say("a"), Say("b"), Say("c"))
+    without = (Say("a"), Say("b"), Say("c"))
     kept_alive = (Say("a"), KeepAlive(), Say("b"), KeepAlive(), KeepAlive(), Say("c"))
-    assert run(family, play, kept_alive) == run(family, play, said)
+    assert run(family, play, kept_alive) == run(family, play, without)
 
 
 @every_family
@@ -247,6 +248,26 @@ def test_a_consumer_that_goes_away_closes_the_connection(family: Family, reading
         assert [c.completed for c in server.connections] == [0]
 
     run(family, play, (Say("Well, "), Stall()))
+
+
+@every_family
+def test_a_consumer_that_does_not_wait_for_an_answer_closes_the_connection(family: Family) -> None:
+    async def play(adapter: Adapter, server: ModelServer) -> None:
+        task = asyncio.create_task(read(adapter))
+        await server.asked()
+        task.cancel()
+        await asyncio.wait({task})
+        assert task.cancelled()
+        await server.all_closed()
+
+    run(family, play, (NoAnswer(),))
+
+
+@every_family
+def test_half_a_character_does_not_spoil_the_request(family: Family) -> None:
+    halved = replace(ASK, items=(*ASK.items, said("user", "a \ud83d b")))
+    found = chunks(family, Say("Fine."), request=halved)
+    assert text(found) == "Fine."
 
 
 @every_family
@@ -314,8 +335,8 @@ def test_the_guard_cuts_before_a_foreign_label_leaves(family: Family) -> None:
 @every_family
 def test_the_guard_releases_the_tail(family: Family) -> None:
     guarded = replace(ASK, speaker_guard=True, speakers=("Mika",))
-    said = "Mika: is what I said.\nOf Mika, that is.\n```\nuser: root\n```\nBye."
-    assert text(chunks(family, Say(*said), request=guarded)) == said
+    answer = "Mika: is what I said.\nOf Mika, that is.\n```\nuser: root\n```\nBye."
+    assert text(chunks(family, Say(*answer), request=guarded)) == answer
 
 
 @having("calls")

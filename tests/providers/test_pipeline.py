@@ -63,11 +63,11 @@ def test_an_error_becomes_a_result(family: Family, step: Step, kind: str) -> Non
 @every_family
 def test_a_stop_hangs_up(family: Family) -> None:
     async def play(adapter: Adapter, server: ModelServer) -> None:
-        sink = RecordingSink()
+        sent = asyncio.Event()
+        sink = RecordingSink(on_record=lambda _record: sent.set())
         context = StreamContext("c", user="u")
         streaming = asyncio.create_task(stream_to_sink(adapter, ASK, CONFIG, context, sink))
-        while not sink.contents:
-            await asyncio.sleep(0)
+        await sent.wait()
         context.stops.request_stop("c", "u")
         result = await streaming
         assert result.status == "stopped_by_user"

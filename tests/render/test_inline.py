@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 
 from oshaberi.render.inline import Mark, Span, parse_cell, plain_text

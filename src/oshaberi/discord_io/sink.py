@@ -11,7 +11,15 @@ from typing import Any
 import discord
 from discord.http import MultipartParameters
 
-from oshaberi.delivery.sink import DiscordRefusalError, Face, NoWitnessError, Post, Sent, Wire
+from oshaberi.delivery.sink import (
+    AmbiguousError,
+    DiscordRefusalError,
+    Face,
+    NoWitnessError,
+    Post,
+    Sent,
+    Wire,
+)
 from oshaberi.discord_io.circuit import Circuit
 from oshaberi.discord_io.directory import bot_name
 from oshaberi.discord_io.exchange import Line
@@ -214,12 +222,20 @@ class DiscordSink:
         found: list[Seen] = []
         after = self._start_of(post, since)
         for _ in range(MOST_PAGES):
-            request = self._http.logs_from(self._place.channel_id, PAGE, after=after)
-            page = [
-                Seen.of_history(dict(message)) for message in await self._shared.line.call(request)
-            ]
+            page = await self._page(after)
             found += page
             if len(page) < PAGE:
                 return found
             after = max(one.id for one in page)
         raise NoWitnessError("too much was written since to find one message in it")
+
+    async def _page(self, after: int) -> list[Seen]:
+        request = self._http.logs_from(self._place.channel_id, PAGE, after=after)
+        try:
+            messages = await self._shared.line.call(request)
+        except DiscordRefusalError as refusal:
+            if refusal.retry_after_ms is None:
+                raise
+            # Too early to look is not the same as never: the sender will look again.
+            raise AmbiguousError(str(refusal)) from refusal
+        return [Seen.of_history(dict(message)) for message in messages]

@@ -36,8 +36,7 @@ def body(request: Request, endpoint: Endpoint) -> Fields:
         "system": system_text(request.items) or None,
         "tools": [_tool(tool) for tool in request.tools] or None,
         "stop_sequences": list(stops) or None,
-        "temperature": request.temperature,
-        "top_p": request.top_p,
+        **_sampling(request),
     }
     made.update({key: value for key, value in optional.items() if value is not None})
     made.update(endpoint.quirks.get("body", {}))
@@ -106,6 +105,13 @@ def _answered(turn: ToolRound, ids: list[str]) -> list[Fields]:
         | ({"is_error": True} if result.is_error else {})
         for result, id_ in zip(turn.results, ids, strict=False)
     ]
+
+
+def _sampling(request: Request) -> Fields:
+    """A model that thinks refuses to be told how to sample."""
+    if request.thinking is not None and not is_off(request.thinking):
+        return {}
+    return {"temperature": request.temperature, "top_p": request.top_p}
 
 
 def _tool(tool: ToolDeclaration) -> Fields:

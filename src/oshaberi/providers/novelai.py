@@ -62,8 +62,6 @@ class NovelAI(Adapter):
                 for data in decoder.feed(piece):
                     yield {"token": answer.take(_event(data))}
                     if answer.reason is not None:
-                        # Not all of it may have been read: the connection cannot be used again.
-                        response.close()
                         yield answer.end()
                         return
             for data in decoder.finish():

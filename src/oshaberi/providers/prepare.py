@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import replace
 
 from oshaberi.providers.budget import estimate, trimmed
-from oshaberi.providers.context import ContextItem, ImagePart, Item, Part, TextPart
+from oshaberi.providers.context import ImagePart, Item, Part, TextPart, ToolRound
 from oshaberi.providers.endpoint import Endpoint, FetchImage
 from oshaberi.providers.request import Request
+
+_HALVES = re.compile("[\ud800-\udfff]")
 
 
 async def prepared(request: Request, endpoint: Endpoint) -> Request:
@@ -21,13 +24,18 @@ async def prepared(request: Request, endpoint: Endpoint) -> Request:
 
 
 async def _item(item: Item, fetch: FetchImage | None) -> Item:
-    if not isinstance(item, ContextItem) or not any(map(_is_away, item.parts)):
-        return item
+    if isinstance(item, ToolRound):
+        results = tuple(
+            replace(result, content=_sendable(result.content)) for result in item.results
+        )
+        return replace(item, results=results, text=_sendable(item.text))
     parts = await asyncio.gather(*(_part(part, fetch) for part in item.parts))
     return replace(item, parts=tuple(parts))
 
 
 async def _part(part: Part, fetch: FetchImage | None) -> Part:
+    if isinstance(part, TextPart):
+        return TextPart(_sendable(part.text))
     if not isinstance(part, ImagePart) or part.data is not None:
         return part
     if fetch is None or part.url is None:
@@ -35,5 +43,6 @@ async def _part(part: Part, fetch: FetchImage | None) -> Part:
     return await fetch(part.url)
 
 
-def _is_away(part: Part) -> bool:
-    return isinstance(part, ImagePart) and part.data is None
+def _sendable(text: str) -> str:
+    """Half a surrogate pair has no UTF-8, and would spoil the whole request."""
+    return _HALVES.sub("\ufffd", text)

@@ -75,24 +75,10 @@ def family(name: str) -> MakeAdapter:
     """What makes the adapters of a family."""
     if name in FAMILIES:
         module, _, attribute = FAMILIES[name].partition(":")
-        made: _TEXT_LIMITS = (
-    "flush_buffer_size",
-    "flush_buffer_size_code_block",
-    "hold_limit",
-    "max_single_message_length",
-)
-
-MakeAdapter = getattr(import_module(module), attribute)
+        made: MakeAdapter = getattr(import_module(module), attribute)
         return made
     for found in entry_points(group=GROUP, name=name):
-        plugged: _TEXT_LIMITS = (
-    "flush_buffer_size",
-    "flush_buffer_size_code_block",
-    "hold_limit",
-    "max_single_message_length",
-)
-
-MakeAdapter = found.load()
+        plugged: MakeAdapter = found.load()
         return plugged
     raise ConfigError(unknown("provider", name, (*PRESETS, *families())))
 

@@ -15,6 +15,7 @@ from oshaberi.stage.models.script import (
     FinishReason,
     Garbage,
     KeepAlive,
+    NoAnswer,
     Refuse,
     RefuseParameters,
     RepeatTail,
@@ -38,7 +39,7 @@ class Stream:
     frames: tuple[Frame, ...]
 
 
-Reply = Answer | Stream
+Reply = Answer | Stream | NoAnswer
 
 
 def plan(wire: Wire, script: Script, request: Received) -> Reply:
@@ -47,6 +48,8 @@ def plan(wire: Wire, script: Script, request: Received) -> Reply:
         match step:
             case Refuse():
                 return wire.refuse(step)
+            case NoAnswer():
+                return step
             case Status(status, body, headers):
                 return Answer(status, body, headers)
             case RefuseParameters():
@@ -113,7 +116,7 @@ class _Playing:
                 return self._encoder.garbage(text)
             case KeepAlive():
                 return self._encoder.keep_alive()
-            case Cut() | Stall() | RefuseParameters() | Refuse() | Status():
+            case Cut() | Stall() | NoAnswer() | RefuseParameters() | Refuse() | Status():
                 return []
             case _:
                 assert_never(step)

@@ -81,6 +81,11 @@ class Stall:
 
 
 @dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """The request is read and nothing comes, not even a status, until they hang up."""
+
+
+@dataclass(frozen=True, slots=True)
 class Garbage:
     """An event whose data is not JSON."""
 
@@ -144,6 +149,7 @@ Step = (
     | ErrorEvent
     | Cut
     | Stall
+    | NoAnswer
     | Garbage
     | KeepAlive
     | RepeatTail

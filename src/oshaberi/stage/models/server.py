@@ -15,7 +15,7 @@ from types import TracebackType
 
 from oshaberi.stage.models.http import end_of_body, head, piece, read_request, reset, whole
 from oshaberi.stage.models.playing import Reply, Stream, plan
-from oshaberi.stage.models.script import Cut, Say, Script, Stall, Step
+from oshaberi.stage.models.script import Cut, NoAnswer, Say, Script, Stall, Step
 from oshaberi.stage.models.wire import Answer, Received, Wire
 
 HOST = "127.0.0.1"
@@ -85,6 +85,11 @@ class ModelServer:
             for connection in self.connections:
                 await connection.closed.wait()
 
+    async def asked(self, times: int = 1) -> None:
+        """Until so many requests have come."""
+        async with asyncio.timeout(WAIT_S), self._changed:
+            await self._changed.wait_for(lambda: len(self.requests) >= times)
+
     async def idle(self) -> None:
         """Until no connection has an answer in progress: each was completed, or closed."""
         async with asyncio.timeout(WAIT_S), self._changed:
@@ -114,10 +119,14 @@ class ModelServer:
         while (request := await read_request(reader)) is not None:
             self.requests.append(request)
             connection.begun += 1
+            await self._tell()
             reply = self._reply(request)
             if isinstance(reply, Answer):
                 writer.write(whole(reply))
                 await writer.drain()
+            elif isinstance(reply, NoAnswer):
+                await reader.read()
+                return
             elif not await self._stream(reply, reader, writer):
                 return
             connection.completed += 1

@@ -1,0 +1,109 @@
+"""What single events of Anthropic's stream say, odd ones included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from oshaberi.chunks import Chunk, ThoughtPart
+from oshaberi.providers.anthropic_events import read
+from oshaberi.providers.errors import error_type
+from oshaberi.providers.sdk import StreamError
+from oshaberi.providers.steps import CallPiece, Finish, Keepsake, Step, Tokens
+
+
+def _delta(**delta: Any) -> dict[str, Any]:
+    return {"type": "content_block_delta", "index": 2, "delta": delta}
+
+
+def _start(**block: Any) -> dict[str, Any]:
+    return {"type": "content_block_start", "index": 2, "content_block": block}
+
+
+THOUGHT = Chunk("text", thoughts=(ThoughtPart("hm", "summary"),))
+CACHED = {
+    "input_tokens": 5,
+    "cache_read_input_tokens": 7,
+    "cache_creation_input_tokens": None,
+    "output_tokens": 1,
+}
+CASES: dict[str, tuple[dict[str, Any], list[Step]]] = {
+    "text": (_delta(type="text_delta", text="Hi"), [Chunk("text", "Hi")]),
+    "no text": (_delta(type="text_delta", text=""), []),
+    "thought": (
+        _delta(type="thinking_delta", thinking="hm"),
+        [THOUGHT, Keepsake(2, {}, {"thinking": "hm"})],
+    ),
+    "signature": (
+        _delta(type="signature_delta", signature="s"),
+        [Keepsake(2, {}, {"signature": "s"})],
+    ),
+    "a piece of a call": (
+        _delta(type="input_json_delta", partial_json='{"a'),
+        [CallPiece(2, arguments='{"a')],
+    ),
+    "something new": (_delta(type="smell_delta", smell="roses"), []),
+    "text begins": (
+        _start(type="text", text=""),
+        [Keepsake(2, {"type": "text"}, optional=True)],
+    ),
+    "text begins at once": (
+        _start(type="text", text="Hi"),
+        [Keepsake(2, {"type": "text"}, optional=True), Chunk("text", "Hi")],
+    ),
+    "thinking begins": (
+        _start(type="thinking", thinking="", signature=""),
+        [Keepsake(2, {"type": "thinking"}, {"thinking": "", "signature": ""})],
+    ),
+    "redacted": (
+        _start(type="redacted_thinking", data="d"),
+        [Keepsake(2, {"type": "redacted_thinking", "data": "d"})],
+    ),
+    "a call begins": (
+        _start(type="tool_use", id="t", name="f", input={}),
+        [CallPiece(2, "f", "", "t")],
+    ),
+    "a whole call": (
+        _start(type="tool_use", id="t", name="f", input={"a": 1}),
+        [CallPiece(2, "f", '{"a": 1}', "t")],
+    ),
+    "a new kind of block": (_start(type="song"), []),
+    "stop": ({"type": "content_block_stop", "index": 2}, []),
+    "ping": ({"type": "ping"}, []),
+    "unheard of": ({"type": "news"}, []),
+    "tokens": ({"type": "message_start", "message": {"usage": CACHED}}, [Tokens(12, 1)]),
+    "end": (
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {}},
+        [Finish("tool_calls")],
+    ),
+    "later tokens": (
+        {"type": "message_delta", "delta": {}, "usage": {"output_tokens": 9}},
+        [Tokens(None, 9)],
+    ),
+    "a new reason": (
+        {"type": "message_delta", "delta": {"stop_reason": "tired"}},
+        [Finish("tired")],
+    ),
+    "message stop": ({"type": "message_stop"}, [Finish()]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_events(case: str) -> None:
+    event, steps = CASES[case]
+    assert list(read(event)) == steps
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ({"type": "overloaded_error", "message": "Overloaded"}, "provider_overloaded"),
+        ({"type": "rate_limit_error", "message": "slow"}, "rate_limit"),
+        ({"type": "api_error", "message": "Internal server error"}, "api_error"),
+    ],
+)
+def test_error_events(error: dict[str, str], kind: str) -> None:
+    with pytest.raises(StreamError) as caught:
+        read({"type": "error", "error": error})
+    assert error_type(caught.value.failure) == kind
