@@ -86,6 +86,18 @@ def test_a_missing_key_is_named(key: str | None) -> None:
         connect("groq", "m", api_key=key)
 
 
+@pytest.mark.parametrize("key", ["hush hush", "hush\nhush", "húsh-húsh", "hush\x00"])
+def test_a_key_that_is_none_is_refused_and_not_shown(key: str) -> None:
+    with pytest.raises(ConfigError, match="groq: the API key contains characters") as caught:
+        connect("groq", "m", api_key=key)
+    assert "sh" not in str(caught.value)
+
+
+def test_a_model_is_needed() -> None:
+    with pytest.raises(ConfigError, match="ollama: needs the name of a model"):
+        connect("ollama", " ")
+
+
 def test_a_wrong_base_url_is_refused() -> None:
     with pytest.raises(ConfigError, match="'localhost:1' does not begin with http"):
         connect("ollama", "m", base_url="localhost:1")

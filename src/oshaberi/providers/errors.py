@@ -17,7 +17,7 @@ Redact = Callable[[str], str]
 RETRYABLE: frozenset[ErrorType] = frozenset(
     {"rate_limit", "provider_overloaded", "timeout", "network"}
 )
-_THEIR_FAULT = re.compile(r"server_?error|internal", re.IGNORECASE)
+_THEIR_FAULT = re.compile(r"server[_ ]?error|\binternal", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,10 @@ def is_retryable(failure: Failure, kind: ErrorType) -> bool:
     """Whether the same request may succeed later. A server's own fault may pass."""
     if kind != "api_error":
         return kind in RETRYABLE
-    at_fault = (failure.status or 0) >= 500 or _THEIR_FAULT.search(" ".join(failure.codes))
+    said = " ".join((*failure.codes, failure.message))
+    at_fault = (failure.status or 0) >= 500 or (
+        failure.status is None and _THEIR_FAULT.search(said)
+    )
     return failure.is_transient or bool(at_fault)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from oshaberi.providers.budget import estimate, trimmed
-from oshaberi.providers.context import ImagePart, Item, Part, TextPart, ToolRound
+from oshaberi.providers.context import ContextItem, ImagePart, Item, Part, TextPart
 from oshaberi.providers.endpoint import Endpoint, FetchImage
 from oshaberi.providers.request import Request
 
@@ -19,30 +20,50 @@ async def prepared(request: Request, endpoint: Endpoint) -> Request:
     if request.max_output_tokens is None and endpoint.max_output_tokens is not None:
         request = replace(request, max_output_tokens=endpoint.max_output_tokens)
     items = trimmed(request, endpoint.window, endpoint.count_tokens or estimate)
-    ready = await asyncio.gather(*(_item(item, endpoint.fetch_image) for item in items))
-    return replace(request, items=tuple(ready))
+    ready = await _with_images(items, endpoint.fetch_image)
+    return replace(request, items=tuple(map(_sendable, ready)))
 
 
-async def _item(item: Item, fetch: FetchImage | None) -> Item:
-    if isinstance(item, ToolRound):
-        results = tuple(
-            replace(result, content=_sendable(result.content)) for result in item.results
-        )
-        return replace(item, results=results, text=_sendable(item.text))
-    parts = await asyncio.gather(*(_part(part, fetch) for part in item.parts))
-    return replace(item, parts=tuple(parts))
+async def _with_images(items: Sequence[Item], fetch: FetchImage | None) -> Sequence[Item]:
+    """All images at once; most requests have none."""
+    away = {part for item in items for part in _parts(item) if _is_away(part)}
+    if not away:
+        return items
+    found = dict(zip(away, await asyncio.gather(*(_fetched(p, fetch) for p in away)), strict=True))
+    return [
+        replace(item, parts=tuple(found.get(part, part) for part in item.parts))
+        if isinstance(item, ContextItem)
+        else item
+        for item in items
+    ]
 
 
-async def _part(part: Part, fetch: FetchImage | None) -> Part:
-    if isinstance(part, TextPart):
-        return TextPart(_sendable(part.text))
-    if not isinstance(part, ImagePart) or part.data is not None:
-        return part
-    if fetch is None or part.url is None:
+async def _fetched(part: Part, fetch: FetchImage | None) -> Part:
+    url = part.url if isinstance(part, ImagePart) else None
+    if fetch is None or url is None:
         return TextPart("[an image, not shown]")
-    return await fetch(part.url)
+    return await fetch(url)
 
 
-def _sendable(text: str) -> str:
+def _parts(item: Item) -> Sequence[Part]:
+    return item.parts if isinstance(item, ContextItem) else ()
+
+
+def _is_away(part: Part) -> bool:
+    return isinstance(part, ImagePart) and part.data is None
+
+
+def _sendable(item: Item) -> Item:
     """Half a surrogate pair has no UTF-8, and would spoil the whole request."""
-    return _HALVES.sub("\ufffd", text)
+    if isinstance(item, ContextItem):
+        return replace(item, parts=tuple(map(_whole_part, item.parts)))
+    results = tuple(replace(result, content=_whole(result.content)) for result in item.results)
+    return replace(item, results=results, text=_whole(item.text))
+
+
+def _whole_part(part: Part) -> Part:
+    return TextPart(_whole(part.text)) if isinstance(part, TextPart) else part
+
+
+def _whole(text: str) -> str:
+    return text if text.isascii() else _HALVES.sub("\ufffd", text)

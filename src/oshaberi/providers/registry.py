@@ -52,7 +52,9 @@ def connect(
     `settings` are fields of `Endpoint`; `quirks` and `text` are laid over those of the preset.
     """
     preset = PRESETS.get(provider) or _plugged_in(provider)
-    key = (api_key or "").strip() or None
+    if not model.strip():
+        raise ConfigError(f"{provider}: needs the name of a model")
+    key = _checked_key(provider, api_key)
     if preset.needs_key and key is None and base_url is None:
         raise ConfigError(f"{provider}: needs an API key (usually {preset.key_name})")
     endpoint = Endpoint(
@@ -100,6 +102,14 @@ def _plugged_in(name: str) -> Preset:
     if name in FAMILIES or name not in families():
         raise ConfigError(unknown("provider", name, (*PRESETS, *families())))
     return Preset(name, name, name)
+
+
+def _checked_key(provider: str, key: str | None) -> str | None:
+    """Without the line break of a file. What cannot go into a header is not shown either."""
+    stripped = (key or "").strip()
+    if not (stripped.isascii() and stripped.isprintable()) or " " in stripped:
+        raise ConfigError(f"{provider}: the API key contains characters that no key has")
+    return stripped or None
 
 
 def _checked_text(provider: str, text: Mapping[str, Any]) -> Mapping[str, Any]:
