@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 EXTRAS := anthropic,discord,google,images,novelai,openai,tables
 SECONDS ?= 600
 
-.PHONY: setup run test lint bench fuzz clean
+.PHONY: setup run test lint bench fuzz faults soak clean
 
 setup: $(READY)
 
@@ -34,6 +34,12 @@ bench: setup
 
 fuzz: setup
 	$(BIN)/python -m tests.laws.fuzz --seconds $(SECONDS)
+
+faults: setup
+	$(BIN)/python -m tests.faults
+
+soak: setup
+	$(BIN)/python -m tests.faults.soak --messages 10000 --channels 50
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
