@@ -56,6 +56,11 @@ def test_then_rounds_then_samples_but_never_the_system_or_the_current_turn() -> 
     assert _fit(1) == [SYSTEM, NOW, LATER]
 
 
+def test_a_system_item_stays_whatever_its_tag() -> None:
+    items = (said("system", LONG, "history"), said("system", LONG, "sample"), OLD[0], NOW)
+    assert trimmed(Request(items, max_output_tokens=1), 1) == (*items[:2], NOW)
+
+
 def test_without_a_tag_the_last_question_is_the_current_one() -> None:
     items: tuple[Item, ...] = (SYSTEM, *OLD, LATER)
     request = Request(items, max_output_tokens=1)
