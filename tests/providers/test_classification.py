@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,8 +30,9 @@ class Row(NamedTuple):
 
 
 def _rows() -> list[Row]:
-    lines = DOCS.read_text("utf-8").partition("| status | code |")[2].splitlines()[2:]
-    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if "|" in line]
+    after = DOCS.read_text("utf-8").partition("| status | code |")[2].splitlines()[2:]
+    lines = takewhile(lambda line: line.startswith("|"), after)
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
     return [Row(int(c[0]) if c[0] else None, c[1], c[2], c[3], c[4] == "yes") for c in cells]
 
 

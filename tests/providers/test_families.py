@@ -275,7 +275,7 @@ def test_half_a_character_does_not_spoil_the_request(family: Family) -> None:
 
 @every_family
 def test_silence_ends_with_a_timeout(family: Family) -> None:
-    found = chunks(family, Say("Well, "), Stall(), silence_seconds=0.05)
+    found = chunks(family, Say("Well, "), Stall(), silence_seconds=0.25)
     assert text(found) == "Well, "
     assert error(found).type == "timeout"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oshaberi.providers.sdk import StreamError
-from oshaberi.providers.sse import LONGEST_LINE, SseDecoder
+from oshaberi.providers.sse import LONGEST_LINE, SseDecoder, read_object
 
 STREAM = (
     b": comment\n\n"
@@ -42,6 +43,38 @@ def test_byte_by_byte() -> None:
 def test_any_cuts(cuts: list[int]) -> None:
     at = [0, *sorted(cuts), len(STREAM)]
     assert _decoded([STREAM[a:b] for a, b in pairwise(at)]) == EVENTS
+
+
+LINES = st.sampled_from(
+    ["data: a", "data: ", "data:b", "event: x", "event: data: y", ": c", "id: 1", "", "", "\r", "d"]
+)
+
+
+@given(st.lists(st.lists(LINES, max_size=6), max_size=5))
+def test_pieces_of_any_lines(pieces: list[list[str]]) -> None:
+    """A piece that is a whole event takes a shorter way, which must lead to the same place."""
+    start = b"data: start\n\n"
+    cut = ["".join(f"{line}\n" for line in piece).encode() for piece in pieces]
+    whole = b"".join(cut)
+    bit_by_bit = [whole[at : at + 1] for at in range(len(whole))]
+    assert _decoded([start, *cut]) == _decoded([start, *bit_by_bit])
+
+
+@pytest.mark.parametrize("data", ['{"a": 1}', ' {"a": 1}', '{"a": 1} \r', '\n{"a": 1}\n'])
+def test_objects(data: str) -> None:
+    assert read_object(data) == {"a": 1}
+
+
+@pytest.mark.parametrize("data", ['{"a": 1} x', '{"a"', "", " ", "{'a': 1}"])
+def test_what_is_not_json(data: str) -> None:
+    with pytest.raises(json.JSONDecodeError):
+        read_object(data)
+
+
+@pytest.mark.parametrize("data", ["[1]", '"a"', "1", " null"])
+def test_what_is_not_an_object(data: str) -> None:
+    with pytest.raises(TypeError, match="not an object"):
+        read_object(data)
 
 
 @pytest.mark.parametrize(

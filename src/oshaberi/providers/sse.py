@@ -12,7 +12,7 @@ from typing import Any
 from oshaberi.providers.errors import Failure
 from oshaberi.providers.sdk import StreamError, body_failure
 
-_decode = json.JSONDecoder().decode
+_raw_decode = json.JSONDecoder().raw_decode
 
 LONGEST_LINE = 16 * 1024 * 1024
 _SHOWN = 300
@@ -31,6 +31,8 @@ class SseDecoder:
 
     def feed(self, piece: bytes) -> list[str]:
         """The data of the events that this piece completes."""
+        if not self._parts and not self._data and piece.endswith(b"\n\n"):
+            return self._whole(piece)
         if b"\n" not in piece:
             self._keep(piece)
             return []
@@ -43,15 +45,20 @@ class SseDecoder:
         if rest:
             self._keep(rest)
         events: list[str] = []
-        data = self._data
         for line in lines:
-            if line.startswith(b"data: "):
-                data.append(line[6:])
-            elif not line and len(data) == 1:
-                events.append(data.pop().decode("utf-8", "replace"))
-            elif not line.startswith(b"event:"):
-                self._line(line, events)
-        self._is_stream = self._is_stream or bool(events or data)
+            self._line(line, events)
+        return events
+
+    def _whole(self, piece: bytes) -> list[str]:
+        """A piece that begins and ends where events do, as nearly every one does."""
+        text = piece.decode("utf-8", "replace")
+        at = text.find("data: ")
+        if text.find("\n", at) == len(text) - 2 and _is_plain(text, at):
+            self._is_stream = True
+            return [text[at + 6 : -2]]
+        events: list[str] = []
+        for line in piece.split(b"\n"):
+            self._line(line, events)
         return events
 
     def finish(self) -> list[str]:
@@ -81,9 +88,21 @@ class SseDecoder:
             raise StreamError(Failure(message="the provider sent a line without end"))
 
 
+def _is_plain(text: str, at: int) -> bool:
+    """Whether the data is the first line, or the second after the event's name."""
+    if at == 0:
+        return True
+    return text.startswith("event: ") and text.find("\n") == at - 1
+
+
 def read_object(data: str) -> dict[str, Any]:
-    """The data of an event as JSON. Straight to the decoder: `json.loads` asks too much first."""
-    event = _decode(data)
+    """The data of an event as JSON. Most of it has no space around: that is cheaper to read."""
+    try:
+        event, end = _raw_decode(data)
+    except ValueError:
+        end = -1
+    if end != len(data):
+        event = json.loads(data)
     if isinstance(event, dict):
         return event
     raise TypeError("an event is not an object")

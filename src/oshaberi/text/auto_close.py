@@ -8,12 +8,15 @@ from oshaberi.text.holds import CLOSERS
 from oshaberi.text.scan import find_spans
 
 _RUNS = "*~|"
+_ENDS_IN_BREAK = re.compile(r"<br\s*/?>$", re.IGNORECASE)
 _CLOSING = "[\"'」』”’»）)\\]*_~|]*"
 _CLAUSE_END = re.compile(rf"[.!?…]+{_CLOSING}(?=\s|$)|[。！？]+{_CLOSING}|\n")
 
 
 def closing(text: str, openers: list[tuple[str, int]]) -> str:
     """What to append to `text` (no white space behind it); openers with their places in it."""
+    if _ENDS_IN_BREAK.search(text):
+        return ""  # a closer would stand on a line of its own
     suffix = ""
     for kind, at in reversed(openers):
         closer = CLOSERS.get(kind, "")
