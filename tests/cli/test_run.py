@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -115,3 +116,14 @@ def test_run_is_honest(monkeypatch: pytest.MonkeyPatch) -> None:
     assert demo.QUESTION in result.stdout
     assert "Discord and the browser stage come later" in result.stdout
     assert "not built yet" in result.stderr
+
+
+def test_a_recorded_run_replays_as_it_was(tmp_path: Path) -> None:
+    folder = tmp_path / "scenes"
+    played = CliRunner().invoke(app, ["run", "--speed", "100", "--record", str(folder)])
+    assert played.exit_code == 0
+    (scene,) = folder.iterdir()
+    replayed = CliRunner().invoke(app, ["replay", str(scene)])
+    assert replayed.exit_code == 0
+    assert "bot: Hi! I'm Mochi." in replayed.stdout
+    assert "completed, 11 messages" in replayed.stdout

@@ -15,6 +15,7 @@ from oshaberi.chunks import Chunk, ProviderError
 from oshaberi.errors import ConfigError
 from oshaberi.providers import PRESETS, Adapter, Endpoint, Request, connect, families, registry
 from oshaberi.providers import sdk as sdks
+from oshaberi.providers.context import Part, TextPart
 from oshaberi.providers.steps import Finish, Step
 
 HOSTED = [preset.name for preset in PRESETS.values() if preset.family == "openai"]
@@ -155,3 +156,28 @@ def test_no_sdk_is_imported_before_it_is_asked_for() -> None:
 
 def test_families_of_ours() -> None:
     assert set(families()) >= {"openai", "anthropic", "google", "novelai", "replay"}
+
+
+def test_images_are_fetched_by_us_and_not_from_private_addresses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[Endpoint] = []
+
+    def family(_name: str) -> registry.MakeAdapter:
+        def make(endpoint: Endpoint) -> Adapter:
+            made.append(endpoint)
+            return Parrot(endpoint)
+
+        return make
+
+    monkeypatch.setattr(registry, "family", family)
+    connect("openai", "m", api_key="k" * 20)
+    fetch = made[0].fetch_image
+    assert fetch is not None
+
+    async def main() -> Part:
+        return await fetch("http://127.0.0.1:9/secret.png")
+
+    part = asyncio.run(main())
+    assert isinstance(part, TextPart)
+    assert "image" in part.text

@@ -347,3 +347,10 @@ def test_details_of_an_error_are_shown_without_secrets() -> None:
     played = play(Chunk("error", error=leak))
     assert "abcdefghijkl" not in str(played.result.as_record())
     assert "abcdefghijkl" not in str(played.sink.records)
+
+
+def test_a_guard_in_the_adapter_ends_like_ours() -> None:
+    played = play("Sure.\n", Chunk("done", finish_reason="speaker_guard"))
+    assert played.result.status == "stopped_by_user"
+    assert played.result.stop_reason == "speaker_guard"
+    assert played.sink.contents == ["Sure."]

@@ -14,6 +14,7 @@ from typing import Any
 
 from oshaberi.errors import ConfigError
 from oshaberi.providers.base import Adapter
+from oshaberi.providers.context import Part, TextPart
 from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.presets import PRESETS, Preset
 from oshaberi.text.config import TextConfig
@@ -57,6 +58,7 @@ def connect(
     key = _checked_key(provider, api_key)
     if preset.needs_key and key is None and base_url is None:
         raise ConfigError(f"{provider}: needs an API key (usually {preset.key_name})")
+    settings.setdefault("fetch_image", _fetch_image)
     endpoint = Endpoint(
         preset.name,
         model,
@@ -71,6 +73,15 @@ def connect(
     adapter = family(preset.family)(replace(endpoint, **settings))
     adapter.text = _checked_text(provider, endpoint.text)
     return adapter
+
+
+async def _fetch_image(url: str) -> Part:
+    """Images are fetched by us, within limits and from public addresses only (spec 01)."""
+    try:
+        from oshaberi.providers.images import ImageFetcher
+    except ImportError:
+        return TextPart('[an image, not shown: pip install "oshaberi[images]"]')
+    return await ImageFetcher().fetch(url)
 
 
 def family(name: str) -> MakeAdapter:

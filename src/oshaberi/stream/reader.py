@@ -160,7 +160,9 @@ class Reader:
                 raw = await anext(stream)
                 chunk = None if self._closed else normalise(raw)
             except StopAsyncIteration:
-                return Ending(Trigger.GUARD if self.finish() else Trigger.END)
+                # The engine's guard, or the adapter's, which holds back the last characters (02).
+                guarded = self.finish() or self.finish_reason == "speaker_guard"
+                return Ending(Trigger.GUARD if guarded else Trigger.END)
             except asyncio.CancelledError:
                 if _is_cancelled():
                     raise
