@@ -49,10 +49,11 @@ def choose_cut(
 
 
 def _ranked(text: str, low: int, target: int, limit: int) -> list[int]:
-    """Every candidate, the best first (B5)."""
+    """Every candidate, the best first (B5). Behind a blank or a sentence one more character must
+    be known, as it may belong to the one before (L2)."""
     newlines = [found.end() for found in _NEWLINE.finditer(text, low, limit)]
-    spaces = [found.end() for found in _SPACE.finditer(text, low, limit)]
-    ends = [at for at in _sentence_ends(text, low - _LOOK_BACK, limit) if at > low]
+    spaces = [found.end() for found in _SPACE.finditer(text, low, limit - 1)]
+    ends = [at for at in _sentence_ends(text, low - _LOOK_BACK, limit) if low < at < limit]
     return [
         *(at for at in newlines if at > target),
         *(at for at in ends if at > target),
