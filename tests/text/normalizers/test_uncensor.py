@@ -68,3 +68,9 @@ def test_each_switch_does_its_own() -> None:
     sanitize = TextConfig(uncensor_sanitize_enabled=True)
     assert run(text, space).pieces[0].text == "a \u200b"
     assert run(text, sanitize).pieces[0].text == "a\u2800"
+
+
+def test_no_fence_is_made_by_taking_out_what_parts_backticks() -> None:
+    work = run("``\ufe0f`x`")
+    assert work.pieces[0].text == "``\ufe0f`x`"
+    assert not work.withheld

@@ -67,11 +67,17 @@ class Uncensor:
     def _clean(self, text: str, work: Work) -> str:
         out = []
         at = 0
+        noted = len(work.withheld)
         for start, end in protected(text, self._limit):
             out += [self._clean_part(text[at:start], work), text[start:end]]
             at = end
         out.append(self._clean_part(text[at:], work))
-        return "".join(out)
+        cleaned = "".join(out)
+        if "```" in cleaned:
+            # What parted backticks must stay: prose holds no fence (L4).
+            del work.withheld[noted:]
+            return text
+        return cleaned
 
     def _clean_part(self, text: str, work: Work) -> str:
         if self._spaces:
