@@ -59,6 +59,7 @@ def test_a_block_that_fits_keeps_its_form(text: str, expected: str) -> None:
     [
         ("> ", "py\n> x = 1\n>   y\n>z\n>\nlazy\n> ", "```py\nx = 1\n  y\nz\n\nlazy\n```"),
         ("> > ", "\n> > x\n>> y\n> z\n> > ", "```\nx\ny\n> z\n```"),
+        (" ", "py\n\u3000x\n ", "```py\n\u3000x\n```"),
         ("   ", "py\n   x\n     y\n z\n\n   ", "```py\nx\n  y\nz\n\n```"),
         ("\t", "py\n\tx\n\t\ty\n    z\n\t", "```py\nx\n\ty\nz\n```"),
         (">   ", "\n>   x\n>     y\n> z\n> ", "```\nx\n  y\nz\n```"),

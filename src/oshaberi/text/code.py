@@ -217,7 +217,7 @@ class _Prefix:
             if line[at : at + 1] != ">":
                 return begin
             at += 1
-            if line[at : at + 1].isspace():
+            if line[at : at + 1] in (" ", "\t"):
                 at += 1
             at = _skip_columns(line, at, columns)
         return at
@@ -254,7 +254,7 @@ def _columns(blanks: str) -> int:
 def _skip_columns(line: str, at: int, limit: int) -> int:
     """Behind the whitespace at `at` that takes at most `limit` columns."""
     columns = 0
-    while at < len(line) and line[at].isspace():
+    while at < len(line) and line[at] in " \t":
         columns += _TAB - columns % _TAB if line[at] == "\t" else 1
         if columns > limit:
             break
