@@ -22,7 +22,7 @@ URL_STOP = re.compile(
     r"\u3000-\u3003\u3008-\u3011\u3014-\u301f"  # CJK punctuation and brackets
     r"\uff01\uff08\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\uff5e\uff61-\uff64]"  # full-width
 )
-_GIVEN_BACK = frozenset(".,;:!?'*_~]")
+_GIVEN_BACK = frozenset(".,;:!?'*_~]”’“‘„«»")
 
 BACKTICKS = re.compile(r"`+")
 
