@@ -44,13 +44,13 @@ def test_messages_leave_while_text_still_comes() -> None:
     assert process.returncode == 0
 
 
+def chunking() -> subprocess.Popen[bytes]:
+    pipe = subprocess.PIPE
+    return subprocess.Popen([*OSHABERI, "chunk"], stdin=pipe, stdout=pipe, stderr=pipe)
+
+
 def test_a_reader_who_leaves_is_no_error() -> None:
-    with subprocess.Popen(
-        [*OSHABERI, "chunk"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
+    with chunking() as process:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
@@ -65,12 +65,7 @@ def test_a_reader_who_leaves_is_no_error() -> None:
 
 
 def test_ctrl_c_is_quiet() -> None:
-    with subprocess.Popen(
-        [*OSHABERI, "chunk"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
+    with chunking() as process:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
