@@ -3,23 +3,33 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-EXTRAS := anthropic,discord,google,images,novelai,openai,tables
+READY_TO_RUN := $(VENV)/.ready-to-run
+RUN_EXTRAS := bot,images,mcp,openai,tables
+EXTRAS := $(RUN_EXTRAS),anthropic,google,novelai,postgres,redis
 SECONDS ?= 600
 
-.PHONY: setup run test lint bench fuzz faults soak clean
+.PHONY: setup run test lint bench fuzz faults soak crash turns clean
 
 setup: $(READY)
 
-$(READY): pyproject.toml
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "oshaberi needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[$(EXTRAS)]" --group dev
-	@touch $(READY)
+	$(PYTHON) -m venv $(VENV)
 
-run: setup
-	$(BIN)/oshaberi run
+$(READY_TO_RUN): pyproject.toml | $(BIN)/python
+	@echo "Installing (about a minute, once) ..."
+	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable ".[$(RUN_EXTRAS)]"
+	@touch $@
+
+$(READY): pyproject.toml | $(BIN)/python
+	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable ".[$(EXTRAS)]" --group dev
+	@touch $@ $(READY_TO_RUN)
+
+run: $(READY_TO_RUN)
+	@$(BIN)/oshaberi run
 
 lint: setup
 	$(BIN)/ruff check .
@@ -40,6 +50,12 @@ faults: setup
 
 soak: setup
 	$(BIN)/python -m tests.faults.soak --messages 10000 --channels 50
+
+crash: setup
+	$(BIN)/python -m tests.crash --kills 50
+
+turns: setup
+	$(BIN)/python -m tests.crash.turns --turns 10000
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -84,7 +84,7 @@ class DiscordSink:
 
     async def send(self, post: Post, wire: Wire) -> Sent:
         self._shared.circuit.check(self._place.channel_id)
-        self._before.setdefault(post.nonce, self._newest_id())
+        self._before.setdefault(post.nonce, self.newest_id())
         try:
             created = await self._post_awake(post, wire)
         except DiscordRefusalError as refusal:
@@ -92,6 +92,12 @@ class DiscordSink:
             raise
         self._shared.circuit.passed(self._place.channel_id)
         return self._sent(int(created["id"]), post)
+
+    def recall(self, nonce: str, newest_id: int, message_id: int | None = None) -> None:
+        """An attempt of an earlier process: where to look for it, or which message it became."""
+        self._before[nonce] = newest_id
+        if message_id is not None:
+            self._shared.claims.claim(message_id, nonce)
 
     async def edit(self, sent: Sent, post: Post) -> None:
         if sent.id is None:
@@ -193,7 +199,7 @@ class DiscordSink:
             self._shared.sources.remember(message_id, post.files[0].source)
         return Sent(message_id, self._place.link(message_id), post.via)
 
-    def _newest_id(self) -> int:
+    def newest_id(self) -> int:
         """What is there before an attempt, by Discord's own clock."""
         return max(self._newest, getattr(self._channel, "last_message_id", None) or 0)
 

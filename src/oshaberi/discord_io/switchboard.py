@@ -9,22 +9,25 @@ from oshaberi.discord_io.exchange import Line
 from oshaberi.discord_io.sink import DiscordSink, Shared
 from oshaberi.discord_io.table_button import TableSources, TableText
 from oshaberi.discord_io.webhook_http import WebhookHttp
-from oshaberi.discord_io.webhooks import Webhooks
+from oshaberi.discord_io.webhooks import Alone, Webhooks, alone_anyway
 from oshaberi.discord_io.witness import Arrivals, Claims
 
 TYPING_OFF_SECONDS = 3600.0
 
 
 class Switchboard:
-    """Make one per client, inside its loop; close it before the client."""
+    """Make one per client, inside its loop; close it before the client.
 
-    def __init__(self, client: discord.Client) -> None:
+    `alone` keeps other processes from making a second webhook in the same moment.
+    """
+
+    def __init__(self, client: discord.Client, alone: Alone = alone_anyway) -> None:
         line = Line(client)
         self.sources = TableSources()
         self._shared = Shared(
             client=client,
             line=line,
-            webhooks=Webhooks(client, line),
+            webhooks=Webhooks(client, line, alone),
             webhook_http=WebhookHttp(client.http.user_agent),
             arrivals=Arrivals(),
             claims=Claims(),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 
 import discord
 
@@ -21,12 +23,21 @@ LASTING_REFUSALS = frozenset({30007, 50001, 50013, 50024})
 """Asking again soon would only count towards the ban of our address (facts)."""
 
 
+Alone = Callable[[str], AbstractAsyncContextManager[object]]
+"""Keeps other processes out of a block of that name. Gives None if there are none."""
+
+
+def alone_anyway(_what: str) -> AbstractAsyncContextManager[object]:
+    return nullcontext()
+
+
 class Webhooks:
     """Keyed by the channel that owns them; a thread uses its parent's."""
 
-    def __init__(self, client: discord.Client, line: Line) -> None:
+    def __init__(self, client: discord.Client, line: Line, alone: Alone = alone_anyway) -> None:
         self._client = client
         self._line = line
+        self._alone = alone
         self._hooks: dict[int, Hook] = {}
         self._known_ids: defaultdict[int, set[int]] = defaultdict(set)
         self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -54,7 +65,7 @@ class Webhooks:
 
     async def _found_or_made(self, channel_id: int) -> Hook:
         try:
-            return await self._find(channel_id) or await self._make(channel_id)
+            return await self._find(channel_id) or await self._find_or_make(channel_id)
         except DiscordRefusalError as refusal:
             if refusal.code in LASTING_REFUSALS:
                 self._refusals[channel_id] = (refusal, _now() + REFUSED_SECONDS)
@@ -68,6 +79,12 @@ class Webhooks:
             if ours and token:
                 return Hook(int(item["id"]), token)
         return None
+
+    async def _find_or_make(self, channel_id: int) -> Hook:
+        """Another process may just have made one."""
+        async with self._alone(f"webhook:{channel_id}") as waited:
+            found = None if waited is None else await self._find(channel_id)
+            return found or await self._make(channel_id)
 
     async def _make(self, channel_id: int) -> Hook:
         user = self._client.user

@@ -80,6 +80,12 @@ class StopRegistry:
         """Whether there was something to stop."""
         return self._put(channel, StopRequest(by, reason))
 
+    async def request_stop_anywhere(
+        self, channel: str, by: str, reason: RequestReason = "user_request"
+    ) -> bool:
+        """The same for a stream in any process. Here there is only this one."""
+        return self.request_stop(channel, by, reason)
+
     def request_follow_up(self, channel: str, by: str) -> bool:
         """Whether it interrupts: only the turn's own user does (spec 04 O2a)."""
         entry = self._channels.get(channel)

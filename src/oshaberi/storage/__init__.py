@@ -1,0 +1,1 @@
+"""What outlives a process: servers, personas, models, keys, memories, the journal."""

@@ -1,0 +1,136 @@
+"""What the repositories take and return: plain values, nothing of the database in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class SpriteRecord:
+    """A face of a persona."""
+
+    name: str
+    avatar_url: str | None = None
+    is_identity: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaRecord:
+    """Somebody the bot can be. The default persona of a server speaks as the bot itself.
+
+    `id` is 0 until it is stored; `server_id` is 0 for direct messages.
+    """
+
+    server_id: int
+    name: str
+    prompt: str = ""
+    aliases: tuple[str, ...] = ()
+    triggers: tuple[str, ...] = ()
+    avatar_url: str | None = None
+    samples: tuple[tuple[str, str], ...] = ()
+    """Pairs: what somebody said, what the persona answered."""
+    sprites: tuple[SpriteRecord, ...] = ()
+    is_default: bool = False
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRecord:
+    """One link of a server's chain of models; `position` 0 is tried first.
+
+    `server_id` 0 is for every server that has no chain of its own.
+    """
+
+    server_id: int
+    provider: str
+    model: str
+    base_url: str | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    """`temperature`, `top_p`, `max_output_tokens`, `thinking`."""
+    position: int = 0
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRecord:
+    """An API key, decrypted. `rest_until` is when it may be tried again after it failed."""
+
+    server_id: int
+    provider: str
+    secret: str = field(repr=False)
+    label: str = ""
+    rest_until: datetime | None = None
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """Short-term memory: what was asked and answered; `details` is what the model kept aside."""
+
+    channel_id: int
+    user_id: int
+    asked: str
+    answered: str
+    details: str = ""
+    persona: str = ""
+    at: datetime | None = None
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Long-term memory: something a user asked to keep, about them or for the whole server."""
+
+    server_id: int
+    text: str
+    user_id: int | None = None
+    """None: it belongs to the server."""
+    at: datetime | None = None
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRecord:
+    """Tokens of one model in one server."""
+
+    server_id: int
+    provider: str
+    model: str
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+PostState = Literal["intended", "sent", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class JournalPost:
+    """An outgoing message as the journal knows it: written before it is sent, marked after."""
+
+    nonce: str
+    number: int
+    body: Mapping[str, Any]
+    """Everything needed to send it again (delivery/journal.py writes and reads it)."""
+    newest_id: int = 0
+    """The newest message of the channel before the first attempt: where to look from."""
+    state: PostState = "intended"
+    message_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JournalStream:
+    """A response under way. `instance` is the process that runs it."""
+
+    key: str
+    instance: str
+    server_id: int
+    channel_id: int
+    user_id: int
+    answering_id: int | None = None
+    persona: str = ""
+    began: datetime | None = None
+    posts: tuple[JournalPost, ...] = ()

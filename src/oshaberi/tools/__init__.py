@@ -1,0 +1,1 @@
+"""Tools a model may call: functions of ours, functions of others, MCP servers."""

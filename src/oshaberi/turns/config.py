@@ -1,0 +1,77 @@
+"""The settings of a turn. What concerns delivery is in `StreamConfig`, what text in `TextConfig`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from oshaberi.errors import ConfigError
+from oshaberi.text.config import check_fields, choice, number, switch
+
+
+def strings(what: str) -> Any:
+    return field(default=(), metadata={"strings": True, "what": what})
+
+
+def ids(what: str) -> Any:
+    return field(default=(), metadata={"ids": True, "what": what})
+
+
+@dataclass(frozen=True, slots=True)
+class TurnConfig:
+    """Who is answered, with how much context, and what surrounds the answer."""
+
+    follow_up_policy: str = choice(
+        "interrupt",
+        ("interrupt", "queue", "collect"),
+        "what a message does that arrives during an answer",
+    )
+    waiting_limit: int = number(10, 1, 100, "most messages that wait in one channel")
+    reasoning_display: str = choice(
+        "log", ("off", "log", "spoiler", "subtext"), "where the model's thoughts go"
+    )
+    status_reactions: bool = switch(False, "👀 while working, ✅ or ⚠️ after")
+    thought_log_channel_id: int = number(
+        0, 0, 2**63 - 1, "the channel that gets the thoughts; 0 is none"
+    )
+    llm_stop_strings: tuple[str, ...] = strings("the model is stopped where it writes one of these")
+    speaker_guard_holdback_chars: int = number(
+        32, 0, 256, "how much text is held back to see a speaker's label whole"
+    )
+    max_function_call_iterations: int = number(100, 1, 1000, "most rounds of tools in one turn")
+    max_consecutive_tool_errors: int = number(5, 1, 100, "so many failures in a row end a turn")
+    tool_timeout_ms: int = number(60_000, 100, 600_000, "a tool that takes longer is given up")
+    tool_result_limit_chars: int = number(20_000, 200, 1_000_000, "a longer result is cut")
+    history_messages: int = number(40, 0, 200, "how many messages of the channel the model sees")
+    short_memory_size: int = number(20, 0, 200, "exchanges of a channel that are remembered")
+    short_memory_days: int = number(30, 1, 3650, "and for how long")
+    cooldown_ms: int = number(0, 0, 3_600_000, "least time between two turns of one user")
+    self_trigger_limit: int = number(
+        3, 0, 20, "how often personas may answer each other before a person writes again"
+    )
+    auto_channels: tuple[int, ...] = ids("channels where every message is answered")
+    allowed_users: tuple[int, ...] = ids("only these are answered; empty is everybody")
+    blocked_users: tuple[int, ...] = ids("these are never answered")
+    allowed_channels: tuple[int, ...] = ids("answers only there; empty is everywhere")
+    blocked_channels: tuple[int, ...] = ids("never answers there")
+    web_page_tool_enabled: bool = switch(False, "the model may read web pages")
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        object.__setattr__(self, "llm_stop_strings", tuple(self.llm_stop_strings))
+        for name in _ID_LISTS:
+            value = tuple(getattr(self, name))
+            if not all(isinstance(item, int) and not isinstance(item, bool) for item in value):
+                raise ConfigError(f"{name}: {value!r} is not a list of ids")
+            object.__setattr__(self, name, value)
+        if not all(isinstance(item, str) and item for item in self.llm_stop_strings):
+            raise ConfigError(f"llm_stop_strings: {self.llm_stop_strings!r} has an empty text")
+
+
+_ID_LISTS = (
+    "auto_channels",
+    "allowed_users",
+    "blocked_users",
+    "allowed_channels",
+    "blocked_channels",
+)

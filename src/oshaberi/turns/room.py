@@ -1,0 +1,42 @@
+"""A channel as a turn sees it. The bot's is Discord's; tests have one of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from oshaberi.delivery.sink import Embed, Face, Sink
+from oshaberi.turns.values import Incoming, Said, Scenery
+
+
+class Room(Protocol):
+    """One channel, thread or direct message."""
+
+    @property
+    def channel_id(self) -> int: ...
+
+    @property
+    def server_id(self) -> int:
+        """0 for direct messages."""
+
+    def sink(self, answering: Incoming | None) -> Sink:
+        """Where an answer goes."""
+
+    async def scenery(self, before: int | None, limit: int) -> Scenery:
+        """The channel now, with its newest `limit` messages older than `before`."""
+
+    async def said(self, message_id: int) -> Said | None:
+        """One message of this channel."""
+
+    async def react(self, message_id: int, emoji: str) -> None:
+        """A refusal is no error: reactions are a courtesy."""
+
+    async def unreact(self, message_id: int, emoji: str) -> None: ...
+
+    async def delete(self, message_ids: Sequence[int]) -> None:
+        """Messages of ours; those that are gone already do not matter."""
+
+    async def log_thoughts(
+        self, channel_id: int, embeds: Sequence[Embed], face: Face | None
+    ) -> None:
+        """Into another channel, silently, under the face of the persona that spoke."""
