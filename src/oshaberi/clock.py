@@ -11,7 +11,8 @@ import itertools
 import selectors
 from asyncio import TimerHandle
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import Context
 from typing import Any, TypeVar, TypeVarTuple
 
@@ -111,6 +112,15 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._idle.append(future)
         await future
 
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """The clock does not move inside."""
+        self._jobs += 1
+        try:
+            yield
+        finally:
+            self._jobs -= 1
+
     def _job_done(self, _future: asyncio.Future[T]) -> None:
         self._jobs -= 1
 
@@ -127,6 +137,12 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             raise DeadlockError("every task waits for something that can never happen")
         self._now += timeout
         return 0
+
+
+def outside_work() -> AbstractContextManager[None]:
+    """Something outside the loop is waited for (a database): virtual time stands still inside."""
+    loop = asyncio.get_running_loop()
+    return loop.still() if isinstance(loop, VirtualLoop) else nullcontext()
 
 
 async def settle() -> None:

@@ -1,1 +1,32 @@
-"""What outlives a process: servers, personas, models, keys, memories, the journal."""
+"""What outlives a process: servers, personas, models, keys, memories, the journal.
+
+The names come late: SQLAlchemy, Alembic and cryptography are imported by who uses them first.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from oshaberi.storage.errors import StorageError
+
+if TYPE_CHECKING:
+    from oshaberi.storage.database import Database
+    from oshaberi.storage.migrate import current_revision, head_revision, upgrade
+    from oshaberi.storage.vault import Vault
+
+__all__ = ["Database", "StorageError", "Vault", "current_revision", "head_revision", "upgrade"]
+
+_HOMES = {
+    "Database": "database",
+    "Vault": "vault",
+    "current_revision": "migrate",
+    "head_revision": "migrate",
+    "upgrade": "migrate",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

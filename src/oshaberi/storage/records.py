@@ -5,7 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
+
+from oshaberi.delivery.journal import JournalPost, JournalStream, PostState
+
+__all__ = [
+    "Exchange",
+    "Fact",
+    "JournalPost",
+    "JournalStream",
+    "KeyRecord",
+    "ModelRecord",
+    "PersonaRecord",
+    "PostState",
+    "SpriteRecord",
+    "TurnRecord",
+    "UsageRecord",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,33 +120,19 @@ class UsageRecord:
     output_tokens: int = 0
 
 
-PostState = Literal["intended", "sent", "refused"]
-
-
 @dataclass(frozen=True, slots=True)
-class JournalPost:
-    """An outgoing message as the journal knows it: written before it is sent, marked after."""
+class TurnRecord:
+    """An answered message: what `/continue`, `/regenerate` and "why" need to know of it."""
 
-    nonce: str
-    number: int
-    body: Mapping[str, Any]
-    """Everything needed to send it again (delivery/journal.py writes and reads it)."""
-    newest_id: int = 0
-    """The newest message of the channel before the first attempt: where to look from."""
-    state: PostState = "intended"
-    message_id: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class JournalStream:
-    """A response under way. `instance` is the process that runs it."""
-
-    key: str
-    instance: str
-    server_id: int
     channel_id: int
+    server_id: int
     user_id: int
-    answering_id: int | None = None
-    persona: str = ""
-    began: datetime | None = None
-    posts: tuple[JournalPost, ...] = ()
+    asked_id: int | None
+    persona: str
+    message_ids: tuple[int, ...] = ()
+    """What the bot wrote, oldest first."""
+    status: str = ""
+    undelivered: str = ""
+    why: str = ""
+    at: datetime | None = None
+    id: int = 0

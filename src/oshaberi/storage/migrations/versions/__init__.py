@@ -1,0 +1,1 @@
+"""One step per file. A step that was released is never changed."""

