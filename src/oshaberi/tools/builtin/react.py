@@ -1,0 +1,44 @@
+"""An emoji under a message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oshaberi.text.atoms import CUSTOM_EMOJI
+from oshaberi.text.normalizers.standard_emoji import standard_emoji
+from oshaberi.tools.base import ToolContext, ToolFailedError
+from oshaberi.tools.builtin.message_ids import message_id_of
+from oshaberi.tools.decorator import tool
+
+
+@tool
+async def react(context: ToolContext, emoji: str, message_id: str | None = None) -> str:
+    """Put an emoji under a message of this channel, as a reaction.
+
+    Args:
+        emoji: One emoji, or the name of one of the server's own, such as :wave:.
+        message_id: The message; without it, the one you are answering.
+    """
+    target = message_id_of(context, message_id)
+    if message_id is not None and await context.room.said(target) is None:
+        raise ToolFailedError(f"there is no message {target} in this channel")
+    scenery = await context.room.scenery(None, 0)
+    await context.room.react(target, _chosen(emoji.strip(), scenery.emojis))
+    return "Done."
+
+
+def _chosen(written: str, custom: Sequence[str]) -> str:
+    import emoji
+
+    tag = CUSTOM_EMOJI.fullmatch(written)
+    name = tag[1] if tag else written.strip(":")
+    for one in custom:
+        known = CUSTOM_EMOJI.fullmatch(one.strip())
+        if known is not None and known[1].lower() == name.lower():
+            return known[0]
+    if emoji.is_emoji(written):
+        return written
+    standard = None if tag else standard_emoji(name)
+    if standard is None:
+        raise ToolFailedError(f"{written[:40]!r} is no emoji that can be used here")
+    return standard

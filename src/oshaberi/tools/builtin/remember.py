@@ -1,0 +1,40 @@
+"""Long-term memory: keep a fact."""
+
+from __future__ import annotations
+
+from oshaberi.tools.base import ToolContext, ToolFailedError
+from oshaberi.tools.builtin.owners import About, changeable, has_store, store_of
+from oshaberi.tools.decorator import tool
+
+LONGEST_FACT = 500
+MOST_FACTS = 100
+
+
+@tool(offered=has_store)
+async def remember(context: ToolContext, fact: str, about: About = "user") -> str:
+    """Keep a fact for later conversations, when somebody asks you to remember it.
+
+    Args:
+        fact: One sentence that makes sense on its own.
+        about: Whether it is about the user who asked, or for everybody on the server.
+    """
+    from oshaberi.storage.records import Fact
+
+    server_id, user_id = changeable(context, about)
+    text = " ".join(fact.split())
+    facts = store_of(context).facts
+    known = await facts.of(server_id, user_id)
+    _check(text, [one.text for one in known])
+    kept = await facts.add(Fact(server_id, text, user_id, context.now()))
+    return f"Remembered as #{kept.id}."
+
+
+def _check(text: str, known: list[str]) -> None:
+    if not text:
+        raise ToolFailedError("the fact is empty")
+    if len(text) > LONGEST_FACT:
+        raise ToolFailedError(f"the fact is longer than {LONGEST_FACT} characters; shorten it")
+    if text.casefold() in (one.casefold() for one in known):
+        raise ToolFailedError("that is remembered already")
+    if len(known) >= MOST_FACTS:
+        raise ToolFailedError(f"{MOST_FACTS} facts are kept already; forget some first")

@@ -1,0 +1,105 @@
+"""A reply to a certain message, through the same stages as every other answer."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from oshaberi.chunks import Chunk
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.response import Response
+from oshaberi.tools.base import ToolContext, ToolFailedError
+from oshaberi.tools.builtin.message_ids import message_id_of
+from oshaberi.tools.decorator import tool
+
+if TYPE_CHECKING:
+    from oshaberi.stream.result import StreamResult
+    from oshaberi.turns.values import Incoming
+
+_CHANNEL = _USER = "tool"
+
+
+@tool
+async def reply_to_message(context: ToolContext, text: str, message_id: str | None = None) -> str:
+    """Post a reply to a certain message of this channel, besides your own answer.
+
+    Args:
+        text: What to write.
+        message_id: The message to reply to; without it, the one you are answering.
+    """
+    answering = await _answering(context, message_id)
+    async with context.posting:
+        response = _Reply(context.response)
+        try:
+            result = await _posted(context, answering, text, response)
+        finally:
+            response.join()
+    count = len(response.messages)
+    if result.status != "completed" or not count:
+        why = result.stop_reason or result.status.replace("_", " ")
+        raise ToolFailedError(f"{count} messages were sent, then no more: {why}")
+    return f"Sent, as {count} message{'s' if count > 1 else ''}."
+
+
+async def _answering(context: ToolContext, message_id: str | None) -> Incoming:
+    target = message_id_of(context, message_id)
+    if target == context.incoming.said.id:
+        return context.incoming
+    said = await context.room.said(target)
+    if said is None:
+        raise ToolFailedError(f"there is no message {target} in this channel")
+    return replace(context.incoming, said=said, mentions_us=False, replied=None)
+
+
+async def _posted(
+    context: ToolContext, answering: Incoming, text: str, response: Response
+) -> StreamResult:
+    """Stopped like a stream: what is on the wire is awaited, what is not does not leave."""
+    from oshaberi.stream import ScriptedProvider, StopRegistry, StreamContext, stream_to_sink
+
+    stops = StopRegistry()
+    stream = StreamContext(_CHANNEL, reply_to=True, user=_USER, stops=stops, response=response)
+    provider = ScriptedProvider([Chunk("text", text)])
+    sink = context.sink(answering)
+    work = asyncio.create_task(stream_to_sink(provider, None, _quiet(context.stream), stream, sink))
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        stops.request_follow_up(_CHANNEL, _USER)
+        await asyncio.wait({work})
+        raise
+
+
+def _quiet(config: StreamConfig) -> StreamConfig:
+    """Of a failure the model is told, not the channel. Prefill and thoughts are the model's own."""
+    text = replace(config.text, output_prefill=None, starts_in_thought=False)
+    return replace(config, text=text, delivery="messages", suppress_user_errors=True)
+
+
+class _Reply(Response):
+    """A reply of its own, under the limits of the whole response and numbered among its messages:
+
+    so one journal knows them all.
+    """
+
+    def __init__(self, whole: Response) -> None:
+        super().__init__(
+            key=whole.key,
+            sent=whole.sent,
+            last_sent_at=whole.last_sent_at,
+            webhook_lost=whole.webhook_lost,
+        )
+        self._whole = whole
+
+    def next_number(self) -> int:
+        return self._whole.next_number()
+
+    def join(self) -> None:
+        """The whole response counts what was sent."""
+        whole = self._whole
+        whole.sent += len(self.messages)
+        whole.messages += self.messages
+        whole.sprites += self.sprites
+        whole.last_sent_at = self.last_sent_at
+        whole.webhook_lost = whole.webhook_lost or self.webhook_lost

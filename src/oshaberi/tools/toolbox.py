@@ -1,0 +1,179 @@
+"""All tools of the bot: which ones a turn may use, and the running of what a model asks for."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from oshaberi.chunks import ToolCall
+from oshaberi.providers.context import ToolDeclaration, ToolResult
+from oshaberi.tools.arguments import Arguments
+from oshaberi.tools.base import Tool, ToolContext, ToolFailedError
+from oshaberi.tools.names import by_name
+from oshaberi.tools.results import as_text, cut
+from oshaberi.tools.secrets import Secrets
+
+log = logging.getLogger(__name__)
+
+LONGEST_DESCRIPTION = 1024
+"""What OpenAI's API takes."""
+LONGEST_ERROR = 2000
+_MOST_NAMES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    name: str
+    tool: Tool
+    arguments: Arguments
+
+    def declaration(self) -> ToolDeclaration:
+        description = _shortened(self.tool.description, LONGEST_DESCRIPTION)
+        return ToolDeclaration(self.name, description, self.tool.parameters)
+
+
+class ToolBox:
+    """`more` gives tools that come and go, as those of MCP servers do.
+
+    `secrets` are values that no result may show: keys and tokens of this process.
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[Tool] = (),
+        *,
+        more: Callable[[], tuple[Tool, ...]] = tuple,
+        secrets: Iterable[str] = (),
+    ) -> None:
+        self._ours = tuple(tools)
+        self._more = more
+        self._secrets = Secrets(secrets)
+        self._theirs: tuple[Tool, ...] | None = None
+        self._entries: dict[str, _Entry] = {}
+        self._at_work: set[asyncio.Task[Any]] = set()
+        self._refresh()
+
+    def declarations(self, context: ToolContext) -> tuple[ToolDeclaration, ...]:
+        """What the model is told: only what this turn may use."""
+        return tuple(entry.declaration() for entry in self._available(context).values())
+
+    async def run(
+        self,
+        calls: Sequence[ToolCall],
+        context: ToolContext,
+        *,
+        timeout_ms: int,
+        result_limit_chars: int,
+    ) -> tuple[ToolResult, ...]:
+        """All calls at once; `results[i]` answers `calls[i]`. Raises nothing but a cancellation.
+
+        A tool that does not end in time, or when it is cancelled, is left behind.
+        """
+        entries = self._available(context)
+        tasks = [
+            asyncio.create_task(
+                self._answer(call, entries, context, timeout_ms, result_limit_chars)
+            )
+            for call in calls
+        ]
+        try:
+            if tasks:
+                await asyncio.wait(tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+        return tuple(task.result() for task in tasks)
+
+    def _available(self, context: ToolContext) -> Mapping[str, _Entry]:
+        self._refresh()
+        entries = self._entries.items()
+        return {name: entry for name, entry in entries if _is_available(entry.tool, context)}
+
+    def _refresh(self) -> None:
+        theirs = self._more()
+        if theirs is self._theirs:
+            return
+        self._theirs = theirs
+        named = by_name(self._ours, theirs)
+        self._entries = {
+            name: _Entry(name, tool, Arguments(name, tool.parameters))
+            for name, tool in named.items()
+        }
+
+    async def _answer(
+        self,
+        call: ToolCall,
+        entries: Mapping[str, _Entry],
+        context: ToolContext,
+        timeout_ms: int,
+        most: int,
+    ) -> ToolResult:
+        try:
+            entry = self._entry(call, entries)
+            args = entry.arguments.checked(call.args)
+        except ToolFailedError as failure:
+            return self._error(str(failure), most)
+        timeout_ms = entry.tool.timeout_ms or timeout_ms
+        work = asyncio.create_task(self._work(entry, context, args, most))
+        self._at_work.add(work)
+        work.add_done_callback(self._at_work.discard)
+        try:
+            await asyncio.wait({work}, timeout=timeout_ms / 1000)
+        finally:
+            work.cancel()
+        if not work.done():
+            log.warning("tool %s did not end within %d ms", entry.name, timeout_ms)
+            return self._error(f"{entry.name} did not end within {timeout_ms / 1000:g} s", most)
+        if work.cancelled():
+            return self._error(f"{entry.name} was cut off", most)
+        return work.result()
+
+    def _entry(self, call: ToolCall, entries: Mapping[str, _Entry]) -> _Entry:
+        if call.error is not None:
+            raise ToolFailedError(call.error)
+        entry = entries.get(call.name)
+        if entry is not None:
+            return entry
+        if call.name in self._entries:
+            raise ToolFailedError(f"whoever asked may not use {call.name} here")
+        near = difflib.get_close_matches(call.name, entries, n=3)
+        names = ", ".join(near or list(entries)[:_MOST_NAMES]) or "none"
+        hint = "did you mean" if near else "there are"
+        raise ToolFailedError(f"there is no tool {call.name[:64]!r}; {hint}: {names}")
+
+    async def _work(
+        self, entry: _Entry, context: ToolContext, args: Mapping[str, Any], most: int
+    ) -> ToolResult:
+        try:
+            text = as_text(await entry.tool.run(context, args), most)
+        except ToolFailedError as failure:
+            return self._error(str(failure), most)
+        except (Exception, SystemExit) as error:
+            # Whatever a tool stumbles over is told to the model; it must not end the turn.
+            told = self._secrets.redacted(f"{type(error).__name__}: {error}")
+            log.warning("tool %s failed: %s", entry.name, told[:LONGEST_ERROR])
+            log.debug("tool %s failed", entry.name, exc_info=error)
+            return self._error(f"{entry.name} failed: {told}", most)
+        return ToolResult(cut(self._secrets.masked(text), most))
+
+    def _error(self, text: str, most: int) -> ToolResult:
+        return ToolResult(
+            cut(self._secrets.redacted(text), min(most, LONGEST_ERROR)), is_error=True
+        )
+
+
+def _is_available(tool: Tool, context: ToolContext) -> bool:
+    try:
+        return tool.available(context)
+    except Exception:
+        # `offered` may be anybody's code, and a turn must not end by it.
+        log.exception("tool %s cannot say whether it is offered; it is not", tool.name)
+        return False
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

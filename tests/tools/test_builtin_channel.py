@@ -1,0 +1,301 @@
+"""Tools that look at the channel or write into it, and the clock."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from oshaberi.chunks import ToolCall
+from oshaberi.clock import run_virtual
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.faults import Fault
+from oshaberi.delivery.recording import RecordingSink
+from oshaberi.delivery.response import Response
+from oshaberi.providers.context import ToolResult
+from oshaberi.text.config import Known, Persona, TextConfig
+from oshaberi.tools import ToolBox, ToolContext, builtin_tools
+from oshaberi.turns.values import Attached
+from tests.tools.fakes import MIKA, REN, FakeRoom, context, said
+
+BOX = ToolBox(builtin_tools())
+CALM = {"max_random_pause_ms": 0, "min_random_pause_ms": 0}
+
+
+async def run(given: ToolContext, name: str, **args: Any) -> ToolResult:
+    (result,) = await BOX.run(
+        [ToolCall(name, args)], given, timeout_ms=60_000, result_limit_chars=10_000
+    )
+    return result
+
+
+def ask(given: ToolContext, name: str, **args: Any) -> str:
+    result = run_virtual(run(given, name, **args))
+    assert not result.is_error, result
+    return result.content
+
+
+def refused(given: ToolContext, name: str, **args: Any) -> str:
+    result = run_virtual(run(given, name, **args))
+    assert result.is_error, result
+    return result.content
+
+
+def room() -> FakeRoom:
+    file = Attached("tea.png", "https://cdn.test/tea.png")
+    return FakeRoom(
+        [
+            said(10, "hello"),
+            said(11, "look", REN, files=(file,), reply_to=10, embeds=("a card",)),
+            said(12, "I say", REN, by_us=True, shown_as="Tomori"),
+        ]
+    )
+
+
+# -- looking -------------------------------------------------------------------------------------
+
+
+def test_recent_messages() -> None:
+    assert ask(context(room()), "recent_messages").split("\n") == [
+        "[10] 2026-11-03 21:05 Mika: hello",
+        "[11] 2026-11-03 21:05 Ren (answers 10): look [file: tea.png] [embed: a card]",
+        "[12] 2026-11-03 21:05 Tomori: I say",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("args", "ids"),
+    [
+        ({"count": 1}, [12]),
+        ({"count": 2, "before": "12"}, [10, 11]),
+        ({"before": "https://discord.com/channels/5/9/11"}, [10]),
+        ({"count": -4}, [12]),
+        ({"count": 10**9}, [10, 11, 12]),
+    ],
+)
+def test_which_messages(args: dict[str, Any], ids: list[int]) -> None:
+    lines = ask(context(room()), "recent_messages", **args).split("\n")
+    assert [int(line[1:3]) for line in lines] == ids
+
+
+def test_no_messages_and_no_id() -> None:
+    assert ask(context(), "recent_messages") == "There are no messages."
+    assert "is no message id" in refused(context(), "recent_messages", before="the last one")
+
+
+def test_server_info() -> None:
+    stream = StreamConfig(text=TextConfig(persona=Persona("Tomori")))
+    assert json.loads(ask(context(room(), stream=stream), "server_info")) == {
+        "server": "Tea House",
+        "server_id": "5",
+        "channel": "general",
+        "channel_id": "9",
+        "topic": "tea",
+        "your_name": "Tomori",
+        "people": ["Mika", "Ren"],
+        "emoji": ["wave2", "Dance"],
+    }
+
+
+@pytest.mark.parametrize("wanted", [None, "mika", "@MIKA_M", "77", "<@77>", "<@!77>"])
+def test_user_info(wanted: str | None) -> None:
+    shown = json.loads(ask(context(room()), "user_info", user=wanted))
+    assert shown == {
+        "id": "77",
+        "name": "Mika",
+        "other_names": ["mika_m"],
+        "mention": "<@77>",
+        "avatar_url": MIKA.avatar_url,
+        "is_bot": False,
+        "manages_server": False,
+    }
+
+
+def test_a_user_who_is_not_there() -> None:
+    words = "nobody here is called 'Sora'; there are: Mika, Ren"
+    assert refused(context(room()), "user_info", user="Sora") == words
+
+
+@pytest.mark.parametrize(
+    ("zone", "start"),
+    [
+        (None, "Tuesday, 2026-11-03 21:05:09 UTC (UTC+0000)."),
+        ("Asia/Tokyo", "Wednesday, 2026-11-04 06:05:09 JST (UTC+0900)."),
+        ("America/New_York", "Tuesday, 2026-11-03 16:05:09 EST (UTC-0500)."),
+    ],
+)
+def test_current_time(zone: str | None, start: str) -> None:
+    shown = ask(context(), "current_time", timezone=zone)
+    assert shown.startswith(start)
+    assert "<t:1793739909:F>" in shown
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlinn", "../../etc/passwd", "/etc/passwd", "", "\0"])
+def test_no_such_time_zone(zone: str) -> None:
+    assert refused(context(), "current_time", timezone=zone).startswith("there is no time zone")
+
+
+def test_near_time_zones_are_told() -> None:
+    assert "Europe/Berlin" in refused(context(), "current_time", timezone="Europe/Berlinn")
+
+
+# -- reacting ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("👍", "👍"),
+        (" ❤️ ", "❤️"),
+        (":wave2:", "<:wave2:123>"),
+        ("dance", "<a:Dance:456>"),
+        ("<:wave2:999>", "<:wave2:123>"),
+        (":tada:", "🎉"),
+        ("👩‍🚀", "👩‍🚀"),
+    ],
+)
+def test_a_reaction(written: str, shown: str) -> None:
+    there = room()
+    assert ask(context(there), "react", emoji=written) == "Done."
+    ask(context(there), "react", emoji=written, message_id="11")
+    assert there.reactions == [(100, shown), (11, shown)]
+
+
+@pytest.mark.parametrize(
+    "written", ["", "hello there", "@everyone", "👍👍", "<:alien:1>", ":nope:"]
+)
+def test_what_is_no_emoji(written: str) -> None:
+    there = room()
+    assert refused(context(there), "react", emoji=written).endswith("can be used here")
+    assert there.reactions == []
+
+
+def test_a_reaction_to_what_is_not_here() -> None:
+    there = room()
+    words = "there is no message 5 in this channel"
+    assert refused(context(there), "react", emoji="👍", message_id="5") == words
+    assert there.reactions == []
+
+
+# -- replying ------------------------------------------------------------------------------------
+
+
+def test_a_reply_is_cleaned_like_every_answer() -> None:
+    there = room()
+    persona = Persona("Tomori")
+    known = (Known("Mika", id="77"),)
+    text = TextConfig(persona=persona, known=known, emojis=there.emojis, humanizer_degree=1)
+    response = Response(replied=True, sent=1)
+    given = context(there, stream=StreamConfig(text=text), response=response)
+    written = "<think>secret</think>Tomori: hi :wave2: @Mika\n\n***\nsecond"
+    assert ask(given, "reply_to_message", text=written, message_id="10") == "Sent, as 2 messages."
+    posts = [one.post for one in there.sinks[10].posted]
+    assert [one.content for one in posts] == ["hi <:wave2:123> <@77>", "second"]
+    assert [one.reply for one in posts] == [True, False]
+    assert response.sent == 3
+    assert [one.id for one in response.messages] == [1, 2]
+
+
+def test_without_an_id_it_answers_the_question() -> None:
+    there = room()
+    ask(context(there), "reply_to_message", text="hi")
+    assert there.sinks[100].contents == ["hi"]
+
+
+def test_a_persona_keeps_its_face() -> None:
+    there = room()
+    text = TextConfig(persona=Persona("Tomori", is_alter=True, avatar_url="https://x.test/t.png"))
+    ask(context(there, stream=StreamConfig(text=text)), "reply_to_message", text="hi")
+    kinds = [(one["kind"], one.get("username")) for one in there.sinks[100].records]
+    assert ("reply_notice", "Tomori") in kinds
+    assert ("message", "Tomori") in kinds
+
+
+def test_replies_count_to_the_limit() -> None:
+    there = room()
+    stream = StreamConfig(text=TextConfig(humanizer_degree=1), send_message_limit=3)
+    given = context(there, stream=stream, response=Response(sent=2))
+    words = "1 messages were sent, then no more: send_message_limit"
+    assert refused(given, "reply_to_message", text="one\ntwo\nthree") == words
+    assert refused(given, "reply_to_message", text="more").startswith("0 messages were sent")
+    assert there.sinks[100].contents == ["one"]
+
+
+def test_replies_at_once_come_one_after_the_other_under_one_limit() -> None:
+    there = room()
+    stream = StreamConfig(text=TextConfig(humanizer_degree=1), send_message_limit=3)
+    response = Response(key="abc", numbered=7, sent=1)
+    given = context(there, stream=stream, response=response)
+    calls = [
+        ToolCall("reply_to_message", {"text": f"{n}a\n{n}b", "message_id": str(n)})
+        for n in (10, 11)
+    ]
+    work = BOX.run(calls, given, timeout_ms=60_000, result_limit_chars=1000)
+    first, second = run_virtual(work)
+    assert (first.is_error, second.is_error) == (False, True)
+    assert there.sinks[10].contents == ["10a", "10b"]
+    assert 11 not in there.sinks or there.sinks[11].contents == []
+    assert [one.post.nonce for one in there.sinks[10].posted] == ["abc-8", "abc-9"]
+    assert (response.sent, response.numbered > 9) == (3, True)
+
+
+@pytest.mark.parametrize("text", ["", "   ", "<think>only thoughts</think>"])
+def test_nothing_to_say(text: str) -> None:
+    there = room()
+    words = "0 messages were sent, then no more: empty response"
+    assert refused(context(there), "reply_to_message", text=text) == words
+
+
+def test_a_reply_that_discord_refuses() -> None:
+    async def main() -> tuple[ToolResult, list[str]]:
+        there = room()
+        there.sinks[100] = RecordingSink([Fault("send", 1, 50013)])
+        result = await run(context(there), "reply_to_message", text="hi")
+        return result, [one["kind"] for one in there.sinks[100].records]
+
+    result, kinds = run_virtual(main())
+    assert result.content == "0 messages were sent, then no more: channel_unavailable"
+    assert "embed" not in kinds
+
+
+def test_a_reply_to_what_is_not_here() -> None:
+    there = room()
+    refused(context(there), "reply_to_message", text="hi", message_id="5")
+    assert there.sinks == {}
+
+
+def test_a_stop_withdraws_the_rest_and_awaits_what_has_left() -> None:
+    async def main() -> tuple[list[str], Response, float]:
+        there = room()
+        there.sinks[100] = RecordingSink([Fault("send", 1, delay_ms=2000)])
+        response = Response()
+        stream = StreamConfig(text=TextConfig(humanizer_degree=1))
+        given = context(there, stream=stream, response=response)
+        running = asyncio.create_task(run(given, "reply_to_message", text="one\ntwo\nthree"))
+        await asyncio.sleep(1)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        at = asyncio.get_running_loop().time()
+        await asyncio.sleep(10)
+        return there.sinks[100].contents, response, at
+
+    contents, response, at = run_virtual(main())
+    assert at == 1.0
+    assert contents == ["one"]
+    assert response.sent == 1
+
+
+def test_the_journal_may_see_the_sink() -> None:
+    there = room()
+
+    async def main() -> list[str]:
+        other = RecordingSink()
+        given = context(there, sink_for=lambda _incoming: other)
+        await run(given, "reply_to_message", text="hi")
+        return other.contents
+
+    assert run_virtual(main()) == ["hi"]
+    assert there.sinks == {}
