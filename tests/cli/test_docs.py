@@ -9,16 +9,18 @@ import contextlib
 import io
 import re
 import shlex
-from dataclasses import Field, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click import Command
+from click import Command, Group
 from click.testing import CliRunner
 
 from oshaberi.cli.app import COMMANDS, LazyGroup, app
-from oshaberi.delivery.config import StreamConfig
+from oshaberi.config import DECLARED, Setting, load
+from oshaberi.config.declared import SECTIONS
+from oshaberi.config.server import OPERATOR_KEYS
 from oshaberi.text.config import TextConfig
 
 ROOT = Path(__file__).parents[2]
@@ -37,39 +39,69 @@ def blocks(page: Path) -> list[tuple[str, str]]:
 # -- settings ------------------------------------------------------------------------------------
 
 
-def _allowed(setting: Field[Any]) -> str:
-    about = setting.metadata
+def _allowed(setting: Setting) -> str:
+    about = setting.about
     if "low" in about:
         return f"{about['low']} to {about['high']}"
     if "choices" in about:
         return ", ".join(f"`{choice}`" for choice in about["choices"])
-    return "`true`, `false`" if "switch" in about else "0 to 1"
+    return (
+        "`true`, `false`" if "switch" in about else setting.allowed.removeprefix("a number from ")
+    )
 
 
-def _row(setting: Field[Any]) -> str:
-    default = str(setting.default).lower() if setting.type == "bool" else setting.default
-    what = setting.metadata["what"]
-    return f"| `{setting.name}` | `{default}` | {_allowed(setting)} | {what} |"
+def _default(setting: Setting) -> str:
+    default = setting.default
+    if "otherwise" in setting.about:
+        return str(setting.about["otherwise"])
+    if default is None or default in ((), {}):
+        return "none"
+    return f"`{str(default).lower() if isinstance(default, bool) else default}`"
 
 
-def settings_table(declared: type) -> str:
-    rows = [_row(setting) for setting in fields(declared) if "what" in setting.metadata]
+def _row(setting: Setting) -> str:
+    return f"| `{setting.name}` | {_default(setting)} | {_allowed(setting)} | {setting.what} |"
+
+
+def settings_table(section: type) -> str:
+    rows = [_row(setting) for setting in DECLARED.values() if setting.section is section]
     return "\n".join(["| setting | default | allowed | what |", "|---|---|---|---|", *rows])
 
 
 def settings_page(text: str) -> str:
     """The page with its tables as the declarations have them."""
-    for declared in (TextConfig, StreamConfig):
-        mark = f"<!-- {declared.__name__} -->\n"
-        before, _, rest = text.partition(mark)
+    for section in SECTIONS:
+        mark = f"<!-- {section.__name__} -->\n"
+        before, found, rest = text.partition(mark)
+        assert found, f"{SETTINGS.name} has no table {mark}"
         _, end, after = rest.partition("<!-- end -->")
-        text = f"{before}{mark}{settings_table(declared)}\n{end}{after}"
+        text = f"{before}{mark}{settings_table(section)}\n{end}{after}"
     return text
 
 
 def test_settings_are_documented_as_declared() -> None:
     page = SETTINGS.read_text(encoding="utf-8")
     assert page == settings_page(page), "run: python tests/cli/test_docs.py"
+
+
+@pytest.mark.parametrize("key", DECLARED)
+def test_every_setting_is_in_the_page(key: str) -> None:
+    assert f"| `{key}` | " in SETTINGS.read_text(encoding="utf-8")
+
+
+def test_the_example_file_can_be_used(tmp_path: Path) -> None:
+    example = next(code for language, code in blocks(SETTINGS) if language == "toml")
+    path = tmp_path / "oshaberi.toml"
+    path.write_text(example, encoding="utf-8")
+    settings = load(path, {})
+    assert [model.provider for model in settings.models] == ["openai", "ollama"]
+    assert settings.persona is not None
+    assert settings.turn.llm_stop_strings == ("###", "<|end|>")
+
+
+def test_what_admins_may_not_change_is_documented() -> None:
+    page = SETTINGS.read_text(encoding="utf-8").split("Admins change")[1].split("\n\n")[0]
+    assert set(re.findall(r"`(\w+)`", page)) - {"config"} == set(OPERATOR_KEYS)
 
 
 def test_what_a_stream_depends_on_is_documented() -> None:
@@ -82,21 +114,37 @@ def test_what_a_stream_depends_on_is_documented() -> None:
 # -- commands ------------------------------------------------------------------------------------
 
 
-def _command(name: str) -> Command:
+def _commands() -> list[tuple[str, Command]]:
+    """Every command by its full name; of a group, those in it."""
     assert isinstance(app, LazyGroup)
-    command = app.get_command(app.make_context("oshaberi", [name, "--help"]), name)
-    assert command is not None
-    return command
+    found: list[tuple[str, Command]] = []
+    for name in COMMANDS:
+        command = app.get_command(app.make_context("oshaberi", [name, "--help"]), name)
+        assert command is not None
+        if isinstance(command, Group):
+            found += [(f"{name} {inner}", one) for inner, one in command.commands.items()]
+        else:
+            found.append((name, command))
+    return found
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_commands_and_their_options_are_documented(name: str) -> None:
+ALL = _commands()
+
+
+@pytest.mark.parametrize(("name", "command"), ALL, ids=[name for name, _ in ALL])
+def test_commands_and_their_options_are_documented(name: str, command: Command) -> None:
     page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
     assert f"## oshaberi {name}" in page
     section = page.split(f"## oshaberi {name}")[1].split("\n## ")[0]
-    options = [option for param in _command(name).params for option in param.opts]
+    options = [option for param in command.params for option in param.opts]
     flags = [option for option in options if option.startswith("--")]
     assert [flag for flag in flags if f"`{flag}" not in section] == []
+
+
+@pytest.mark.parametrize(("name", "command"), ALL, ids=[name for name, _ in ALL])
+def test_help_has_an_example(name: str, command: Command) -> None:
+    assert command.help is not None
+    assert f"oshaberi {name}" in command.help.split("Example")[1]
 
 
 # -- examples ------------------------------------------------------------------------------------

@@ -11,10 +11,11 @@ from click.testing import CliRunner
 
 from oshaberi import TextConfig, TextEngine
 from oshaberi.cli.app import app
-from oshaberi.cli.explain import STATUS, STOPS, explained
-from oshaberi.cli.telling import BOUNDARIES, TRANSFORMS, quoted, tell
-from oshaberi.cli.witness import Witness
+from oshaberi.cli.explain import explained
 from oshaberi.events import Boundary
+from oshaberi.inspector.telling import quoted, tell
+from oshaberi.inspector.witness import Witness
+from oshaberi.inspector.words import BOUNDARIES, ENDS, STATUS, STOPS, TRANSFORMS
 from oshaberi.scenes import find_scenes, load_scene, parse_scene
 from oshaberi.stream.result import Status, StopReason
 from oshaberi.terminal import Palette
@@ -98,7 +99,7 @@ def test_long_text_is_quoted_by_its_ends() -> None:
 
 
 def test_there_is_a_sentence_for_everything() -> None:
-    assert BOUNDARIES.keys() == set(get_args(Boundary))
+    assert BOUNDARIES.keys() == ENDS.keys() == set(get_args(Boundary))
     assert TRANSFORMS.keys() >= set(ORDER)
     assert STATUS.keys() == set(get_args(Status))
     assert STOPS.keys() == set(get_args(StopReason))

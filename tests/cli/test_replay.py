@@ -157,3 +157,24 @@ def test_check_goes_on_after_a_bad_scene(write: Write, capsys: pytest.CaptureFix
     assert status == 2
     assert err.startswith(f"oshaberi: {bad}: oops: no such key")
     assert out == "3 scenes, none differs, 1 cannot be read, 1 expect nothing\n"
+
+
+def test_settings_that_the_model_was_told_are_checked_and_change_nothing(write: Write) -> None:
+    plain = lines_of(replay("--json", write()))
+    told = {"llm_stop_strings": ["###"], "speaker_guard_holdback_chars": 64}
+    assert lines_of(replay("--json", write(config=told))) == plain
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        ({"llm_stop_strings": "###"}, "config.llm_stop_strings: '###' is not a list of texts"),
+        ({"speaker_guard_holdback_chars": 999}, "is not a whole number from 0 to 256"),
+        ({"cooldown_ms": 1}, "cooldown_ms"),
+    ],
+)
+def test_settings_of_a_scene_that_are_wrong(
+    config: dict[str, Any], reason: str, write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["replay", write(config=config)]) == 2
+    assert reason in capsys.readouterr().err

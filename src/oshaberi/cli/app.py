@@ -13,6 +13,7 @@ from importlib import import_module
 from io import TextIOWrapper
 
 import click
+from click.shell_completion import CompletionItem
 
 from oshaberi import OshaberiError, __version__
 
@@ -21,12 +22,21 @@ INTERNAL_ERROR = 70
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 
+COMPLETE = "_OSHABERI_COMPLETE"
+"""The variable with which a shell asks what could come next."""
+
 COMMANDS = {
-    "run": "Watch the bot speak. For now: a built-in text, in this terminal.",
+    "run": "The bot: on Discord with a token, on the local stage without.",
     "chunk": "Text in, Discord messages out.",
     "replay": "Play scenes through the whole pipeline; --check compares.",
     "record": "Ask a model, and keep its stream as a scene.",
     "explain": "Tell why a scene became these messages, decision by decision.",
+    "doctor": "Check token, permissions, keys, database, fonts; say what to do.",
+    "config": "The settings, and where each of them comes from.",
+    "db": "Bring the database up to date.",
+    "stage": "Run anybody's bot on a local Discord.",
+    "bench": "Measure what the engine, streams and adapters cost.",
+    "completion": "Let your shell complete commands and options.",
 }
 
 
@@ -48,13 +58,19 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in COMMANDS and not args[0].startswith("-"):
+        known = args[0] in COMMANDS or args[0].startswith("-")
+        if not known and not ctx.resilient_parsing:
             raise click.UsageError(f"no such command {args[0]!r}{_near(args[0])}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        found = [name for name in COMMANDS if name.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [CompletionItem(name, help=COMMANDS[name]) for name in found] + options
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -74,6 +90,8 @@ def run(args: Sequence[str]) -> int:
     """Run the command line and turn however it ends into an exit status."""
     _write_anything()
     try:
+        if COMPLETE in os.environ:
+            return _complete(os.environ[COMPLETE])
         # Not `app.main`: it has its own ideas about Ctrl-C and closed pipes.
         with app.make_context("oshaberi", list(args)) as context:
             status = app.invoke(context)
@@ -100,6 +118,12 @@ def run(args: Sequence[str]) -> int:
         what = f"internal error: {type(error).__name__}: {error} (--debug shows where)"
         _refuse(what, args)
         return INTERNAL_ERROR
+
+
+def _complete(instruction: str) -> int:
+    from click.shell_completion import shell_complete
+
+    return shell_complete(app, {}, "oshaberi", COMPLETE, instruction)
 
 
 def _refuse(line: str, args: Sequence[str]) -> int:

@@ -11,8 +11,9 @@ from typing import Any
 import click
 
 from oshaberi import Details, Event, Message, SpeakerStop, Table, TextEngine, Thought, Withheld
+from oshaberi.cli.options import complete_file
 from oshaberi.cli.reading import STDIN, pieces_of
-from oshaberi.cli.settings import text_config
+from oshaberi.cli.settings import set_option, text_config
 
 SEPARATOR = "---8<---"
 KINDS = {
@@ -26,10 +27,10 @@ KINDS = {
 
 
 @click.command(short_help="Text in, Discord messages out.")
-@click.argument("file", default=STDIN)
+@click.argument("file", default=STDIN, shell_complete=complete_file)
 @click.option("--degree", type=click.IntRange(0, 3), help="0 whole, 1-2 by line, 3 by sentence.")
 @click.option("--json", "as_json", is_flag=True, help="One event per line, with all its fields.")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change a setting.")
+@set_option
 def command(file: str, degree: int | None, as_json: bool, settings: tuple[str, ...]) -> None:
     """Cut text into Discord messages: from FILE, a pipe or the keyboard.
 

@@ -9,61 +9,24 @@ from typing import Any
 import click
 
 from oshaberi.chunks import Chunk
+from oshaberi.cli.options import complete_file
 from oshaberi.cli.replay import keep_quiet
-from oshaberi.cli.telling import counted, numbered, quoted, tell
 from oshaberi.cli.transcript import Transcript
-from oshaberi.cli.witness import Witness
 from oshaberi.delivery.ledger import DELIVERED
+from oshaberi.inspector.telling import counted, numbered, quoted, tell
+from oshaberi.inspector.witness import Witness
+from oshaberi.inspector.words import DEGREES, STATUS, STOPS, fate_told
 from oshaberi.scenes import Scene, load_scene
 from oshaberi.scenes.play import Played, perform
 from oshaberi.stream.result import StreamResult
 from oshaberi.terminal import Palette
 from oshaberi.text.config import TextConfig
 
-DEGREES = (
-    "the messages are as long as they may be",
-    "one message per line, sent at once",
-    "one message per line, typed",
-    "one message per sentence, typed casually",
-)
-STATUS = {
-    "completed": "The model finished and everything it said has been dealt with.",
-    "function_call": "The model asked for a tool; the turn goes on after it.",
-    "error": "It ended in an error.",
-    "timeout": "The model fell silent for too long.",
-    "stopped_by_user": "It was stopped.",
-    "follow_up_interrupt": "The user wrote again, so this answer gave way.",
-    "empty_response": "There was nothing to show.",
-}
-STOPS = {
-    "user_request": "A user asked for it.",
-    "system_request": "The system asked for it.",
-    "speaker_guard": "The model had begun to speak for somebody else.",
-    "send_message_limit": "The limit of messages per response (send_message_limit) was reached.",
-    "flush_limit": "The limit of messages per response (max_flush_count) was reached.",
-    "channel_unavailable": "The channel cannot be written to.",
-}
-FATES = {
-    "modifier": "labels",
-    "own_name": "the persona's own name",
-    "duplicate_emoji": "emoji used a moment ago",
-    "unresolved_shortcode": "names of emoji that do not exist",
-    "rule": "rules that Discord cannot draw",
-    "stray": "stray punctuation",
-    "speaker_guard": "words put into somebody else's mouth",
-    "stop": "the stop came first",
-    "follow_up": "the user wrote again first",
-    "uncertain": "nobody can say whether it arrived",
-    "channel_unavailable": "the channel cannot be written to",
-    "send_message_limit": "over the limit of messages",
-    "flush_limit": "over the limit of messages",
-}
-
 _LONGEST_LINE = 240
 
 
 @click.command(short_help="Tell why a scene became these messages.")
-@click.argument("scene")
+@click.argument("scene", shell_complete=complete_file)
 def command(scene: str) -> None:
     """Tell every decision about SCENE (a file, or -) in order, and what was sent when.
 
@@ -124,7 +87,7 @@ def _ending(result: StreamResult) -> Iterator[str]:
     yield STATUS[result.status] + because
     for entry in result.ledger.entries:
         if entry.expected and entry.fate != DELIVERED:
-            yield f"{quoted(entry.text)} was not delivered: {_fate(entry.fate)}."
+            yield f"{quoted(entry.text)} was not delivered: {fate_told(entry.fate)}."
     yield _books(result.ledger.sums())
 
 
@@ -132,13 +95,7 @@ def _books(sums: Mapping[str, int]) -> str:
     """Every character has a place."""
     if not sums:
         return "There was no visible text to account for."
-    kept = [f"{count} ({_fate(fate)})" for fate, count in sums.items() if fate != DELIVERED]
+    kept = [f"{count} ({fate_told(fate)})" for fate, count in sums.items() if fate != DELIVERED]
     delivered = counted(sums.get(DELIVERED, 0), "character")
     rest = f"Kept back: {', '.join(kept)}." if kept else "Nothing was kept back."
     return f"{delivered} delivered. {rest}"
-
-
-def _fate(fate: str | None) -> str:
-    if fate is not None and fate.isdigit():
-        return f"Discord refused it with code {fate}"
-    return FATES.get(fate or "", (fate or "unknown").replace("_", " "))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oshaberi.cli.reading import STDIN, pieces_of
-from oshaberi.cli.settings import text_config
+from oshaberi.cli.settings import set_option, text_config
 from oshaberi.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @click.option("--thinking", help="off, low, medium, high, or a number of tokens.")
 @click.option("--max-tokens", type=click.IntRange(1), help="How long the answer may get.")
 @click.option("--degree", type=click.IntRange(0, 3), help="0 whole, 1-2 by line, 3 by sentence.")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change a setting.")
+@set_option
 def command(
     out: str,
     prompt: str | None,

@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from oshaberi.cli.options import complete_file
+from oshaberi.cli.progress import Progress
 from oshaberi.cli.transcript import Transcript
 from oshaberi.errors import SceneError
 from oshaberi.scenes import Scene, differences, find_scenes, load_scene, rechunk
@@ -21,7 +23,7 @@ BAD_SCENE = 2
 
 
 @click.command(short_help="Play scenes through the whole pipeline.")
-@click.argument("scenes", nargs=-1, required=True, metavar="SCENE...")
+@click.argument("scenes", nargs=-1, required=True, metavar="SCENE...", shell_complete=complete_file)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line, in order.")
 @click.option("--check", is_flag=True, help="Compare with what each scene expects.")
 @click.option("--rechunk", "seed", type=int, metavar="SEED", help="First cut the text anew.")
@@ -86,10 +88,12 @@ def _transcript(path: str, *, several: bool) -> Callable[[dict[str, Any]], None]
 def _check_all(paths: Sequence[str], seed: int | None, real_time: bool) -> int:
     """Every scene is tried, even after one that cannot be read."""
     differing = bad = silent = 0
-    for path in paths:
+    progress = Progress()
+    for path in progress.over(paths, "scenes"):
         try:
             scene = _load(path, seed)
         except SceneError as error:
+            progress.clear()
             click.echo(f"oshaberi: {error}", err=True)
             bad += 1
             continue
@@ -97,6 +101,7 @@ def _check_all(paths: Sequence[str], seed: int | None, real_time: bool) -> int:
         lines = differences(scene.expect or {}, perform(scene, real_time=real_time).lines)
         if lines:
             differing += 1
+            progress.clear()
             click.echo("\n".join([f"{path} differs (- expected, + got)", *_indented(lines)]))
     click.echo(_sum(len(paths), differing, bad, silent))
     if bad:

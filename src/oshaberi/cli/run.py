@@ -1,72 +1,114 @@
-"""`oshaberi run`: until there is a Discord side, a built-in answer in the terminal."""
+"""`oshaberi run`: the bot, on Discord with a token, else on the local stage in the browser."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import sys
+import webbrowser
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from oshaberi import demo
-from oshaberi.stream.context import StreamContext
-from oshaberi.stream.orchestrator import stream_to_sink
-from oshaberi.stream.provider import Provider, ScriptedProvider
-from oshaberi.stream.result import StreamResult
-from oshaberi.terminal import Palette, TerminalSink
+from oshaberi.errors import ConfigError
+from oshaberi.terminal import Palette
 
-TOKEN = "OSHABERI_DISCORD_TOKEN"
+if TYPE_CHECKING:
+    from oshaberi.config import Settings
+    from oshaberi.turns.witness import StreamWitness
+
 SPEED = click.FloatRange(0.1, 100)
+PORT = click.IntRange(0, 65_535)
 FOLDER = click.Path(file_okay=False, path_type=Path)
+FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command(short_help="Watch the bot speak.")
-@click.option("--speed", type=SPEED, default=1.0, show_default=True, help="2 is twice as fast.")
-@click.option("--record", type=FOLDER, metavar="DIR", help="Save the stream there, as a scene.")
-def command(speed: float, record: Path | None) -> None:
-    """Watch one answer arrive, typed as a person would.
+@click.command(short_help="The bot: on Discord, or on the local stage.")
+@click.option("--config", type=FILE, metavar="FILE", help="Settings, instead of oshaberi.toml.")
+@click.option("--port", type=PORT, help="Of the local stage; 0 is any free one.")
+@click.option("--speed", type=SPEED, default=1.0, show_default=True, help="Of the rehearsal model.")
+@click.option("--record", type=FOLDER, metavar="DIR", help="Save every stream there, as a scene.")
+@click.option("--browser/--no-browser", default=None, help="Open the page; on a desktop it does.")
+def command(
+    config: Path | None,
+    port: int | None,
+    speed: float,
+    record: Path | None,
+    browser: bool | None,
+) -> None:
+    """Run the bot until Ctrl-C.
 
-    The Discord side and the stage in the browser come later: this plays a built-in
-    text through the text engine, the orchestrator and the delivery, in this terminal.
+    With a Discord token (`discord_token` in oshaberi.toml, or OSHABERI_DISCORD_TOKEN) it talks on
+    Discord. Without one it puts up the local stage: a Discord on this machine, with a page to chat
+    in and a model that only rehearses. No account, no keys.
 
     \b
     Examples:
       oshaberi run
-      oshaberi run --speed 4
-      oshaberi run --record scenes
+      oshaberi run --port 0 --speed 4 --no-browser
+      OSHABERI_DISCORD_TOKEN=... oshaberi run --record scenes
     """
-    palette = Palette.of(sys.stdout)
-    if os.environ.get(TOKEN):
-        click.echo(f"oshaberi: {TOKEN} is set, but Discord is not built yet", err=True)
-    click.echo(palette.paint("you", "bold"))
-    click.echo(f"  {demo.QUESTION}\n")
-    result = asyncio.run(_perform(speed, record))
-    click.echo()
-    for line in _summary(result):
-        click.echo(palette.paint(line, "dim"))
+    settings = _settings(config, port)
+    witnesses = _witnesses(record, settings)
+    if settings.discord_token is not None:
+        from oshaberi.bot.app import run
+
+        click.echo("Connecting to Discord. Ctrl-C ends.")
+        asyncio.run(run(settings, os.environ, witnesses=witnesses, on_ready=_on_discord))
+        return
+    from oshaberi.local.show import perform
+
+    wanted = _has_desktop() if browser is None else browser
+    asyncio.run(
+        perform(
+            settings,
+            os.environ,
+            speed=speed,
+            witnesses=witnesses,
+            on_ready=lambda address: _on_stage(address, wanted),
+        )
+    )
 
 
-async def _perform(speed: float, record: Path | None) -> StreamResult:
-    sink = TerminalSink(sys.stdout, demo.MOCHI.name)
-    config = demo.config(speed)
-    provider: Provider = ScriptedProvider(demo.crumbs(speed))
-    if record:
-        from oshaberi.recording import record_into
-
-        provider = record_into(record, provider, channel="terminal", config=config)
+def _settings(config: Path | None, port: int | None) -> Settings:
     try:
-        return await stream_to_sink(provider, None, config, StreamContext(), sink)
-    finally:
-        sink.clear()
+        from oshaberi.config import load
+        from oshaberi.logs import setup
+
+        settings = load(config, os.environ)
+    except ModuleNotFoundError as error:
+        needs = 'pip install "oshaberi[bot,openai]"'
+        raise ConfigError(f"the bot needs {error.name}: {needs}") from None
+    setup(settings.log_level, settings.log_format, secrets=settings.secrets(os.environ))
+    return settings if port is None else replace(settings, stage_port=port)
 
 
-def _summary(result: StreamResult) -> list[str]:
-    numbers = result.metrics
-    seconds = f"{numbers.duration_ms / 1000:.0f} s"
-    thoughts = len(result.thought_log.texts)
-    return [
-        f"{numbers.messages} messages from {numbers.chunks} pieces in {seconds}; "
-        f"thoughts kept back: {thoughts}; text lost: {len(result.undelivered)} characters.",
-        "Discord and the browser stage come later. This is the engine and the delivery at work.",
-    ]
+def _witnesses(record: Path | None, settings: Settings) -> Sequence[StreamWitness]:
+    if record is None:
+        return ()
+    from oshaberi.recording.witness import RecordingWitness
+
+    return (RecordingWitness(record, settings.secrets(os.environ)),)
+
+
+def _on_discord() -> None:
+    click.echo("The bot is on Discord and answers.")
+
+
+def _on_stage(address: str, browser: bool) -> None:
+    palette = Palette.of(sys.stdout)
+    click.echo(f"\n  {palette.paint('Oshaberi', 'bold')} is on its local stage:\n")
+    click.echo(f"  {palette.paint(address, 'bold')}\n")
+    click.echo(palette.paint("  Open it in a browser and say hello. Ctrl-C ends.", "dim"))
+    if browser:
+        webbrowser.open(address)
+
+
+def _has_desktop() -> bool:
+    if not sys.stdout.isatty():
+        return False
+    shown = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    return bool(shown) or sys.platform in ("darwin", "win32")

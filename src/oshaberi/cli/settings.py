@@ -4,15 +4,35 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import Field, fields
 from typing import Any
 
+import click
+from click.shell_completion import CompletionItem
+
+from oshaberi.config.reading import read
 from oshaberi.errors import ConfigError
 from oshaberi.text.config import TextConfig
 
-SWITCH = {"true": True, "yes": True, "on": True, "1": True}
-SWITCH |= {"false": False, "no": False, "off": False, "0": False}
+
+def _complete_key(
+    _ctx: click.Context, _param: click.Parameter, incomplete: str
+) -> list[CompletionItem[str]]:
+    return [
+        CompletionItem(f"{setting.name}=", help=setting.metadata["what"])
+        for setting in fields(TextConfig)
+        if "what" in setting.metadata and setting.name.startswith(incomplete)
+    ]
+
+
+set_option = click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change a setting.",
+    shell_complete=_complete_key,
+)
 
 
 def text_config(assignments: Iterable[str], degree: int | None) -> TextConfig:
@@ -40,15 +60,8 @@ def _parsed(assignment: str) -> tuple[str, Any]:
 
 def _value(setting: Field[Any], value: str) -> Any:
     """What cannot be read stays a text: the setting's own check says what is allowed."""
-    about = setting.metadata
-    if "low" in about:
-        with suppress(ValueError):
-            return int(value)
-        return value
-    if "switch" in about:
-        return SWITCH.get(value.lower(), value)
-    if "choices" in about:
-        return value
+    if "what" in setting.metadata:
+        return read(setting.metadata, value)
     return _from_json(setting.name, value)
 
 

@@ -22,10 +22,15 @@ _CONTEXT = ("persona", "known", "emojis", "recent_bot_messages", "output_prefill
 _KEYS = ("name", "config", *_CONTEXT, "reply_to", "reemits", "chunks", "faults", "expect")
 _TEXT = {f.name for f in fields(TextConfig)} - set(_CONTEXT)
 _STREAM = {f.name for f in fields(StreamConfig)} - {"text"}
+_REQUEST = {"llm_stop_strings", "speaker_guard_holdback_chars"}
+"""Told to the model, whose answer the chunks are: checked, with nothing left to do."""
 _MESSAGE = ("id", "content", "via", "username", "avatar_url", "reply", "at_ms")
 _COUNTS = ("embeds", "typing", "reply_notices")
 _LISTS = ("thoughts", "details", "files")
 _TEXTS = ("status", "stop_reason", "accumulated_text", "undelivered")
+
+LARGEST_SEED = 2**64 - 1
+"""A turn's seed is the id of the message it answers."""
 
 Fields = Mapping[str, Node]
 
@@ -62,14 +67,22 @@ def _optional(given: Fields, key: str) -> str | None:
 
 
 def _config(root: Node, given: Fields) -> StreamConfig:
-    settings = given["config"].fields(_TEXT | _STREAM) if "config" in given else {}
+    settings = given["config"].fields(_TEXT | _STREAM | _REQUEST) if "config" in given else {}
     values = {key: node.value for key, node in settings.items()}
     _flag(settings, "starts_in_thought")
     try:
+        _check_request(_within(values, _REQUEST))
         text = TextConfig(**_within(values, _TEXT), **_context(given))
         return StreamConfig(text=text, **_within(values, _STREAM))
     except ConfigError as error:
         root.fail(f"config.{error}")
+
+
+def _check_request(values: dict[str, Any]) -> None:
+    if values:
+        from oshaberi.turns.config import TurnConfig
+
+        TurnConfig(**values)
 
 
 def _within(values: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
@@ -83,7 +96,7 @@ def _context(given: Fields) -> dict[str, Any]:
         "emojis": Node.texts,
         "recent_bot_messages": Node.texts,
         "output_prefill": Node.optional_text,
-        "seed": Node.whole,
+        "seed": lambda node: node.whole(0, LARGEST_SEED),
     }
     return {key: read(given[key]) for key, read in readers.items() if key in given}
 

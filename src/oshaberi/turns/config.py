@@ -1,8 +1,8 @@
-"""The settings of a turn. What concerns delivery is in `StreamConfig`, what text in `TextConfig`."""
+"""The settings of a turn. `StreamConfig` has those of delivery, `TextConfig` those of text."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from oshaberi.errors import ConfigError
@@ -58,20 +58,23 @@ class TurnConfig:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        object.__setattr__(self, "llm_stop_strings", tuple(self.llm_stop_strings))
-        for name in _ID_LISTS:
-            value = tuple(getattr(self, name))
-            if not all(isinstance(item, int) and not isinstance(item, bool) for item in value):
-                raise ConfigError(f"{name}: {value!r} is not a list of ids")
-            object.__setattr__(self, name, value)
-        if not all(isinstance(item, str) and item for item in self.llm_stop_strings):
-            raise ConfigError(f"llm_stop_strings: {self.llm_stop_strings!r} has an empty text")
+        for setting in fields(self):
+            value = getattr(self, setting.name)
+            if "strings" in setting.metadata:
+                object.__setattr__(self, setting.name, _checked_strings(setting.name, value))
+            elif "ids" in setting.metadata:
+                object.__setattr__(self, setting.name, _checked_ids(setting.name, value))
 
 
-_ID_LISTS = (
-    "auto_channels",
-    "allowed_users",
-    "blocked_users",
-    "allowed_channels",
-    "blocked_channels",
-)
+def _checked_strings(key: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(
+        isinstance(one, str) and one for one in value
+    ):
+        raise ConfigError(f"{key}: {value!r} is not a list of texts that are not empty")
+    return tuple(value)
+
+
+def _checked_ids(key: str, value: object) -> tuple[int, ...]:
+    if not isinstance(value, list | tuple) or not all(type(one) is int for one in value):
+        raise ConfigError(f"{key}: {value!r} is not a list of ids")
+    return tuple(value)

@@ -1,0 +1,81 @@
+"""The database and Redis: whether they answer, and whether the schema is this program's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from oshaberi.cli.checks.finding import Finding, bad, good, note
+
+if TYPE_CHECKING:
+    from oshaberi.config import Settings
+
+PATIENCE_S = 10.0
+KEY_VARIABLE = "OSHABERI_SECRET_KEY"
+
+
+async def database(settings: Settings) -> Finding:
+    name, place = "database", settings.shown("database_url")
+    try:
+        from oshaberi.storage import StorageError, current_revision, head_revision
+    except ImportError as missing:
+        return bad(name, f"needs {missing.name}", 'pip install "oshaberi[bot]"')
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            current = await current_revision(settings.database_url)
+        head = head_revision()
+    except TimeoutError:
+        return bad(name, f"{place} does not answer", "start it, or correct database_url")
+    except StorageError as error:
+        return bad(name, str(error), "see database_url in docs/settings.md")
+    if current is None:
+        return note(name, f"{place} is empty", "the bot makes its tables when it starts")
+    if current > head:
+        text = f"{place} has schema {current}, this program knows {head}"
+        return bad(name, text, "install the newer oshaberi")
+    if current < head:
+        return note(name, f"{place} has schema {current} of {head}", "oshaberi db upgrade")
+    return good(name, f"{place}, schema {current}")
+
+
+def secret_key(settings: Settings, environ: Mapping[str, str]) -> Finding:
+    """Looked at if it is there; it is not made here."""
+    name, file = "secret key", settings.secret_key_file
+    try:
+        from oshaberi.storage import StorageError, Vault
+    except ImportError as missing:
+        return bad(name, f"needs {missing.name}", 'pip install "oshaberi[bot]"')
+    if not environ.get(KEY_VARIABLE, "").strip() and not file.exists():
+        return good(name, f"{file} will be made")
+    try:
+        vault = Vault.from_environment_or_file(file, environ)
+    except StorageError as error:
+        return bad(name, str(error), f"see {KEY_VARIABLE} in docs/settings.md")
+    return good(name, f"from {vault.source}")
+
+
+async def redis(settings: Settings) -> Finding:
+    name = "redis"
+    if settings.redis_url is None:
+        return good(name, "not used: one process needs none")
+    try:
+        from redis.asyncio import from_url
+        from redis.exceptions import RedisError
+    except ImportError:
+        return bad(
+            name, "redis_url is set, redis is not installed", 'pip install "oshaberi[redis]"'
+        )
+    place = settings.shown("redis_url")
+    try:
+        client = from_url(settings.redis_url)
+        async with asyncio.timeout(PATIENCE_S), client:
+            await client.ping()
+    except (RedisError, OSError, TimeoutError, ValueError) as error:
+        return bad(name, f"{place}: {_reason(error)}", "start it, or correct redis_url")
+    return good(name, f"{place} answers")
+
+
+def _reason(error: Exception) -> str:
+    """Redis repeats the URL in no error, but is not asked to prove it."""
+    return "does not answer" if isinstance(error, TimeoutError) else type(error).__name__

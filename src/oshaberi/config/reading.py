@@ -1,0 +1,55 @@
+"""A value from text (a variable, a slash command, --set), as the setting's declaration reads it.
+
+What cannot be read stays a text: whoever checks it says what is allowed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+SWITCH = {"true": True, "yes": True, "on": True, "1": True}
+SWITCH |= {"false": False, "no": False, "off": False, "0": False}
+_MENTION = re.compile(r"<(?:#|@[!&]?)(\d+)>")
+
+
+def read(about: Mapping[str, Any], text: str) -> Any:
+    """The value that `text` stands for, by the metadata of a declaration."""
+    text = text.strip()
+    if "low" in about:
+        return _whole(text)
+    if "switch" in about:
+        return SWITCH.get(text.lower(), text)
+    if "fraction" in about:
+        with suppress(ValueError):
+            return float(text)
+    elif "choices" in about:
+        return text.lower() if text.lower() in about["choices"] else text
+    elif "ids" in about:
+        return _items(text, re.split(r"[,\s]+", _MENTION.sub(r" \1 ", text)), _whole)
+    elif "strings" in about:
+        return _items(text, text.split(","), str)
+    elif "table" in about:
+        with suppress(ValueError):
+            return json.loads(text)
+    return text
+
+
+def _whole(text: str) -> int | str:
+    mention = _MENTION.fullmatch(text)
+    number = mention[1] if mention else text
+    with suppress(ValueError):
+        return int(number)
+    return text
+
+
+def _items(text: str, parts: list[str], convert: Any) -> Any:
+    """A JSON list, or items between commas. Texts with commas or line breaks need JSON."""
+    if text.startswith("["):
+        with suppress(ValueError):
+            return json.loads(text)
+        return text
+    return [convert(part.strip()) for part in parts if part.strip()]

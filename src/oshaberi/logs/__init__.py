@@ -1,0 +1,10 @@
+"""What the program tells about itself: lines with the stream's id, and at DEBUG every step of it.
+
+setup(settings.log_level, settings.log_format, secrets=settings.secrets(os.environ))
+services = Services(..., witnesses=(LoggingWitness(),))
+"""
+
+from oshaberi.logs.lines import of_stream, set_level, setup, stream_id
+from oshaberi.logs.witness import LoggingWitness
+
+__all__ = ["LoggingWitness", "of_stream", "set_level", "setup", "stream_id"]

