@@ -13,9 +13,7 @@ from oshaberi.stream.result import StreamResult
 class StreamWitness(Protocol):
     """Told of every stream. Must not raise and must not wait."""
 
-    def opened(
-        self, provider: Provider, config: StreamConfig, context: StreamContext
-    ) -> Provider:
+    def opened(self, provider: Provider, config: StreamConfig, context: StreamContext) -> Provider:
         """The provider to read from: the same one, or one that listens to it."""
 
     def ended(self, context: StreamContext, result: StreamResult) -> None: ...

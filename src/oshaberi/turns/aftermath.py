@@ -1,0 +1,152 @@
+"""What is done after an answer: thoughts shown and logged, memories, records, usage.
+
+Each of these may fail without hurting the answer or the others.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from oshaberi.delivery.faces import face_of
+from oshaberi.delivery.response import Response
+from oshaberi.storage.records import Exchange, TurnRecord
+from oshaberi.turns.errand import Errand
+from oshaberi.turns.notices import Announcer
+from oshaberi.turns.outcome import TurnOutcome
+from oshaberi.turns.reasoning import shown_thoughts
+from oshaberi.turns.room import Room
+from oshaberi.turns.services import Effective, Services
+from oshaberi.turns.speaking import persona_of
+from oshaberi.turns.store import Store
+from oshaberi.turns.table_sources import NotingRenderer
+from oshaberi.turns.thought_log import thought_embeds
+
+log = logging.getLogger(__name__)
+
+Effect = Callable[[], Awaitable[int | None]]
+
+_SHOWN_AFTER = ("completed", "error", "timeout", "empty_response")
+
+
+class Aftermath:
+    """Of one turn."""
+
+    def __init__(
+        self,
+        services: Services,
+        room: Room,
+        errand: Errand,
+        settings: Effective,
+        announcer: Announcer,
+    ) -> None:
+        self._services = services
+        self._room = room
+        self._errand = errand
+        self._settings = settings
+        self._announcer = announcer
+
+    async def follow(
+        self, outcome: TurnOutcome, response: Response, tables: NotingRenderer
+    ) -> TurnOutcome:
+        """The outcome with what was posted here."""
+        shown = await _quietly("thoughts shown", lambda: self._show_thoughts(outcome))
+        if shown:
+            outcome = replace(outcome, message_ids=(*outcome.message_ids, shown))
+        store = self._services.store
+        if store is None:
+            return outcome
+        record = self._record(outcome)
+        effects: dict[str, Effect] = {
+            "turn": lambda: store.turns.remember(record),
+            "memory": lambda: self._remember(store, outcome),
+            "sprites": lambda: self._keep_sprites(store, response),
+            "tables": lambda: self._keep_tables(store, outcome, tables),
+            "usage": lambda: self._count(store, outcome),
+        }
+        for what, effect in effects.items():
+            await _quietly(what, effect)
+        return outcome
+
+    async def log_thoughts(self, outcome: TurnOutcome) -> None:
+        """Into another channel; may take its time."""
+        channel = self._settings.turn.thought_log_channel_id
+        display = self._settings.turn.reasoning_display
+        if not channel or channel == self._room.channel_id or display == "off":
+            return
+        logs = [result.thought_log for result in outcome.results]
+        embeds = thought_embeds(self._errand.persona.name, logs)
+        if embeds:
+            face = face_of(None, persona_of(self._errand.persona))
+            await _quietly("thought log", lambda: self._room.log_thoughts(channel, embeds, face))
+
+    async def _show_thoughts(self, outcome: TurnOutcome) -> int | None:
+        if outcome.interrupted or outcome.status not in _SHOWN_AFTER:
+            return None
+        thoughts = [text for result in outcome.results for text in result.thought_log.texts]
+        limit = self._settings.stream.text.max_single_message_length
+        text = shown_thoughts(thoughts, self._settings.turn.reasoning_display, limit)
+        if not text:
+            return None
+        face = face_of(None, persona_of(self._errand.persona))
+        sent = await self._announcer.say_quietly(text, face)
+        return None if sent is None else sent.id
+
+    def _record(self, outcome: TurnOutcome) -> TurnRecord:
+        newest = self._errand.newest
+        return TurnRecord(
+            channel_id=self._room.channel_id,
+            server_id=self._room.server_id,
+            user_id=self._errand.user_id,
+            asked_id=None if newest.said.by_us else newest.said.id,
+            persona=self._errand.persona.name,
+            message_ids=outcome.message_ids,
+            status=outcome.status,
+            undelivered=outcome.undelivered,
+            why=self._errand.why,
+            at=self._services.clock(),
+        )
+
+    async def _remember(self, store: Store, outcome: TurnOutcome) -> None:
+        turn = self._settings.turn
+        if not turn.short_memory_size or not (outcome.text or outcome.details):
+            return
+        asked = "\n".join(incoming.said.text for incoming in self._errand.asked)
+        exchange = Exchange(
+            channel_id=self._room.channel_id,
+            user_id=self._errand.user_id,
+            asked=asked,
+            answered=outcome.text,
+            details=outcome.details,
+            persona=self._errand.persona.name,
+            at=self._services.clock(),
+        )
+        await store.memory.add(exchange, keep=turn.short_memory_size, days=turn.short_memory_days)
+
+    async def _keep_sprites(self, store: Store, response: Response) -> None:
+        for one in response.sprites:
+            await store.sprite_messages.remember(
+                one.message_id, self._room.channel_id, one.persona, one.sprite
+            )
+
+    async def _keep_tables(
+        self, store: Store, outcome: TurnOutcome, tables: NotingRenderer
+    ) -> None:
+        sources = tables.sources(result.ledger for result in outcome.results)
+        for message_id, source in sources.items():
+            await store.tables.remember(message_id, self._room.channel_id, source)
+
+    async def _count(self, store: Store, outcome: TurnOutcome) -> None:
+        for (provider, model), usage in outcome.usage.items():
+            await store.usage.add(
+                self._room.server_id, provider, model, usage.input_tokens, usage.output_tokens
+            )
+
+
+async def _quietly(what: str, effect: Effect) -> int | None:
+    try:
+        return await effect()
+    except Exception:
+        log.exception("after a turn: %s failed; the answer itself is there", what)
+        return None

@@ -1,0 +1,84 @@
+"""Whom a server asks: its models in order, each with its keys, and which of them is next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from oshaberi.storage.records import KeyRecord, ModelRecord
+from oshaberi.turns.rests import KeyRests
+from oshaberi.turns.services import Link, Services
+from oshaberi.turns.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One model under one key. None: it needs no key, or there is none."""
+
+    model: ModelRecord
+    key: KeyRecord | None = None
+
+    @property
+    def secret(self) -> str | None:
+        return None if self.key is None else self.key.secret
+
+
+async def chain_of(services: Services, server_id: int) -> tuple[Candidate, ...]:
+    """The server's own models, else those of the operator's settings."""
+    store = services.store
+    records = () if store is None else await store.models.chain(server_id)
+    if store is None or not records:
+        return tuple(one for link in services.models for one in _of_link(link))
+    found: list[Candidate] = []
+    for record in records:
+        found += await _of_record(record, server_id, store, services.models)
+    return tuple(found)
+
+
+def _of_link(link: Link) -> list[Candidate]:
+    keys = [KeyRecord(0, link.model.provider, secret) for secret in link.keys]
+    return [Candidate(link.model, key) for key in keys] or [Candidate(link.model)]
+
+
+async def _of_record(
+    record: ModelRecord, server_id: int, store: Store, links: Sequence[Link]
+) -> list[Candidate]:
+    stored = await store.keys.of(server_id, record.provider)
+    keys = [key for key in stored if _may_see(record, key)]
+    if not keys:
+        place = (record.provider, record.base_url)
+        same = [link for link in links if (link.model.provider, link.model.base_url) == place]
+        secrets = dict.fromkeys(secret for link in same for secret in link.keys)
+        keys = [KeyRecord(0, record.provider, secret) for secret in secrets]
+    return [Candidate(record, key) for key in keys] or [Candidate(record)]
+
+
+def _may_see(record: ModelRecord, key: KeyRecord) -> bool:
+    """The operator's key never goes to an address that a server's admins typed in."""
+    own = key.server_id == record.server_id
+    return own or record.server_id == 0 or record.base_url is None
+
+
+class Tries:
+    """Which candidates are left for one answer; what rests is left out while anything else is."""
+
+    def __init__(self, candidates: Sequence[Candidate], rests: KeyRests) -> None:
+        self._left = list(candidates)
+        self._rests = rests
+        self._tried = False
+
+    def next(self, now: datetime) -> Candidate | None:
+        awake = [one for one in self._left if self._rests.until(one.key, now) is None]
+        chosen = awake[0] if awake else None
+        if chosen is None and self._left and not self._tried:
+            # Everything rests: the one that rests shortest may be awake by now.
+            chosen = min(self._left, key=lambda one: self._rests.until(one.key, now) or now)
+        self._tried = True
+        if chosen is not None:
+            self._left.remove(chosen)
+        return chosen
+
+    def skip(self, model: ModelRecord) -> None:
+        """Its other keys would fail the same way."""
+        self._left = [one for one in self._left if one.model != model]

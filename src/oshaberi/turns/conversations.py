@@ -1,0 +1,232 @@
+"""Every conversation of a process: one turn per channel, the rest waits its turn (spec 04)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
+
+from oshaberi.stream.stops import ActiveChannel
+from oshaberi.turns.admission import Cooldowns, admission
+from oshaberi.turns.cast import Cast
+from oshaberi.turns.job import Job, Line
+from oshaberi.turns.operations import Operations, Reply
+from oshaberi.turns.performance import Background, Performance
+from oshaberi.turns.recent import Recent, Turnstile
+from oshaberi.turns.room import Room
+from oshaberi.turns.routing import who_answers
+from oshaberi.turns.services import Services
+from oshaberi.turns.values import Incoming, Person
+
+log = logging.getLogger(__name__)
+
+Claim = Callable[[int], Awaitable[bool]]
+"""Whether this process may answer the message: with several, only one of them may."""
+
+FULL = "🈵"
+TOO_SOON = "⏳"
+MOST_SEEN = 20_000
+LAST_SECONDS = 12.0
+"""How long a stopped turn may take to end: a message on the wire is awaited (spec 04 O1)."""
+COURTESY_SECONDS = 2.0
+
+
+class Conversations:
+    """One per process. `claim` is asked before a message is taken."""
+
+    def __init__(self, services: Services, *, claim: Claim | None = None) -> None:
+        self.services = services
+        self.cast = Cast(services)
+        self._claim = claim
+        self._background = Background()
+        self._performance = Performance(services, self._background)
+        self._lines: dict[int, Line] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._entering: Turnstile[int] = Turnstile()
+        self._cooldowns = Cooldowns()
+        self._reasons: Recent[int, str] = Recent(MOST_SEEN)
+        self._operations = Operations(self)
+        self._closing = False
+
+    async def submit(self, incoming: Incoming, room: Room) -> str:
+        """Take a message. Says in one word why it is answered or not; the turn itself runs on."""
+        if self._closing:
+            return "closing"
+        if incoming.said.id in self._reasons:
+            return "seen"
+        self._reasons.put(incoming.said.id, "seen")
+        try:
+            async with self._entering.through(incoming.channel_id):
+                reason = await self._taken(incoming, room)
+        except BaseException:
+            # Not taken: whoever comes with it again shall be heard.
+            self._reasons.forget(incoming.said.id)
+            raise
+        self._reasons.put(incoming.said.id, reason)
+        return reason
+
+    def enter(self, job: Job) -> str:
+        """Run it now, or let it wait. The channel is active from here on."""
+        line = self._lines.get(job.room.channel_id)
+        if self._closing:
+            return "closing"
+        if line is None:
+            self._open(job)
+            return job.why
+        turn = job.settings.turn
+        if line.messages + len(job.asked) > turn.waiting_limit:
+            self._background.start(job.room.react(job.asked[-1].said.id, FULL))
+            return "full"
+        if turn.follow_up_policy == "interrupt" and line.job.user_id == job.user_id:
+            line.put_first(job)
+            self.services.stops.request_follow_up(_key(job), str(job.user_id))
+        elif turn.follow_up_policy == "collect":
+            line.collect(job)
+        else:
+            line.waiting.append(job)
+        return job.why
+
+    def stop(self, channel_id: int, by: int, may_manage: bool) -> Reply:
+        """For the turn's user, and for who may manage messages."""
+        return self._operations.stop(channel_id, by, may_manage)
+
+    async def continue_(self, room: Room, by: Person) -> Reply:
+        """What was cut or not delivered; else the model is asked to go on."""
+        return await self._operations.continue_(room, by)
+
+    async def regenerate(self, room: Room, by: Person) -> Reply:
+        """The channel's last answer is deleted and asked for again."""
+        return await self._operations.regenerate(room, by)
+
+    async def delete(self, room: Room, message_id: int, by: Person) -> Reply:
+        """The whole answer that this message is part of."""
+        return await self._operations.delete(room, message_id, by)
+
+    async def why(self, message_id: int) -> str | None:
+        """Why a message was answered or not, or why we wrote it; None if nobody remembers."""
+        return await self._operations.why(message_id, self._reasons.get(message_id))
+
+    def current(self, channel_id: int) -> Job | None:
+        """What a channel is busy with."""
+        line = self._lines.get(channel_id)
+        return None if line is None else line.job
+
+    def is_busy(self, channel_id: int) -> bool:
+        return channel_id in self._lines
+
+    def running(self) -> int:
+        """How many channels have a turn under way."""
+        return len(self._lines)
+
+    def waiting(self) -> int:
+        """How many messages wait."""
+        return sum(line.messages for line in self._lines.values())
+
+    async def idle(self) -> None:
+        """Until no turn runs and none waits, and all reactions are there."""
+        while self._tasks:
+            await asyncio.wait(set(self._tasks))
+        await self._background.settle(COURTESY_SECONDS)
+
+    async def shutdown(self, grace_s: float = 10.0) -> None:
+        """Let turns end for so long, then stop them. What still waits is for the next start."""
+        self._closing = True
+        tasks = set(self._tasks)
+        if tasks:
+            _, tasks = await asyncio.wait(tasks, timeout=grace_s)
+        for channel_id in self._lines:
+            self.services.stops.request_stop(str(channel_id), "shutdown", "system_request")
+        if tasks:
+            _, tasks = await asyncio.wait(tasks, timeout=LAST_SECONDS)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        await self._background.settle(COURTESY_SECONDS)
+
+    async def _taken(self, incoming: Incoming, room: Room) -> str:
+        if incoming.said.by_us:
+            return "own"
+        settings = await self.services.settings(incoming.server_id)
+        personas = await self.cast.of(incoming.server_id)
+        admitted = admission(incoming, personas, settings.turn)
+        if not admitted.ok:
+            return admitted.reason
+        now = self.services.clock()
+        if not self._cooldowns.allows(incoming.user_id, now, settings.turn.cooldown_ms):
+            self._background.start(room.react(incoming.said.id, TOO_SOON))
+            return "cooldown"
+        if self._claim is not None and not await self._claim(incoming.said.id):
+            return "claimed"
+        answering = who_answers(incoming, personas)
+        job = Job(
+            room,
+            (incoming,),
+            answering,
+            personas,
+            admitted.reason,
+            incoming.user_id,
+            settings,
+        )
+        self._cooldowns.note(incoming.user_id, now)
+        return self.enter(job)
+
+    def _open(self, job: Job) -> None:
+        held = ExitStack()
+        line = Line(job, self._hold(held, job))
+        self._lines[job.room.channel_id] = line
+        task = asyncio.create_task(self._run(line, held))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _hold(self, held: ExitStack, job: Job) -> ActiveChannel:
+        active = self.services.stops.active(_key(job), str(job.user_id))
+        return held.enter_context(active)
+
+    async def _run(self, line: Line, held: ExitStack) -> None:
+        """Everything that runs in one channel, one after the other."""
+        channel_id = line.job.room.channel_id
+        try:
+            while True:
+                await self._perform(line)
+                if self._closing or not line.waiting:
+                    return
+                # No instant lies between: the channel stays active.
+                held.close()
+                line.job = line.waiting.popleft()
+                line.channel = self._hold(held, line.job)
+        finally:
+            held.close()
+            del self._lines[channel_id]
+
+    async def _perform(self, line: Line) -> None:
+        job = line.job
+        try:
+            performed = await self._performance.of(job, line.channel)
+        except Exception:
+            # The next message must be answered all the same.
+            log.exception("a turn could not be run in channel %s", job.room.channel_id)
+            return
+        line.waiting.extend(performed.called)
+        if performed.is_settled:
+            await self._note_seen(line)
+
+    async def _note_seen(self, line: Line) -> None:
+        """Up to where a restart need not look: nothing older waits."""
+        store, job = self.services.store, line.job
+        if store is None or not job.is_message:
+            return
+        newest = job.asked[-1].said.id
+        oldest = line.oldest_waiting
+        if oldest is not None:
+            newest = min(newest, oldest - 1)
+        try:
+            await store.seen.note(job.room.channel_id, newest)
+        except Exception:
+            # At worst a message is looked at again after a restart.
+            log.exception("what was seen could not be stored")
+
+
+def _key(job: Job) -> str:
+    return str(job.room.channel_id)

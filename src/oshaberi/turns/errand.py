@@ -1,0 +1,43 @@
+"""What a turn is to do: whom to answer, as whom, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from oshaberi.storage.records import PersonaRecord
+from oshaberi.turns.values import Incoming
+
+Kind = Literal["answer", "go_on", "deliver"]
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """One persona's answer to one message, or to several of one user that belong together.
+
+    `go_on` asks the model to continue its last answer; `deliver` sends `text`, which an earlier
+    turn could not.
+    """
+
+    asked: tuple[Incoming, ...]
+    persona: PersonaRecord
+    personas: tuple[PersonaRecord, ...]
+    why: str
+    user_id: int
+    """Who may stop it: a person, even if a persona asked."""
+    kind: Kind = "answer"
+    text: str = ""
+    before: int | None = None
+    """Only what the channel had seen before this message counts."""
+    told: frozenset[int] = frozenset()
+    """Messages whose words are in `asked` already."""
+
+    @property
+    def newest(self) -> Incoming:
+        return self.asked[-1]
+
+    @property
+    def answering(self) -> Incoming | None:
+        """The message to reply to."""
+        ours = self.newest.said.by_us
+        return self.newest if self.kind == "answer" and not ours else None

@@ -1,0 +1,92 @@
+"""What waits in a channel's line: a message, or several of one user, and who is to answer."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from oshaberi.storage.records import PersonaRecord
+from oshaberi.stream.stops import ActiveChannel
+from oshaberi.turns.errand import Errand, Kind
+from oshaberi.turns.room import Room
+from oshaberi.turns.services import Effective
+from oshaberi.turns.values import Incoming
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`depth`: how many personas have answered each other to get here."""
+
+    room: Room
+    asked: tuple[Incoming, ...]
+    answering: tuple[PersonaRecord, ...]
+    personas: tuple[PersonaRecord, ...]
+    why: str
+    user_id: int
+    settings: Effective
+    kind: Kind = "answer"
+    text: str = ""
+    before: int | None = None
+    told: frozenset[int] = frozenset()
+    depth: int = 0
+
+    @property
+    def is_message(self) -> bool:
+        """A person's message, which others of the same person can be joined to."""
+        return self.kind == "answer" and self.depth == 0 and self.before is None
+
+    def errand(self, persona: PersonaRecord) -> Errand:
+        return Errand(
+            self.asked,
+            persona,
+            self.personas,
+            self.why,
+            self.user_id,
+            kind=self.kind,
+            text=self.text,
+            before=self.before,
+            told=self.told,
+        )
+
+
+def joined(first: Job, second: Job) -> Job:
+    """Both messages at once; whoever either was for answers."""
+    answering = tuple(dict.fromkeys((*first.answering, *second.answering)))
+    return replace(second, asked=first.asked + second.asked, answering=answering)
+
+
+@dataclass(slots=True)
+class Line:
+    """One channel while something runs or waits in it."""
+
+    job: Job
+    channel: ActiveChannel
+    waiting: deque[Job] = field(default_factory=deque)
+
+    @property
+    def messages(self) -> int:
+        return sum(len(job.asked) for job in self.waiting)
+
+    @property
+    def oldest_waiting(self) -> int | None:
+        return min((incoming.said.id for incoming in _asked(self.waiting)), default=None)
+
+    def put_first(self, job: Job) -> None:
+        """Of one user what interrupts together belongs together."""
+        head = self.waiting[0] if self.waiting else None
+        if head is not None and head.user_id == job.user_id and head.is_message:
+            self.waiting[0] = joined(head, job)
+        else:
+            self.waiting.appendleft(job)
+
+    def collect(self, job: Job) -> None:
+        for number, other in enumerate(self.waiting):
+            if other.user_id == job.user_id and other.is_message:
+                self.waiting[number] = joined(other, job)
+                return
+        self.waiting.append(job)
+
+
+def _asked(jobs: Iterable[Job]) -> Iterable[Incoming]:
+    return (incoming for job in jobs for incoming in job.asked)

@@ -1,0 +1,204 @@
+"""One turn: from an admitted message to an outcome, and what is done about it afterwards."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+from oshaberi.chunks import Chunk, Usage
+from oshaberi.delivery.indicator import Indicator
+from oshaberi.delivery.journal import JournalledSink, JournalStream
+from oshaberi.delivery.response import Response
+from oshaberi.delivery.sink import Sink
+from oshaberi.stream.context import StreamContext
+from oshaberi.stream.orchestrator import stream_to_sink
+from oshaberi.stream.provider import ScriptedProvider
+from oshaberi.stream.result import StreamResult
+from oshaberi.stream.stops import ActiveChannel
+from oshaberi.tools.base import ToolContext
+from oshaberi.turns.aftermath import Aftermath
+from oshaberi.turns.chain import chain_of
+from oshaberi.turns.context import Surroundings, context_items
+from oshaberi.turns.errand import Errand
+from oshaberi.turns.gathering import surroundings
+from oshaberi.turns.generation import Generation, Scene
+from oshaberi.turns.interruption import InterruptedTurnError, stopped_result, until_stopped
+from oshaberi.turns.notices import OUR_FAULT, Announcer, failure_notice
+from oshaberi.turns.outcome import TurnOutcome, outcome_of
+from oshaberi.turns.room import Room
+from oshaberi.turns.services import Effective, Services
+from oshaberi.turns.speaking import text_config
+from oshaberi.turns.table_sources import NotingRenderer
+from oshaberi.turns.tool_loop import ToolLoop
+from oshaberi.turns.values import Incoming
+
+log = logging.getLogger(__name__)
+
+
+class Turn:
+    """Runs once. `channel` is the place in the stop registry that is held for it."""
+
+    def __init__(
+        self,
+        services: Services,
+        room: Room,
+        errand: Errand,
+        settings: Effective,
+        channel: ActiveChannel,
+    ) -> None:
+        self._services = services
+        self._room = room
+        self._errand = errand
+        self._settings = settings
+        self._channel = channel
+        self._response = Response()
+        self._newest_id = errand.newest.said.id
+        self._renderer = NotingRenderer(services.renderer)
+        self._sink = self._journalled(room.sink(errand.answering))
+        self._announcer = Announcer(self._sink, self._response, channel)
+        self._aftermath = Aftermath(services, room, errand, settings, self._announcer)
+        self._results: list[StreamResult] = []
+        self._usage: dict[tuple[str, str], Usage] = {}
+
+    async def run(self) -> TurnOutcome:
+        """Never raises, except that a cancellation is passed on; then the journal stays open."""
+        await self._begin_journal()
+        last = await self._safely()
+        outcome = outcome_of(last, self._results, self._response, self._usage)
+        outcome = await self._aftermath.follow(outcome, self._response, self._renderer)
+        await self._finish_journal()
+        return outcome
+
+    async def log_thoughts(self, outcome: TurnOutcome) -> None:
+        await self._aftermath.log_thoughts(outcome)
+
+    async def _safely(self) -> StreamResult:
+        try:
+            return await self._answer()
+        except InterruptedTurnError as stop:
+            return stopped_result(stop.request)
+        except Exception as error:
+            log.exception("a turn failed by a fault of ours")
+            await self._announcer.show(OUR_FAULT)
+            return StreamResult("error", data=error)
+
+    async def _answer(self) -> StreamResult:
+        around = await self._gathered()
+        text = text_config(self._settings.stream.text, around)
+        scene = Scene(
+            stream=replace(self._settings.stream, text=text),
+            turn=self._settings.turn,
+            context=self._stream_context(),
+            sink=self._sink,
+            channel=self._channel,
+        )
+        if self._errand.kind == "deliver":
+            return await self._delivered(scene)
+        return await self._generated(scene, around)
+
+    async def _gathered(self) -> Surroundings:
+        """The reader sees at once that somebody is there."""
+        indicator = Indicator(self._sink)
+        indicator.keep_alive()
+        try:
+            work = surroundings(self._services, self._room, self._errand, self._settings.turn)
+            around = await until_stopped(self._channel, work)
+        finally:
+            await indicator.close()
+        self._newest_id = max([self._newest_id, *(one.id for one in around.scenery.history)])
+        return around
+
+    async def _generated(self, scene: Scene, around: Surroundings) -> StreamResult:
+        tools, tool_context = self._services.tools, self._tool_context(scene)
+        if tools is not None:
+            scene = replace(scene, tools=tools.declarations(tool_context))
+        work = chain_of(self._services, self._room.server_id)
+        candidates = await until_stopped(self._channel, work)
+        generation = Generation(self._services, scene, candidates, context_items(around))
+        loop = ToolLoop(generation, scene, self._announcer, tools, tool_context)
+        self._results, self._usage = loop.results, generation.usage
+        result = await loop.run()
+        await self._show_failure(result, loop)
+        return result
+
+    async def _show_failure(self, result: StreamResult, loop: ToolLoop) -> None:
+        """The last failure, unless it is the loop's own, which has been shown."""
+        wanted = not self._settings.stream.suppress_user_errors
+        notice = failure_notice(result, self._settings.stream.inactivity_timeout_ms)
+        if wanted and notice is not None and result is loop.results[-1]:
+            await self._announcer.show(notice)
+
+    async def _delivered(self, scene: Scene) -> StreamResult:
+        """What was written once needs no guard, and its emoji are its own."""
+        text = replace(
+            scene.stream.text,
+            emoji_unique_lookback=0,
+            llm_stop_speaker_pattern_enabled=False,
+            registered_speaker_guard_enabled=False,
+        )
+        provider = ScriptedProvider([Chunk("text", self._errand.text)])
+        config = replace(scene.stream, text=text)
+        result = await stream_to_sink(provider, None, config, scene.context, self._sink)
+        self._results.append(result)
+        return result
+
+    def _stream_context(self) -> StreamContext:
+        return StreamContext(
+            channel=str(self._room.channel_id),
+            reply_to=self._errand.answering is not None,
+            user=str(self._errand.user_id),
+            stops=self._services.stops,
+            response=self._response,
+            renderer=self._renderer,
+        )
+
+    def _tool_context(self, scene: Scene) -> ToolContext:
+        return ToolContext(
+            room=self._room,
+            incoming=self._errand.newest,
+            store=self._services.store,
+            turn=self._settings.turn,
+            stream=scene.stream,
+            response=self._response,
+            now=self._services.clock,
+            sink_for=self._sink_for,
+        )
+
+    def _sink_for(self, incoming: Incoming) -> Sink:
+        return self._journalled(self._room.sink(incoming))
+
+    def _journalled(self, sink: Sink) -> Sink:
+        journal = self._services.journal
+        return sink if journal is None else JournalledSink(sink, journal, self._newest)
+
+    def _newest(self) -> int:
+        return max([self._newest_id, *(sent.id or 0 for sent in self._response.messages)])
+
+    async def _begin_journal(self) -> None:
+        if self._services.journal is None:
+            return
+        answering = self._errand.answering
+        stream = JournalStream(
+            key=self._response.key,
+            instance=self._services.instance,
+            server_id=self._room.server_id,
+            channel_id=self._room.channel_id,
+            user_id=self._errand.user_id,
+            answering_id=None if answering is None else answering.said.id,
+            persona=self._errand.persona.name,
+            began=self._services.clock(),
+        )
+        try:
+            await self._services.journal.begin(stream)
+        except Exception:
+            # An answer without a journal is better than none.
+            log.exception("the journal could not be begun")
+
+    async def _finish_journal(self) -> None:
+        if self._services.journal is None:
+            return
+        try:
+            await self._services.journal.finish(self._response.key)
+        except Exception:
+            # At worst it is looked at again after a restart, and found to be complete.
+            log.exception("the journal could not be finished")

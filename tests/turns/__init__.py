@@ -1,0 +1,1 @@
+"""Turns, on a channel in memory and in virtual time."""

@@ -1,0 +1,154 @@
+"""What turns ask of a database, in memory: virtual time and a database's threads do not mix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from oshaberi.storage.records import (
+    Exchange,
+    Fact,
+    KeyRecord,
+    ModelRecord,
+    PersonaRecord,
+    TurnRecord,
+)
+
+
+class MemoryPersonas:
+    def __init__(self, personas: Iterable[PersonaRecord]) -> None:
+        self.all = tuple(personas)
+
+    async def of(self, server_id: int) -> tuple[PersonaRecord, ...]:
+        del server_id
+        return self.all
+
+
+class MemoryModels:
+    def __init__(self) -> None:
+        self.records: tuple[ModelRecord, ...] = ()
+
+    async def chain(self, server_id: int) -> tuple[ModelRecord, ...]:
+        del server_id
+        return self.records
+
+
+class MemoryKeys:
+    def __init__(self) -> None:
+        self.records: list[KeyRecord] = []
+        self.rests: list[tuple[int, datetime]] = []
+
+    async def of(self, server_id: int, provider: str) -> tuple[KeyRecord, ...]:
+        mine = [k for k in self.records if k.provider == provider]
+        return tuple(k for k in mine if k.server_id in (server_id, 0))
+
+    async def rest(self, key_id: int, until: datetime) -> None:
+        self.rests.append((key_id, until))
+
+
+class MemorySprites:
+    def __init__(self) -> None:
+        self.kept: dict[int, tuple[str, str]] = {}
+
+    async def remember(self, message_id: int, channel_id: int, persona: str, sprite: str) -> None:
+        del channel_id
+        self.kept[message_id] = (persona, sprite)
+
+    async def labels(self, message_ids: Sequence[int]) -> Mapping[int, tuple[str, str]]:
+        return {number: self.kept[number] for number in message_ids if number in self.kept}
+
+
+class MemoryTables:
+    def __init__(self) -> None:
+        self.kept: dict[int, str] = {}
+
+    async def remember(self, message_id: int, channel_id: int, source: str) -> None:
+        del channel_id
+        self.kept[message_id] = source
+
+    async def sources(self, message_ids: Sequence[int]) -> Mapping[int, str]:
+        return {number: self.kept[number] for number in message_ids if number in self.kept}
+
+
+class MemoryExchanges:
+    def __init__(self) -> None:
+        self.kept: list[Exchange] = []
+
+    async def add(self, exchange: Exchange, *, keep: int, days: int) -> None:
+        del days
+        self.kept = [*self.kept, exchange][-keep:]
+
+    async def recent(self, channel_id: int, limit: int) -> tuple[Exchange, ...]:
+        return tuple(one for one in self.kept if one.channel_id == channel_id)[-limit:]
+
+
+class MemoryFacts:
+    def __init__(self) -> None:
+        self.kept: list[Fact] = []
+
+    async def add(self, fact: Fact) -> Fact:
+        self.kept.append(replace(fact, id=len(self.kept) + 1))
+        return self.kept[-1]
+
+    async def of(self, server_id: int, user_id: int | None) -> tuple[Fact, ...]:
+        return tuple(f for f in self.kept if (f.server_id, f.user_id) == (server_id, user_id))
+
+    async def delete(self, server_id: int, user_id: int | None, fact_id: int) -> bool:
+        gone = [
+            f for f in self.kept if (f.server_id, f.user_id, f.id) == (server_id, user_id, fact_id)
+        ]
+        self.kept = [f for f in self.kept if f not in gone]
+        return bool(gone)
+
+    async def delete_all(self, server_id: int, user_id: int | None) -> int:
+        gone = await self.of(server_id, user_id)
+        self.kept = [f for f in self.kept if f not in gone]
+        return len(gone)
+
+
+class MemoryUsage:
+    def __init__(self) -> None:
+        self.kept: list[tuple[int, str, str, int, int]] = []
+
+    async def add(self, *entry: Any) -> None:
+        self.kept.append(entry)
+
+
+class MemorySeen:
+    def __init__(self) -> None:
+        self.newest: dict[int, int] = {}
+
+    async def note(self, channel_id: int, message_id: int) -> None:
+        self.newest[channel_id] = max(message_id, self.newest.get(channel_id, 0))
+
+
+class MemoryTurns:
+    def __init__(self) -> None:
+        self.kept: list[TurnRecord] = []
+
+    async def remember(self, turn: TurnRecord) -> None:
+        self.kept = [*self.kept, turn][-50:]
+
+    async def of_message(self, message_id: int) -> TurnRecord | None:
+        found = [turn for turn in self.kept if message_id in turn.message_ids]
+        return found[-1] if found else None
+
+    async def last(self, channel_id: int) -> TurnRecord | None:
+        found = [turn for turn in self.kept if turn.channel_id == channel_id]
+        return found[-1] if found else None
+
+
+class MemoryStore:
+    def __init__(self, personas: Iterable[PersonaRecord]) -> None:
+        self.personas = MemoryPersonas(personas)
+        self.models = MemoryModels()
+        self.keys = MemoryKeys()
+        self.sprite_messages = MemorySprites()
+        self.tables = MemoryTables()
+        self.memory = MemoryExchanges()
+        self.facts = MemoryFacts()
+        self.usage = MemoryUsage()
+        self.seen = MemorySeen()
+        self.turns = MemoryTurns()

@@ -1,0 +1,114 @@
+"""The pool of adapters: made once, shared, bounded, closed."""
+
+from __future__ import annotations
+
+import asyncio
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from oshaberi.clock import run_virtual
+from oshaberi.errors import ConfigError
+from oshaberi.turns.adapters import AdapterPool
+
+
+class Maker:
+    def __init__(self) -> None:
+        self.made: list[str] = []
+        self.closed: list[str] = []
+
+    def connect(self, _provider: str, model: str, **_settings: Any) -> Any:
+        if model == "bad":
+            raise ConfigError("no such model")
+        self.made.append(model)
+        return _Adapter(self, model)
+
+
+class _Adapter:
+    name = "p"
+    reemits = False
+    text: Any = MappingProxyType({})
+
+    def __init__(self, maker: Maker, model: str) -> None:
+        self.model = model
+        self._maker = maker
+
+    async def aclose(self) -> None:
+        self._maker.closed.append(self.model)
+        if self.model == "sticky":
+            raise OSError("will not close")
+
+
+def test_one_adapter_for_all_who_ask_at_once() -> None:
+    async def main() -> None:
+        maker = Maker()
+        pool = AdapterPool(maker.connect)
+
+        async def use() -> object:
+            async with pool.lease("p", "a", None, "k") as adapter:
+                return adapter
+
+        found = await asyncio.gather(*(use() for _ in range(5)))
+        assert len(set(map(id, found))) == 1
+        assert maker.made == ["a"]
+        async with pool.lease("p", "a", None, "other"):
+            assert maker.made == ["a", "a"]
+
+    run_virtual(main())
+
+
+def test_what_is_used_is_never_closed() -> None:
+    async def main() -> None:
+        maker = Maker()
+        pool = AdapterPool(maker.connect, limit=1)
+        async with pool.lease("p", "a", None, None):
+            async with pool.lease("p", "b", None, None):
+                assert len(pool) == 2
+            assert maker.closed == ["b"]
+        assert len(pool) == 1
+        async with pool.lease("p", "c", None, None):
+            pass
+        assert maker.closed == ["b", "a"]
+
+    run_virtual(main())
+
+
+def test_a_failure_is_told_and_not_kept() -> None:
+    async def main() -> None:
+        pool = AdapterPool(Maker().connect)
+        for _ in range(2):
+            with pytest.raises(ConfigError, match="no such model"):
+                async with pool.lease("p", "bad", None, None):
+                    raise AssertionError
+        assert len(pool) == 0
+
+    run_virtual(main())
+
+
+def test_closing_goes_on_whatever_happens() -> None:
+    async def main() -> None:
+        maker = Maker()
+        pool = AdapterPool(maker.connect)
+        for model in ("sticky", "a"):
+            await pool.warm("p", model, None, None)
+        await pool.aclose()
+        assert maker.closed == ["sticky", "a"]
+        assert len(pool) == 0
+
+    run_virtual(main())
+
+
+def test_who_gives_up_takes_it_from_nobody() -> None:
+    async def main() -> None:
+        maker = Maker()
+        pool = AdapterPool(maker.connect)
+        first = asyncio.create_task(pool.warm("p", "a", None, None))
+        second = asyncio.create_task(pool.warm("p", "a", None, None))
+        await asyncio.sleep(0)
+        first.cancel()
+        await second
+        assert first.cancelled()
+        assert maker.made == ["a"]
+
+    run_virtual(main())

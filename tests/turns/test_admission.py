@@ -1,0 +1,112 @@
+"""Who is answered, and why."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, get_args
+
+import pytest
+
+from oshaberi.storage.records import PersonaRecord
+from oshaberi.turns import admission as module
+from oshaberi.turns.admission import ADMITTED, WHY, Cooldowns, admission
+from oshaberi.turns.config import TurnConfig
+from oshaberi.turns.values import Incoming, Person, Said
+from tests.turns.house import ALICE, BOT_ID, EPOCH, REN, TOMORI
+
+PERSONAS = (TOMORI, REN)
+
+
+def heard(words: str = "hello", author: Person = ALICE, **fields: Any) -> Incoming:
+    by_us = fields.pop("by_us", False)
+    said = Said(1, author, words, EPOCH, by_us=by_us)
+    return Incoming(said, **{"channel_id": 50, "server_id": 7, **fields})
+
+
+def ours(words: str = "hi") -> Said:
+    return Said(9, Person(BOT_ID, "Tomori", is_bot=True), words, EPOCH, by_us=True)
+
+
+def why(incoming: Incoming, personas: tuple[PersonaRecord, ...] = PERSONAS, **config: Any) -> str:
+    return admission(incoming, personas, TurnConfig(**config)).reason
+
+
+@pytest.mark.parametrize(
+    ("incoming", "reason"),
+    [
+        (heard(mentions_us=True), "mention"),
+        (heard(replied=ours()), "reply"),
+        (heard(server_id=0), "direct"),
+        (heard("hey Ren, are you there?"), "trigger"),
+        (heard("hey REN!"), "trigger"),
+        (heard("ren's idea"), "trigger"),
+        (heard("the children rent a wren"), "unaddressed"),
+        (heard("https://ren.test and `ren` and :ren: and <:ren:12>"), "unaddressed"),
+        (heard("hello"), "unaddressed"),
+        (heard(replied=Said(3, ALICE, "x", EPOCH)), "unaddressed"),
+        (heard(mentions_us=True, by_us=True), "own"),
+        (heard(author=Person(5, "Robot", is_bot=True), mentions_us=True), "bot"),
+    ],
+)
+def test_who_is_addressed(incoming: Incoming, reason: str) -> None:
+    found = admission(incoming, PERSONAS, TurnConfig())
+    assert found.reason == reason
+    assert found.ok == (reason in ADMITTED)
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        ({"blocked_users": (ALICE.id,)}, "blocked"),
+        ({"blocked_channels": (50,)}, "blocked"),
+        ({"allowed_users": (77,)}, "unlisted"),
+        ({"allowed_users": (ALICE.id,)}, "mention"),
+        ({"allowed_channels": (51,)}, "elsewhere"),
+        ({"allowed_channels": (50,)}, "mention"),
+        ({"allowed_users": (ALICE.id,), "blocked_users": (ALICE.id,)}, "blocked"),
+    ],
+)
+def test_lists(config: dict[str, Any], reason: str) -> None:
+    assert why(heard(mentions_us=True), **config) == reason
+
+
+def test_a_thread_belongs_to_its_channel() -> None:
+    thread = heard(channel_id=60, parent_id=50)
+    assert why(thread, auto_channels=(50,)) == "auto"
+    assert why(heard(channel_id=60), auto_channels=(50,)) == "unaddressed"
+    mention = heard(channel_id=60, parent_id=50, mentions_us=True)
+    assert why(mention, allowed_channels=(50,)) == "mention"
+    assert why(mention, blocked_channels=(50,)) == "blocked"
+
+
+def test_scripts_without_spaces_have_no_word_edges() -> None:
+    personas = (TOMORI, PersonaRecord(7, "灯", triggers=("ともり",)))
+    assert why(heard("ねえともりちゃん"), personas) == "trigger"
+
+
+def test_a_trigger_of_several_words() -> None:
+    personas = (TOMORI, PersonaRecord(7, "Kai", triggers=("dear Kai",)))
+    assert why(heard("Oh Dear kai, help"), personas) == "trigger"
+    assert why(heard("dear Kaitlyn"), personas) == "unaddressed"
+
+
+def test_every_reason_has_its_words() -> None:
+    reasons = {*get_args(module.Admitted), *get_args(module.Refused)}
+    assert reasons <= WHY.keys()
+
+
+def test_cooldown() -> None:
+    cooldowns = Cooldowns()
+    assert cooldowns.allows(1, EPOCH, 1000)
+    cooldowns.note(1, EPOCH)
+    assert not cooldowns.allows(1, EPOCH + timedelta(milliseconds=999), 1000)
+    assert cooldowns.allows(1, EPOCH + timedelta(milliseconds=1000), 1000)
+    assert cooldowns.allows(2, EPOCH, 1000)
+
+
+def test_cooldowns_are_bounded() -> None:
+    cooldowns = Cooldowns()
+    for user in range(module.MOST_USERS + 50):
+        cooldowns.note(user, EPOCH)
+    assert len(cooldowns) == module.MOST_USERS
+    assert not cooldowns.allows(module.MOST_USERS, EPOCH, 1000)

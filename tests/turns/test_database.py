@@ -1,0 +1,87 @@
+"""Turns with the real database: what they leave in it, and what they find there again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from oshaberi.storage import Database
+from oshaberi.storage.records import Fact, KeyRecord, ModelRecord
+from oshaberi.turns.rests import KeyRests
+from tests.turns.house import ALICE, CHANNEL, SERVER, House, fails, play_stored, text, used
+
+
+def test_a_turn_leaves_its_traces(tmp_path: Path) -> None:
+    async def scene(house: House, db: Database) -> None:
+        await house.answer("what is new?")
+        turn = await db.turns.last(CHANNEL)
+        assert turn is not None
+        assert turn.message_ids == tuple(p.id for p in house.room.channel.posted)
+        assert (turn.status, turn.why, turn.persona) == ("completed", "mention", "Tomori")
+        (kept,) = await db.memory.recent(CHANNEL, 10)
+        assert (kept.asked, kept.answered, kept.details) == ("what is new?", "Nothing.", "bored")
+        (usage,) = await db.usage.of(SERVER)
+        assert (usage.input_tokens, usage.output_tokens) == (3, 4)
+        assert await db.seen.last(CHANNEL) == house.room.people[-1].id
+        assert await db.journal.unfinished("test") == ()
+
+    script = [text("Nothing.<details>bored</details>"), used(3, 4)]
+    play_stored(tmp_path, scene, script)
+
+
+def test_memories_are_told(tmp_path: Path) -> None:
+    async def scene(house: House, db: Database) -> None:
+        await db.facts.add(Fact(SERVER, "the server likes tea"))
+        await db.facts.add(Fact(SERVER, "Alice is left-handed", user_id=ALICE.id))
+        await db.facts.add(Fact(SERVER, "Bob's secret", user_id=2))
+        await house.answer()
+        told = "\n".join(getattr(item, "text", "") for item in house.models.requests[0].items)
+        assert "the server likes tea" in told
+        assert "left-handed" in told
+        assert "secret" not in told
+
+    play_stored(tmp_path, scene)
+
+
+def test_the_servers_own_chain_and_keys(tmp_path: Path) -> None:
+    async def scene(house: House, db: Database) -> None:
+        await db.models.set_chain(SERVER, [ModelRecord(SERVER, "house", "own")])
+        for secret in ("a", "b"):
+            await db.keys.add(KeyRecord(SERVER, "house", secret))
+        house.models.play([fails("rate_limit", {"retry_after_s": 600})], model="own")
+        await house.answer()
+        assert house.models.asked == [("own", "a"), ("own", "b")]
+        house.services.rests = KeyRests()  # as another process would have it
+        await house.answer()
+        assert house.models.asked[2:] == [("own", "b")]
+
+    play_stored(tmp_path, scene)
+
+
+def test_an_alter_of_the_database_answers(tmp_path: Path) -> None:
+    async def scene(house: House, db: Database) -> None:
+        assert await house.answer("hey ren", mention=False) == "trigger"
+        assert house.room.channel.records[-1]["username"] == "Ren"
+        turn = await db.turns.last(CHANNEL)
+        assert turn is not None
+        assert await house.talks.why(turn.message_ids[0]) is not None
+
+    play_stored(tmp_path, scene)
+
+
+def test_what_is_under_way_stands_in_the_journal(tmp_path: Path) -> None:
+    async def scene(house: House, db: Database) -> None:
+        seen: list[tuple[str, ...]] = []
+        before = house.room.channel.send
+
+        async def watched(*args: object) -> object:
+            (stream,) = await db.journal.unfinished("test")
+            assert (stream.channel_id, stream.user_id) == (CHANNEL, ALICE.id)
+            assert stream.answering_id == house.room.people[-1].id
+            seen.append(tuple(post.state for post in stream.posts))
+            return await before(*args)  # type: ignore[arg-type]
+
+        house.room.channel.__dict__["send"] = watched
+        await house.answer()
+        assert seen == [("intended",), ("sent", "intended")]
+
+    play_stored(tmp_path, scene, [text("One.\nTwo.")])

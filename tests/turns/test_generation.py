@@ -1,0 +1,278 @@
+"""A chain of models and keys: what is tried, what is shown, what rests."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from oshaberi.chunks import Chunk, ProviderError
+from oshaberi.storage.records import KeyRecord, ModelRecord
+from oshaberi.stream.provider import Silence
+from oshaberi.turns.rests import KeyRests, rest_seconds
+from oshaberi.turns.services import Link
+from tests.turns.house import EPOCH, SERVER, House, fails, link, play, quick, text, used
+
+TWO_KEYS = (link("m", "k1", "k2"), link("spare", "s1"))
+
+
+def test_the_next_key_is_tried_quietly() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        assert house.models.asked == [("m", "k1"), ("m", "k2")]
+        assert house.room.contents == ["Fine."]
+        assert house.room.embeds == []
+
+    play(scene, [fails("rate_limit")], [text("Fine.")], links=TWO_KEYS)
+
+
+def test_the_next_model_is_tried_when_all_keys_failed() -> None:
+    async def scene(house: House) -> None:
+        house.models.play([text("Spare.")], model="spare")
+        await house.answer()
+        assert house.models.asked == [("m", "k1"), ("m", "k2"), ("spare", "s1")]
+        assert house.room.contents == ["Spare."]
+        assert house.room.embeds == []
+
+    play(scene, [fails("auth")], [fails("balance_exhausted")], links=TWO_KEYS)
+
+
+@pytest.mark.parametrize("kind", ["model_error", "content_blocked"])
+def test_other_keys_do_not_help_against_a_models_own_fault(kind: str) -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        assert house.models.asked == [("m", "k1"), ("spare", "s1")]
+
+    play(scene, [fails(kind)], links=TWO_KEYS)
+
+
+def test_a_silent_model_is_given_up_quietly() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        assert house.models.asked == [("m", "k1"), ("spare", "s1")]
+        assert house.room.contents == ["Hm."]
+        assert house.room.embeds == []
+
+    config = quick(inactivity_timeout_ms=1000)
+    play(scene, [Silence(60_000)], links=TWO_KEYS, stream=config)
+
+
+def test_the_last_failure_is_shown_once() -> None:
+    async def scene(house: House) -> None:
+        house.models.play([fails("provider_overloaded", message="come later")], model="spare")
+        await house.answer()
+        assert house.room.embeds == ["The model is overloaded right now"]
+        assert house.room.channel.records[-1]["description"] == "come later"
+        assert house.store.turns.kept[-1].status == "error"
+
+    play(scene, [fails("rate_limit")], [fails("network")], links=TWO_KEYS)
+
+
+def test_errors_stay_hidden_if_the_operator_wants_it() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        assert house.room.channel.posted == []
+
+    play(scene, [fails("network")], stream=quick(suppress_user_errors=True))
+
+
+def test_nothing_is_tried_again_once_text_is_visible() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        assert house.models.asked == [("m", "k1")]
+        assert house.room.contents == ["Once upon"]
+        assert house.room.embeds == ["The model could not be reached"]
+
+    play(scene, [text("Once upon"), fails("network")], links=TWO_KEYS)
+
+
+def test_keys_rest_as_long_as_the_provider_says() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        await house.answer()
+        assert house.models.asked == [("m", "k1"), ("m", "k2"), ("m", "k2")]
+        await asyncio.sleep(61)
+        await house.answer()
+        assert house.models.asked[-1] == ("m", "k1")
+
+    play(scene, [fails("rate_limit", {"retry_after_s": 60})], links=TWO_KEYS)
+
+
+def test_if_everything_rests_the_shortest_rest_is_broken() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        assert house.room.embeds == ["The model is asked too often right now"]
+        house.models.asked.clear()
+        await house.answer()
+        assert house.models.asked == [("m", "k2")]
+
+    play(
+        scene,
+        [fails("rate_limit", {"retry_after_s": 500})],
+        [fails("rate_limit", {"retry_after_s": 20})],
+        links=[link("m", "k1", "k2")],
+    )
+
+
+def test_stored_keys_rest_in_the_database_too() -> None:
+    async def scene(house: House) -> None:
+        house.store.models.records = (ModelRecord(SERVER, "house", "m"),)
+        house.store.keys.records = [KeyRecord(SERVER, "house", "own", id=3)]
+        await house.answer()
+        assert house.models.asked == [("m", "own")]
+        assert house.store.keys.rests == [(3, EPOCH + timedelta(seconds=7))]
+
+    play(scene, [fails("rate_limit", {"retry_after_s": 7})])
+
+
+def test_a_rest_that_another_process_noted_counts() -> None:
+    rests = KeyRests()
+    key = KeyRecord(0, "house", "k", rest_until=EPOCH + timedelta(seconds=5))
+    assert rests.until(key, EPOCH) == EPOCH + timedelta(seconds=5)
+    assert rests.until(key, EPOCH + timedelta(seconds=5)) is None
+    assert rests.until(None, EPOCH) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "raw", "seconds"),
+    [
+        ("rate_limit", {"retry_after_s": 2.5}, 2.5),
+        ("rate_limit", {"retry_after_s": None}, 30),
+        ("rate_limit", None, 30),
+        ("rate_limit", {"retry_after_s": 10**9}, 86_400),
+        ("auth", {}, 3600),
+        ("balance_exhausted", "text", 3600),
+    ],
+)
+def test_how_long_a_key_rests(kind: Any, raw: Any, seconds: float) -> None:
+    assert rest_seconds(ProviderError(kind, raw=raw)) == seconds
+
+
+def test_the_operators_key_is_not_sent_where_an_admin_says() -> None:
+    async def scene(house: House) -> None:
+        house.store.models.records = (
+            ModelRecord(SERVER, "house", "m", base_url="http://evil.test"),
+            ModelRecord(SERVER, "house", "n"),
+        )
+        house.store.keys.records = [KeyRecord(0, "house", "operators")]
+        house.models.play([fails("model_error")])
+        await house.answer()
+        assert house.models.asked == [("m", None), ("n", "operators")]
+
+    play(scene)
+
+
+def test_keys_of_the_settings_serve_the_same_address_only() -> None:
+    async def scene(house: House) -> None:
+        house.store.models.records = (
+            ModelRecord(SERVER, "house", "m", base_url="http://other.test"),
+            ModelRecord(SERVER, "house", "n", base_url="http://mine.test"),
+        )
+        house.models.play([fails("model_error")])
+        await house.answer()
+        assert house.models.asked == [("m", None), ("n", "given")]
+
+    play(scene, links=[Link(ModelRecord(0, "house", "x", "http://mine.test"), ("given",))])
+
+
+def test_an_empty_answer_is_asked_for_twice_more() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        assert len(house.models.requests) == 3
+        assert house.room.contents == ["At last."]
+
+    play(scene, [], [Chunk("done", finish_reason="stop")], [text("At last.")])
+
+
+def test_an_answer_that_stays_empty_is_told() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        assert len(house.models.requests) == 3
+        assert house.room.embeds == ["The model gave no answer"]
+        assert house.store.turns.kept[-1].status == "empty_response"
+
+    play(scene, [], [], [])
+
+
+def test_after_length_the_oldest_history_goes() -> None:
+    async def scene(house: House) -> None:
+        for number in range(8):
+            house.room.write(f"old {number}", mention=False)
+        await house.answer("now")
+        told = [
+            [item.text for item in request.items if getattr(item, "tag", "") == "history"]
+            for request in house.models.requests
+        ]
+        assert [len(one) for one in told] == [8, 4, 2]
+        assert told[2] == ["Alice: old 6", "Alice: old 7"]
+
+    cut = [Chunk("done", finish_reason="length")]
+    play(scene, cut, cut, [text("Fits.")])
+
+
+def test_a_conversation_too_long_is_shortened_before_another_model_is_asked() -> None:
+    async def scene(house: House) -> None:
+        for number in range(8):
+            house.room.write(f"old {number}", mention=False)
+        await house.answer("now")
+        assert house.models.asked == [("m", "k1")] * 2
+        assert house.room.contents == ["Fits."]
+
+    play(scene, [fails("context_length")], [text("Fits.")], links=TWO_KEYS)
+
+
+def test_without_a_model_the_reader_is_told_what_to_do() -> None:
+    async def scene(house: House) -> None:
+        house.services.models = ()
+        await house.answer()
+        assert house.room.embeds == ["This model cannot be used"]
+        assert "/model" in house.room.channel.records[-1]["description"]
+
+    play(scene)
+
+
+def test_a_model_that_cannot_be_connected_is_skipped() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        assert house.models.asked == [("spare", None)]
+        assert house.room.contents == ["Hm."]
+
+    play(scene, links=[link("broken"), link("spare")])
+
+
+def test_parameters_of_the_model() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        request = house.models.requests[0]
+        assert (request.temperature, request.thinking) == (0.5, "low")
+        assert request.extra == {"min_p": 0.1}
+        assert request.stop_strings == ("###",)
+        assert request.speaker_guard
+        assert "Ren" in request.speakers
+
+    params = {"temperature": 0.5, "thinking": "low", "min_p": 0.1, "top_p": None}
+    play(
+        scene,
+        links=[Link(ModelRecord(0, "house", "m", params=params))],
+        turn={"llm_stop_strings": ("###",)},
+        stream=quick(registered_speaker_guard_enabled=True),
+    )
+
+
+def test_a_wrong_parameter_is_the_models_fault_not_a_crash() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        assert house.models.asked == [("spare", None)]
+
+    bad = Link(ModelRecord(0, "house", "m", params={"thinking": "much"}))
+    play(scene, links=[bad, link("spare")])
+
+
+def test_usage_is_summed_over_every_attempt() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        assert house.store.usage.kept == [(SERVER, "house", "m", 12, 7)]
+
+    play(scene, [used(5, 0)], [text("Hi."), used(7, 7)])

@@ -1,0 +1,116 @@
+"""Fallback against real servers over real sockets, with the real SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from typing import TypeVar
+
+import pytest
+
+from oshaberi.stage.models import ModelServer, OpenAIWire
+from oshaberi.stage.models.script import Call, Refuse, Say, Status, Step
+from oshaberi.storage.records import ModelRecord
+from oshaberi.stream.stops import StopRegistry
+from oshaberi.turns.adapters import AdapterPool
+from oshaberi.turns.config import TurnConfig
+from oshaberi.turns.conversations import Conversations
+from oshaberi.turns.services import Link, Services
+from tests.turns.house import TOMORI, FakeRoom, Fixed, quick
+
+pytest.importorskip("openai")
+
+T = TypeVar("T")
+Scene = Callable[[Conversations, FakeRoom, list[ModelServer]], Awaitable[T]]
+BUSY = Status(
+    429, '{"error": {"message": "slow down", "code": "rate_limit_exceeded"}}', {"retry-after": "7"}
+)
+
+
+def perform(scene: Scene[T], *servers: list[list[Step]], keys: tuple[str, ...] = ("k1",)) -> T:
+    """One model per server; each plays its scripts in order."""
+
+    async def main() -> T:
+        async with AsyncExitStack() as stack:
+            started = [
+                await stack.enter_async_context(ModelServer(OpenAIWire(), *scripts))
+                for scripts in servers
+            ]
+            pool = AdapterPool()
+            stack.push_async_callback(pool.aclose)
+            links = [
+                Link(ModelRecord(0, "openai", f"model-{number}", base_url=server.url), keys)
+                for number, server in enumerate(started)
+            ]
+            services = Services(
+                _settings, StopRegistry(), pool, models=tuple(links), persona=TOMORI
+            )
+            return await scene(Conversations(services), FakeRoom(), started)
+
+    return asyncio.run(main())
+
+
+async def _settings(_server_id: int) -> Fixed:
+    return Fixed(quick(), TurnConfig())
+
+
+async def ask(talks: Conversations, room: FakeRoom) -> None:
+    await talks.submit(room.write("hi"), room)
+    await talks.idle()
+
+
+def keys_of(server: ModelServer) -> list[str]:
+    return [request.headers["authorization"].removeprefix("Bearer ") for request in server.requests]
+
+
+def test_a_429_moves_on_to_the_next_key_and_rests_the_first() -> None:
+    async def scene(talks: Conversations, room: FakeRoom, servers: list[ModelServer]) -> None:
+        await ask(talks, room)
+        assert keys_of(servers[0]) == ["k1", "k2"]
+        await ask(talks, room)
+        assert keys_of(servers[0]) == ["k1", "k2", "k2"]
+        assert room.contents == ["Fine.", "Again."]
+        assert room.embeds == []
+
+    perform(scene, [[BUSY], [Say("Fine.")], [Say("Again.")]], keys=("k1", "k2"))
+
+
+def test_a_429_on_every_key_moves_on_to_the_next_model() -> None:
+    async def scene(talks: Conversations, room: FakeRoom, servers: list[ModelServer]) -> None:
+        await ask(talks, room)
+        assert [len(server.requests) for server in servers] == [2, 0]
+        assert room.contents == []
+        assert room.embeds == ["The model is asked too often right now"]
+
+    async def moved(talks: Conversations, room: FakeRoom, servers: list[ModelServer]) -> None:
+        await ask(talks, room)
+        assert [len(server.requests) for server in servers] == [1, 1]
+        assert room.contents == ["From the spare."]
+        assert room.embeds == []
+
+    perform(scene, [[BUSY], [BUSY]], [], keys=("k1", "k2"))
+    perform(moved, [[Refuse("provider_overloaded")]], [[Say("From the spare.")]])
+
+
+def test_the_last_refusal_is_shown_without_the_key() -> None:
+    async def scene(talks: Conversations, room: FakeRoom, servers: list[ModelServer]) -> None:
+        await ask(talks, room)
+        assert len(servers[0].requests) == 1
+        assert room.embeds == ["The model's provider does not accept our key"]
+        assert "k1-secret" not in str(room.channel.records)
+
+    message = "Incorrect API key provided: k1-secret-key"
+    perform(scene, [[Refuse("auth", message)]], keys=("k1-secret-key",))
+
+
+def test_tool_results_go_back_to_the_model() -> None:
+    async def scene(talks: Conversations, room: FakeRoom, servers: list[ModelServer]) -> None:
+        await ask(talks, room)
+        assert room.contents == ["Let me see.", "I have none."]
+        body = json.loads(servers[0].requests[1].body)
+        roles = [message["role"] for message in body["messages"]]
+        assert roles[-2:] == ["assistant", "tool"]
+
+    perform(scene, [[Say("Let me see."), Call("look")], [Say("I have none.")]])

@@ -1,0 +1,198 @@
+"""Commands on turns: stop, continue, regenerate, delete, why."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+from oshaberi.stream.provider import Silence
+from oshaberi.turns import operations
+from oshaberi.turns.admission import WHY
+from oshaberi.turns.context import GO_ON
+from tests.turns.house import (
+    ALICE,
+    BOB,
+    CHANNEL,
+    FakeRoom,
+    House,
+    fails,
+    play,
+    quick,
+    text,
+)
+
+MODERATOR = replace(BOB, can_manage_messages=True)
+LINES = "One.\nTwo.\nThree.\nFour."
+
+
+def told(house: House) -> list[str]:
+    items = house.models.requests[-1].items
+    return [item.text for item in items if getattr(item, "tag", "") in ("history", "current")]
+
+
+def test_who_may_stop() -> None:
+    async def scene(house: House) -> None:
+        assert house.talks.stop(CHANNEL, ALICE.id, True) == operations.IDLE
+        await house.hear("hi")
+        await asyncio.sleep(1)
+        assert house.talks.stop(CHANNEL, BOB.id, False) == operations.NOT_YOURS
+        assert house.talks.is_busy(CHANNEL)
+        assert house.talks.stop(CHANNEL, BOB.id, True) == operations.STOPPED
+        await house.talks.idle()
+        assert house.talks.stop(CHANNEL, ALICE.id, False) == operations.IDLE
+
+    play(scene, [Silence(60_000)])
+
+
+def test_continue_delivers_what_was_not() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        assert house.room.contents == ["One.", "Two."]
+        assert await house.talks.continue_(house.room, ALICE) == operations.CONTINUED
+        await house.talks.idle()
+        assert house.room.contents == ["One.", "Two.", "Three.", "Four."]
+        assert len(house.models.requests) == 1
+        last = house.store.turns.kept[-1]
+        assert (last.why, last.undelivered, last.status) == ("continue", "", "completed")
+        assert house.room.channel.records[-1]["reply"] is False
+
+    play(scene, [text(LINES)], stream=quick(send_message_limit=2))
+
+
+def test_continue_asks_the_model_to_go_on() -> None:
+    async def scene(house: House) -> None:
+        await house.answer("a tale")
+        await house.talks.continue_(house.room, ALICE)
+        await house.talks.idle()
+        assert told(house) == ["Alice: a tale", "Once", GO_ON]
+        assert house.room.contents == ["Once", "upon a time."]
+
+    play(scene, [text("Once")], [text("upon a time.")])
+
+
+def test_continue_works_without_the_message_that_was_answered() -> None:
+    async def scene(house: House) -> None:
+        await house.answer("a tale")
+        house.room.people.clear()
+        assert (await house.talks.continue_(house.room, ALICE)).ok
+        await house.talks.idle()
+        assert told(house) == ["Once", GO_ON]
+
+    play(scene, [text("Once")], [text("upon a time.")])
+
+
+def test_nothing_to_continue() -> None:
+    async def scene(house: House) -> None:
+        assert await house.talks.continue_(house.room, ALICE) == operations.NOTHING
+        house.services.store = None
+        assert await house.talks.continue_(house.room, ALICE) == operations.NOTHING
+        assert await house.talks.delete(house.room, 1, ALICE) == operations.UNKNOWN
+        assert await house.talks.why(1) is None
+
+    play(scene)
+
+
+def test_regenerate() -> None:
+    async def scene(house: House) -> None:
+        house.room.write("before", BOB, mention=False)
+        await house.answer("a joke")
+        house.room.write("haha", BOB, mention=False)
+        first = house.store.turns.kept[-1].message_ids
+        assert await house.talks.regenerate(house.room, ALICE) == operations.REGENERATED
+        await house.talks.idle()
+        assert house.room.deleted == list(first)
+        assert told(house) == ["Bob: before", "Alice: a joke"]
+        assert house.room.contents[-1] == "Better."
+        assert house.store.turns.kept[-1].why == "regenerate"
+        assert house.room.channel.records[-1]["reply"] is True
+
+    play(scene, [text("Bad.\nVery bad.")], [text("Better.")])
+
+
+def test_regenerate_needs_the_message() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        house.room.people.clear()
+        assert await house.talks.regenerate(house.room, ALICE) == operations.GONE
+        assert house.room.deleted == []
+
+    play(scene)
+
+
+def test_others_may_not_and_moderators_may() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        mine = house.store.turns.kept[-1].message_ids[0]
+        assert await house.talks.continue_(house.room, BOB) == operations.NOT_YOURS
+        assert await house.talks.regenerate(house.room, BOB) == operations.NOT_YOURS
+        assert await house.talks.delete(house.room, mine, BOB) == operations.NOT_YOURS
+        assert house.room.deleted == []
+        assert (await house.talks.delete(house.room, mine, MODERATOR)).ok
+        assert (await house.talks.regenerate(house.room, MODERATOR)).ok
+        await house.talks.idle()
+
+    play(scene)
+
+
+def test_while_an_answer_is_under_way() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        await house.hear("more")
+        assert await house.talks.continue_(house.room, ALICE) == operations.BUSY
+        assert await house.talks.regenerate(house.room, ALICE) == operations.BUSY
+        await house.talks.idle()
+
+    play(scene)
+
+
+def test_delete_takes_the_whole_answer() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        ids = house.store.turns.kept[-1].message_ids
+        assert len(ids) == 4
+        elsewhere = FakeRoom(51)
+        assert await house.talks.delete(elsewhere, ids[1], ALICE) == operations.UNKNOWN
+        assert await house.talks.delete(house.room, ids[1], ALICE) == operations.DELETED
+        assert house.room.deleted == list(ids)
+
+    play(scene, [text(LINES)])
+
+
+def test_why() -> None:
+    async def scene(house: House) -> None:
+        await house.answer("ren?", mention=False)
+        asked = house.room.people[-1].id
+        mine = house.store.turns.kept[-1].message_ids[0]
+        sentence = f"Because {WHY['trigger']}."
+        assert await house.talks.why(asked) == sentence
+        assert await house.talks.why(mine) == sentence
+        await house.answer("lol", mention=False)
+        ignored = house.room.people[-1].id
+        assert await house.talks.why(ignored) == f"Because {WHY['unaddressed']}."
+        assert await house.talks.why(424242) is None
+
+    play(scene)
+
+
+def test_after_a_failure_continue_asks_again() -> None:
+    async def scene(house: House) -> None:
+        await house.answer("a tale")
+        assert house.room.embeds == ["The model could not be reached"]
+        assert (await house.talks.continue_(house.room, ALICE)).ok
+        await house.talks.idle()
+        assert house.room.contents == ["Once."]
+
+    play(scene, [fails("network")], [text("Once.")])
+
+
+def test_the_guard_does_not_cut_what_is_delivered_again() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        turn: Any = house.store.turns.kept[-1]
+        house.store.turns.kept[-1] = replace(turn, undelivered="Yes.\nAlice: said so.\nBye.")
+        await house.talks.continue_(house.room, ALICE)
+        await house.talks.idle()
+        assert house.room.contents[-3:] == ["Yes.", "Alice: said so.", "Bye."]
+
+    play(scene, stream=quick(registered_speaker_guard_enabled=True))

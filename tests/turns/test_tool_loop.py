@@ -1,0 +1,245 @@
+"""Streams and tools taking turns."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from oshaberi.chunks import Chunk, ThoughtPart, ToolCall
+from oshaberi.providers.context import ToolDeclaration, ToolResult, ToolRound
+from oshaberi.tools.base import ToolContext
+from tests.turns.house import CHANNEL, SERVER, House, calls, fails, link, play, text, used
+
+
+class Workshop:
+    """Tools whose answers are told beforehand: a text, an error, or a time to take."""
+
+    def __init__(self, *answers: str | Exception | float) -> None:
+        self.answers = list(answers)
+        self.asked: list[tuple[str, ...]] = []
+        self.cancelled = 0
+
+    def declarations(self, context: ToolContext) -> tuple[ToolDeclaration, ...]:
+        return (ToolDeclaration(f"look_for_{context.persona_name}"),)
+
+    async def run(
+        self, asked: Sequence[ToolCall], context: ToolContext, **limits: int
+    ) -> tuple[ToolResult, ...]:
+        assert limits == {"timeout_ms": 60_000, "result_limit_chars": 20_000}
+        assert context.incoming.said.author.name == "Alice"
+        self.asked.append(tuple(call.name for call in asked))
+        return tuple([await self._answer() for _ in asked])
+
+    async def _answer(self) -> ToolResult:
+        answer = self.answers.pop(0) if self.answers else "done"
+        if isinstance(answer, float):
+            try:
+                await asyncio.sleep(answer)
+            except asyncio.CancelledError:
+                self.cancelled += 1
+                raise
+        if isinstance(answer, Exception):
+            return ToolResult(str(answer), is_error=True)
+        return ToolResult(str(answer))
+
+
+LOOK = ToolCall("look", {"at": "moon"}, "c1")
+
+
+def rounds_of(house: House, number: int) -> list[ToolRound]:
+    return [item for item in house.models.requests[number].items if isinstance(item, ToolRound)]
+
+
+def test_text_tool_text() -> None:
+    tools = Workshop("round")
+
+    async def scene(house: House) -> None:
+        await house.answer("look at the moon")
+        assert house.room.contents == ["Let me see.", "It is round."]
+        (first,) = rounds_of(house, 1)
+        assert first.calls == (LOOK,)
+        assert first.results == (ToolResult("round"),)
+        assert first.text == "Let me see."
+        assert first.thoughts == (ThoughtPart("hm", "raw", "sig"),)
+        assert first.provider == "house"
+        assert house.models.requests[0].tools == (ToolDeclaration("look_for_Tomori"),)
+        # One response: only its first message replies.
+        assert [r["reply"] for r in house.room.channel.records] == [True, False]
+        (kept,) = house.store.memory.kept
+        assert kept.answered == "Let me see.\nIt is round."
+        assert house.store.usage.kept == [(SERVER, "house", "m", 30, 3)]
+
+    thought = Chunk("text", thoughts=(ThoughtPart("hm", "raw", "sig"),))
+    play(
+        scene,
+        [thought, text("Let me see."), used(10, 1), calls(LOOK)],
+        [text("It is round."), used(20, 2)],
+        tools=tools,
+    )
+
+
+def test_parallel_calls_stay_in_order() -> None:
+    tools = Workshop("a", "b")
+
+    async def scene(house: House) -> None:
+        await house.answer()
+        (first,) = rounds_of(house, 1)
+        assert [(c.name, r.content) for c, r in zip(first.calls, first.results, strict=True)] == [
+            ("one", "a"),
+            ("two", "b"),
+        ]
+        assert tools.asked == [("one", "two")]
+
+    play(scene, [calls(ToolCall("one"), ToolCall("two"))], [text("ok")], tools=tools)
+
+
+def test_too_many_rounds() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        assert len(house.models.requests) == 4
+        assert house.room.embeds == ["This took too many steps"]
+        assert house.store.turns.kept[-1].status == "timeout"
+
+    turn = {"max_function_call_iterations": 3}
+    play(scene, *[[calls(LOOK)]] * 10, tools=Workshop(), turn=turn)
+
+
+def test_still_working_is_told_once() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        assert len(house.models.requests) == 31
+        assert house.room.embeds == ["Still working"]
+        assert house.room.contents == ["Done."]
+
+    play(scene, *[[calls(LOOK)]] * 30, [text("Done.")], tools=Workshop())
+
+
+def test_failures_in_a_row_end_it() -> None:
+    tools = Workshop(*[ValueError("no")] * 9)
+
+    async def scene(house: House) -> None:
+        await house.answer()
+        assert len(house.models.requests) == 3
+        assert house.room.embeds == ["The tools keep failing"]
+        assert house.store.turns.kept[-1].status == "error"
+
+    turn = {"max_consecutive_tool_errors": 3}
+    play(scene, *[[calls(LOOK)]] * 9, tools=tools, turn=turn)
+
+
+def test_a_success_between_failures_counts() -> None:
+    tools = Workshop(ValueError("no"), ValueError("no"), "yes", ValueError("no"), ValueError("no"))
+
+    async def scene(house: House) -> None:
+        await house.answer()
+        assert house.room.contents == ["Done."]
+        assert house.room.embeds == []
+
+    turn = {"max_consecutive_tool_errors": 3}
+    play(scene, *[[calls(LOOK)]] * 5, [text("Done.")], tools=tools, turn=turn)
+
+
+def test_a_stop_during_a_tool_ends_the_turn_at_once() -> None:
+    tools = Workshop(1000.0)
+
+    async def scene(house: House) -> None:
+        await house.hear("look")
+        await asyncio.sleep(5)
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        assert house.talks.stop(CHANNEL, 1, False).ok
+        await house.talks.idle()
+        assert loop.time() - began < 0.05
+        assert tools.cancelled == 1
+        assert len(house.models.requests) == 1
+        assert house.room.contents == ["Wait."]
+        turn = house.store.turns.kept[-1]
+        assert turn.status == "stopped_by_user"
+        assert not house.talks.is_busy(CHANNEL)
+
+    play(scene, [text("Wait."), calls(LOOK)], [text("never")], tools=tools)
+
+
+def test_a_tool_that_ignores_its_cancellation_holds_nobody_up() -> None:
+    class Stubborn(Workshop):
+        async def run(
+            self, asked: Sequence[ToolCall], context: ToolContext, **limits: int
+        ) -> tuple[ToolResult, ...]:
+            del asked, context, limits
+            for _ in range(100):
+                try:
+                    await asyncio.sleep(1)
+                except asyncio.CancelledError:
+                    self.cancelled += 1
+            return (ToolResult("late"),)
+
+    tools = Stubborn()
+
+    async def scene(house: House) -> None:
+        await house.hear("look")
+        await asyncio.sleep(5)
+        began = asyncio.get_running_loop().time()
+        assert house.talks.stop(CHANNEL, 1, False).ok
+        await house.talks.idle()
+        assert asyncio.get_running_loop().time() - began < 0.05
+        assert tools.cancelled == 1
+        await asyncio.sleep(200)
+
+    play(scene, [calls(LOOK)], tools=tools)
+
+
+def test_a_follow_up_during_a_tool_begins_anew() -> None:
+    tools = Workshop(1000.0)
+
+    async def scene(house: House) -> None:
+        await house.hear("look")
+        await asyncio.sleep(5)
+        await house.answer("no, at the sun")
+        assert tools.cancelled == 1
+        assert house.room.contents == ["Wait.", "The sun."]
+        assert [turn.status for turn in house.store.turns.kept] == [
+            "follow_up_interrupt",
+            "completed",
+        ]
+        told = [item.text for item in house.models.requests[1].items if hasattr(item, "text")]
+        assert told[-3:] == ["Alice: look", "Wait.", "Alice: no, at the sun"]
+
+    play(scene, [text("Wait."), calls(LOOK)], [text("The sun.")], tools=tools)
+
+
+def test_after_a_tool_another_model_may_go_on() -> None:
+    async def scene(house: House) -> None:
+        house.models.play([text("Spare.")], model="spare")
+        await house.answer()
+        assert [model for model, _ in house.models.asked] == ["m", "m", "spare"]
+        assert house.room.contents == ["Wait.", "Spare."]
+        (first,) = rounds_of(house, 2)
+        assert first.provider == "house"
+
+    play(
+        scene,
+        [text("Wait."), calls(LOOK)],
+        [fails("network")],
+        tools=Workshop(),
+        links=[link("m"), link("spare")],
+    )
+
+
+def test_silence_after_a_tool_is_fine_if_something_was_said_before() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        assert len(house.models.requests) == 2
+        assert house.room.embeds == []
+        assert house.store.turns.kept[-1].status == "completed"
+
+    play(scene, [text("I react."), calls(LOOK)], [], tools=Workshop())
+
+
+def test_a_model_that_calls_tools_nobody_has() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        (first,) = rounds_of(house, 1)
+        assert first.results[0].is_error
+        assert house.room.contents == ["Oh."]
+
+    play(scene, [calls(LOOK)], [text("Oh.")])
