@@ -35,12 +35,22 @@ class Place:
 
 def may_read_history(channel: discord.abc.MessageableChannel) -> bool:
     """Without the permission Discord does not refuse: it shows an empty history."""
-    guild = getattr(channel, "guild", None)
-    if guild is None:
+    if getattr(channel, "guild", None) is None:
         return True
-    if guild.me is None or isinstance(channel, discord.PartialMessageable):
-        return False
+    return _permissions(channel).read_message_history
+
+
+def may_manage_messages(channel: discord.abc.MessageableChannel) -> bool:
+    """Nobody may in a DM."""
+    return _permissions(channel).manage_messages
+
+
+def _permissions(channel: discord.abc.MessageableChannel) -> discord.Permissions:
+    """The bot's own, in a guild's channel; elsewhere, or if nobody knows, none."""
+    guild = getattr(channel, "guild", None)
+    if guild is None or guild.me is None or isinstance(channel, discord.PartialMessageable):
+        return discord.Permissions.none()
     try:
-        return channel.permissions_for(guild.me).read_message_history
+        return channel.permissions_for(guild.me)
     except discord.ClientException:
-        return False  # a thread whose parent we do not see
+        return discord.Permissions.none()  # a thread whose parent we do not see

@@ -14,6 +14,7 @@ _BLANKS = re.compile(r"\s+")
 _TOKENS = re.compile(r"<(?:a?:(\w+):\d+|[@#][!&]?\d+|t:[^>]*|/[^>]*)>")
 _LINKS = re.compile(r"https?://\S+")
 _MARKUP = re.compile(r"([\\*_~|`>#\[\]()<])")
+_NOTICE = re.compile(r"-# ↩ \*\*.+\*\*.* https?://\S+/channels/\S+")
 
 
 def reply_notice(message: discord.Message) -> str:
@@ -22,6 +23,11 @@ def reply_notice(message: discord.Message) -> str:
     what = quoted(message)
     seam = f": {what}" if what else ""
     return f"-# ↩ **{who}**{seam} {message.jump_url}"
+
+
+def is_reply_notice(text: str) -> bool:
+    """Known again in a history, where it is no part of the conversation."""
+    return _NOTICE.fullmatch(text.strip()) is not None
 
 
 def quoted(message: discord.Message) -> str:

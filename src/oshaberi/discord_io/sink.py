@@ -36,6 +36,8 @@ WEBHOOK_GONE = 10015
 MESSAGE_GONE = 10008
 THREAD_ARCHIVED = 50083
 
+SOMETHING_ELSE = ""
+"""The nonce of no message."""
 PAGE = 100
 MOST_PAGES = 5
 CLOCK_SLACK = timedelta(seconds=60)
@@ -98,6 +100,11 @@ class DiscordSink:
         self._before[nonce] = newest_id
         if message_id is not None:
             self._shared.claims.claim(message_id, nonce)
+
+    def leave_out(self, message_ids: Iterable[int]) -> None:
+        """These are known as something else, so they are no witness of what is looked for."""
+        for message_id in message_ids:
+            self._shared.claims.claim(message_id, SOMETHING_ELSE)
 
     async def edit(self, sent: Sent, post: Post) -> None:
         if sent.id is None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import discord
 
 from oshaberi.discord_io.circuit import Circuit
 from oshaberi.discord_io.exchange import Line
+from oshaberi.discord_io.removal import Removal
 from oshaberi.discord_io.sink import DiscordSink, Shared
 from oshaberi.discord_io.table_button import TableSources, TableText
 from oshaberi.discord_io.webhook_http import WebhookHttp
@@ -44,6 +47,12 @@ class Switchboard:
     ) -> DiscordSink:
         """For one response. `answering` is the message it replies to."""
         return DiscordSink(self._shared, channel, answering)
+
+    async def remove(
+        self, channel: discord.abc.MessageableChannel, message_ids: Iterable[int]
+    ) -> None:
+        """Delete messages of ours, whether the bot or a webhook sent them."""
+        await Removal(self._shared, channel).remove(message_ids)
 
     async def on_message(self, message: discord.Message) -> None:
         """Call this for every message, also our own: it is how we know that they arrived."""

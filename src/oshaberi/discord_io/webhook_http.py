@@ -18,7 +18,7 @@ from oshaberi.delivery.sink import Wire
 from oshaberi.discord_io.refusals import parsed, refusal_of, translated
 
 Json = dict[str, Any]
-Method = Literal["POST", "PATCH"]
+Method = Literal["POST", "PATCH", "DELETE"]
 
 TOTAL_SECONDS = 60.0
 """Less than the sender's patience: after a request that is never answered there is time for one
@@ -75,6 +75,12 @@ class WebhookHttp:
         path = f"/messages/{message_id}"
         await self._request("PATCH", hook, path, _place(thread_id), form, wire)
 
+    async def delete(self, hook: Hook, message_id: int, thread_id: int | None) -> None:
+        wire = Wire(_now())
+        await self._request(
+            "DELETE", hook, f"/messages/{message_id}", _place(thread_id), None, wire
+        )
+
     async def close(self) -> None:
         for flight in self._flights.values():
             flight.cancel()
@@ -88,7 +94,7 @@ class WebhookHttp:
         hook: Hook,
         path: str,
         query: Mapping[str, str],
-        form: MultipartParameters,
+        form: MultipartParameters | None,
         wire: Wire,
     ) -> Json:
         url = f"{Route.BASE}/webhooks/{hook.id}/{hook.token}{path}"
@@ -129,7 +135,9 @@ def _place(thread_id: int | None) -> dict[str, str]:
     return {} if thread_id is None else {"thread_id": str(thread_id)}
 
 
-def _payload(form: MultipartParameters) -> dict[str, Any]:
+def _payload(form: MultipartParameters | None) -> dict[str, Any]:
+    if form is None:
+        return {}
     if not form.files:
         return {"json": form.payload}
     data = aiohttp.FormData(quote_fields=False)

@@ -24,14 +24,24 @@ class Heard:
 
 Keep = Callable[[Sequence[Heard]], None]
 """Gets all that was heard of one stream, at its end, however it ended."""
+Hear = Callable[[Heard], None]
+"""Gets what was heard, at once."""
+
+
+def _nobody(_heard: Heard) -> None:
+    pass
 
 
 class Recorder:
-    """A provider like the one inside it. `keep` is called once per stream and must not raise."""
+    """A provider like the one inside it. `keep` is called once per stream, `hear` as it speaks;
 
-    def __init__(self, provider: Provider, keep: Keep) -> None:
+    neither may raise.
+    """
+
+    def __init__(self, provider: Provider, keep: Keep, hear: Hear = _nobody) -> None:
         self._provider = provider
         self._keep = keep
+        self._hear = hear
 
     @property
     def name(self) -> str:
@@ -47,7 +57,7 @@ class Recorder:
 
     async def open(self, request: Any) -> AsyncIterator[Chunk | None]:
         """The chunks, already normalised. None where the model says nothing but is alive."""
-        tape = _Tape(self._provider)
+        tape = _Tape(self._provider, self._hear)
         try:
             async for chunk in tape.listen(request):
                 yield chunk
@@ -67,9 +77,10 @@ class Recorder:
 class _Tape:
     """One stream."""
 
-    def __init__(self, provider: Provider) -> None:
+    def __init__(self, provider: Provider, hear: Hear) -> None:
         self.heard: list[Heard] = []
         self._provider = provider
+        self._hear = hear
         self._stream: AsyncIterator[Any] | None = None
         self._silence_s = 0.0
 
@@ -111,3 +122,4 @@ class _Tape:
     def _note(self, chunk: Chunk | None) -> None:
         self.heard.append(Heard(self._silence_s * 1000, chunk))
         self._silence_s = 0.0
+        self._hear(self.heard[-1])

@@ -1,0 +1,166 @@
+"""Wires the bot together. What is opened first is closed last.
+
+`run` is the whole life of one process: it takes up what an earlier one left behind, answers until
+it is told to end, lets running answers finish, and leaves nothing open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+
+from oshaberi.bot.client import OshaberiClient
+from oshaberi.bot.commands import Desk
+from oshaberi.bot.ending import Ending
+from oshaberi.bot.health import health_endpoint
+from oshaberi.bot.meter import Meter
+from oshaberi.bot.operator import links, persona_of
+from oshaberi.bot.recovery import Recovery
+from oshaberi.bot.shared import shared_state
+from oshaberi.bot.text_files import read_text
+from oshaberi.bot.toolbox import open_tools
+from oshaberi.config import Effective, Reloader, Settings, effective
+from oshaberi.logs import LoggingWitness, set_level
+from oshaberi.storage import Database, Vault
+from oshaberi.turns.adapters import AdapterPool
+from oshaberi.turns.conversations import Conversations
+from oshaberi.turns.services import Services
+from oshaberi.turns.witness import StreamWitness
+
+log = logging.getLogger(__name__)
+
+GRACE_SECONDS = 20.0
+GUILDS_READY_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bot:
+    """Everything of a bot that is open. It does nothing until its client serves."""
+
+    client: OshaberiClient
+    conversations: Conversations
+    services: Services
+    db: Database
+    meter: Meter
+    reloader: Reloader
+
+
+async def run(
+    settings: Settings,
+    environ: Mapping[str, str],
+    *,
+    witnesses: Sequence[StreamWitness] = (),
+    on_ready: Callable[[], None] = lambda: None,
+    on_open: Callable[[Bot], None] = lambda _bot: None,
+    guild_ready_timeout: float = GUILDS_READY_SECONDS,
+) -> None:
+    """Until a signal ends it. `on_ready` is called when it answers."""
+    assert settings.discord_token is not None
+    opened = open_bot(settings, environ, witnesses, on_ready, guild_ready_timeout)
+    with Ending() as ending:
+        async with opened as bot:
+            on_open(bot)
+            serving = asyncio.create_task(bot.client.serve(settings.discord_token))
+            watching = asyncio.create_task(bot.reloader.watch())
+            try:
+                await ending.or_done(serving)
+                if not serving.done():
+                    log.info("ending; a second Ctrl-C does not wait for running answers")
+                    await ending.or_done(_shutdown(bot.conversations))
+            finally:
+                await _end(watching)
+                await bot.client.close()
+                await _end(serving)
+            if not serving.cancelled() and (error := serving.exception()) is not None:
+                raise error
+
+
+async def _shutdown(conversations: Conversations) -> None:
+    await conversations.shutdown(GRACE_SECONDS)
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await asyncio.wait({task})
+
+
+@asynccontextmanager
+async def open_bot(
+    settings: Settings,
+    environ: Mapping[str, str],
+    witnesses: Sequence[StreamWitness] = (),
+    on_ready: Callable[[], None] = lambda: None,
+    guild_ready_timeout: float = GUILDS_READY_SECONDS,
+) -> AsyncIterator[Bot]:
+    """Database, shared state, tools, models, client; closed in the opposite order."""
+    async with AsyncExitStack() as stack:
+        vault = Vault.from_environment_or_file(settings.secret_key_file)
+        db = await stack.enter_async_context(Database.open(settings.database_url, vault))
+        shared = await stack.enter_async_context(shared_state(settings.redis_url))
+        secrets = settings.secrets(environ)
+        tools = await stack.enter_async_context(open_tools(settings, secrets))
+        adapters = AdapterPool()
+        stack.push_async_callback(adapters.aclose)
+        reloader = Reloader(settings, environ, lambda new: _take_up(services, new, environ))
+        meter = Meter(lambda: client.latency)
+
+        async def settings_of(server_id: int) -> Effective:
+            return effective(reloader.current, await db.servers.config(server_id))
+
+        services = Services(
+            settings=settings_of,
+            stops=shared.stops,
+            adapters=adapters,
+            tools=tools,
+            store=db,
+            journal=db.journal,
+            instance=settings.instance,
+            models=links(settings, environ),
+            persona=persona_of(settings),
+            witnesses=(LoggingWitness(), meter, *witnesses),
+            read_text=read_text,
+            alone=shared.alone,
+        )
+        conversations = Conversations(services, claim=shared.claim)
+
+        async def when_ready() -> None:
+            count = await Recovery(db, settings.instance, client.find_room).run()
+            if count:
+                log.info("%d answers of an earlier process were settled", count)
+            on_ready()
+
+        desk = Desk(db, conversations, services, lambda: reloader.current)
+        client = OshaberiClient(
+            desk,
+            alone=shared.alone,
+            when_ready=when_ready,
+            guild_ready_timeout=guild_ready_timeout,
+            shard_ids=list(settings.shard_ids) or None,
+            shard_count=settings.shard_count or None,
+        )
+        stack.push_async_callback(client.close)
+        if settings.health_port:
+            problem = _problem_of(client)
+            health = health_endpoint(meter, problem, settings.health_port)
+            log.info("health and metrics: %s", await stack.enter_async_context(health))
+        yield Bot(client, conversations, services, db, meter, reloader)
+
+
+def _take_up(services: Services, settings: Settings, environ: Mapping[str, str]) -> None:
+    """What may change while the bot runs."""
+    set_level(settings.log_level)
+    services.models = links(settings, environ)
+    services.persona = persona_of(settings)
+
+
+def _problem_of(client: OshaberiClient) -> Callable[[], str | None]:
+    def problem() -> str | None:
+        if client.is_closed():
+            return "the bot has ended"
+        return None if client.is_ready() else "not connected to Discord"
+
+    return problem

@@ -1,0 +1,85 @@
+"""What was said to the bot while nobody listened (a restart, a lost session): answered if it is
+recent. Only in servers: Discord does not tell which direct messages were missed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+import discord
+
+from oshaberi.bot.incoming import NOT_FOUND, MessageReader
+from oshaberi.discord_io.place import may_read_history
+
+log = logging.getLogger(__name__)
+
+RECENT = timedelta(minutes=10)
+MOST_CHANNELS = 50
+MOST_MESSAGES = 100
+"""Looked at in one channel."""
+MOST_ANSWERED = 3
+"""In one channel: the newest. Nobody wants ten late answers at once."""
+
+LastSeen = Callable[[int], Awaitable[int]]
+Listen = Callable[[discord.Message], Awaitable[None]]
+Place = discord.TextChannel | discord.VoiceChannel | discord.StageChannel | discord.Thread
+
+
+class Backfill:
+    """`last_seen` is the newest message of a channel that was taken care of; 0 if none was."""
+
+    def __init__(self, reader: MessageReader, last_seen: LastSeen, listen: Listen) -> None:
+        self._reader = reader
+        self._last_seen = last_seen
+        self._listen = listen
+
+    async def run(self) -> int:
+        """How many messages were found and handed on."""
+        edge = discord.utils.time_snowflake(discord.utils.utcnow() - RECENT)
+        count = 0
+        for channel in self._active(edge):
+            for message in await self._missed(channel, edge):
+                await self._listen(message)
+                count += 1
+        return count
+
+    def _active(self, edge: int) -> list[Place]:
+        """Where something was written since, newest first: no request is made for the others."""
+        guilds = self._reader.client.guilds
+        places = [place for guild in guilds for place in _places(guild) if _newest(place) > edge]
+        readable = [place for place in places if may_read_history(place)]
+        return sorted(readable, key=_newest, reverse=True)[:MOST_CHANNELS]
+
+    async def _missed(self, channel: Place, edge: int) -> list[discord.Message]:
+        seen = await self._last_seen(channel.id)
+        if _newest(channel) <= seen:
+            return []
+        after = discord.Object(max(seen, edge))
+        try:
+            pages = channel.history(limit=MOST_MESSAGES, after=after, oldest_first=True)
+            messages = [message async for message in pages]
+        except NOT_FOUND as error:
+            log.warning("channel %s: missed messages cannot be read: %s", channel.id, error)
+            return []
+        ours = [message for message in messages if self._reader.is_ours(message)]
+        answered = {message.reference.message_id for message in ours if message.reference}
+        asked = [message for message in messages if self._is_for_us(message)]
+        return [message for message in asked if message.id not in answered][-MOST_ANSWERED:]
+
+    def _is_for_us(self, message: discord.Message) -> bool:
+        if message.author.bot or not self._reader.is_talk(message):
+            return False
+        if self._reader.mentions_us(message):
+            return True
+        replied = message.reference.resolved if message.reference else None
+        return isinstance(replied, discord.Message) and self._reader.is_ours(replied)
+
+
+def _places(guild: discord.Guild) -> list[Place]:
+    spoken: list[Place] = [*guild.voice_channels, *guild.stage_channels]
+    return [*guild.text_channels, *guild.threads, *spoken]
+
+
+def _newest(place: Place) -> int:
+    return place.last_message_id or 0

@@ -1,0 +1,189 @@
+"""The bot's connection to Discord: hears messages and hands them on, has commands, finds rooms."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Collection
+from typing import Any
+
+import discord
+
+from oshaberi.bot.backfill import Backfill
+from oshaberi.bot.commands import COMMANDS, Desk, Tree
+from oshaberi.bot.incoming import NOT_FOUND, MessageReader
+from oshaberi.bot.room import DiscordRoom
+from oshaberi.discord_io import RequestTrace, Switchboard
+from oshaberi.discord_io.webhooks import Alone, alone_anyway
+from oshaberi.errors import ConfigError, OshaberiError
+
+log = logging.getLogger(__name__)
+
+KEPT_IDS = 10_000
+SYSTEM = "system"
+
+WhenReady = Callable[[], Awaitable[object]]
+
+
+def intents(*, members: bool = False) -> discord.Intents:
+    """No more than is used. Message content is a privileged one, members too."""
+    return discord.Intents(
+        guilds=True,
+        guild_messages=True,
+        dm_messages=True,
+        message_content=True,
+        emojis_and_stickers=True,
+        members=members,
+    )
+
+
+class OshaberiClient(discord.AutoShardedClient):
+    """`when_ready` is awaited once, before missed messages are looked for.
+
+    `proxies`: see MessageReader. `options` are discord.py's: `shard_ids`, `shard_count`,
+    `guild_ready_timeout`, …
+    """
+
+    board: Switchboard
+
+    def __init__(
+        self,
+        desk: Desk,
+        *,
+        members: bool = False,
+        proxies: Collection[int] = (),
+        alone: Alone = alone_anyway,
+        when_ready: WhenReady | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(
+            intents=intents(members=members),
+            allowed_mentions=discord.AllowedMentions.none(),
+            http_trace=RequestTrace(),
+            **options,
+        )
+        self.desk = desk
+        self.reader = MessageReader(self, proxies)
+        self.tree = Tree(self)
+        self._alone = alone
+        self._when_ready = when_ready
+        self._heard = _Heard()
+        self._settling = asyncio.Lock()
+        for command in COMMANDS:
+            self.tree.add_command(command)
+
+    async def serve(self, token: str) -> None:
+        """Until it is closed. What keeps it from starting is told in one line."""
+        try:
+            await self.login(token)
+            await self.connect()
+        except discord.LoginFailure:
+            raise ConfigError(
+                "discord_token: Discord does not accept it; copy it anew from the bot's page in "
+                "the Developer Portal"
+            ) from None
+        except discord.PrivilegedIntentsRequired:
+            raise ConfigError(
+                "Discord refuses the intents: switch on Message Content Intent on the bot's page "
+                "in the Developer Portal"
+            ) from None
+
+    async def setup_hook(self) -> None:
+        self.board = Switchboard(self, self._alone)
+        if self.shard_ids is None or 0 in self.shard_ids:
+            await self._sync()
+
+    async def close(self) -> None:
+        if hasattr(self, "board"):
+            await self.board.close()
+        await super().close()
+
+    def room(
+        self,
+        channel: discord.abc.MessageableChannel,
+        message: discord.Message | None = None,
+    ) -> DiscordRoom:
+        return DiscordRoom(self.reader, self.board, channel, message)
+
+    async def find_room(self, channel_id: int) -> DiscordRoom | None:
+        """By its id alone; None if it is gone or out of sight."""
+        try:
+            channel = self.get_channel(channel_id) or await self.fetch_channel(channel_id)
+        except (*NOT_FOUND, discord.InvalidData):
+            return None
+        return self.room(channel) if isinstance(channel, discord.abc.Messageable) else None
+
+    async def on_message(self, message: discord.Message) -> None:
+        await self.board.on_message(message)
+        await self.listen(message)
+
+    async def listen(self, message: discord.Message) -> None:
+        """Somebody else's message, once: after a RESUME Discord may tell it again."""
+        if self.reader.is_ours(message) or not self.reader.is_talk(message):
+            return
+        if not self._heard.is_new(message.id):
+            return
+        incoming = await self.reader.incoming(message)
+        outcome = await self.desk.conversations.submit(
+            incoming, self.room(message.channel, message)
+        )
+        log.debug("message %s in channel %s: %s", message.id, message.channel.id, outcome)
+
+    async def on_ready(self) -> None:
+        log.info("connected as %s, in %d servers", self.user, len(self.guilds))
+        async with self._settling:
+            first, self._when_ready = self._when_ready, None
+            if first is not None:
+                await first()
+            count = await Backfill(self.reader, self._last_seen, self.listen).run()
+        if count:
+            log.info("%d messages came while nobody listened", count)
+
+    async def on_resumed(self) -> None:
+        log.info("the connection to Discord is back")
+
+    async def on_guild_join(self, guild: discord.Guild) -> None:
+        log.info("joined server %s (%s)", guild.id, guild.name)
+
+    async def on_guild_remove(self, guild: discord.Guild) -> None:
+        """What is stored stays: removals are sometimes mistakes."""
+        log.info("left server %s (%s)", guild.id, guild.name)
+        stops = self.desk.services.stops
+        for place in (*guild.channels, *guild.threads):
+            stops.request_stop(str(place.id), SYSTEM, "system_request")
+
+    async def on_error(self, event_method: str, /, *_args: Any, **_kwargs: Any) -> None:
+        """One line; whose fault it is decides whether the traceback is worth reading."""
+        error = sys.exc_info()[1]
+        ours = isinstance(error, OshaberiError)
+        log.error("%s: %s", event_method, error if ours else repr(error), exc_info=not ours)
+
+    async def _last_seen(self, channel_id: int) -> int:
+        """A turn that was interrupted was begun all the same."""
+        db = self.desk.db
+        seen, turn = await db.seen.last(channel_id), await db.turns.last(channel_id)
+        return max(seen or 0, (turn.asked_id or 0) if turn else 0)
+
+    async def _sync(self) -> None:
+        """Without its commands the bot still talks."""
+        try:
+            await self.tree.sync()
+        except (*NOT_FOUND, discord.DiscordException) as error:
+            log.error("the commands could not be registered: %s", error)
+
+
+class _Heard:
+    """The newest ids."""
+
+    def __init__(self) -> None:
+        self._ids: OrderedDict[int, None] = OrderedDict()
+
+    def is_new(self, message_id: int) -> bool:
+        if message_id in self._ids:
+            return False
+        self._ids[message_id] = None
+        if len(self._ids) > KEPT_IDS:
+            self._ids.popitem(last=False)
+        return True

@@ -1,0 +1,162 @@
+"""`/config`: what a server's admins may change, made from the declarations of the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from discord import app_commands
+
+from oshaberi.bot.commands.answers import Choices, answer, choices
+from oshaberi.bot.commands.desk import (
+    MANAGER,
+    Asker,
+    Desk,
+    Interaction,
+    RefusedError,
+    asker_of,
+    desk_of,
+)
+from oshaberi.config import (
+    SERVER_KEYS,
+    Effective,
+    Setting,
+    check_together,
+    effective,
+    parse_server_value,
+)
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.text.config import TextConfig
+from oshaberi.turns.config import TurnConfig
+
+CHANNEL_KEYS = frozenset({"thought_log_channel_id"})
+MOST_SHOWN = 60
+
+HasChannel = Callable[[int], bool]
+"""Whether the server has a channel of that id."""
+
+
+async def show_config(desk: Desk, asker: Asker, key: str | None) -> str:
+    changed = await desk.db.servers.config(asker.server_id)
+    now = effective(desk.settings(), changed)
+    if key is not None:
+        return _explained(_setting(key), now, key in changed)
+    lines = [_line(setting, now, setting.name in changed) for setting in SERVER_KEYS.values()]
+    listed = "\n".join(lines)
+    return f"```\n{listed}\n```* changed here. `/config show KEY` explains one."
+
+
+async def set_config(desk: Desk, asker: Asker, key: str, text: str, has_channel: HasChannel) -> str:
+    asker.must_manage()
+    setting = _setting(key)
+    value = parse_server_value(setting.name, text)
+    if setting.name in CHANNEL_KEYS and value and not has_channel(value):
+        raise RefusedError(f"{setting.name}: {text} is no channel of this server; name one: #logs.")
+    stored = await desk.db.servers.config(asker.server_id)
+    check_together(desk.settings(), {**stored, setting.name: value})
+    await desk.db.servers.set_config(asker.server_id, setting.name, value)
+    return f"`{setting.name}` is now `{_shown(value)}`."
+
+
+async def reset_config(desk: Desk, asker: Asker, key: str | None) -> str:
+    asker.must_manage()
+    name = None if key is None else _setting(key).name
+    await desk.db.servers.reset_config(asker.server_id, name)
+    if name is None:
+        return "All settings of this server are back at their defaults."
+    now = effective(desk.settings(), await desk.db.servers.config(asker.server_id))
+    return f"`{name}` is back at its default, `{_shown(_value(SERVER_KEYS[name], now))}`."
+
+
+def known_keys(typed: str) -> Choices:
+    shown = ((f"{key}: {setting.what}", key) for key, setting in SERVER_KEYS.items())
+    return choices(typed, shown)
+
+
+def known_values(key: str, typed: str) -> Choices:
+    """What can be chosen; a number or a list is typed."""
+    about = SERVER_KEYS[key].about if key in SERVER_KEYS else {}
+    words = ("true", "false") if "switch" in about else about.get("choices", ())
+    return choices(typed, ((word, word) for word in words))
+
+
+def _setting(key: str) -> Setting:
+    name = key.strip().lower()
+    if name not in SERVER_KEYS:
+        parse_server_value(name, "")  # says what is wrong with the key
+    return SERVER_KEYS[name]
+
+
+def _explained(setting: Setting, now: Effective, changed: bool) -> str:
+    where = "changed here" if changed else "not changed here"
+    return (
+        f"`{setting.name}` is `{_shown(_value(setting, now))}` ({where}): {setting.what}.\n"
+        f"Allowed: {setting.allowed}. Built-in default: `{_shown(setting.default)}`."
+    )
+
+
+def _line(setting: Setting, now: Effective, changed: bool) -> str:
+    text = _shown(_value(setting, now))
+    text = text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
+    return f"{'*' if changed else ' '} {setting.name} = {text}"
+
+
+def _value(setting: Setting, now: Effective) -> Any:
+    homes: dict[type, object] = {
+        TextConfig: now.stream.text,
+        StreamConfig: now.stream,
+        TurnConfig: now.turn,
+    }
+    return getattr(homes[setting.section], setting.name)
+
+
+def _shown(value: Any) -> str:
+    """As it would be typed; nothing in it may end a code span."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value)).replace("`", "'") or "(none)"
+    return str(value).replace("`", "'")
+
+
+config = app_commands.Group(
+    name="config", description="How the bot writes here", default_permissions=MANAGER
+)
+
+
+@config.command(description="All settings, or one explained")
+@app_commands.describe(key="One setting; all if left out")
+async def show(interaction: Interaction, key: str | None = None) -> None:
+    await answer(interaction, show_config(desk_of(interaction), asker_of(interaction), key))
+
+
+@config.command(name="set", description="Change a setting for this server")
+@app_commands.describe(key="Which setting", value="Its new value; lists with commas")
+async def set_(interaction: Interaction, key: str, value: str) -> None:
+    def has_channel(channel_id: int) -> bool:
+        guild = interaction.guild
+        return guild is not None and guild.get_channel_or_thread(channel_id) is not None
+
+    desk, asker = desk_of(interaction), asker_of(interaction)
+    await answer(interaction, set_config(desk, asker, key, value, has_channel))
+
+
+@config.command(description="Back to the default: one setting, or all of them")
+@app_commands.describe(key="One setting; all if left out")
+async def reset(interaction: Interaction, key: str | None = None) -> None:
+    await answer(interaction, reset_config(desk_of(interaction), asker_of(interaction), key))
+
+
+@show.autocomplete("key")
+@set_.autocomplete("key")
+@reset.autocomplete("key")
+async def _keys(_interaction: Interaction, typed: str) -> Choices:
+    return known_keys(typed)
+
+
+@set_.autocomplete("value")
+async def _values(interaction: Interaction, typed: str) -> Choices:
+    return known_values(str(interaction.namespace.key or ""), typed)
+
+
+COMMANDS = (config,)

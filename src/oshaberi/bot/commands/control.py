@@ -1,0 +1,50 @@
+"""`/stop`, `/continue` and `/regenerate`: the answer under way, or the last one."""
+
+from __future__ import annotations
+
+from discord import app_commands
+
+from oshaberi.bot.commands.answers import answer
+from oshaberi.bot.commands.desk import (
+    Asker,
+    Command,
+    Desk,
+    Interaction,
+    asker_of,
+    desk_of,
+    room_of,
+)
+from oshaberi.bot.room import DiscordRoom
+
+
+async def stop_turn(desk: Desk, asker: Asker) -> str:
+    by = asker.person
+    return desk.conversations.stop(asker.channel_id, by.id, by.can_manage_messages).text
+
+
+async def continue_turn(desk: Desk, asker: Asker, room: DiscordRoom) -> str:
+    return (await desk.conversations.continue_(room, asker.person)).text
+
+
+async def regenerate_turn(desk: Desk, asker: Asker, room: DiscordRoom) -> str:
+    return (await desk.conversations.regenerate(room, asker.person)).text
+
+
+@app_commands.command(description="Stop the answer under way in this channel")
+async def stop(interaction: Interaction) -> None:
+    await answer(interaction, stop_turn(desk_of(interaction), asker_of(interaction)))
+
+
+@app_commands.command(name="continue", description="Send the rest of an answer that was cut off")
+async def continue_(interaction: Interaction) -> None:
+    work = continue_turn(desk_of(interaction), asker_of(interaction), room_of(interaction))
+    await answer(interaction, work)
+
+
+@app_commands.command(description="Take the last answer back and try again")
+async def regenerate(interaction: Interaction) -> None:
+    work = regenerate_turn(desk_of(interaction), asker_of(interaction), room_of(interaction))
+    await answer(interaction, work)
+
+
+COMMANDS: tuple[Command, ...] = (stop, continue_, regenerate)

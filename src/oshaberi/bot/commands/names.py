@@ -1,0 +1,84 @@
+"""Names and pictures as Discord takes them from a webhook: a wrong one is refused with its reason
+when it is given, not when the persona first speaks."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from oshaberi.bot.commands.desk import RefusedError
+from oshaberi.discord_io.forms import AVATAR_URL_LIMIT
+from oshaberi.text.measure import has_visible, utf16_len
+from oshaberi.text.normalizers.usernames import MAX_UNITS, webhook_username
+
+MOST_WORDS = 20
+SPRITE_UNITS = 32
+REFUSED_WORDS = ("clyde", "discord")
+REFUSED_NAMES = ("everyone", "here")
+REFUSED_SIGNS = {"@": "an @", ":": "a colon", "```": "three backticks"}
+
+
+def checked_name(name: str, what: str = "persona", limit: int = MAX_UNITS) -> str:
+    """The name without needless blanks, or a RefusedError that says what is wrong with it."""
+    name = " ".join(name.split())
+    reason = _problem(name, limit)
+    if reason is not None:
+        raise RefusedError(f"A {what} cannot be called that: {reason}. Choose another name.")
+    return name
+
+
+def checked_sprite(name: str) -> str:
+    """It stands in parentheses behind the persona's name."""
+    name = checked_name(name, "sprite", SPRITE_UNITS)
+    if "(" in name or ")" in name:
+        raise RefusedError("A sprite's name has no parentheses. Choose another name.")
+    return name
+
+
+def checked_url(url: str) -> str:
+    """An address of a picture that Discord can load."""
+    url = url.strip()
+    if len(url) > AVATAR_URL_LIMIT:
+        raise RefusedError(f"The address is longer than {AVATAR_URL_LIMIT} characters; shorten it.")
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        usable = False
+    if not usable or any(sign.isspace() for sign in url):
+        raise RefusedError("Give the address of a picture that begins with https://.")
+    return url
+
+
+def checked_words(text: str, what: str) -> tuple[str, ...]:
+    """Names between commas, each once."""
+    words = [word.strip() for word in text.split(",")]
+    unique = tuple(dict.fromkeys(word for word in words if word))
+    if len(unique) > MOST_WORDS:
+        raise RefusedError(f"{what}: at most {MOST_WORDS}, with commas between them.")
+    if any(utf16_len(word) > MAX_UNITS for word in unique):
+        raise RefusedError(f"{what}: each is at most {MAX_UNITS} characters long.")
+    return unique
+
+
+def _problem(name: str, limit: int) -> str | None:
+    if not has_visible(name):
+        return "it is empty"
+    if utf16_len(name) > limit:
+        return f"it is longer than {limit} characters"
+    if name.casefold().lstrip("@") in REFUSED_NAMES:
+        return f"Discord does not allow {name!r} as a name"
+    for sign, said in REFUSED_SIGNS.items():
+        if sign in name:
+            return f"it contains {said}"
+    if webhook_username(name) != name:
+        return _refused_word(name)
+    return None
+
+
+def _refused_word(name: str) -> str:
+    """Why the name would have to be changed before Discord took it."""
+    bare = "".join(sign for sign in name.casefold() if sign.isprintable())
+    for word in REFUSED_WORDS:
+        if word in bare:
+            return f"Discord does not allow the word {word!r} in names"
+    return "it contains characters that cannot be seen"

@@ -1,0 +1,164 @@
+"""After a crash: what an earlier process was about to say is found or said, and the rest is told.
+
+A message that was written into the journal may or may not have left. The channel itself knows: it
+is looked for there, and sent under its old nonce only if it is not there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from oshaberi.bot.room import DiscordRoom
+from oshaberi.delivery.gate import Gate
+from oshaberi.delivery.journal import post_of_body
+from oshaberi.delivery.outcome import Delivered
+from oshaberi.delivery.response import Response
+from oshaberi.delivery.sender import Sender
+from oshaberi.delivery.sink import Embed, Post, Sent, SinkError
+from oshaberi.discord_io import DiscordSink
+from oshaberi.storage import Database
+from oshaberi.storage.records import JournalPost, JournalStream, TurnRecord
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 8
+EARLIER_TURNS = 10
+"""Whose messages are not taken for those of the interrupted one."""
+INTERRUPTED = "interrupted"
+TITLE = "I was interrupted"
+GO_ON = (
+    "I was restarted in the middle of this answer. `/continue` goes on, `/regenerate` begins anew."
+)
+IN_DOUBT = "One message of it may be missing: I could not look whether it had arrived."
+
+FindRoom = Callable[[int], Awaitable[DiscordRoom | None]]
+
+
+@dataclass(slots=True)
+class _Settled:
+    """What became of the messages of one stream."""
+
+    message_ids: list[int]
+    in_doubt: bool = False
+
+
+class Recovery:
+    """Takes up the streams of this `instance` that no process runs any more."""
+
+    def __init__(self, db: Database, instance: str, find_room: FindRoom) -> None:
+        self._db = db
+        self._instance = instance
+        self._find_room = find_room
+        self._free = asyncio.Semaphore(AT_ONCE)
+
+    async def run(self) -> int:
+        """How many there were. A channel that cannot be reached holds up no other."""
+        streams = await self._db.journal.unfinished(self._instance)
+        by_channel: dict[int, list[JournalStream]] = {}
+        for stream in streams:
+            by_channel.setdefault(stream.channel_id, []).append(stream)
+        await asyncio.gather(*(self._channel(one) for one in by_channel.values()))
+        return len(streams)
+
+    async def _channel(self, streams: Sequence[JournalStream]) -> None:
+        async with self._free:
+            for stream in streams:
+                try:
+                    await self._take_up(stream)
+                except (SinkError, OSError) as error:
+                    # It stays in the journal: the next start tries again.
+                    log.error("channel %s: not settled: %s", stream.channel_id, error)
+
+    async def _take_up(self, stream: JournalStream) -> None:
+        room = await self._find_room(stream.channel_id)
+        if room is None:
+            log.warning("channel %s is gone, and an answer with it", stream.channel_id)
+            await self._db.journal.finish(stream.key)
+            return
+        asked = None if stream.answering_id is None else await room.incoming(stream.answering_id)
+        sink = room.sink(asked)
+        for turn in await self._db.turns.newest(stream.channel_id, EARLIER_TURNS):
+            sink.leave_out(turn.message_ids)
+        settled = await self._settle_posts(stream, sink)
+        await self._tell(stream, sink, settled)
+        await self._db.turns.remember(
+            TurnRecord(
+                channel_id=stream.channel_id,
+                server_id=stream.server_id,
+                user_id=stream.user_id,
+                asked_id=stream.answering_id,
+                persona=stream.persona,
+                message_ids=tuple(settled.message_ids),
+                status=INTERRUPTED,
+            )
+        )
+        if stream.answering_id is not None:
+            # Told is dealt with: nobody shall find it unanswered and begin anew.
+            await self._db.seen.note(stream.channel_id, stream.answering_id)
+        await self._db.journal.finish(stream.key)
+        log.info(
+            "channel %s: an interrupted answer has %d messages",
+            stream.channel_id,
+            len(settled.message_ids),
+        )
+
+    async def _settle_posts(self, stream: JournalStream, sink: DiscordSink) -> _Settled:
+        response = Response(key=stream.key)
+        settled = _Settled([])
+        for post in stream.posts:
+            sink.recall(post.nonce, post.newest_id, post.message_id)
+            if post.message_id is not None:
+                response.messages.append(Sent(post.message_id))
+        for post in sorted(stream.posts, key=lambda one: one.number):
+            message_id = post.message_id
+            if post.state == "intended":
+                message_id = await self._settle(stream, post, sink, response, settled)
+            if message_id is not None:
+                settled.message_ids.append(message_id)
+        return settled
+
+    async def _settle(
+        self,
+        stream: JournalStream,
+        written: JournalPost,
+        sink: DiscordSink,
+        response: Response,
+        settled: _Settled,
+    ) -> int | None:
+        sent = await _found_or_sent(post_of_body(written.body), sink, response)
+        if sent is None:
+            settled.in_doubt = True
+            await self._db.journal.refused(stream.key, written.nonce)
+            return None
+        response.messages.append(sent)
+        await self._db.journal.sent(stream.key, written.nonce, sent.id)
+        return sent.id
+
+    async def _tell(self, stream: JournalStream, sink: DiscordSink, settled: _Settled) -> None:
+        text = f"{GO_ON}\n{IN_DOUBT}" if settled.in_doubt else GO_ON
+        notice = Post(f"{stream.key}-end", embed=Embed(TITLE, text))
+        newest = max((one.newest_id for one in stream.posts), default=stream.answering_id or 0)
+        sink.recall(notice.nonce, newest)
+        sent = await _found_or_sent(notice, sink, Response(key=stream.key))
+        if sent is None or sent.id is None:
+            log.warning("channel %s: an interrupted answer could not be told", stream.channel_id)
+        else:
+            settled.message_ids.append(sent.id)
+
+
+async def _found_or_sent(post: Post, sink: DiscordSink, response: Response) -> Sent | None:
+    """The message in the channel, now if not before. None if nobody can say."""
+    try:
+        if post.face is not None:
+            await sink.open_webhook()
+        found = await sink.witnesses(post, asyncio.get_running_loop().time())
+    except (SinkError, OSError) as error:
+        log.warning("cannot look for a message of an earlier process: %s", error)
+        return None
+    if found:
+        return found[0]
+    outcome = await Sender(sink, Gate(), response).deliver(post)
+    return outcome.sent if isinstance(outcome, Delivered) else None

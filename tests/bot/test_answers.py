@@ -1,0 +1,158 @@
+"""How commands answer, and what becomes of errors; /status and /help."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from oshaberi.bot.commands import helping, status
+from oshaberi.bot.commands.answers import MOST_CHOICES, UNEXPECTED, choices
+from oshaberi.stage import Settings, Stage
+from oshaberi.stage.interactions import Reply
+from oshaberi.storage import StorageError
+from oshaberi.storage.records import KeyRecord, ModelRecord
+from oshaberi.turns.services import Link
+from tests.bot.shows import MEMBER, OWNER, Show, perform
+
+OPERATORS = Link(ModelRecord(0, "openai", "gpt-x"), ("sk-operators-own-key",))
+
+
+def test_what_was_not_expected_is_told_privately_and_logged(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(*_given: Any) -> str:
+        raise ZeroDivisionError("with details that are nobody's business")
+
+    monkeypatch.setattr(status, "status_of", broken)
+
+    async def act(show: Show) -> None:
+        assert await show.run("status", user=MEMBER) == UNEXPECTED
+
+    perform(act)
+    (record,) = [one for one in caplog.records if one.name.startswith("oshaberi.bot")]
+    assert record.getMessage().startswith("/status failed: ZeroDivisionError")
+    assert record.exc_info
+
+
+def test_a_broken_database_is_our_fault_and_tells_nothing_about_itself(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(*_given: Any) -> str:
+        raise StorageError("the database /home/somebody/oshaberi.db failed")
+
+    monkeypatch.setattr(status, "status_of", broken)
+
+    async def act(show: Show) -> None:
+        assert await show.run("status", user=MEMBER) == UNEXPECTED
+
+    perform(act)
+    assert "/home/somebody" in caplog.text
+
+
+def test_work_that_takes_long_is_deferred(monkeypatch: pytest.MonkeyPatch) -> None:
+    go = asyncio.Event()
+
+    async def slow(*_given: Any) -> str:
+        await go.wait()
+        return "at last"
+
+    monkeypatch.setattr(helping, "help_text", slow)
+
+    async def act(show: Show) -> None:
+        asked = show.stage.people.run("help", user=MEMBER)
+        await show.stage.wait_for(lambda: asked.reply)
+        assert asked.reply is Reply.DEFER
+        go.set()
+        assert await show.private(asked) == "at last"
+
+    perform(act, settings=Settings(interaction_s=3.0))
+
+
+def test_an_answer_that_comes_too_late_is_a_line_in_the_log(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    done = asyncio.Event()
+
+    async def quick(*_given: Any) -> str:
+        done.set()
+        return "nobody hears this"
+
+    monkeypatch.setattr(helping, "help_text", quick)
+
+    async def act(show: Show) -> None:
+        show.stage.people.run("help", user=MEMBER)
+        await show.stage.wait_for(lambda: "too late" in caplog.text)
+        assert done.is_set()
+        assert show.stage.world.contents("general") == []
+
+    perform(act, settings=Settings(interaction_s=-1.0))
+    (record,) = [one for one in caplog.records if one.name.startswith("oshaberi.bot")]
+    assert record.levelno == logging.WARNING
+
+
+def test_status_tells_latency_queue_health_and_usage() -> None:
+    async def act(show: Show) -> None:
+        await show.db.usage.add(show.server_id, "openai", "gpt-x", 1200, 34)
+        told = await show.run("status", user=MEMBER)
+        assert "0 answers under way, 0 messages waiting." in told
+        assert "- openai/gpt-x: ready, 1 key" in told
+        assert "- openai/gpt-x: 1 requests, 1,200 tokens read, 34 written" in told
+        server = show.server_id
+        await show.db.models.set_chain(server, [ModelRecord(server, "groq", "fast")])
+        assert "groq/fast: has no key" in await show.run("status")
+        key = await show.db.keys.add(KeyRecord(server, "groq", "gsk-1"))
+        until = show.client.desk.services.clock() + timedelta(minutes=5)
+        await show.db.keys.rest(key.id, until)
+        told = await show.run("status")
+        assert f"groq/fast: all keys rest until <t:{int(until.timestamp())}:t>" in told
+        await show.db.keys.add(replace(key, id=0, secret="gsk-2"))
+        assert "ready, 2 keys, 1 of them resting" in await show.run("status")
+        await show.db.models.set_chain(server, [ModelRecord(server, "ollama", "small")])
+        assert "ollama/small: ready, needs no key" in await show.run("status")
+
+    perform(act, models=[OPERATORS])
+
+
+def test_help_says_what_to_do_first() -> None:
+    async def act(show: Show) -> None:
+        assert (await show.run("help", user=OWNER)).startswith("**First** choose a model")
+        assert "Ask somebody with Manage Server" in await show.run("help", user=MEMBER)
+        await show.db.models.set_chain(show.server_id, [ModelRecord(show.server_id, "ollama", "m")])
+        assert (await show.run("help", user=MEMBER)).startswith("**Mention me, or reply")
+        show.stage.people.dm("hi", user=MEMBER)
+        await show.db.models.set_chain(0, [ModelRecord(0, "ollama", "m")])
+        told = await show.run("help", user=MEMBER, channel=f"@{MEMBER}")
+        assert told.startswith("**Just write to me.**")
+
+    perform(act)
+
+
+def test_choices_are_those_that_fit_and_not_too_many() -> None:
+    known = [(f"name {number}", str(number)) for number in range(40)] + [("other", "x" * 101)]
+    assert len(choices("", known)) == MOST_CHOICES
+    assert [choice.value for choice in choices("39", known)] == ["39"]
+    assert choices("other", known) == []
+    begins_first = choices("b", [("ab", "1"), ("Ba", "2")])
+    assert [choice.value for choice in begins_first] == ["2", "1"]
+
+
+def test_commands_are_registered_once_with_who_may_see_them() -> None:
+    async def act(show: Show) -> None:
+        payloads = {c.payload["name"]: c.payload for c in show.stage.world.commands.values()}
+        hidden = {
+            name for name, one in payloads.items() if one.get("default_member_permissions") == 32
+        }
+        assert hidden == {"config", "model", "persona", "sprite"}
+        assert {"stop", "continue", "regenerate", "memory", "status", "help"} <= set(payloads)
+        assert len(_registrations(show.stage)) == 1
+
+    perform(act)
+
+
+def _registrations(stage: Stage) -> list[object]:
+    return [*stage.calls("PUT /applications/*/commands")]

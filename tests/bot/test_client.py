@@ -1,0 +1,214 @@
+"""The client: what it hears, once; what it missed; how it fails to start."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+
+from oshaberi.bot.client import OshaberiClient, intents
+from oshaberi.bot.incoming import MessageReader
+from oshaberi.errors import ConfigError
+from oshaberi.stage import Fault, Stage
+from oshaberi.stage.loop import run_scaled
+from oshaberi.stage.testing import logged_in, staged
+from oshaberi.storage.records import TurnRecord
+from tests.bot.shows import MEMBER, OWNER, SPEED, Show, desk_of, perform, world
+
+
+def test_a_message_that_is_told_twice_is_heard_once() -> None:
+    async def act(show: Show) -> None:
+        posted = show.stage.people.post("general", "hello", user=MEMBER)
+        await show.heard(1)
+        message = await show.channel().fetch_message(posted.id)
+        await show.client.on_message(message)
+        show.stage.people.post("general", "again", user=MEMBER)
+        assert [one.said.text for one in await show.heard(2)] == ["hello", "again"]
+
+    perform(act)
+
+
+def test_system_messages_are_not_handed_on() -> None:
+    async def act(show: Show) -> None:
+        start = show.stage.people.post("general", "about what", user=MEMBER)
+        message = await show.channel().fetch_message(start.id)
+        await message.create_thread(name="about it")
+        show.stage.people.post("general", "end", user=MEMBER)
+        assert [one.said.text for one in await show.heard(2)] == ["about what", "end"]
+
+    perform(act)
+
+
+def test_the_client_pings_nobody_and_asks_for_no_more_than_it_needs() -> None:
+    async def act(show: Show) -> None:
+        await show.channel().send(f"<@{show.stage.world.user(MEMBER).id}> @everyone")
+        (sent,) = show.stage.world.history("general")
+        assert (sent.mentions, sent.mention_everyone) == ([], False)
+        assert show.client.intents == intents()
+
+    perform(act)
+    assert not intents().members
+    assert not intents().presences
+    assert intents(members=True).members
+
+
+def test_a_room_is_found_by_its_id() -> None:
+    async def act(show: Show) -> None:
+        found = await show.client.find_room(show.id_of("general"))
+        assert found is not None
+        assert found.channel_id == show.id_of("general")
+        show.stage.people.dm("hi", user=MEMBER)
+        direct = await show.client.find_room(show.id_of(f"@{MEMBER}"))
+        assert direct is not None
+        assert direct.server_id == 0
+        assert await show.client.find_room(12345) is None
+
+    perform(act)
+
+
+# -- what was missed -------------------------------------------------------------------------------
+
+
+async def _missed(stage: Stage, **more: Any) -> list[str]:
+    """What a bot that starts now hands on."""
+    async with desk_of() as (desk, talks):
+        if asked := more.get("turn_of"):
+            place = stage.world.channel("general")
+            turn = TurnRecord(place.id, place.guild_id or 0, 1, asked, "Mochi")
+            await desk.db.turns.remember(turn)
+        if seen := more.get("seen"):
+            await desk.db.seen.note(stage.world.channel("general").id, seen)
+        ready = asyncio.Event()
+        order: list[int] = []
+
+        async def when_ready() -> None:
+            order.append(len(talks.heard))
+            ready.set()
+
+        client = OshaberiClient(desk, guild_ready_timeout=0.1, when_ready=when_ready)
+        async with logged_in(stage, client):
+            await ready.wait()
+            await stage.settled()
+            assert order == [0]
+            return [incoming.said.text for incoming, _room in talks.heard]
+
+
+def on_empty_stage(act: Any) -> None:
+    async def main() -> None:
+        async with staged(world("general", "quiet")) as stage:
+            await act(stage)
+
+    run_scaled(main(), SPEED)
+
+
+def test_what_was_said_to_the_bot_while_it_was_away_is_answered() -> None:
+    async def act(stage: Stage) -> None:
+        mention = f"<@{stage.world.bot.id}>"
+        stage.people.post("general", "nobody is asked", user=MEMBER)
+        for number in range(5):
+            stage.people.post("general", f"{mention} {number}", user=MEMBER)
+        missed = await _missed(stage)
+        assert missed == ["@Oshaberi 2", "@Oshaberi 3", "@Oshaberi 4"]
+        quiet = stage.world.channel("quiet").id
+        assert stage.calls(f"GET /channels/{quiet}/messages") == []
+
+    on_empty_stage(act)
+
+
+@pytest.mark.parametrize("known", ["seen", "turn_of"])
+def test_what_was_taken_care_of_is_not_answered_again(known: str) -> None:
+    async def act(stage: Stage) -> None:
+        mention = f"<@{stage.world.bot.id}>"
+        first = stage.people.post("general", f"{mention} first", user=MEMBER)
+        assert await _missed(stage, **{known: first.id}) == []
+        stage.people.post("general", f"{mention} second", user=MEMBER)
+        assert await _missed(stage, **{known: first.id}) == ["@Oshaberi second"]
+
+    on_empty_stage(act)
+
+
+def test_what_has_an_answer_needs_no_other() -> None:
+    async def act(show: Show) -> None:
+        asked = show.stage.people.post("general", f"<@{show.stage.world.bot.id}> hi", user=OWNER)
+        await show.heard(1)
+        message = await show.channel().fetch_message(asked.id)
+        await message.reply("hi")
+        await show.stage.settled()
+        assert await _missed(show.stage) == []
+
+    perform(act)
+
+
+# -- starting and failing --------------------------------------------------------------------------
+
+
+def _starting(token: str | None, described: dict[str, object]) -> ConfigError:
+    async def main() -> ConfigError:
+        async with desk_of() as (desk, _talks), staged(described) as stage:
+            client = OshaberiClient(desk, guild_ready_timeout=0.1)
+            async with client:
+                with pytest.raises(ConfigError) as failed:
+                    await client.serve(token or stage.token)
+            return failed.value
+
+    return run_scaled(main(), SPEED)
+
+
+def test_a_wrong_token_is_told_in_one_line() -> None:
+    told = str(_starting("wrong.token.here", world()))
+    assert told.startswith("discord_token: Discord does not accept it")
+    assert "wrong.token" not in told
+    assert "\n" not in told
+
+
+def test_a_missing_intent_is_told_in_one_line() -> None:
+    told = str(_starting(None, world() | {"bot": {"intents": []}}))
+    assert "Message Content Intent" in told
+    assert "\n" not in told
+
+
+def test_without_its_commands_the_bot_still_talks(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        async with desk_of() as (desk, talks), staged(world()) as stage:
+            route = "PUT /applications/*/commands"
+            stage.fault(Fault(kind="status", route=route, status=403, code=50001))
+            client = OshaberiClient(desk, guild_ready_timeout=0.1)
+            async with logged_in(stage, client):
+                stage.people.post("general", "hello", user=MEMBER)
+                await stage.wait_for(lambda: talks.heard)
+
+    run_scaled(main(), SPEED)
+    assert "the commands could not be registered" in caplog.text
+
+
+def test_an_error_of_an_event_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(*_given: Any) -> Any:
+        raise ConfigError("something is not set")
+
+    monkeypatch.setattr(MessageReader, "incoming", broken)
+
+    async def act(show: Show) -> None:
+        show.stage.people.post("general", "hello", user=MEMBER)
+        await show.stage.wait_for(lambda: "something is not set" in caplog.text)
+
+    perform(act)
+    (record,) = [one for one in caplog.records if one.levelno >= logging.ERROR]
+    assert record.getMessage() == "on_message: something is not set"
+    assert not record.exc_info
+
+
+def test_leaving_a_server_stops_what_runs_there() -> None:
+    async def act(show: Show) -> None:
+        stops = show.client.desk.services.stops
+        key = str(show.id_of("general"))
+        with stops.active(key, "1") as entry, stops.active("77", "1") as other:
+            await show.client.on_guild_remove(show.channel().guild)
+            assert entry.pending is not None
+            assert entry.pending.reason == "system_request"
+            assert other.pending is None
+
+    perform(act)

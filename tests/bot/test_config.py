@@ -1,0 +1,109 @@
+"""/config: shown, changed and reset, by those who may."""
+
+from __future__ import annotations
+
+import pytest
+
+from oshaberi.config import SERVER_KEYS
+from tests.bot.shows import ADMIN, MEMBER, MODERATOR, OWNER, Show, perform
+
+
+def test_a_setting_is_changed_shown_and_reset() -> None:
+    async def act(show: Show) -> None:
+        told = await show.run("config set", {"key": "humanizer_degree", "value": "3"}, user=ADMIN)
+        assert told == "`humanizer_degree` is now `3`."
+        assert await show.db.servers.config(show.server_id) == {"humanizer_degree": 3}
+        one = await show.run("config show", {"key": "humanizer_degree"}, user=ADMIN)
+        assert "is `3` (changed here)" in one
+        assert "a whole number from 0 to 3" in one
+        assert "`2`" in await show.run("config reset", {"key": "humanizer_degree"})
+        assert await show.db.servers.config(show.server_id) == {}
+
+    perform(act)
+
+
+def test_all_settings_fit_into_one_answer() -> None:
+    async def act(show: Show) -> None:
+        await show.run("config set", {"key": "notify", "value": "first"})
+        told = await show.run("config show")
+        assert "* notify = first" in told
+        assert [key for key in SERVER_KEYS if f"{key} = " not in told] == []
+        await show.run("config reset")
+        assert "* notify" not in await show.run("config show")
+
+    perform(act)
+
+
+def test_lists_and_mentions_are_read() -> None:
+    async def act(show: Show) -> None:
+        place = show.id_of("logs")
+        await show.run("config set", {"key": "thought_log_channel_id", "value": f"<#{place}>"})
+        await show.run("config set", {"key": "llm_stop_strings", "value": "END, STOP"})
+        stored = await show.db.servers.config(show.server_id)
+        assert stored == {"thought_log_channel_id": place, "llm_stop_strings": ["END", "STOP"]}
+
+    perform(act)
+
+
+@pytest.mark.parametrize("user", [MEMBER, MODERATOR])
+def test_changing_needs_manage_server(user: str) -> None:
+    async def act(show: Show) -> None:
+        asked = {"key": "notify", "value": "first"}
+        for refusal in (
+            await show.run("config set", asked, user=user),
+            await show.run("config reset", user=user),
+        ):
+            assert refusal == "Only members with the permission Manage Server can change this."
+        assert await show.db.servers.config(show.server_id) == {}
+        assert "notify = all" in await show.run("config show", user=user)
+
+    perform(act)
+
+
+def test_in_direct_messages_only_the_owner_changes_things() -> None:
+    async def act(show: Show) -> None:
+        asked = {"key": "notify", "value": "first"}
+        for user in (MEMBER, ADMIN, OWNER):
+            show.stage.people.dm("hi", user=user)
+        for user in (MEMBER, ADMIN):
+            told = await show.run("config set", asked, user=user, channel=f"@{user}")
+            assert "only the bot's owner" in told
+        assert await show.db.servers.config(0) == {}
+        await show.run("config set", asked, user=OWNER, channel=f"@{OWNER}")
+        assert await show.db.servers.config(0) == {"notify": "first"}
+
+    perform(act)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("humanizer_degree", "9", "humanizer_degree: 9 is not a whole number from 0 to 3"),
+        ("humaniser_degree", "2", "did you mean 'humanizer_degree'?"),
+        ("discord_token", "x", "is set by whoever runs the bot"),
+        ("suppress_user_errors", "true", "is set by whoever runs the bot"),
+        ("thought_log_channel_id", "123", "is no channel of this server"),
+        ("min_random_pause_ms", "9000", "max_random_pause_ms"),
+    ],
+)
+def test_what_is_not_allowed_is_refused_with_its_reason(key: str, value: str, told: str) -> None:
+    async def act(show: Show) -> None:
+        assert told in await show.run("config set", {"key": key, "value": value})
+        assert await show.db.servers.config(show.server_id) == {}
+
+    perform(act)
+
+
+def test_keys_and_values_are_offered() -> None:
+    async def act(show: Show) -> None:
+        keys = await show.choices("config set", "key", "emoji")
+        assert keys[0].startswith("emoji")
+        assert set(keys) <= set(SERVER_KEYS)
+        assert len(await show.choices("config show", "key")) == 25
+        values = await show.choices("config set", "value", options={"key": "delivery"})
+        assert values == ["messages", "live"]
+        values = await show.choices("config set", "value", "t", options={"key": "suppress_embeds"})
+        assert values == ["true"]
+        assert await show.choices("config set", "value", "3", options={"key": "nothing"}) == []
+
+    perform(act)

@@ -1,0 +1,73 @@
+"""docs/bot-commands.md has every command as it is. `python -m tests.bot.test_docs` writes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from discord import app_commands
+
+from oshaberi.bot.commands import COMMANDS, Described, described
+from oshaberi.bot.commands.helping import LISTED
+
+PAGE = Path(__file__).parents[2] / "docs" / "bot-commands.md"
+BEGIN, END = "<!-- commands -->\n", "<!-- end -->"
+
+
+def _row(command: Described) -> str:
+    name = " ".join((command.name, *command.options))
+    who = "Manage Server" if command.for_managers else "everybody"
+    return f"| `{name}` | {command.what} | {who} |"
+
+
+def page(text: str) -> str:
+    """With its tables as the commands are."""
+    slash = [_row(one) for one in described() if one.name.startswith("/")]
+    rows = "\n".join(["| command | what | seen by |", "|---|---|---|", *slash])
+    before, _, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    return f"{before}{BEGIN}{rows}\n{end}{after}"
+
+
+def test_the_page_has_every_command() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert text == page(text), "run: python -m tests.bot.test_docs"
+
+
+def test_the_page_has_every_entry_of_the_menu() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    menu = [one.name for one in described() if not one.name.startswith("/")]
+    assert len(menu) == 4
+    assert [name for name in menu if f"**{name}**" not in text] == []
+
+
+def test_help_names_every_slash_command() -> None:
+    named = {name for listed, _what in LISTED for name in listed.split(", ")}
+    slash = {f"/{one.name}" for one in COMMANDS if not isinstance(one, app_commands.ContextMenu)}
+    assert named == slash - {"/help"}
+
+
+@pytest.mark.parametrize("command", described(), ids=lambda one: one.name)
+def test_every_option_is_described(command: Described) -> None:
+    assert command.what or not command.name.startswith("/")
+    for leaf in _leaves(command.name):
+        assert [o.name for o in leaf.parameters if str(o.description) in ("", "…")] == []
+
+
+def _leaves(name: str) -> list[app_commands.Command[Any, ..., Any]]:
+    found = []
+    for command in COMMANDS:
+        if isinstance(command, app_commands.ContextMenu):
+            continue
+        nested = command.walk_commands() if isinstance(command, app_commands.Group) else [command]
+        found += [
+            leaf
+            for leaf in nested
+            if isinstance(leaf, app_commands.Command) and f"/{leaf.qualified_name}" == name
+        ]
+    return found
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

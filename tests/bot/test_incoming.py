@@ -1,0 +1,183 @@
+"""Discord's messages as values: names, mentions, emoji, files, replies, and whose they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from oshaberi.delivery.sink import Embed, Face, Post, Wire
+from oshaberi.discord_io.reply_notice import is_reply_notice
+from oshaberi.stage import posting
+from oshaberi.stage.forms import Draft
+from oshaberi.stage.model import MessageType
+from oshaberi.turns.values import Said
+from tests.bot.shows import MEMBER, MODERATOR, OWNER, Show, perform, world
+
+MOCHI = Face("Mochi", "https://pictures.test/mochi.png")
+
+
+async def _say(show: Show, text: str, face: Face | None = None, embed: Embed | None = None) -> int:
+    """The bot writes; the id of its message."""
+    sink = show.room().sink(None)
+    if face is not None:
+        await sink.open_webhook()
+    sent = await sink.send(
+        Post(f"n{len(show.stage.requests)}", text, face=face, embed=embed), Wire(0)
+    )
+    assert sent.id is not None
+    return sent.id
+
+
+async def _last(show: Show) -> Said:
+    incoming = (await show.heard(1))[-1]
+    return incoming.said
+
+
+def test_who_writes_and_what_they_may_do() -> None:
+    async def act(show: Show) -> None:
+        for user in (MEMBER, MODERATOR, OWNER):
+            show.stage.people.post("general", "hello", user=user)
+        ren, aya, mika = (one.said.author for one in await show.heard(3))
+        assert (ren.name, ren.handles) == ("Renny", ("Ren", "ren"))
+        assert ren.avatar_url
+        assert (ren.is_bot, ren.can_manage_messages, ren.can_manage_server) == (False,) * 3
+        assert (aya.can_manage_messages, aya.can_manage_server) == (True, False)
+        assert (mika.can_manage_messages, mika.can_manage_server) == (True, True)
+
+    perform(act)
+
+
+def test_mentions_and_emoji_read_as_people_see_them() -> None:
+    async def act(show: Show) -> None:
+        ren = show.stage.world.user(MEMBER).id
+        wave = next(iter(next(iter(show.stage.world.guilds.values())).emojis))
+        text = (
+            f"<@{ren}> and <@{show.stage.world.bot.id}>, see <#{show.id_of('logs')}> "
+            f"<:wave:{wave}> <@&{show.stage.world.role('mods').id}> </stop:1> <t:1:R> <@12345>"
+        )
+        show.stage.people.post("general", text, user=OWNER)
+        (incoming,) = await show.heard(1)
+        assert incoming.said.text == (
+            "@Renny and @Oshaberi, see #logs :wave: @mods /stop <t:1:R> <@12345>"
+        )
+        assert incoming.mentions_us
+        assert (incoming.channel_id, incoming.server_id) == (show.id_of("general"), show.server_id)
+        assert not incoming.is_direct
+
+    perform(act)
+
+
+def test_the_role_that_bears_the_bots_name_is_a_mention_too() -> None:
+    async def act(show: Show) -> None:
+        role = show.stage.world.role("Oshaberi").id
+        show.stage.people.post("general", f"<@&{role}> hi", user=OWNER)
+        show.stage.people.post("general", "just talking", user=OWNER)
+        first, second = await show.heard(2)
+        assert first.mentions_us
+        assert not second.mentions_us
+
+    perform(act)
+
+
+def test_files_come_along() -> None:
+    async def act(show: Show) -> None:
+        show.stage.people.post("general", "", user=MEMBER, files={"notes.txt": b"abc"})
+        (file,) = (await _last(show)).files
+        assert (file.name, file.mime, file.size) == ("notes.txt", "text/plain", 3)
+        assert file.url.endswith("/notes.txt")
+
+    perform(act)
+
+
+def test_a_reply_brings_what_it_replies_to() -> None:
+    async def act(show: Show) -> None:
+        ours = await _say(show, "I said *this*", MOCHI)
+        show.stage.people.post("general", "why?", user=MEMBER, reply_to=ours)
+        (incoming,) = await show.heard(1)
+        assert incoming.said.reply_to == ours
+        assert incoming.replied is not None
+        assert incoming.replied.by_us
+        assert incoming.replied.shown_as == "Mochi"
+        assert incoming.replied.text == "I said *this*"
+
+    perform(act)
+
+
+def test_a_reply_to_what_was_deleted_has_no_other_side() -> None:
+    async def act(show: Show) -> None:
+        gone = show.stage.people.post("general", "soon gone", user=OWNER)
+        asked = show.stage.people.post("general", "what?", user=MEMBER, reply_to=gone)
+        await show.heard(2)
+        show.stage.people.delete(gone)
+        room = show.room()
+        message = await show.channel().fetch_message(asked.id)
+        assert (await show.client.reader.incoming(message)).replied is None
+        again = await room.incoming(asked.id)
+        assert again is not None
+        assert again.said.reply_to == gone.id
+
+    perform(act)
+
+
+def test_direct_messages_and_threads() -> None:
+    async def act(show: Show) -> None:
+        show.stage.people.dm("psst", user=MEMBER)
+        show.stage.people.post("side", "in a thread", user=OWNER)
+        direct, threaded = await show.heard(2)
+        assert direct.is_direct
+        assert direct.said.author.name == "Ren"
+        assert (threaded.channel_id, threaded.parent_id) == (
+            show.id_of("side"),
+            show.id_of("general"),
+        )
+
+    perform(act, world({"name": "general", "threads": ["side"]}, "logs"))
+
+
+def test_what_is_ours_is_not_handed_on() -> None:
+    async def act(show: Show) -> None:
+        await _say(show, "as the bot")
+        await _say(show, "as a persona", MOCHI)
+        await show.stage.settled()
+        show.stage.people.post("general", "somebody", user=MEMBER)
+        assert [one.said.text for one in await show.heard(1)] == ["somebody"]
+
+    perform(act)
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_a_proxy_of_others_is_a_bot_unless_it_is_known(trusted: bool) -> None:
+    async def act(show: Show) -> None:
+        core = show.stage.core
+        speaker = posting.Speaker(4711, 4711, "Somebody", None, 466)
+        posting.post(core, show.stage.world.channel("general"), speaker, Draft(content="hi"))
+        author = (await _last(show)).author
+        assert (author.name, author.is_bot) == ("Somebody", not trusted)
+        scenery = await show.room().scenery(None, 10)
+        assert scenery.people == ()  # nobody can mention a webhook
+
+    perform(act, client={"proxies": [466]} if trusted else {})
+
+
+def test_only_a_notice_is_taken_for_one() -> None:
+    link = "https://discord.com/channels/1/2/3"
+    assert is_reply_notice(f"-# ↩ **Ren**: what is it {link}")
+    assert is_reply_notice(f"-# ↩ **Ren** {link}")
+    assert not is_reply_notice("-# ↩ small print of mine")
+    assert not is_reply_notice(f"look: -# ↩ **Ren** {link}")
+
+
+def test_a_thread_starts_with_what_it_was_made_from() -> None:
+    async def act(show: Show) -> None:
+        start = show.stage.people.post("general", "a question", user=MEMBER)
+        await show.heard(1)
+        message = await show.channel().fetch_message(start.id)
+        thread = await message.create_thread(name="about it")
+        starter = show.stage.people.post(thread.id, "-", user=OWNER)
+        starter.type, starter.content = MessageType.THREAD_STARTER, ""
+        starter.reference = {"channel_id": str(start.channel_id), "message_id": str(start.id)}
+        show.stage.people.post(thread.id, "inside", user=OWNER)
+        scenery = await show.client.room(thread).scenery(None, 10)
+        told = [(said.author.name, said.text) for said in scenery.history]
+        assert told == [("Renny", "a question"), (OWNER, "inside")]
+
+    perform(act)

@@ -1,0 +1,196 @@
+"""/persona and /sprite."""
+
+from __future__ import annotations
+
+import pytest
+
+from oshaberi.bot.commands.desk import RefusedError
+from oshaberi.bot.commands.names import checked_name, checked_sprite, checked_url, checked_words
+from oshaberi.storage.records import PersonaRecord, SpriteRecord
+from tests.bot.shows import ADMIN, MEMBER, Show, perform
+
+FACE = "https://pictures.test/mochi.png"
+FILLED = {"prompt": "You are Mochi.", "aliases": "Mo, Mochi-chan", "triggers": "mochi"}
+
+
+def test_a_persona_is_created_edited_and_deleted() -> None:
+    async def act(show: Show) -> None:
+        told = await show.form("persona create", {"name": " Mochi "}, FILLED, user=ADMIN)
+        assert told == "**Mochi** is here and answers from now on."
+        stored = await show.db.personas.get(show.server_id, "mo")
+        assert stored is not None
+        assert (stored.name, stored.prompt, stored.is_default) == ("Mochi", "You are Mochi.", True)
+        assert (stored.aliases, stored.triggers) == (("Mo", "Mochi-chan"), ("mochi",))
+        assert "already a persona" in await show.run("persona create", {"name": "mochi"})
+        asked = show.stage.people.run("persona edit", {"name": "Mochi"})
+        await show.stage.wait_for(lambda: asked.modal)
+        assert asked.modal is not None
+        assert "You are Mochi." in str(asked.modal)
+        told = await show.private(show.stage.people.submit(asked, {"triggers": "rice"}))
+        assert told == "**Mochi** is changed."
+        stored = await show.db.personas.get(show.server_id, "Mochi")
+        assert stored is not None
+        assert (stored.prompt, stored.triggers) == ("You are Mochi.", ("rice",))
+        assert await show.run("persona list") == "- **Mochi** (default; called by rice)"
+        told = await show.run("persona delete", {"name": "Mochi"})
+        assert told == "**Mochi** is gone. Oshaberi is the default now."
+
+    perform(act)
+
+
+def test_another_one_becomes_the_default() -> None:
+    async def act(show: Show) -> None:
+        for name in ("Mochi", "Anko"):
+            await show.form("persona create", {"name": name}, {})
+        told = await show.run("persona default", {"name": "anko"})
+        assert told == "**Anko** answers when nobody else is called."
+        assert await show.choices("persona default", "name", "m") == ["Mochi"]
+        assert "Mochi is the default now" in await show.run("persona delete", {"name": "Anko"})
+        (left,) = await show.db.personas.of(show.server_id)
+        assert (left.name, left.is_default) == ("Mochi", True)
+
+    perform(act)
+
+
+def test_the_built_in_persona_becomes_the_servers_own_when_it_is_changed() -> None:
+    async def act(show: Show) -> None:
+        assert await show.run("persona list") == "- **Sensei** (default)"
+        assert "cannot be deleted" in await show.run("persona delete", {"name": "Sensei"})
+        await show.form("persona edit", {"name": "sensei"}, {"prompt": "Be strict."})
+        (stored,) = await show.db.personas.of(show.server_id)
+        assert (stored.name, stored.prompt, stored.is_default) == ("Sensei", "Be strict.", True)
+
+    perform(act, persona=PersonaRecord(0, "Sensei", "Be kind.", is_default=True))
+
+
+def test_no_alias_is_somebody_elses_name() -> None:
+    async def act(show: Show) -> None:
+        await show.form("persona create", {"name": "Mochi"}, FILLED)
+        told = await show.form("persona create", {"name": "Anko"}, {"aliases": "mo"})
+        assert told == "mo is already a name of Mochi."
+        assert len(await show.db.personas.of(show.server_id)) == 1
+
+    perform(act)
+
+
+def test_a_picture_is_given_and_taken() -> None:
+    async def act(show: Show) -> None:
+        await show.form("persona create", {"name": "Mochi"}, {})
+        assert "new picture" in await show.run("persona avatar", {"name": "Mochi", "url": FACE})
+        stored = await show.db.personas.get(show.server_id, "Mochi")
+        assert stored is not None
+        assert stored.avatar_url == FACE
+        told = await show.run("persona avatar", {"name": "Mochi", "url": "javascript:alert(1)"})
+        assert "begins with https://" in told
+        assert "no picture" in await show.run("persona avatar", {"name": "Mochi"})
+        stored = await show.db.personas.get(show.server_id, "Mochi")
+        assert stored is not None
+        assert stored.avatar_url is None
+
+    perform(act)
+
+
+def test_sprites_are_added_listed_and_removed() -> None:
+    async def act(show: Show) -> None:
+        await show.form("persona create", {"name": "Mochi"}, {})
+        added = {"persona": "mochi", "name": "happy", "url": FACE}
+        assert await show.run("sprite add", added) == "**Mochi** can look happy now."
+        await show.run("sprite add", added | {"name": "Anko", "identity": True})
+        listed = await show.run("sprite list")
+        assert listed == "- **Mochi**: happy, Anko (under its own name)"
+        stored = await show.db.personas.get(show.server_id, "Mochi")
+        assert stored is not None
+        assert stored.sprites == (SpriteRecord("happy", FACE), SpriteRecord("Anko", FACE, True))
+        of_mochi = {"persona": "Mochi"}
+        assert await show.choices("sprite remove", "name", "h", options=of_mochi) == ["happy"]
+        assert await show.choices("sprite add", "persona", "moc") == ["Mochi"]
+        gone = {"persona": "Mochi", "name": "HAPPY"}
+        assert "does not look" in await show.run("sprite remove", gone)
+        assert "no sprite" in await show.run("sprite remove", gone)
+
+    perform(act)
+
+
+def test_a_sprite_makes_the_built_in_persona_the_servers_own() -> None:
+    async def act(show: Show) -> None:
+        await show.run("sprite add", {"persona": "Oshaberi", "name": "happy", "url": FACE})
+        (stored,) = await show.db.personas.of(show.server_id)
+        assert (stored.name, stored.is_default, len(stored.sprites)) == ("Oshaberi", True, 1)
+
+    perform(act)
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("persona create", {"name": "Anko"}),
+        ("persona edit", {"name": "Mochi"}),
+        ("persona avatar", {"name": "Mochi"}),
+        ("persona delete", {"name": "Mochi"}),
+        ("persona default", {"name": "Mochi"}),
+        ("sprite add", {"persona": "Mochi", "name": "x", "url": FACE}),
+        ("sprite remove", {"persona": "Mochi", "name": "x"}),
+    ],
+)
+def test_changing_personas_needs_manage_server(command: str, options: dict[str, object]) -> None:
+    async def act(show: Show) -> None:
+        before = await show.db.personas.save(PersonaRecord(show.server_id, "Mochi"))
+        assert "Manage Server" in await show.run(command, options, user=MEMBER)
+        assert await show.db.personas.of(show.server_id) == (before,)
+
+    perform(act)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("  ", "it is empty"),
+        ("\u200b", "it is empty"),
+        ("x" * 81, "longer than 80"),
+        ("😀" * 41, "longer than 80"),
+        ("Clyde", "the word 'clyde'"),
+        ("my DISCORD friend", "the word 'discord'"),
+        ("dis\u200dcord", "the word 'discord'"),
+        ("everyone", "does not allow 'everyone'"),
+        ("@here", "does not allow '@here'"),
+        ("a@b", "contains an @"),
+        ("a: b", "a colon"),
+        ("a\u200bb", "cannot be seen"),
+        ("a\x07b", "cannot be seen"),
+    ],
+)
+def test_a_name_that_discord_refuses_is_refused_with_the_reason(name: str, reason: str) -> None:
+    with pytest.raises(RefusedError, match="cannot be called that") as refused:
+        checked_name(name)
+    assert reason in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["Tomori", "Dr. Müller (old)", "灯", "👩‍🚀 Ada", "x" * 80])
+def test_other_names_are_taken_as_they_are(name: str) -> None:
+    assert checked_name(f" {name}  ") == name
+
+
+def test_needless_blanks_are_dropped() -> None:
+    assert checked_name(" Dr.  Who\n") == "Dr. Who"
+
+
+def test_sprites_pictures_and_words_have_limits_too() -> None:
+    for wrong in ("", "a(b)", "x" * 33):
+        with pytest.raises(RefusedError):
+            checked_sprite(wrong)
+    for wrong in ("", "ftp://a.b/c", "https://", "https://a b/c", "https://a.b/" + "c" * 2048):
+        with pytest.raises(RefusedError):
+            checked_url(wrong)
+    assert checked_words(" a, b,,a ", "Words") == ("a", "b")
+    with pytest.raises(RefusedError, match="at most 20"):
+        checked_words(",".join(map(str, range(21))), "Words")
+    with pytest.raises(RefusedError, match="80 characters"):
+        checked_words("x" * 81, "Words")
+
+
+def test_a_refused_name_opens_no_form() -> None:
+    async def act(show: Show) -> None:
+        told = await show.run("persona create", {"name": "Clyde"})
+        assert "does not allow the word 'clyde'" in told
+
+    perform(act)
