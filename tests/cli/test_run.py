@@ -1,129 +1,84 @@
-"""`oshaberi run` and the terminal as a place for messages."""
+"""`oshaberi run` without a token, from the command line to a streamed answer."""
 
 from __future__ import annotations
 
-import asyncio
-from io import StringIO
+import os
+import socket
+import subprocess
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tests.local.shows import OSHABERI, environment, show
 
-from oshaberi import demo
 from oshaberi.cli.app import app
-from oshaberi.clock import run_virtual
-from oshaberi.delivery.sink import Embed, Face, File, Post, Sent, Wire
-from oshaberi.stream import ScriptedProvider, StreamContext, StreamResult, stream_to_sink
-from oshaberi.terminal import Palette, TerminalSink
 
 
-class Screen(StringIO):
-    """A terminal as far as anybody asks."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-def shown(*posts: Post, screen: StringIO | None = None) -> str:
-    out = screen or StringIO()
-    sink = TerminalSink(out, "Mochi")
-
-    async def send() -> None:
-        for post in posts:
-            await sink.typing(500)
-            await sink.send(post, Wire(0))
-
-    asyncio.run(send())
-    return out.getvalue()
-
-
-def test_a_name_stands_above_its_messages() -> None:
-    ren = Face("Ren", "https://x.test/ren.png")
-    assert shown(Post("1", "one"), Post("2", "two\nlines"), Post("3", "boo", face=ren)) == (
-        "Mochi\n  ● one\n  ● two\n    lines\nRen  ren.png\n  ● boo\n"
+def refused(data: Path, *options: str, **more: str) -> str:
+    """The one line it says, when it does not start."""
+    done = subprocess.run(
+        [*OSHABERI, "run", "--no-browser", *options],
+        capture_output=True,
+        text=True,
+        env=environment(data, **more),
+        timeout=60,
     )
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    return line
 
 
-def test_files_and_notices() -> None:
-    file = File("table-1.png", b"", source="| a |", width=8, height=9)
-    out = shown(Post("1", files=(file,)), Post("2", embed=Embed("Oh", "no")))
-    assert out == "Mochi\n  ● [table-1.png, 8 × 9]\n    | a |\n  ● Oh\n    no\n"
-
-
-def test_replies_and_edits() -> None:
-    out = StringIO()
-    sink = TerminalSink(out, "Mochi")
-
-    async def act() -> None:
-        await sink.reply_notice(Face("Ren"))
-        await sink.edit(Sent(1), Post("1", "new"))
-
-    asyncio.run(act())
-    assert out.getvalue() == "  ↪ Ren answers you\n  (edited)\n  ● new\n"
-
-
-def test_colours_and_typing_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    post = Post("1", "hi <:soup:1>\n```\ncode\n```")
-    plain, coloured = shown(post), shown(post, screen=Screen())
-    assert "\x1b" not in plain
-    assert "is typing" not in plain
-    assert "is typing…" in coloured
-    assert "\x1b[36mcode\x1b[0m" in coloured
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b[36m" not in shown(post, screen=Screen())
-
-
-def test_code_is_coloured_from_fence_to_fence() -> None:
-    lines = list(Palette(colours=True).lines_of("a\n```x```\nb\n```\nc"))
-    assert [line.startswith("\x1b[36m") for line in lines] == [False, True, False, True, True]
-
-
-def test_text_does_not_steer_the_terminal() -> None:
-    out = shown(Post("1", "a\x1b[2Jb\x07\x9bc\td"), screen=Screen())
-    assert "a␛[2Jb␇\ufffdc\td" in out
-
-
-def _played(speed: float) -> tuple[StreamResult, str]:
-    out = StringIO()
-    provider = ScriptedProvider(demo.crumbs(speed))
-    sink = TerminalSink(out, demo.MOCHI.name)
-    stream = stream_to_sink(provider, None, demo.config(speed), StreamContext(), sink)
-    return run_virtual(stream), out.getvalue()
-
-
-def test_the_demo_shows_what_it_promises() -> None:
-    result, out = _played(1)
-    assert result.status == "completed"
-    assert 10 <= result.metrics.messages <= 14
-    assert result.metrics.duration_ms <= 20_000
-    assert len(result.thought_log.texts) == 1
-    assert result.undelivered == ""
-    assert "think" not in out
-    for part in ("```python", ":mochi_wave:", "🎉", "日本語", "sleepy.png", "what you see"):
-        assert part in out
-
-
-def test_speed_is_speed() -> None:
-    fast, slow = _played(4)[0].metrics.duration_ms, _played(1)[0].metrics.duration_ms
-    assert 3 <= slow / fast <= 5
-
-
-def test_run_is_honest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OSHABERI_DISCORD_TOKEN", "x")
-    result = CliRunner().invoke(app, ["run", "--speed", "100"])
-    assert result.exit_code == 0
-    assert demo.QUESTION in result.stdout
-    assert "Discord and the browser stage come later" in result.stdout
-    assert "not built yet" in result.stderr
-
-
-def test_a_recorded_run_replays_as_it_was(tmp_path: Path) -> None:
-    folder = tmp_path / "scenes"
-    played = CliRunner().invoke(app, ["run", "--speed", "100", "--record", str(folder)])
-    assert played.exit_code == 0
-    (scene,) = folder.iterdir()
+def test_a_newcomer_gets_a_page_and_a_streamed_answer(tmp_path: Path) -> None:
+    scenes = tmp_path / "scenes"
+    with show(tmp_path / "data", "--speed", "50", "--record", str(scenes)) as running:
+        assert "<title>Oshaberi" in running.page()
+        assert len(running.get("prompts")) == 6
+        running.post("post", channel="general", content="Compare three kinds of tea in a table")
+        answered = running.until(lambda found: any(one["attachments"] for one in found[1:]))
+        assert answered[1]["author"]["username"] == "Mochi"
+        assert running.get("streams")[0]["channel"]
+        assert running.end() == 0
+    (scene,) = scenes.iterdir()
     replayed = CliRunner().invoke(app, ["replay", str(scene)])
     assert replayed.exit_code == 0
-    assert "bot: Hi! I'm Mochi." in replayed.stdout
-    assert "completed, 11 messages" in replayed.stdout
+    assert "table-1.png" in replayed.stdout
+
+
+def test_what_the_bot_learnt_is_there_the_next_time(tmp_path: Path) -> None:
+    with show(tmp_path / "data") as running:
+        running.post("run", command="config set", options={"key": "humanizer_degree", "value": "0"})
+        running.post("run", command="config show", options={}, channel="general")
+        running.until(lambda found: "humanizer_degree" in str(found))
+        assert running.end() == 0
+    with show(tmp_path / "data") as running:
+        running.post("run", command="config show", options={}, channel="general")
+        told = running.until(lambda found: "humanizer_degree" in str(found))
+        assert "0" in str(told[-1]["embeds"] or told[-1]["content"])
+
+
+def test_a_port_in_use(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        line = refused(tmp_path, "--port", str(port))
+    assert line.startswith(f"oshaberi: stage_port: {port} is in use")
+    assert "--port" in line
+
+
+def test_no_place_to_write(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    line = refused(tmp_path / "file" / "data", "--port", "0")
+    assert line.startswith(f"oshaberi: data_dir: {tmp_path}")
+    assert "OSHABERI_DATA_DIR" in line
+
+
+def test_a_setting_that_is_wrong(tmp_path: Path) -> None:
+    line = refused(tmp_path, OSHABERI_HUMANIZER_DEGREE="7")
+    assert "humanizer_degree: 7" in line
+    assert "OSHABERI_HUMANIZER_DEGREE" in line
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may use every port")
+def test_a_port_one_may_not_use(tmp_path: Path) -> None:
+    assert "80" in refused(tmp_path, "--port", "80")

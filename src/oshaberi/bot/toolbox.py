@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from oshaberi.config import Settings
-from oshaberi.errors import ConfigError
 from oshaberi.tools.builtin import builtin_tools
 from oshaberi.tools.loading import load_tools
 from oshaberi.tools.toolbox import ToolBox
@@ -21,9 +20,7 @@ async def open_tools(settings: Settings, secrets: Iterable[str]) -> AsyncIterato
     if not settings.mcp_servers:
         yield ToolBox(tools, secrets=secrets)
         return
-    try:
-        from oshaberi.tools.mcp import McpTools, mcp_servers
-    except ImportError:
-        raise ConfigError('mcp_servers: needs pip install "oshaberi[mcp]"') from None
+    from oshaberi.tools.mcp import McpTools, mcp_servers
+
     async with McpTools(mcp_servers(settings.mcp_servers)) as mcp:
         yield ToolBox(tools, more=lambda: mcp.tools, secrets=secrets)

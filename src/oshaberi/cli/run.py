@@ -83,7 +83,22 @@ def _settings(config: Path | None, port: int | None) -> Settings:
         needs = 'pip install "oshaberi[bot,openai]"'
         raise ConfigError(f"the bot needs {error.name}: {needs}") from None
     setup(settings.log_level, settings.log_format, secrets=settings.secrets(os.environ))
+    _make_folder(settings)
     return settings if port is None else replace(settings, stage_port=port)
+
+
+def _make_folder(settings: Settings) -> None:
+    """Where the database and the key file go, if they go there."""
+    kept_here = f"sqlite:///{settings.data_dir}" in settings.database_url
+    if not kept_here and settings.secret_key_file.parent != settings.data_dir:
+        return
+    try:
+        settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        where = "set OSHABERI_DATA_DIR to a folder that you may write to"
+        raise ConfigError(
+            f"data_dir: {settings.data_dir} cannot be made: {error.strerror}; {where}"
+        ) from None
 
 
 def _witnesses(record: Path | None, settings: Settings) -> Sequence[StreamWitness]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from oshaberi.errors import ConfigError
 from oshaberi.text.config import check_fields, choice, number
@@ -161,7 +161,11 @@ class ProcessConfig:
     )
     mcp_servers: Mapping[str, McpServer] = field(
         default_factory=dict,
-        metadata=_table("each has `command`, `args`, `env`, or `url`, `headers`", "tables by name"),
+        metadata=_table(
+            "each has `command`, `args`, `env`, `cwd`, or `url`, `headers`; "
+            "and perhaps `permission`, `timeout_ms`",
+            "tables by name",
+        ),
     )
     tools: tuple[str, ...] = strings("Python modules whose tools the model may use")
 

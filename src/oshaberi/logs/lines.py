@@ -21,8 +21,12 @@ Format = Literal["text", "json"]
 
 SHORTEST_SECRET = 6
 _OURS = logging.getLogger("oshaberi")
-_QUIETER = {"discord.client": logging.ERROR, "discord.gateway": logging.ERROR}
-"""They warn of what we chose (no voice), and of every reconnect."""
+_QUIETER = {
+    "discord.client": logging.ERROR,
+    "discord.gateway": logging.ERROR,
+    "mcp": logging.ERROR,
+}
+"""They warn of what we chose (no voice), of every reconnect, of every line that is no JSON."""
 _USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _STYLES = {"WARNING": "warn", "ERROR": "warn", "CRITICAL": "warn", "DEBUG": "dim"}
 

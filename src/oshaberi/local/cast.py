@@ -1,0 +1,116 @@
+"""The little world one meets at the first visit: a server, its people, and who the bot can be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from oshaberi.stage import World
+from oshaberi.storage import Database
+from oshaberi.storage.records import PersonaRecord, SpriteRecord
+
+VISITOR = "you"
+FOUNDED = datetime(2026, 1, 1, tzinfo=UTC)
+"""Fixed, so that the server is the same one tomorrow and its settings still hold."""
+MAIN = "Mochi"
+FACES = ("happy", "sad", "sleepy", "surprised", "mad")
+DESCRIPTION: dict[str, object] = {
+    "bot": {"name": MAIN},
+    "guilds": [
+        {
+            "name": "Oshaberi",
+            "owner": VISITOR,
+            "members": [
+                {"name": VISITOR, "display_name": "You"},
+                {"name": "mika", "display_name": "Mika"},
+                {"name": "ren", "display_name": "Ren"},
+            ],
+            "channels": [
+                {"name": "general", "topic": "Say something: Mochi answers everything here."},
+                {"name": "quiet", "topic": "Here Mochi answers only when mentioned."},
+                {"name": "thoughts", "topic": "What the model thought, after each answer."},
+            ],
+            "emojis": ["mochi_wave", "mochi_heart", "mochi_nap", "tea", "ramen", "snail"],
+        }
+    ],
+}
+
+MOCHI_PROMPT = (
+    "You are Mochi, a small, cheerful rice cake who lives in a chat server. You answer in short "
+    "lines, like somebody who types, and you like tea."
+)
+YUKI_PROMPT = (
+    "You are Yuki, a laconic snow spirit. You answer in few words, politely, and a little coldly."
+)
+
+
+def world() -> World:
+    return World.described(DESCRIPTION, founded=FOUNDED)
+
+
+def face_url(stage_url: str, name: str, mood: str | None = None) -> str:
+    query = "" if mood is None else f"?mood={mood}"
+    return f"{stage_url}/cdn/faces/{name}.svg{query}"
+
+
+async def settle_in(db: Database, stage_url: str, place: World) -> None:
+    """At the first visit the server gets its personas and settings; later they are its own.
+
+    Only the pictures move along: they are served by the stage, whose port may be another.
+    """
+    server = next(iter(place.guilds))
+    known = {persona.name for persona in await db.personas.of(server)}
+    if not known:
+        for key, value in _settings(place).items():
+            await db.servers.set_config(server, key, value)
+    for persona in _personas(server, stage_url):
+        if not known or persona.name in known:
+            stored = await db.personas.get(server, persona.name)
+            await db.personas.save(persona if stored is None else _with_new_faces(stored, persona))
+
+
+def _settings(place: World) -> dict[str, Any]:
+    return {
+        "auto_channels": [place.channel("general").id],
+        "thought_log_channel_id": place.channel("thoughts").id,
+        "status_reactions": False,
+    }
+
+
+def _personas(server: int, stage_url: str) -> tuple[PersonaRecord, ...]:
+    def sprites(name: str, *moods: str) -> tuple[SpriteRecord, ...]:
+        return tuple(SpriteRecord(mood, face_url(stage_url, name, mood)) for mood in moods)
+
+    return (
+        PersonaRecord(
+            server,
+            MAIN,
+            MOCHI_PROMPT,
+            triggers=("mochi",),
+            sprites=sprites(MAIN, *FACES),
+            is_default=True,
+        ),
+        PersonaRecord(
+            server,
+            "Yuki",
+            YUKI_PROMPT,
+            triggers=("yuki",),
+            avatar_url=face_url(stage_url, "Yuki"),
+            sprites=sprites("Yuki", "happy", "sad"),
+        ),
+    )
+
+
+def _with_new_faces(stored: PersonaRecord, ours: PersonaRecord) -> PersonaRecord:
+    fresh = {sprite.name: sprite for sprite in ours.sprites}
+    sprites = tuple(
+        fresh[sprite.name] if sprite.name in fresh and _is_local(sprite.avatar_url) else sprite
+        for sprite in stored.sprites
+    )
+    avatar = ours.avatar_url if _is_local(stored.avatar_url) else stored.avatar_url
+    return replace(stored, sprites=sprites, avatar_url=avatar)
+
+
+def _is_local(url: str | None) -> bool:
+    return url is not None and url.startswith("http://127.0.0.1:")

@@ -1,0 +1,80 @@
+"""Puts the local stage up: stage, rehearsal model and bot, until a signal ends it."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict, replace
+
+from oshaberi.bot.app import Bot, run
+from oshaberi.bot.operator import links
+from oshaberi.config import Settings
+from oshaberi.errors import ConfigError
+from oshaberi.inspector.actions import attach
+from oshaberi.inspector.log import StreamLog
+from oshaberi.local.cast import settle_in, world
+from oshaberi.local.models import ModelChoice
+from oshaberi.stage import Stage
+from oshaberi.stage.control import Extension
+from oshaberi.stage.pointing import patch_discord
+from oshaberi.stage.rehearsal import PROMPTS, RehearsalModel
+from oshaberi.storage import Database, Vault
+from oshaberi.turns.witness import StreamWitness
+
+GUILDS_READY_SECONDS = 0.1
+
+
+async def perform(
+    settings: Settings,
+    environ: Mapping[str, str],
+    *,
+    speed: float,
+    on_ready: Callable[[str], None],
+    witnesses: Sequence[StreamWitness] = (),
+) -> None:
+    """`on_ready` gets the page's address when the bot answers."""
+    streams = StreamLog()
+    async with RehearsalModel(speed) as rehearsal, open_stage(settings.stage_port) as stage:
+        choice = ModelChoice(rehearsal, links(settings, environ))
+        stage.extensions |= {
+            "model": choice.extension(),
+            "prompts": Extension(read=lambda _asked: [asdict(prompt) for prompt in PROMPTS]),
+        }
+        attach(streams, stage)
+        await _settle_in(settings, stage)
+
+        def opened(bot: Bot) -> None:
+            choice.give_to(bot.services)
+
+        with patch_discord(stage):
+            await run(
+                replace(settings, discord_token=stage.token),
+                environ,
+                witnesses=(streams, *witnesses),
+                on_open=opened,
+                on_ready=lambda: on_ready(stage.page_url),
+                guild_ready_timeout=GUILDS_READY_SECONDS,
+            )
+
+
+@asynccontextmanager
+async def open_stage(port: int) -> AsyncIterator[Stage]:
+    """On the wanted port, or on none."""
+    async with AsyncExitStack() as stack:
+        try:
+            stage = await stack.enter_async_context(Stage(world(), port=port))
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+            raise ConfigError(
+                f"stage_port: {port} is in use, perhaps by another `oshaberi run`; "
+                "choose another one with --port, or 0 for any"
+            ) from None
+        yield stage
+
+
+async def _settle_in(settings: Settings, stage: Stage) -> None:
+    vault = Vault.from_environment_or_file(settings.secret_key_file)
+    async with Database.open(settings.database_url, vault) as db:
+        await settle_in(db, stage.url, stage.world)

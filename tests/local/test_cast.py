@@ -1,0 +1,48 @@
+"""The world of the local stage: the same one at every visit, its settings the visitor's own."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+from oshaberi.local.cast import FACES, MAIN, settle_in, world
+from oshaberi.storage import Database, Vault
+from oshaberi.storage.records import SpriteRecord
+
+STAGE, MOVED = "http://127.0.0.1:1", "http://127.0.0.1:2"
+
+
+def test_the_same_world_has_the_same_ids() -> None:
+    first, second = world(), world()
+    assert list(first.guilds) == list(second.guilds)
+    assert list(first.channels) == list(second.channels)
+    assert first.bot.id == second.bot.id
+    assert first.application.token != second.application.token
+
+
+def test_a_second_visit_keeps_what_was_changed(tmp_path: Path) -> None:
+    async def visits() -> None:
+        place = world()
+        server = next(iter(place.guilds))
+        url, vault = f"sqlite:///{tmp_path / 'bot.db'}", Vault([Vault.new_key()])
+        async with Database.open(url, vault) as db:
+            await settle_in(db, STAGE, place)
+            mochi = await db.personas.get(server, MAIN)
+            assert mochi is not None
+            assert [sprite.name for sprite in mochi.sprites] == list(FACES)
+            own = SpriteRecord("own", "https://x.test/own.png")
+            await db.personas.save(replace(mochi, prompt="mine now", sprites=(own,)))
+            await db.personas.delete(server, "Yuki")
+            await db.servers.set_config(server, "auto_channels", [])
+            await settle_in(db, MOVED, place)
+            again = await db.personas.get(server, MAIN)
+            assert again is not None
+            assert again.prompt == "mine now"
+            faces = {sprite.name: sprite.avatar_url for sprite in again.sprites}
+            assert faces["own"] == "https://x.test/own.png"
+            assert str(faces["happy"]).startswith(MOVED)
+            assert await db.personas.get(server, "Yuki") is None
+            assert (await db.servers.config(server))["auto_channels"] == []
+
+    asyncio.run(visits())

@@ -1,0 +1,100 @@
+"""Which model speaks on the local stage, and what of that anybody may see."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from oshaberi.local.models import ModelChoice
+from oshaberi.stage.errors import StageError
+from oshaberi.stage.rehearsal import MODEL, RehearsalModel
+from oshaberi.storage.records import ModelRecord
+from oshaberi.stream.stops import StopRegistry
+from oshaberi.turns.adapters import AdapterPool
+from oshaberi.turns.services import Effective, Link, Services
+
+OWN = Link(ModelRecord(0, "openrouter", "some/model"), ("sk-of-the-settings",))
+KEY = "sk-only-in-memory"
+
+
+async def no_settings(_server_id: int) -> Effective:
+    raise AssertionError("nobody asks")
+
+
+def chosen(play: Callable[[ModelChoice, Services], Awaitable[None]], *configured: Link) -> None:
+    async def main() -> None:
+        async with RehearsalModel() as rehearsal:
+            choice = ModelChoice(rehearsal, configured)
+            services = Services(no_settings, StopRegistry(), AdapterPool())
+            choice.give_to(services)
+            await play(choice, services)
+
+    asyncio.run(main())
+
+
+def test_without_settings_the_rehearsal_speaks() -> None:
+    async def play(choice: ModelChoice, services: Services) -> None:
+        (link,) = services.models
+        assert link.model.model == MODEL
+        state = await choice.read({})
+        assert (state["kind"], state["speed"], state["configured"]) == ("rehearsal", 1.0, False)
+
+    chosen(play)
+
+
+def test_the_models_of_the_settings_come_first_and_come_back() -> None:
+    async def play(choice: ModelChoice, services: Services) -> None:
+        assert services.models == (OWN,)
+        await choice.act({"use": "rehearsal"})
+        assert services.models[0].model.model == MODEL
+        state = await choice.act({"use": "configured"})
+        assert services.models == (OWN,)
+        assert state["kind"] == "configured"
+
+    chosen(play, OWN)
+
+
+def test_a_key_is_used_and_never_shown() -> None:
+    async def play(choice: ModelChoice, services: Services) -> None:
+        said = {"use": "openai-compatible", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
+        state = await choice.act({**said, "key": KEY})
+        (link,) = services.models
+        assert link.keys == (KEY,)
+        assert link.model.base_url == "http://127.0.0.1:9/v1"
+        assert KEY not in str(state)
+        assert KEY not in repr(services.models)
+
+    chosen(play)
+
+
+@pytest.mark.parametrize(
+    ("said", "named"),
+    [
+        ({"speed": 0}, "speed"),
+        ({"speed": "fast"}, "speed"),
+        ({"speed": True}, "speed"),
+        ({"use": "magic"}, "use"),
+        ({"use": "ollama"}, "model"),
+        ({"use": "openai-compatible", "model": "m"}, "base_url"),
+        ({"use": "openai-compatible", "model": "m", "base_url": "ftp://x"}, "http"),
+        ({"use": "openai-compatible", "model": "m", "base_url": "http://x", "key": "a b"}, "key"),
+    ],
+)
+def test_what_makes_no_sense_changes_nothing(said: dict[str, Any], named: str) -> None:
+    async def play(choice: ModelChoice, services: Services) -> None:
+        before = services.models
+        with pytest.raises(StageError, match=named):
+            await choice.act(said)
+        assert services.models == before
+
+    chosen(play)
+
+
+def test_speed() -> None:
+    async def play(choice: ModelChoice, _services: Services) -> None:
+        assert (await choice.act({"speed": 4}))["speed"] == 4.0
+
+    chosen(play)
