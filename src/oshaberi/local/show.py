@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 from oshaberi.bot.app import Bot, run
 from oshaberi.bot.operator import links
@@ -18,7 +18,7 @@ from oshaberi.local.models import ModelChoice
 from oshaberi.stage import Stage
 from oshaberi.stage.control import Extension
 from oshaberi.stage.pointing import patch_discord
-from oshaberi.stage.rehearsal import PROMPTS, RehearsalModel
+from oshaberi.stage.rehearsal import RehearsalModel, page_prompts
 from oshaberi.storage import Database, Vault
 from oshaberi.turns.witness import StreamWitness
 
@@ -39,7 +39,7 @@ async def perform(
         choice = ModelChoice(rehearsal, links(settings, environ))
         stage.extensions |= {
             "model": choice.extension(),
-            "prompts": Extension(read=lambda _asked: [asdict(prompt) for prompt in PROMPTS]),
+            "prompts": Extension(read=lambda _asked: page_prompts()),
         }
         attach(streams, stage)
         await _settle_in(settings, stage)

@@ -1,0 +1,12 @@
+"""The inspector: why a stream became these messages.
+
+`trace` tells the story of a recorded stream, `replayed` what it becomes at another degree, and
+`StreamLog` keeps the streams of a running bot. `inspector.actions` is its part of the stage.
+"""
+
+from __future__ import annotations
+
+from oshaberi.inspector.log import StreamLog
+from oshaberi.inspector.trace import replayed, trace
+
+__all__ = ["StreamLog", "replayed", "trace"]

@@ -1,0 +1,206 @@
+// The inspector: what a stream was, what became of it, and why. Follows the newest one live.
+
+import { clear, el } from "../js/dom.js";
+import { Bar } from "./bar.js";
+import { Degrees } from "./degrees.js";
+import { MessageList } from "./list.js";
+import { RawText } from "./raw.js";
+import { Scrubber } from "./scrubber.js";
+import { Timeline } from "./timeline.js";
+import { Trace } from "./trace.js";
+
+const LOOK_AGAIN_MS = 500;
+const STYLE = "/page/inspector/inspector.css";
+
+export function mountInspector(root, seam) {
+  if (!document.querySelector(`link[href="${STYLE}"]`)) document.head.append(el("link", { rel: "stylesheet", href: STYLE }));
+  const inspector = new Inspector(root, seam);
+  inspector.start();
+  return inspector;
+}
+
+class Inspector {
+  constructor(root, { api, bus, selectMessage }) {
+    this.api = api;
+    this.streams = [];
+    this.current = null;
+    this.follows = true;
+    this.trace = null;
+    this.selected = null;
+    this.hovered = null;
+    this.at = null; // null: the end, also while it moves
+    const onSelect = (index) => this.select(index);
+    const onHover = (index) => this.hover(index);
+    this.bar = new Bar({ onPick: (id) => this.pick(id), onFollow: (on) => this.follow(on), scene: (id) => this.#ask(() => api.get("stream_scene", { id })) });
+    this.timeline = new Timeline({ onSeek: (ms) => this.seek(ms), onSelect, onHover });
+    this.scrubber = new Scrubber({ onSeek: (ms) => this.seek(ms) });
+    this.raw = new RawText({ onSelect, onHover });
+    this.list = new MessageList({ onSelect, onHover, onShow: (id) => selectMessage?.(id) });
+    this.degrees = new Degrees({ replay: (id, degree) => this.#ask(() => api.post("stream_replay", { id, degree })) });
+    this.ending = el("p", { class: "in-ending" });
+    this.stuck = el("div", { class: "in-stuck" }, this.timeline.node, this.scrubber.node, this.raw.node);
+    this.body = el("div", { class: "in-body", hidden: true },
+      this.stuck,
+      heading("What was sent"), this.list.node, this.ending,
+      heading("At another degree"), this.degrees.node);
+    this.empty = el("p", { class: "in-empty" }, "Nothing yet. Say something to the bot, and its stream appears here while it comes in.");
+    clear(root, el("div", { class: "inspector" }, this.bar.node, this.empty, this.body));
+    bus.addEventListener("STREAM", (event) => this.#heard(event.detail));
+    bus.addEventListener("select-message", (event) => this.showMessage(event.detail.id));
+  }
+
+  async start() {
+    const streams = await this.#ask(() => this.api.get("streams"));
+    // What was heard meanwhile is newer.
+    for (const stream of (streams ?? []).reverse()) if (!this.streams.some((one) => one.id === stream.id)) this.#keep(stream);
+    this.streams.sort((a, b) => Number(b.id) - Number(a.id));
+    if (this.streams.length && !this.current) await this.#load({ id: this.streams[0].id });
+    else this.#drawBar();
+  }
+
+  // -- which stream ------------------------------------------------------------------------------
+
+  #keep(stream) {
+    const index = this.streams.findIndex((one) => one.id === stream.id);
+    if (index < 0) this.streams.unshift(stream);
+    else this.streams[index] = stream;
+  }
+
+  #heard(stream) {
+    const isNew = !this.streams.some((one) => one.id === stream.id);
+    this.#keep(stream);
+    if (this.follows && (isNew || this.current === null)) this.#load({ id: stream.id });
+    else if (stream.id === this.current) this.#soon(stream.running ? LOOK_AGAIN_MS : 0);
+    this.#drawBar();
+  }
+
+  pick(id) {
+    this.follows = this.streams[0]?.id === id && this.streams[0].running;
+    this.#load({ id });
+  }
+
+  follow(on) {
+    this.follows = on;
+    if (on && this.streams.length && this.streams[0].id !== this.current) this.#load({ id: this.streams[0].id });
+    this.#drawBar();
+  }
+
+  async showMessage(id) {
+    if (this.trace && this.trace.indexOf(id) >= 0) {
+      this.select(this.trace.indexOf(id), true);
+      return;
+    }
+    this.follows = false;
+    if (await this.#load({ message: String(id) })) this.select(this.trace.indexOf(id), true);
+  }
+
+  async #load(which) {
+    const turn = (this.turn = (this.turn ?? 0) + 1);
+    this.#wait(null);
+    this.busy = true;
+    const found = await this.#ask(() => this.api.get("stream", which));
+    if (turn !== this.turn) return false;
+    this.busy = false;
+    if (!found) return false;
+    if (found.stream.id !== this.current) {
+      this.current = found.stream.id;
+      this.selected = this.hovered = this.at = null;
+      this.scrubber.pause();
+    }
+    this.#keep(found.stream);
+    this.trace = new Trace(found);
+    this.#draw();
+    if (found.partial) this.#soon(LOOK_AGAIN_MS);
+    return true;
+  }
+
+  // News that come fast do not put the next look off.
+  #soon(ms) {
+    const due = performance.now() + ms;
+    if (this.timer && this.due <= due) return;
+    this.due = due;
+    this.#wait(setTimeout(() => this.#again(), ms));
+  }
+
+  // A look that takes long is not overtaken by the next one.
+  #again() {
+    this.#wait(null);
+    if (this.busy) this.#soon(LOOK_AGAIN_MS);
+    else this.#load({ id: this.current });
+  }
+
+  #wait(timer) {
+    clearTimeout(this.timer);
+    this.timer = timer;
+  }
+
+  async #ask(question) {
+    try {
+      const answer = await question();
+      this.bar.say("");
+      return answer;
+    } catch (error) {
+      this.bar.say(error.message, "bad");
+      return null;
+    }
+  }
+
+  // -- drawing -----------------------------------------------------------------------------------
+
+  #drawBar() {
+    this.bar.draw(this.streams, this.current, this.follows);
+  }
+
+  #draw() {
+    const key = document.activeElement?.dataset?.key;
+    this.empty.hidden = true;
+    this.body.hidden = false;
+    this.#drawBar();
+    for (const part of [this.timeline, this.scrubber, this.raw, this.degrees]) part.draw(this.trace);
+    this.list.draw(this.trace, this.selected);
+    const { result } = this.trace.told;
+    this.ending.textContent = result ? result.told : "It is still running.";
+    this.#place();
+    this.#mark();
+    if (key) this.body.querySelector(`[data-key="${key}"]`)?.focus({ preventScroll: true });
+  }
+
+  #place() {
+    const ms = this.at ?? this.trace.duration;
+    for (const part of [this.timeline, this.scrubber, this.raw, this.list]) part.seek(ms);
+  }
+
+  #mark() {
+    this.timeline.mark(this.selected, this.hovered);
+    this.raw.mark(this.selected, this.hovered);
+    this.list.mark(this.hovered);
+  }
+
+  seek(ms) {
+    this.at = ms >= this.trace.duration ? null : ms;
+    this.#place();
+  }
+
+  hover(index) {
+    if (index === this.hovered) return;
+    this.hovered = index;
+    this.#mark();
+  }
+
+  select(index, scrolls = false) {
+    if (index !== null && index < 0) return;
+    const key = document.activeElement?.dataset?.key;
+    this.selected = index;
+    this.list.draw(this.trace, index);
+    this.#place();
+    this.#mark();
+    if (key) this.body.querySelector(`[data-key="${key}"]`)?.focus({ preventScroll: true });
+    if (index === null) return;
+    this.raw.reveal(index);
+    // What is stuck to the top must not cover what is shown below it.
+    this.body.style.setProperty("--in-stuck", `${this.stuck.offsetHeight}px`);
+    if (scrolls || !key?.startsWith("row-")) this.list.reveal(index);
+  }
+}
+
+const heading = (text) => el("h3", { class: "in-heading" }, text);

@@ -1,0 +1,144 @@
+"""From a request to what the model does: tokens, thoughts, calls, pauses, errors. Pure.
+
+The same words at the same place of a conversation always get the same answer.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from random import Random
+from typing import Any, cast
+
+from oshaberi.chunks import ErrorType
+from oshaberi.stage.models.script import Call, Cut, ErrorEvent, Refuse, Say, Stall, Think
+from oshaberi.stage.rehearsal.asked import Asked, Fields
+from oshaberi.stage.rehearsal.choosing import scene_for, take_of
+from oshaberi.stage.rehearsal.prompts import PROMPTS
+from oshaberi.stage.rehearsal.script import Cue, filled
+from oshaberi.stage.rehearsal.talk import remembered, talk
+
+TOKEN_SIZES = (3, 4, 4, 5, 5, 6)
+MOST_COUNTED = 5000
+_REMARKS = (
+    "still here", "this is going well", "I could do this all day", "you may stop me, you know",
+    "the button is right there", "counting is mostly breathing", "no refunds", "a fine number",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """The model is silent for so long, at normal speed."""
+
+    ms: int
+
+
+Beat = Say | Think | Call | Pause | ErrorEvent | Refuse | Stall | Cut
+"""What the server does next. Of `Say` and `Think` each is one token."""
+
+
+def beats(asked: Asked) -> Iterator[Beat]:
+    """The answer."""
+    rng = Random(f"{asked.words}\n{asked.turns}")
+    scene = scene_for(asked.words)
+    if scene is None:
+        yield from (Say(token) for token in tokens(talk(asked, rng), rng))
+        return
+    gaps = _gaps(asked)
+    for cue in take_of(scene, asked, rng).cues:
+        yield from _beats(cue, asked, gaps, rng)
+
+
+def tokens(text: str, rng: Random) -> Iterator[str]:
+    """The text in pieces of a few characters, wherever the cuts fall."""
+    at = 0
+    while at < len(text):
+        size = rng.choice(TOKEN_SIZES)
+        yield text[at : at + size]
+        at += size
+
+
+def count_of(text: str) -> int:
+    """How many tokens a text is, on average."""
+    return -(-len(text) * len(TOKEN_SIZES) // sum(TOKEN_SIZES))
+
+
+def _beats(cue: Cue, asked: Asked, gaps: Mapping[str, str], rng: Random) -> Iterator[Beat]:
+    text = filled(cue.text, gaps)
+    match cue.do:
+        case "think":
+            yield from (Think(token) for token in tokens(text.strip(), rng))
+            return
+        case "pause":
+            yield Pause(int(cue.about))
+        case "call":
+            yield _call(cue.about, asked, rng)
+        case "error":
+            yield ErrorEvent(cast(ErrorType, cue.about))
+        case "refuse":
+            yield Refuse(cast(ErrorType, cue.about))
+        case "stall":
+            yield Stall()
+        case "drop":
+            yield Cut()
+        case "count":
+            yield from (Say(token) for token in tokens_of(_counting(rng), rng))
+        case "prompts":
+            text = "\n".join(f"- “{prompt.text}”" for prompt in PROMPTS) + "\n" + text
+    yield from (Say(token) for token in tokens(text, rng))
+
+
+def tokens_of(texts: Iterable[str], rng: Random) -> Iterator[str]:
+    for text in texts:
+        yield from tokens(text, rng)
+
+
+def _gaps(asked: Asked) -> dict[str, str]:
+    """What the writer of a scene may leave open."""
+    faces = itertools.cycle(asked.faces or ("happy",))
+    return {
+        "user": asked.user or "you",
+        "persona": asked.persona or "I",
+        "result": (asked.result or "").strip(),
+        "fact": remembered(asked.words),
+        **{f"face{number}": next(faces) for number in range(1, 7)},
+        "all_faces": ", ".join(asked.faces),
+    }
+
+
+def _counting(rng: Random) -> Iterator[str]:
+    for number in range(1, MOST_COUNTED):
+        remark = f" ({rng.choice(_REMARKS)})" if number % 7 == 0 else ""
+        yield f"{number}…{remark}\n"
+
+
+def _call(name: str, asked: Asked, rng: Random) -> Call:
+    arguments = _arguments(asked.tools[name], remembered(asked.words))
+    id_ = f"call_{rng.getrandbits(40):010x}"
+    return Call(name, json.dumps(arguments, ensure_ascii=False), id=id_)
+
+
+def _arguments(schema: Fields, words: str) -> dict[str, Any]:
+    """As much as the tool insists on, and no more."""
+    properties = schema.get("properties")
+    properties = properties if isinstance(properties, dict) else {}
+    wanted = [name for name in schema.get("required") or () if name in properties]
+    return {name: _value(properties[name], words) for name in wanted}
+
+
+def _value(schema: Fields, words: str) -> Any:
+    if schema.get("enum"):
+        return schema["enum"][0]
+    match schema.get("type"):
+        case "integer" | "number":
+            return schema.get("minimum", 1)
+        case "boolean":
+            return False
+        case "array":
+            return []
+        case "object":
+            return {}
+        case _:
+            return words
