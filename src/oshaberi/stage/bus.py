@@ -18,6 +18,8 @@ class Event:
     data: Json
     guild_id: int | None = None
     channel_id: int | None = None
+    only_for: int | None = None
+    """The one person who sees it on the page; no bot is told."""
 
 
 Listener = Callable[[Event], None]
@@ -29,21 +31,32 @@ class Bus:
 
     def __init__(self) -> None:
         self._listeners: list[Listener] = []
+        self._witnesses: list[Listener] = []
 
     def listen(self, listener: Listener) -> None:
         self._listeners.append(listener)
 
+    def witness(self, listener: Listener) -> None:
+        """Hears of everything when it happens and once, whatever is done to the others' events."""
+        self._witnesses.append(listener)
+
     def emit(self, event: Event) -> None:
+        for witness in tuple(self._witnesses):
+            witness(event)
         held = _held.get()
         if held is not None:
             held.append(event)
             return
+        self.release(event)
+
+    def release(self, event: Event) -> None:
+        """Pass on what was held back."""
         for listener in tuple(self._listeners):
             listener(event)
 
     @contextmanager
     def holding(self) -> Iterator[list[Event]]:
-        """Events of this task go into the list instead; release them with `emit` afterwards."""
+        """Events of this task go into the list instead; `release` them afterwards."""
         events: list[Event] = []
         token = _held.set(events)
         try:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from oshaberi.stage import payloads
+from oshaberi.stage import message_payloads, payloads
 from oshaberi.stage.components import BUTTON, LABEL, LINK, ROW, walk
 from oshaberi.stage.errors import StageError
 from oshaberi.stage.model import Command, Json, Message
 from oshaberi.stage.world import Key, World
 
+SLASH, MESSAGE_MENU = 1, 3
 SUBCOMMAND, GROUP = 1, 2
 STRING, INTEGER, BOOLEAN, USER, CHANNEL, ROLE, MENTIONABLE, NUMBER = 3, 4, 5, 6, 7, 8, 9, 10
 _PLAIN: dict[int, tuple[type, ...]] = {
@@ -61,12 +62,27 @@ def command_data(
     return data | ({"resolved": resolved} if resolved else {})
 
 
-def _find(world: World, name: str) -> Command:
-    for command in world.commands.values():
-        if command.payload["name"] == name and command.payload.get("type", 1) == 1:
+def menu_data(world: World, name: str, message: Message, url: str) -> Json:
+    """An entry of the menu that opens on a message."""
+    command = _find(world, name, MESSAGE_MENU)
+    shown = message_payloads.message(world, message, url)
+    return {
+        "id": str(command.id),
+        "name": name,
+        "type": MESSAGE_MENU,
+        "target_id": str(message.id),
+        "resolved": {"messages": {str(message.id): shown}},
+    }
+
+
+def _find(world: World, name: str, kind: int = SLASH) -> Command:
+    there = [c for c in world.commands.values() if c.payload.get("type", SLASH) == kind]
+    for command in there:
+        if command.payload["name"] == name:
             return command
-    known = ", ".join(sorted(f"/{c.payload['name']}" for c in world.commands.values()))
-    raise StageError(f"no command /{name} is registered; there are {known or 'none'}")
+    slash = "/" if kind == SLASH else ""
+    known = ", ".join(sorted(f"{slash}{c.payload['name']}" for c in there))
+    raise StageError(f"no command {slash}{name} is registered; there are {known or 'none'}")
 
 
 def _option(level: Sequence[Json], name: str, where: str) -> Json:

@@ -85,5 +85,6 @@ class Core:
         *,
         guild_id: int | None = None,
         channel_id: int | None = None,
+        only_for: int | None = None,
     ) -> None:
-        self.bus.emit(Event(name, data, guild_id, channel_id))
+        self.bus.emit(Event(name, data, guild_id, channel_id, only_for))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Mapping
+from datetime import datetime
 from functools import reduce
 from operator import or_
 from typing import TypeVar
@@ -53,17 +54,17 @@ USERNAME_MOST = 32
 SLOWMODE_MOST_S = 21_600
 
 
-def build(description: Mapping[str, object] | None) -> World:
+def build(description: Mapping[str, object] | None, founded: datetime | None = None) -> World:
     value = DEFAULT if description is None else dict(description)
     try:
-        return _Builder(Node(value, "world")).world
+        return _Builder(Node(value, "world"), Snowflakes(founded)).world
     except SceneError as error:
         raise WorldError(str(error)) from None
 
 
 class _Builder:
-    def __init__(self, root: Node) -> None:
-        self._ids = Snowflakes()
+    def __init__(self, root: Node, ids: Snowflakes) -> None:
+        self._ids = ids
         fields = root.fields({"bot", "guilds", "users"})
         self.world = World(self._application(fields.get("bot")), self._ids)
         self._bot_permissions = _bot_permissions(fields.get("bot"))
@@ -74,6 +75,7 @@ class _Builder:
         seen: set[str] = set()
         for entry in fields["guilds"].items():
             self._guild(entry, seen)
+        ids.begin()
 
     def _application(self, node: Node | None) -> Application:
         fields = node.fields(BOT_KEYS) if node else {}
@@ -134,7 +136,7 @@ class _Builder:
     def _add_bot(self, guild: Guild) -> None:
         bot = self.world.bot
         role = Role(self._ids.new(), bot.name, self._bot_permissions, len(guild.roles))
-        role.managed = True
+        role.managed, role.bot_id = True, bot.id
         guild.roles[role.id] = role
         guild.members[bot.id] = Member(bot, now_iso(), roles=[role.id])
 

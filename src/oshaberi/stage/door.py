@@ -38,5 +38,8 @@ def _from_here(core: Core, request: web.Request) -> bool:
 
 
 def may_control(request: web.Request, token: str) -> bool:
-    given = request.headers.get(HEADER, "")
-    return hmac.compare_digest(given.encode(), token.encode())
+    return is_token(request.headers.get(HEADER, ""), token)
+
+
+def is_token(given: str, token: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())

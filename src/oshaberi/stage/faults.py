@@ -52,7 +52,7 @@ class Fault:
 
     kind: Kind
     route: str = "*"
-    """`METHOD /path`, with `*` for anything."""
+    """`METHOD /path`, with `*` for anything; several are parted by `|`."""
     channel: Key | None = None
     call: int = 1
     times: int | None = 1
@@ -107,7 +107,8 @@ class _Armed:
 
     def strikes(self, record: Record, channel_id: int | None, chance: float) -> bool:
         fault = self.fault
-        if self.spent or not fnmatchcase(record.name, fault.route):
+        routes = fault.route.split("|")
+        if self.spent or not any(fnmatchcase(record.name, route) for route in routes):
             return False
         if fault.channel is not None and channel_id != record.channel_id:
             return False

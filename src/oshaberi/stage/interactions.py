@@ -169,8 +169,20 @@ def answer(core: Core, item: Interaction, kind: int, data: Json, draft: Draft) -
     else:
         item.modal = data
     item.reply = reply
-    core.changes.notify()
+    core.emit("INTERACTION_ANSWER", told(item), channel_id=item.channel_id, only_for=item.user_id)
     return message
+
+
+def told(item: Interaction) -> Json:
+    """What the person who began it sees of it."""
+    return {
+        "id": str(item.id),
+        "type": int(item.type),
+        "reply": None if item.reply is None else item.reply.name.lower(),
+        "message_id": None if item.original_id is None else str(item.original_id),
+        "choices": item.choices,
+        "modal": item.modal,
+    }
 
 
 def _update(core: Core, item: Interaction, draft: Draft | None) -> Message:

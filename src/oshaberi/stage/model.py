@@ -74,6 +74,8 @@ class Role:
     color: int = 0
     mentionable: bool = False
     managed: bool = False
+    bot_id: int | None = None
+    """The bot that came with this role."""
 
 
 @dataclass(slots=True)

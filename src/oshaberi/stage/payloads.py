@@ -73,7 +73,8 @@ def member(person: Member, *, with_user: bool = True) -> Json:
 
 
 def role(item: Role) -> Json:
-    return {
+    tags = {} if item.bot_id is None else {"tags": {"bot_id": str(item.bot_id)}}
+    return tags | {
         "id": str(item.id),
         "name": item.name,
         "color": item.color,

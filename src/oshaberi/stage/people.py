@@ -7,20 +7,30 @@ raises RefusalError here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from oshaberi.stage import interactions, posting, reacting
-from oshaberi.stage.choosing import command_data, component, modal_data
+from oshaberi.stage.choosing import command_data, component, menu_data, modal_data
 from oshaberi.stage.core import Core
 from oshaberi.stage.errors import StageError
 from oshaberi.stage.forms import Upload, read_draft
 from oshaberi.stage.interactions import Interaction, InteractionType
-from oshaberi.stage.model import Channel, Json, Message
+from oshaberi.stage.model import Channel, Json, Message, User
 from oshaberi.stage.permissions import Permission
 from oshaberi.stage.refusals import refusal
 from oshaberi.stage.rest.channels import start_typing
 from oshaberi.stage.world import Key
 
 MessageKey = int | Message
+
+
+@dataclass(frozen=True, slots=True)
+class PostedFile:
+    """A file somebody attaches, with its alt text."""
+
+    name: str
+    content: bytes = field(repr=False)
+    alt: str | None = None
 
 
 class People:
@@ -36,15 +46,16 @@ class People:
         *,
         user: Key | None = None,
         reply_to: MessageKey | None = None,
-        files: Mapping[str, bytes] | None = None,
+        files: Mapping[str, bytes] | Sequence[PostedFile] = (),
     ) -> Message:
         """Somebody writes. In a DM channel that is its person."""
         place, who = self._place(channel), self._who(user)
         body: Json = {"content": content}
         if reply_to is not None:
             body["message_reference"] = {"message_id": str(self._message(reply_to).id)}
-        named = enumerate((files or {}).items())
-        draft = read_draft(body, [Upload(i, name, data) for i, (name, data) in named])
+        named = _files(files)
+        body["attachments"] = [{"id": str(i), "description": f.alt} for i, f in enumerate(named)]
+        draft = read_draft(body, [Upload(i, f.name, f.content) for i, f in enumerate(named)])
         person = self._core.world.users[who]
         posting.may_post(self._core, place, person, draft)
         if draft.empty:
@@ -104,17 +115,25 @@ class People:
         data = command_data(self._core.world, command, options or {})
         return self._begin(InteractionType.COMMAND, self._where(channel), user, data)
 
+    def choose(self, entry: str, message: MessageKey, *, user: Key | None = None) -> Interaction:
+        """An entry of the menu of a message ("Apps" in Discord)."""
+        item = self._message(message)
+        data = menu_data(self._core.world, entry, item, self._core.url)
+        return self._begin(InteractionType.COMMAND, item.channel_id, user, data)
+
     def complete(
         self,
         command: str,
         option: str,
         typed: str,
         *,
+        options: Mapping[str, object] | None = None,
         channel: Key | None = None,
         user: Key | None = None,
     ) -> Interaction:
-        """Somebody types into an option; its `choices` come with the answer."""
-        data = command_data(self._core.world, command, {option: typed}, focused=option)
+        """Somebody types into an option, with others filled in; `choices` come with the answer."""
+        filled = {**(options or {}), option: typed}
+        data = command_data(self._core.world, command, filled, focused=option)
         return self._begin(InteractionType.AUTOCOMPLETE, self._where(channel), user, data)
 
     def submit(self, asked: Interaction, values: Mapping[str, str]) -> Interaction:
@@ -141,11 +160,15 @@ class People:
             raise refusal(50001)
         return interactions.begin(self._core, kind, who, place, data, message)
 
-    def _who(self, user: Key | None) -> int:
+    def somebody(self, user: Key | None = None) -> User:
+        """Who that is, or who acts when nobody is named."""
         if user is not None:
-            return self._core.world.user(user).id
+            return self._core.world.user(user)
         guilds = self._core.world.guilds.values()
-        return next(m.user.id for g in guilds for m in g.members.values() if not m.user.bot)
+        return next(m.user for g in guilds for m in g.members.values() if not m.user.bot)
+
+    def _who(self, user: Key | None) -> int:
+        return self.somebody(user).id
 
     def _where(self, channel: Key | None) -> Key:
         if channel is not None:
@@ -169,3 +192,9 @@ class People:
                 if text.strip(":") == emoji.name:
                     return emoji.name, emoji.id
         return text, None
+
+
+def _files(files: Mapping[str, bytes] | Sequence[PostedFile]) -> list[PostedFile]:
+    if isinstance(files, Mapping):
+        return [PostedFile(name, content) for name, content in files.items()]
+    return list(files)

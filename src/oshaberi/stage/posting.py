@@ -166,7 +166,7 @@ def post(
     core.world.messages.setdefault(channel.id, {})[item.id] = item
     if ephemeral_to is not None:
         item.flags |= MessageFlag.EPHEMERAL
-        core.changes.notify()
+        announce(core, "MESSAGE_CREATE", item)
         return item
     item.notified = mentions.notified(core.world, item, channel)
     _arrive(core, channel, item)
@@ -194,7 +194,8 @@ def announce(core: Core, name: str, item: Message) -> None:
     data = gateway_message(core.world, item, core.url)
     if name == "MESSAGE_CREATE" and item.nonce is not None:
         data["nonce"] = item.nonce
-    core.emit(name, data, guild_id=channel.guild_id, channel_id=channel.id)
+    place = {"guild_id": channel.guild_id, "channel_id": channel.id}
+    core.emit(name, data, **place, only_for=item.ephemeral_to)
 
 
 def edit(core: Core, item: Message, draft: Draft) -> None:
@@ -216,23 +217,18 @@ def edit(core: Core, item: Message, draft: Draft) -> None:
     item.edited_at = now_iso()
     granted = ALL if item.username else core.world.permissions_of(item.author_id, channel)
     mentions.apply(core.world, item, draft.allowed, granted)
-    if item.ephemeral_to is None:
-        announce(core, "MESSAGE_UPDATE", item)
-    else:
-        core.changes.notify()
+    announce(core, "MESSAGE_UPDATE", item)
 
 
 def remove(core: Core, item: Message) -> None:
     channel = core.world.channels[item.channel_id]
     del core.world.messages[channel.id][item.id]
-    if item.ephemeral_to is not None:
-        core.changes.notify()
-        return
-    if channel.thread is not None:
+    if channel.thread is not None and item.ephemeral_to is None:
         channel.thread.message_count -= 1
     data: Json = {"id": str(item.id), "channel_id": str(channel.id)}
     data |= {"guild_id": str(channel.guild_id)} if channel.guild_id else {}
-    core.emit("MESSAGE_DELETE", data, guild_id=channel.guild_id, channel_id=channel.id)
+    place = {"guild_id": channel.guild_id, "channel_id": channel.id}
+    core.emit("MESSAGE_DELETE", data, **place, only_for=item.ephemeral_to)
 
 
 def shown(core: Core, item: Message) -> Json:

@@ -14,15 +14,17 @@ from aiohttp import web
 
 from oshaberi.stage import changes
 from oshaberi.stage.cdn import Cdn
-from oshaberi.stage.control import Control
+from oshaberi.stage.control import Control, Extension
 from oshaberi.stage.core import Core, Settings
 from oshaberi.stage.door import guarded
 from oshaberi.stage.errors import StageProblemsError, StageTimeoutError
 from oshaberi.stage.faults import Fault, Faults
+from oshaberi.stage.feed import Feed
 from oshaberi.stage.forms import REQUEST_MOST
 from oshaberi.stage.gateway import Gateway
 from oshaberi.stage.journal import Record
 from oshaberi.stage.loop import scale_of
+from oshaberi.stage.page import Page
 from oshaberi.stage.people import People
 from oshaberi.stage.rest import ENDPOINTS
 from oshaberi.stage.rest.pipeline import PREFIX, Pipeline
@@ -42,8 +44,9 @@ RECENT = 12
 class Stage:
     """Give it a world, a description of one, or nothing for a small one.
 
-    `url` and `token` are for the bot, `control_token` for the control API. `people` act, `fault`
-    and `gateway` break things, `world` and `requests` tell what happened.
+    `url` and `token` are for the bot, `page_url` is for a browser, `control_token` for the control
+    API, to which `extensions` add actions (also later). `people` act, `fault` and `gateway` break
+    things, `world` and `requests` tell what happened.
     """
 
     def __init__(
@@ -52,20 +55,26 @@ class Stage:
         settings: Settings | None = None,
         *,
         port: int = 0,
+        control_token: str | None = None,
+        extensions: Mapping[str, Extension] | None = None,
     ) -> None:
         self.world = world if isinstance(world, World) else World.described(world)
         self.settings = settings or Settings()
-        self.control_token = secrets.token_urlsafe(24)
+        self.control_token = control_token or secrets.token_urlsafe(24)
+        self.extensions: dict[str, Extension] = dict(extensions or {})
         self._port = port
         self._runner: web.AppRunner | None = None
+        self._watching: asyncio.Task[None] | None = None
         self.core: Core
         self.people: People
+        self.feed: Feed
 
     async def __aenter__(self) -> Stage:
         loop = asyncio.get_running_loop()
         self.core = Core(self.world, self.settings, loop.time, loop_scale=scale_of(loop))
         self.core.hub = Hub(self.core)
         self.people = People(self.core)
+        self.feed = Feed(self.core, self.control_token)
         self._runner = web.AppRunner(
             self._application(),
             access_log=None,
@@ -78,6 +87,7 @@ class Stage:
         await site.start()
         _host, port = self._runner.addresses[0][:2]
         self.core.url = f"http://{HOST}:{port}"
+        self._watching = asyncio.create_task(self.feed.watch())
         return self
 
     async def __aexit__(
@@ -88,12 +98,15 @@ class Stage:
     ) -> None:
         self.core.closing.set()
         self.gateway.drop(1001)
+        self.feed.close()
+        if self._watching is not None:
+            self._watching.cancel()
         if self._runner is not None:
             await self._runner.cleanup()
 
     def _application(self) -> web.Application:
-        pipeline, cdn = Pipeline(self.core), Cdn(self.core)
-        control = Control(self.core, self.people, self.control_token)
+        pipeline, cdn, page = Pipeline(self.core), Cdn(self.core), Page()
+        control = Control(self.core, self.people, self.control_token, self.extensions)
         application = web.Application(
             middlewares=[guarded(self.core)], client_max_size=4 * REQUEST_MOST
         )
@@ -101,17 +114,22 @@ class Stage:
         add("GET", "/gw/", Gateway(self.core).serve)
         for endpoint in ENDPOINTS:
             add(endpoint.method, PREFIX + endpoint.path, partial(pipeline.serve, endpoint))
-        attachments = "/cdn/attachments/{channel_id}/{attachment_id}/{filename}"
-        application.router.add_get(attachments, cdn.attachment)
-        application.router.add_get("/cdn/{path:.*}", cdn.picture)
+        cdn.add_to(application.router)
+        application.router.add_get("/stage/feed", self.feed.serve)
         application.router.add_get("/stage/{action}", control.read)
         application.router.add_post("/stage/{action}", control.act)
+        page.add_to(application.router)
         add("*", "/{path:.*}", pipeline.unknown)
         return application
 
     @property
     def url(self) -> str:
         return self.core.url
+
+    @property
+    def page_url(self) -> str:
+        """What to open in a browser. The page takes the token out of its address at once."""
+        return f"{self.core.url}/?token={self.control_token}"
 
     @property
     def token(self) -> str:

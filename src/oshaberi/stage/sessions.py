@@ -176,6 +176,8 @@ class Hub:
                 session.dispatch(event.name, intents.as_seen(event, session.intents, bot_id))
 
     def _wanted(self, session: Session, event: Event) -> bool:
+        if event.only_for is not None:
+            return False
         if not session.handles(event.guild_id) or not intents.wants(session.intents, event):
             return False
         world = self._core.world

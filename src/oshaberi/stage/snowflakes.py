@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 EPOCH_MS = 1_420_070_400_000
 _TIME_SHIFT = 22
 
 
-def _wall_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
 class Snowflakes:
-    """Hands out ids. A later id is a larger one, also within one millisecond."""
+    """Hands out ids. A later id is a larger one, also within one millisecond.
 
-    def __init__(self, now_ms: Callable[[], int] = _wall_ms) -> None:
-        self._now_ms = now_ms
+    With a date of `foundation` they are of that moment, until things begin to happen.
+    """
+
+    def __init__(self, foundation: datetime | None = None) -> None:
+        self._founded_ms = None if foundation is None else int(foundation.timestamp() * 1000)
         self._last = 0
 
+    def begin(self) -> None:
+        self._founded_ms = None
+
     def new(self) -> int:
-        candidate = (self._now_ms() - EPOCH_MS) << _TIME_SHIFT
-        self._last = max(candidate, self._last + 1)
+        now_ms = time.time_ns() // 1_000_000 if self._founded_ms is None else self._founded_ms
+        self._last = max((now_ms - EPOCH_MS) << _TIME_SHIFT, self._last + 1)
         return self._last
 
 

@@ -7,6 +7,7 @@ test and take a name or an id.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from oshaberi.stage import permissions
@@ -58,11 +59,16 @@ class World:
         self.attachments: dict[int, Attachment] = {}
 
     @classmethod
-    def described(cls, description: Mapping[str, object] | None = None) -> World:
-        """A world from its description, or a small one to start with. Raises WorldError."""
+    def described(
+        cls, description: Mapping[str, object] | None = None, *, founded: datetime | None = None
+    ) -> World:
+        """A world from its description, or a small one to start with. Raises WorldError.
+
+        With a date of foundation the same description gets the same ids, whenever it is built.
+        """
         from oshaberi.stage.description import build
 
-        return build(description)
+        return build(description, founded)
 
     @property
     def bot(self) -> User:

@@ -188,7 +188,7 @@ class Pipeline:
 
     def _release(self, events: Sequence[Event]) -> None:
         for event in events:
-            self._core.bus.emit(event)
+            self._core.bus.release(event)
 
 
 def _json_response(

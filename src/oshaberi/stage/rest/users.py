@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oshaberi.stage import payloads
+from oshaberi.stage.permissions import in_guild
 from oshaberi.stage.refusals import refusal
 from oshaberi.stage.rest.routes import Call, Routes, snowflake
 
@@ -29,8 +30,11 @@ async def gateway(call: Call) -> object:
 
 @routes.on("GET", "/users/@me/guilds")
 async def own_guilds(call: Call) -> object:
-    guilds = call.core.world.guilds.values()
-    return [payloads.guild(guild) | {"owner": False, "permissions": "0"} for guild in guilds]
+    world = call.core.world
+    return [
+        payloads.guild(guild) | {"owner": False, "permissions": str(in_guild(guild, world.bot.id))}
+        for guild in world.guilds.values()
+    ]
 
 
 @routes.on("POST", "/users/@me/channels")

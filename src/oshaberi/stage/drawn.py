@@ -1,0 +1,173 @@
+"""Pictures drawn from a name: the same name always gives the same face, without any network.
+
+`face` is somebody's avatar, in a mood (sprites have moods), `mascot` the bot's own, `blob` a custom
+emoji: what its name says is what it looks like.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+SIZE = 128
+_INK = "#2b2440"
+
+
+@dataclass(frozen=True, slots=True)
+class Mood:
+    """Eyes and mouth around the point (0, 0)."""
+
+    eyes: str
+    mouth: str
+    extra: str = ""
+
+
+def _dots(y: int = -4, radius: float = 5) -> str:
+    return (
+        f'<g fill="{_INK}"><circle cx="-16" cy="{y}" r="{radius}"/>'
+        f'<circle cx="16" cy="{y}" r="{radius}"/></g>'
+        f'<g fill="#fff"><circle cx="-14" cy="{y - 2}" r="1.6"/>'
+        f'<circle cx="18" cy="{y - 2}" r="1.6"/></g>'
+    )
+
+
+def _lines(*paths: str) -> str:
+    drawn = "".join(f'<path d="{path}"/>' for path in paths)
+    return f'<g fill="none" stroke="{_INK}" stroke-width="4" stroke-linecap="round">{drawn}</g>'
+
+
+_ARCHES = _lines("M-23 -2q7 -9 14 0", "M9 -2q7 -9 14 0")
+_CLOSED = _lines("M-23 -5q7 7 14 0", "M9 -5q7 7 14 0")
+_SMILE = _lines("M-10 13q10 9 20 0")
+_OPEN = (
+    f'<path d="M-13 11h26q-1 17 -13 17t-13 -17z" fill="{_INK}"/>'
+    '<path d="M-6 25q6 -6 12 0q-6 5 -12 0" fill="#ff7d8c"/>'
+)
+_FROWN = _lines("M-9 20q9 -9 18 0")
+_BLUSH = (
+    '<g fill="#ff6f91" opacity=".55"><ellipse cx="-27" cy="8" rx="7" ry="4.5"/>'
+    '<ellipse cx="27" cy="8" rx="7" ry="4.5"/></g>'
+)
+_TEAR = '<path d="M-18 5q-6 10 0 14q7 -3 0 -14z" fill="#5db7ff"/>'
+_HEART = "m0 9c-16 -9 -12 -20 -5 -20q4 0 5 4q1 -4 5 -4c7 0 11 11 -5 20z"
+_HEARTS = (
+    f'<g fill="#f0325b"><path d="{_HEART}" transform="translate(-16 -3)"/>'
+    f'<path d="{_HEART}" transform="translate(16 -3)"/></g>'
+)
+
+MOODS: dict[str, Mood] = {
+    "neutral": Mood(_dots(), _SMILE),
+    "happy": Mood(_ARCHES, _OPEN, _BLUSH),
+    "sad": Mood(_dots(), _FROWN, _TEAR),
+    "angry": Mood(_dots(), _FROWN + _lines("M-25 -17l15 6", "M25 -17l-15 6")),
+    "surprised": Mood(_dots(-6, 6.5), f'<ellipse cy="18" rx="6" ry="8" fill="{_INK}"/>'),
+    "shy": Mood(_dots(), _lines("M-6 15q6 5 12 0"), _BLUSH),
+    "sleepy": Mood(_CLOSED, f'<ellipse cy="16" rx="5" ry="6" fill="{_INK}"/>'),
+    "wink": Mood(_lines("M-23 -4q7 -6 14 0", "M10 -4q7 -9 14 0"), _OPEN),
+    "love": Mood(_HEARTS, _SMILE, _BLUSH),
+    "think": Mood(_dots(-8), _lines("M-8 16q8 -4 17 1", "M8 -20q8 -5 15 1")),
+    "cool": Mood(
+        f'<path d="M-30 -12h60v4q-2 13 -14 13t-14 -11h-4q-2 11 -14 11t-14 -13z" fill="{_INK}"/>',
+        _SMILE,
+    ),
+}
+_WORDS = {
+    "happy": "happy smile smiling joy joyful glad laugh lol grin party yay excited cheer hooray",
+    "sad": "sad cry crying tears sob upset lonely",
+    "angry": "angry mad rage furious annoyed grr",
+    "surprised": "surprised shock shocked wow gasp oh",
+    "shy": "shy blush blushing flustered embarrassed pout",
+    "sleepy": "sleepy sleep tired zzz yawn bored",
+    "wink": "wink tease teasing smug playful",
+    "love": "love heart adore uwu",
+    "think": "think thinking hmm curious pensive confused",
+    "cool": "cool sunglasses proud confident",
+}
+_MOOD_OF = {word: mood for mood, words in _WORDS.items() for word in words.split()}
+_HAIR = (
+    "M24 62q-2 -42 40 -42t40 42q-10 -4 -14 -18q-12 12 -34 12q-14 0 -18 -6q-4 8 -14 12z",
+    "M22 84q-6 -66 42 -66t42 66q-12 -2 -14 -34q-18 8 -34 -6q-6 12 -22 10q2 26 -14 30z",
+    "M26 58q-4 -40 38 -40t38 40q-6 -2 -8 -10l-8 6l-4 -12l-12 10l-8 -12l-10 12l-8 -8l-6 10"
+    "q-8 -2 -12 4z",
+    "M24 66q-8 -50 40 -50q46 0 40 50q-8 -2 -10 -20q-30 4 -46 -10q-4 22 -24 30z",
+)
+_BUBBLE = (
+    "M64 24c27 0 44 15 44 36s-17 36 -44 36q-6 0 -12 -1l-20 14q3 -10 0 -20q-12 -9 -12 -29"
+    "c0 -21 17 -36 44 -36z"
+)
+_HAND = (
+    '<g transform="rotate(18 104 92)"><path d="M92 104q-6 -26 4 -30q3 -2 5 8q0 -16 6 -16t5 16'
+    'q3 -12 8 -10t1 14q5 -6 8 -3q4 6 -10 26q-10 10 -27 -5z" fill="hsl(44 100% 74%)" '
+    'stroke="#d58a1d" stroke-width="3"/></g>'
+)
+_HAT = '<path d="M64 2l18 30h-36z" fill="#e0457b"/><circle cx="64" cy="6" r="6" fill="#ffe066"/>'
+_SKINS = ("#ffe0cc", "#f6caa6", "#dca57c", "#b57a52", "#8a5a3c")
+_HAIRS = ("#3b2a4a", "#5a3b2e", "#c9803b", "#e8c35b", "#d9628b", "#4b6fd8", "#2f9c8f", "#7b57c9")
+
+
+def mood_of(text: str) -> str:
+    """What a name says about the mood: `Mika_happy`, `Mika (crying)`."""
+    words = re.findall(r"[a-z]+", text.lower())
+    return next((_MOOD_OF[word] for word in words if word in _MOOD_OF), "neutral")
+
+
+def face(name: str, mood: str | None = None) -> str:
+    """Somebody's avatar. `Mika` and `Mika (sad)` are the same person."""
+    who = re.split(r"[\s_(\[|·—-]", name.strip())[0].lower() or name
+    seed = hashlib.sha256(who.encode("utf-8", "replace")).digest()
+    hue, skin, hair = seed[0] * 360 // 256, _SKINS[seed[1] % 5], _HAIRS[seed[2] % 8]
+    cut = _HAIR[seed[3] % len(_HAIR)]
+    feeling = MOODS[mood if mood in MOODS else mood_of(mood or name)]
+    back = _gradient(f"hsl({hue} 70% 72%)", f"hsl({(hue + 40) % 360} 65% 56%)")
+    shirt = f"hsl({(hue + 180) % 360} 45% 45%)"
+    return _svg(
+        f'{back}<path d="M20 136q4 -34 44 -34t44 34z" fill="{shirt}"/>'
+        f'<path d="M54 88h20v18q-10 9 -20 0z" fill="{skin}"/>'
+        f'<path d="{_long(seed[3])}" fill="{hair}"/>'
+        f'<ellipse cx="64" cy="66" rx="37" ry="38" fill="{skin}"/>'
+        f'{_features(feeling, 64, 70, 0.92)}<path d="{cut}" fill="{hair}"/>'
+    )
+
+
+def _long(seed: int) -> str:
+    """Hair behind the head, for half of them."""
+    return "M22 60q-6 46 8 52h68q14 -6 8 -52z" if seed & 8 else ""
+
+
+def mascot() -> str:
+    """The bot: a speech bubble with a face."""
+    back = _gradient("#7b86ff", "#4a54e1")
+    return _svg(f'{back}<path d="{_BUBBLE}" fill="#fff"/>{_features(MOODS["happy"], 64, 58, 0.9)}')
+
+
+def blob(name: str) -> str:
+    """A custom emoji."""
+    low = name.lower()
+    seed = hashlib.sha256(low.encode("utf-8", "replace")).digest()
+    hue = 44 if mood_of(low) != "neutral" or "wave" in low else seed[0] * 360 // 256
+    body = "M64 14c36 0 52 26 52 54q0 46 -52 46t-52 -46c0 -28 16 -54 52 -54z"
+    tone = _gradient(f"hsl({hue} 96% 70%)", f"hsl({hue - 10} 84% 55%)", f'd="{body}"')
+    ears = f'<path d="M20 48l4 -40l30 18zM108 48l-4 -40l-30 18z" fill="hsl({hue} 92% 60%)"/>'
+    parts = [ears if re.search("cat|neko|nya", low) else "", tone]
+    parts.append(_features(MOODS[mood_of(low)], 64, 66, 1.25))
+    parts.append(_HAND if re.search("wave|hello|hi$|bye", low) else "")
+    parts.append(_HAT if "party" in low else "")
+    return _svg("".join(parts))
+
+
+def _features(mood: Mood, x: int, y: int, scale: float) -> str:
+    drawn = mood.extra + mood.eyes + mood.mouth
+    return f'<g transform="translate({x} {y}) scale({scale})">{drawn}</g>'
+
+
+def _gradient(light: str, dark: str, shape: str | None = None) -> str:
+    stops = f'<stop stop-color="{light}"/><stop offset="1" stop-color="{dark}"/>'
+    where = f"<path {shape}" if shape else f'<rect width="{SIZE}" height="{SIZE}"'
+    defined = f'<linearGradient id="g" x1="0" y1="0" x2=".6" y2="1">{stops}</linearGradient>'
+    return f'<defs>{defined}</defs>{where} fill="url(#g)"/>'
+
+
+def _svg(inside: str) -> str:
+    box = f'viewBox="0 0 {SIZE} {SIZE}" width="{SIZE}" height="{SIZE}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {box}>{inside}</svg>'

@@ -1,0 +1,201 @@
+// A chosen command with its options: fields in a row, the required first, others on request.
+
+import { byId, clear, debounce, el } from "../dom.js";
+import { icon } from "../icons.js";
+import { attempt, toast } from "../toast.js";
+import { readValue, suggestionsFor } from "./options.js";
+
+const COMPLETE_MS = 120;
+
+export class CommandForm {
+  constructor(app, suggestions, done) {
+    this.app = app;
+    this.suggestions = suggestions;
+    this.done = done;
+    this.box = byId("command-form");
+    this.command = null;
+    this.fields = new Map();
+  }
+
+  get open() {
+    return this.command !== null;
+  }
+
+  show(command) {
+    this.command = command;
+    this.fields.clear();
+    const required = command.options.filter((option) => option.required);
+    clear(
+      this.box,
+      this.#chip(command),
+      required.map((option) => this.#field(option)),
+      this.#moreButton(),
+    );
+    this.box.hidden = false;
+    (this.box.querySelector("input") ?? this.box.querySelector(".command-chip")).focus();
+  }
+
+  close() {
+    this.command = null;
+    this.box.hidden = true;
+    this.suggestions.hide();
+    clear(this.box);
+  }
+
+  #chip(command) {
+    const chip = el(
+      "button",
+      {
+        class: "command-chip",
+        type: "button",
+        title: `${command.description} — Enter runs it, Backspace leaves it`,
+        "aria-label": `Command ${command.line}: ${command.description}`,
+      },
+      `/${command.line}`,
+    );
+    chip.addEventListener("keydown", (event) => {
+      if (event.key === "Backspace" || event.key === "Delete") this.#leave(event);
+      else if (event.key === "Enter") this.#submit(event);
+    });
+    chip.addEventListener("click", (event) => event.detail && this.#submit(event));
+    return chip;
+  }
+
+  #moreButton() {
+    const left = this.command.options.filter((option) => !this.fields.has(option.name));
+    this.more?.remove();
+    this.more = null;
+    if (!left.length) return null;
+    this.more = el(
+      "button",
+      { class: "more-options", type: "button", "aria-label": `${left.length} more options` },
+      icon("plus", 14),
+      `${left.length} more`,
+    );
+    this.more.addEventListener("click", () => this.#offer(left));
+    this.more.addEventListener("keydown", (event) => {
+      if (this.suggestions.key(event)) return;
+      if (event.key === "Escape") this.#leave(event);
+    });
+    this.more.addEventListener("blur", () => this.suggestions.hide());
+    return this.more;
+  }
+
+  #offer(left) {
+    const items = left.map((option) => ({
+      label: option.name,
+      detail: option.description,
+      value: option,
+    }));
+    this.suggestions.show(this.more, "Options", items, (option) => {
+      const field = this.#field(option);
+      this.more.before(field);
+      this.#moreButtonAgain();
+      field.querySelector("input").focus();
+    });
+  }
+
+  #moreButtonAgain() {
+    const place = this.more.parentElement;
+    const fresh = this.#moreButton();
+    if (fresh) place.append(fresh);
+  }
+
+  #field(option) {
+    const input = el("input", {
+      type: "text",
+      autocomplete: "off",
+      "aria-label": `${option.name}: ${option.description ?? ""}`,
+      placeholder: option.description ?? "",
+      "aria-required": String(Boolean(option.required)),
+      "aria-autocomplete": "list",
+    });
+    const field = el("label", { class: "option-field" }, el("span", {}, option.name), input);
+    this.fields.set(option.name, { option, input, value: undefined });
+    const suggest = debounce(COMPLETE_MS, () => this.#suggest(option.name));
+    input.addEventListener("input", () => {
+      this.fields.get(option.name).value = undefined;
+      suggest();
+    });
+    input.addEventListener("focus", () => this.#suggest(option.name));
+    input.addEventListener("blur", () => this.suggestions.hide());
+    input.addEventListener("keydown", (event) => this.#key(event, option));
+    return field;
+  }
+
+  #key(event, option) {
+    if (this.suggestions.key(event) || event.isComposing) return;
+    if (event.key === "Enter") this.#submit(event);
+    else if (event.key === "Escape") this.#leave(event);
+    else if (event.key === "Backspace" && !event.target.value) this.#drop(event, option);
+  }
+
+  #drop(event, option) {
+    event.preventDefault();
+    if (option.required) {
+      this.box.querySelector(".command-chip").focus();
+      return;
+    }
+    this.fields.delete(option.name);
+    event.target.closest(".option-field").remove();
+    const place = this.box;
+    const fresh = this.#moreButton();
+    if (fresh) place.append(fresh);
+    fresh?.focus();
+  }
+
+  async #suggest(name) {
+    const field = this.fields.get(name);
+    const items = await suggestionsFor(this.app, this.command, field, this.#values(name));
+    if (!this.open || document.activeElement !== field.input) return;
+    this.suggestions.show(field.input, field.option.name, items, (choice) => {
+      field.input.value = choice.label;
+      field.value = choice.value;
+      this.#next(field.input);
+    });
+  }
+
+  #next(input) {
+    const inputs = [...this.box.querySelectorAll("input")];
+    inputs[inputs.indexOf(input) + 1]?.focus();
+  }
+
+  // What is filled in, without `except`.
+  #values(except = null) {
+    const values = {};
+    for (const [name, field] of this.fields) {
+      const value = name === except ? undefined : readValue(field);
+      if (value !== undefined && !(value instanceof Error)) values[name] = value;
+    }
+    return values;
+  }
+
+  async #submit(event) {
+    event.preventDefault();
+    this.suggestions.hide();
+    for (const field of this.fields.values()) {
+      const value = readValue(field);
+      if (value instanceof Error || (value === undefined && field.option.required)) {
+        toast(value?.message ?? `${field.option.name} is needed.`, "error");
+        field.input.focus();
+        return;
+      }
+    }
+    const body = {
+      command: this.command.line,
+      options: this.#values(),
+      channel: this.app.store.channelId,
+      user: this.app.store.me,
+    };
+    const begun = await attempt(() => this.app.api.post("run", body));
+    if (!begun) return;
+    this.#leave(event);
+    this.app.answered(begun);
+  }
+
+  #leave(event) {
+    event.preventDefault();
+    this.close();
+    this.done();
+  }
+}

@@ -1,0 +1,227 @@
+// The box in which one writes: sends, replies, edits, offers commands and completions.
+
+import { byId, clear, el } from "../dom.js";
+import { icon } from "../icons.js";
+import { sorted } from "../store.js";
+import { attempt } from "../toast.js";
+import { pickEmoji } from "../view/emoji_picker.js";
+import { preview } from "../view/message.js";
+import { CommandForm } from "./command_form.js";
+import { matchingCommands } from "./commands.js";
+import { completionAt } from "./completion.js";
+import { Suggestions } from "./suggestions.js";
+import { Uploads } from "./uploads.js";
+import { editable, outgoing } from "./words.js";
+
+const LONGEST = 2000;
+const TYPING_EVERY_MS = 8000;
+
+export class Composer {
+  constructor(app) {
+    this.app = app;
+    this.text = byId("composer-text");
+    this.bar = byId("context-bar");
+    this.count = byId("count");
+    this.suggestions = new Suggestions();
+    this.form = new CommandForm(app, this.suggestions, () => this.#backToText());
+    this.uploads = new Uploads();
+    this.drafts = new Map();
+    this.target = null;
+    this.typedAt = 0;
+    this.sending = false;
+    this.#listen();
+  }
+
+  #listen() {
+    this.text.addEventListener("input", () => this.#typed());
+    this.text.addEventListener("keydown", (event) => this.#key(event));
+    this.text.addEventListener("blur", () => this.suggestions.hide());
+    byId("composer").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#send();
+    });
+    const emoji = byId("emoji");
+    emoji.append(icon("smile", 22));
+    emoji.addEventListener("click", () =>
+      pickEmoji(this.app, emoji, (_emoji, written) => this.insert(`${written} `)),
+    );
+    byId("send").append(icon("send", 20));
+  }
+
+  // Another channel: its own draft.
+  enter(channelId, name, prefix = "#") {
+    if (this.channelId) this.drafts.set(this.channelId, this.text.value);
+    this.channelId = channelId;
+    this.form.close();
+    this.#setTarget(null);
+    this.text.hidden = false;
+    this.#fill(this.drafts.get(channelId) ?? "");
+    this.text.placeholder = `Message ${prefix}${name}`;
+    this.text.setAttribute("aria-label", `Message ${prefix}${name}`);
+  }
+
+  insert(written) {
+    this.text.setRangeText(written, this.text.selectionStart, this.text.selectionEnd, "end");
+    this.text.focus();
+    this.#grow();
+  }
+
+  startCommand(line) {
+    const found = matchingCommands(this.app, `/${line}`).find(({ value }) => value.line === line);
+    if (found) this.#showCommand(found.value);
+  }
+
+  replyTo(message) {
+    this.#setTarget({ kind: "reply", message });
+    this.text.focus();
+  }
+
+  edit(message) {
+    this.#setTarget({ kind: "edit", message });
+    this.#fill(editable(message.content, this.app.people));
+    this.text.focus();
+  }
+
+  #setTarget(target) {
+    const wasEdit = this.target?.kind === "edit";
+    this.target = target;
+    this.bar.hidden = !target;
+    if (wasEdit && target?.kind !== "edit") this.#fill("");
+    if (!target) return;
+    const cancel = el(
+      "button",
+      {
+        class: "icon-button",
+        type: "button",
+        "aria-label": "Cancel",
+        on: { click: () => this.#setTarget(null) },
+      },
+      icon("close", 16),
+    );
+    const what =
+      target.kind === "edit"
+        ? "Editing your message"
+        : ["Replying to ", el("b", { dir: "auto" }, this.app.nameOf(target.message))];
+    clear(
+      this.bar,
+      el("span", {}, what),
+      el(
+        "span",
+        { class: "bar-preview", dir: "auto" },
+        target.kind === "reply" ? preview(target.message, this.app.people) : "",
+      ),
+      cancel,
+    );
+  }
+
+  #fill(text) {
+    this.text.value = text;
+    this.#grow();
+  }
+
+  #grow() {
+    this.text.style.height = "auto";
+    this.text.style.height = `${this.text.scrollHeight}px`;
+    const left = LONGEST - [...this.text.value].length;
+    this.count.textContent = left < 200 ? String(left) : "";
+    this.count.classList.toggle("over", left < 0);
+  }
+
+  #typed() {
+    this.#grow();
+    this.#suggest();
+    const now = Date.now();
+    if (!this.text.value || this.text.value.startsWith("/") || now - this.typedAt < TYPING_EVERY_MS)
+      return;
+    this.typedAt = now;
+    this.app.api
+      .post("type", { channel: this.app.store.channelId, user: this.app.store.me })
+      .catch(() => {});
+  }
+
+  #suggest() {
+    this.suggestions.hide();
+    const { value, selectionStart: caret } = this.text;
+    const commands = matchingCommands(this.app, value);
+    if (commands.length) {
+      this.suggestions.show(this.text, "Commands", commands, (command) =>
+        this.#showCommand(command),
+      );
+      return;
+    }
+    const found = completionAt(this.app, value, caret);
+    if (found)
+      this.suggestions.show(this.text, found.title, found.items, (written) =>
+        this.#complete(found.from, caret, written),
+      );
+  }
+
+  #complete(from, to, written) {
+    this.text.setRangeText(written, from, to, "end");
+    this.#grow();
+  }
+
+  #showCommand(command) {
+    this.#fill("");
+    this.#setTarget(null);
+    this.text.hidden = true;
+    this.form.show(command);
+  }
+
+  #backToText() {
+    this.text.hidden = false;
+    this.text.focus();
+  }
+
+  #key(event) {
+    if (this.suggestions.key(event) || event.isComposing) return;
+    if (event.key === "Enter" && !event.shiftKey && !this.#insideFence()) {
+      event.preventDefault();
+      this.#send();
+    } else if (event.key === "ArrowUp" && !this.text.value) this.#editLast(event);
+    else if (event.key === "Escape" && this.target) this.#setTarget(null);
+    else if (event.key === "Escape") this.app.log.toEnd();
+  }
+
+  // In an open code block Enter is a new line, as in Discord.
+  #insideFence() {
+    return this.text.value.slice(0, this.text.selectionStart).split("```").length % 2 === 0;
+  }
+
+  #editLast(event) {
+    const { store } = this.app;
+    const room = store.room(store.channelId);
+    const last = room && sorted(room).findLast((message) => message.author.id === store.me);
+    if (!last) return;
+    event.preventDefault();
+    this.edit(last);
+  }
+
+  async #send() {
+    const content = outgoing(this.text.value.trim(), this.app.people);
+    if ((!content && !this.uploads.files.length) || this.sending) return;
+    this.sending = true;
+    // Nothing is lost: what could not be sent stays in the box.
+    const done = await attempt(() =>
+      this.target?.kind === "edit" ? this.#saveEdit(content) : this.#post(content),
+    );
+    this.sending = false;
+    if (!done) return;
+    this.#fill("");
+    this.typedAt = 0;
+    this.uploads.clear();
+    this.#setTarget(null);
+  }
+
+  #saveEdit(content) {
+    return this.app.api.post("edit", { message: this.target.message.id, content });
+  }
+
+  async #post(content) {
+    const { store, api } = this.app;
+    const files = await this.uploads.encoded();
+    const body = { channel: store.channelId, user: store.me, content, files };
+    if (this.target) body.reply_to = this.target.message.id;
+    return api.post("post", body);
+  }
+}

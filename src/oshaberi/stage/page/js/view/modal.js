@@ -1,0 +1,68 @@
+// A modal of the bot's: its fields, filled in and sent back.
+
+import { el, freshId } from "../dom.js";
+import { renderMarkdown } from "../markdown/render.js";
+import { attempt } from "../toast.js";
+import { openDialog } from "./dialog.js";
+
+const TEXT_INPUT = 4;
+const LABEL = 18;
+const TEXT = 10;
+const LONG = 2;
+
+export function openModal(app, answer) {
+  const { modal } = answer;
+  const fields = (modal.components ?? []).map((row) => rowView(app, row));
+  openDialog({
+    title: modal.title ?? "",
+    className: "modal",
+    content: fields,
+    submitLabel: "Submit",
+    submit: async (form) => {
+      const values = Object.fromEntries(
+        [...form.querySelectorAll("[data-field]")].map((input) => [
+          input.dataset.field,
+          input.value,
+        ]),
+      );
+      const done = await attempt(async () =>
+        app.answered(await app.api.post("submit", { interaction: answer.id, values })),
+      );
+      return done !== null;
+    },
+  });
+}
+
+function rowView(app, row) {
+  if (row.type === TEXT) return renderMarkdown(row.content ?? "", app.people);
+  if (row.type === LABEL) return field(row.component, row.label, row.description);
+  return (row.components ?? []).map((item) => field(item, item.label));
+}
+
+function field(item, label, description = null) {
+  if (item?.type !== TEXT_INPUT)
+    return el("p", { class: "hint" }, "The stage cannot show this field yet.");
+  const id = freshId("field");
+  const required = item.required !== false;
+  const input = el(item.style === LONG ? "textarea" : "input", {
+    id,
+    required,
+    maxlength: String(item.max_length ?? 4000),
+    minlength: item.min_length ? String(item.min_length) : null,
+    placeholder: item.placeholder ?? "",
+    data: { field: item.custom_id },
+  });
+  input.value = item.value ?? "";
+  return el(
+    "div",
+    { class: "field" },
+    el(
+      "label",
+      { for: id },
+      label ?? item.custom_id,
+      required ? el("span", { class: "required", "aria-hidden": "true" }, " *") : null,
+    ),
+    description ? el("small", {}, description) : null,
+    input,
+  );
+}

@@ -1,0 +1,77 @@
+// Who is typing, and the button that stops the bot.
+
+import { byId, el } from "../dom.js";
+import { icon } from "../icons.js";
+import { attempt, toast } from "../toast.js";
+
+// Between two messages of one answer the bot does not type for a moment: no flicker.
+const GRACE_MS = 1500;
+
+export class TypingLine {
+  constructor(app) {
+    this.app = app;
+    this.line = byId("typing");
+    this.stop = byId("stop");
+    this.stop.append(icon("stop", 16), el("span", {}, "Stop"));
+    this.stop.addEventListener("click", () => this.#stopBot());
+    this.timer = 0;
+    this.answering = new Set();
+    for (const name of ["typing", "channel", "world", "reloaded"])
+      app.store.addEventListener(name, () => this.draw());
+    app.bus.addEventListener("ANSWERING", (event) => this.#answers(event.detail));
+  }
+
+  // Whoever runs the bot may say exactly when it is at work.
+  #answers({ channel_id: channelId, active }) {
+    if (active) this.answering.add(channelId);
+    else this.answering.delete(channelId);
+    this.draw();
+  }
+
+  draw() {
+    const { store, people } = this.app;
+    const names = store.typists(store.channelId).map((id) => people.user(id)?.name ?? "Somebody");
+    const text =
+      names.length > 3
+        ? "Several people are typing…"
+        : `${list(names)} ${names.length === 1 ? "is" : "are"} typing…`;
+    this.line.replaceChildren(...(names.length ? [dots(), el("span", {}, text)] : []));
+    this.#showStop();
+  }
+
+  get #command() {
+    return this.app.store.world?.commands.find(
+      (command) => command.name === "stop" && command.type === 1,
+    );
+  }
+
+  #showStop() {
+    const { store } = this.app;
+    const busy =
+      this.answering.has(store.channelId) ||
+      store.typists(store.channelId).includes(store.world?.bot.id);
+    clearTimeout(this.timer);
+    if (busy) this.stop.hidden = !this.#command;
+    else this.timer = setTimeout(() => (this.stop.hidden = true), this.stop.hidden ? 0 : GRACE_MS);
+  }
+
+  #stopBot() {
+    const { api, store } = this.app;
+    attempt(async () => {
+      const answer = await this.app.interactions.outcome(
+        await api.post("run", { command: "stop", channel: store.channelId, user: store.me }),
+      );
+      if (!answer) toast("The bot did not answer.", "error");
+    });
+  }
+}
+
+function list(names) {
+  return names.length < 2
+    ? (names[0] ?? "")
+    : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+}
+
+function dots() {
+  return el("span", { class: "dots", "aria-hidden": "true" }, el("i"), el("i"), el("i"));
+}

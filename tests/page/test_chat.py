@@ -1,0 +1,281 @@
+"""Writing, reading, reacting, editing, deleting: what one does all day."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import discord
+from playwright.sync_api import FilePayload, Page, expect
+
+from tests.page.bot import Counter
+from tests.page.theatre import Theatre
+
+
+def test_what_is_written_is_sent(theatre: Theatre, page: Page) -> None:
+    box = page.get_by_role("textbox", name="Message #general")
+    box.fill("hello @Oshaberi :wave: in #random `@Ren`")
+    box.press("Shift+Enter")
+    box.press_sequentially("second line")
+    box.press("Enter")
+    world = theatre.stage.world
+    emoji = next(e for g in world.guilds.values() for e in g.emojis.values() if e.name == "wave")
+    bot, place = world.bot.id, world.channel("random").id
+    wanted = f"hello <@{bot}> <:wave:{emoji.id}> in <#{place}> `@Ren`\nsecond line"
+    expect(page.locator(".message").first).to_contain_text("second line")
+    assert theatre.contents()[0] == wanted
+    expect(box).to_have_value("")
+    reply = page.locator(".message").nth(1)
+    expect(reply.locator(".reply-line")).to_contain_text("hello @Oshaberi")
+    expect(reply.locator(".content")).to_have_text("yes?")
+
+
+def test_messages_are_grouped_as_in_discord(theatre: Theatre, page: Page) -> None:
+    theatre.post("one", user="ren")
+    theatre.post("two", user="ren")
+    theatre.post("three", user="mika")
+    first = theatre.post("four", user="mika")
+    theatre.post("a reply", user="mika", reply_to=int(first))
+    expect(page.locator(".message")).to_have_count(5)
+    grouped = page.locator(".message").evaluate_all(
+        "all => all.map((m) => m.classList.contains('grouped'))"
+    )
+    assert grouped == [False, True, False, True, False]
+
+
+def test_seven_minutes_begin_a_new_group(lab: Page) -> None:
+    script = """async (minutes) => {
+      const { isGrouped } = await import("/page/js/view/message.js");
+      const at = (m) => ({ author: { id: "1", username: "a" }, type: 0, ephemeral_to: null,
+        timestamp: new Date(2024, 0, 1, 12, m).toISOString() });
+      return isGrouped(at(minutes), at(0));
+    }"""
+    assert lab.evaluate(script, 6) is True
+    assert lab.evaluate(script, 7) is False
+
+
+def test_a_webhook_has_its_own_name_and_face(theatre: Theatre, page: Page) -> None:
+    async def speak() -> None:
+        webhook = await theatre.bot.place().create_webhook(name="faces")
+        await webhook.send("one", username="Yuki", wait=True)
+        await webhook.send("two", username="Yuki", wait=True)
+        await webhook.send("three", username="Yuki (sad)", wait=True)
+
+    theatre.run(speak())
+    expect(page.locator(".message")).to_have_count(3)
+    expect(page.locator(".message .author")).to_have_text(["Yuki", "Yuki (sad)"])
+    faces = page.locator(".message > .avatar")
+    expect(faces).to_have_count(2)
+    assert faces.first.get_attribute("src") != faces.last.get_attribute("src")
+    assert faces.first.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+    expect(page.locator(".message .tag").first).to_have_text("APP")
+
+
+def test_edits_deletes_and_reactions_arrive(theatre: Theatre, page: Page) -> None:
+    number = theatre.say("first")
+    message = page.locator(f"#message-{number}")
+    expect(message.locator(".content")).to_have_text("first")
+    sent = theatre.run(theatre.bot.place().fetch_message(int(number)))
+    theatre.run(sent.edit(content="second"))
+    expect(message.locator(".content")).to_have_text("second (edited)")
+    theatre.run(sent.add_reaction("🎉"))
+    reaction = message.get_by_role("button", name=re.compile("🎉, 1: Oshaberi"))
+    reaction.click()
+    expect(message.get_by_role("button", name="🎉, 2: Oshaberi, Mika")).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    message.get_by_role("button", name="🎉, 2").click()
+    expect(reaction).to_have_attribute("aria-pressed", "false")
+    theatre.run(sent.delete())
+    expect(message).to_have_count(0)
+
+
+def test_own_messages_can_be_edited_and_deleted(theatre: Theatre, page: Page) -> None:
+    theatre.post("mine", user="mika")
+    other = theatre.post("not mine", user="ren")
+    box = page.locator("#composer-text")
+    box.press("ArrowUp")
+    expect(page.locator("#context-bar")).to_contain_text("Editing your message")
+    expect(box).to_have_value("mine")
+    box.fill("mine, better")
+    box.press("Enter")
+    expect(page.locator(".message").first.locator(".content")).to_have_text("mine, better (edited)")
+    assert theatre.contents() == ["mine, better", "not mine"]
+    page.locator(f"#message-{other}").hover()
+    expect(page.get_by_role("toolbar").get_by_role("button", name="Edit")).to_have_count(0)
+    page.locator(".message").first.hover()
+    page.get_by_role("toolbar").get_by_role("button", name="More").click()
+    page.get_by_role("menuitem", name="Delete message").click()
+    expect(page.locator(".message")).to_have_count(1)
+
+
+def test_a_reply_names_what_it_answers(theatre: Theatre, page: Page) -> None:
+    number = theatre.say("a question?")
+    page.locator(f"#message-{number}").hover()
+    page.get_by_role("toolbar").get_by_role("button", name="Reply").click()
+    expect(page.locator("#context-bar")).to_contain_text("Replying to Oshaberi")
+    page.keyboard.type("an answer")
+    page.keyboard.press("Enter")
+    line = page.locator(".message").nth(1).locator(".reply-line")
+    expect(line).to_have_text("@Oshaberia question?")
+    line.get_by_role("button").click()
+    expect(page.locator(f"#message-{number}")).to_be_focused()
+    expect(page.locator("#context-bar")).to_be_hidden()
+
+
+def test_embeds_are_cards(theatre: Theatre, page: Page) -> None:
+    embed = discord.Embed(title="Title", url="https://example.org/", description="**bold**")
+    embed.set_author(name="Author").set_footer(text="Footer").add_field(name="F", value="`v`")
+    theatre.say("", embed=embed)
+    card = page.locator(".embed")
+    expect(card.get_by_role("link", name="Title")).to_have_attribute("href", "https://example.org/")
+    for part in ("Author", "bold", "F", "v", "Footer"):
+        expect(card.get_by_text(part, exact=True)).to_be_visible()
+
+
+def test_a_picture_has_its_alt_text_and_opens_large(theatre: Theatre, page: Page) -> None:
+    file = discord.File(io.BytesIO(_picture()), "table.png", description="Planet | Moons")
+    theatre.say("", file=file, view=Counter())
+    page.get_by_role("button", name="Open picture: Planet | Moons").click()
+    large = page.get_by_role("dialog", name="Planet | Moons")
+    expect(large.get_by_role("img", name="Planet | Moons")).to_be_visible()
+    expect(large.locator(".alt-text")).to_have_text("Planet | Moons")
+    page.keyboard.press("Escape")
+    expect(large).to_have_count(0)
+
+
+def _picture() -> bytes:
+    from PIL import Image
+
+    out = io.BytesIO()
+    Image.new("RGB", (64, 32), (200, 80, 80)).save(out, "PNG")
+    return out.getvalue()
+
+
+def test_files_are_attached_with_alt_text(theatre: Theatre, page: Page) -> None:
+    files: list[FilePayload] = [
+        {"name": "dot.png", "mimeType": "image/png", "buffer": _picture()},
+        {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"line one\nline two"},
+    ]
+    page.locator("#file-chooser").set_input_files(files)
+    page.get_by_role("textbox", name="Alt text of dot.png").fill("a red dot")
+    page.locator("#composer-text").fill("two files")
+    page.locator("#composer-text").press("Enter")
+    message = page.locator(".message").last
+    expect(message.get_by_role("button", name="Open picture: a red dot")).to_be_visible()
+    expect(message.locator("pre")).to_have_text("line one\nline two")
+    sent = theatre.do(lambda: theatre.stage.world.history("general")[-1])
+    assert [(a.filename, a.description) for a in sent.attachments] == [
+        ("dot.png", "a red dot"),
+        ("notes.txt", None),
+    ]
+    expect(page.locator("#uploads")).to_be_hidden()
+
+
+def test_a_refusal_is_told_and_the_text_stays(theatre: Theatre, page: Page) -> None:
+    box = page.locator("#composer-text")
+    box.fill("x" * 2001)
+    box.press("Enter")
+    expect(page.locator(".toast.error")).to_contain_text("2000")
+    expect(box).to_have_value("x" * 2001)
+    assert theatre.contents() == []
+
+
+def test_channels_threads_and_direct_messages(theatre: Theatre, page: Page) -> None:
+    theatre.post("over here", "random", user="ren")
+    link = page.get_by_role("link", name="random (unread)")
+    expect(link).to_be_visible()
+    theatre.say(f"<@{theatre.stage.world.user('mika').id}>", "random")
+    expect(page.get_by_role("link", name="random 1 mentions")).to_be_visible()
+    page.get_by_role("link", name=re.compile("^random")).click()
+    expect(page.locator(".message .content").first).to_have_text("over here")
+    expect(page.get_by_role("link", name="random", exact=True)).to_have_attribute(
+        "aria-current", "page"
+    )
+    page.get_by_role("link", name="a thread").click()
+    expect(page).to_have_title("#a thread · Oshaberi")
+    page.go_back()
+    expect(page).to_have_title("#random · Oshaberi")
+    page.get_by_role("button", name="Direct messages").click()
+    box = page.get_by_role("textbox", name="Message @Oshaberi")
+    box.fill("psst")
+    box.press("Enter")
+    expect(page.locator(".message .content")).to_have_text("psst")
+
+
+def test_what_the_bot_makes_and_removes_is_seen(theatre: Theatre, page: Page) -> None:
+    async def make() -> discord.Thread:
+        message = await theatre.bot.place().send("let us talk there")
+        return await message.create_thread(name="side talk")
+
+    theatre.run(make())
+    expect(page.locator("#channels").get_by_role("link", name="side talk")).to_be_visible()
+    expect(page.locator(".message .thread-link")).to_contain_text("side talk")
+    page.get_by_role("link", name="random").click()
+    expect(page).to_have_title("#random · Oshaberi")
+    theatre.do(lambda: theatre.stage.delete_channel("random"))
+    expect(page.get_by_text("This channel is gone.")).to_be_visible()
+    expect(page).to_have_title("#general · Oshaberi")
+
+
+def test_the_typing_line_and_the_stop_button(theatre: Theatre, page: Page) -> None:
+    box = page.locator("#composer-text")
+    box.fill("@Oshaberi a long answer, please")
+    box.press("Enter")
+    expect(page.locator("#typing")).to_have_text("Oshaberi is typing…")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    theatre.wait_for(theatre.bot.stopped.is_set)
+    expect(page.locator(".message .content").last).to_have_text("stopped")
+    expect(page.locator("#typing")).to_have_text("")
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_hidden()
+
+
+def test_five_hundred_messages(theatre: Theatre, page: Page) -> None:
+    people = theatre.stage.people
+
+    def write() -> None:
+        for number in range(500):
+            people.post("general", f"message {number}", user=("mika", "ren")[number % 2])
+
+    theatre.do(write)
+    expect(page.locator(".message")).to_have_count(500)
+    expect(page.get_by_text("message 499", exact=True)).to_be_in_viewport()
+    page.reload()
+    expect(page.get_by_text("message 499", exact=True)).to_be_in_viewport()
+    assert page.locator(".message").count() < 500
+    while (before := page.locator(".message").count()) < 500:
+        page.locator("#scroller").evaluate("box => (box.scrollTop = 0)")
+        page.wait_for_function(
+            "before => document.querySelectorAll('.message').length > before", arg=before
+        )
+    expect(page.locator(".message").first.locator(".content")).to_have_text("message 0")
+    order = page.locator(".message .content").all_text_contents()
+    assert order == [f"message {number}" for number in range(500)]
+
+
+def test_a_reader_who_scrolled_up_is_left_alone(theatre: Theatre, page: Page) -> None:
+    for number in range(40):
+        theatre.post(f"line {number}", user="ren")
+    page.locator("#scroller").evaluate("box => (box.scrollTop = 0)")
+    expect(page.get_by_role("heading", name="Welcome to #general!")).to_be_in_viewport()
+    theatre.post("news", user="ren")
+    button = page.get_by_role("button", name="Go to the newest messages")
+    expect(button).to_be_visible()
+    expect(page.get_by_role("heading", name="Welcome to #general!")).to_be_in_viewport()
+    button.click()
+    expect(page.get_by_text("news", exact=True)).to_be_in_viewport()
+
+
+def test_a_page_that_stays_open_does_not_grow_for_ever(theatre: Theatre, page: Page) -> None:
+    people = theatre.stage.people
+
+    def write() -> None:
+        for number in range(1001):
+            people.post("general", f"message {number}", user=("mika", "ren")[number % 2])
+
+    theatre.do(write)
+    expect(page.get_by_text("message 1000", exact=True)).to_be_in_viewport()
+    expect(page.locator(".message")).to_have_count(600)
+    page.locator("#scroller").evaluate("box => (box.scrollTop = 0)")
+    expect(page.get_by_text("message 400", exact=True)).to_be_attached()
+    expect(page.locator(".message")).to_have_count(660)

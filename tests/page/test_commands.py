@@ -1,0 +1,149 @@
+"""Slash commands with their options, buttons, modals, menus of messages."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.page.bot import Counter
+from tests.page.theatre import Theatre
+
+
+def begin(page: Page, text: str) -> None:
+    page.locator("#composer-text").click()
+    page.keyboard.type(text)
+
+
+def test_the_picker_finds_commands_and_runs_one(theatre: Theatre, page: Page) -> None:
+    begin(page, "/")
+    options = page.get_by_role("listbox", name="Commands").get_by_role("option")
+    expect(options).to_have_count(4)
+    expect(options.nth(1)).to_contain_text("/persona greet")
+    page.keyboard.type("ec")
+    expect(options).to_have_count(1)
+    page.keyboard.press("Enter")
+    field = page.get_by_role("textbox", name="text: What to say")
+    expect(field).to_be_focused()
+    page.keyboard.type("hello there")
+    page.keyboard.press("Enter")
+    expect(page.locator(".message .content")).to_have_text("hello there")
+    expect(page.locator(".message .reply-line")).to_have_text("Mika used /echo")
+    expect(page.locator("#composer-text")).to_be_focused()
+    assert theatre.contents() == ["hello there"]
+
+
+def test_options_are_added_checked_and_converted(theatre: Theatre, page: Page) -> None:
+    begin(page, "/echo")
+    page.keyboard.press("Tab")
+    page.keyboard.type("ha")
+    page.get_by_role("button", name="2 more options").click()
+    page.get_by_role("option", name="times").click()
+    times = page.get_by_role("textbox", name="times: How often")
+    expect(times).to_be_focused()
+    page.keyboard.type("many")
+    page.keyboard.press("Enter")
+    expect(page.locator(".toast.error")).to_have_text("times is a whole number.")
+    times.fill("3")
+    page.get_by_role("button", name="1 more options").click()
+    page.get_by_role("option", name="loud").click()
+    page.get_by_role("listbox", name="loud").get_by_role("option", name="True").click()
+    page.get_by_role("textbox", name="loud: In capitals").press("Enter")
+    expect(page.locator(".message .content")).to_have_text("HAHAHA")
+    assert theatre.contents() == ["HAHAHA"]
+
+
+def test_a_required_option_cannot_be_left_out(theatre: Theatre, page: Page) -> None:
+    begin(page, "/echo")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    expect(page.locator(".toast.error")).to_have_text("text is needed.")
+    page.keyboard.press("Escape")
+    expect(page.locator("#composer-text")).to_be_focused()
+    assert theatre.contents() == []
+
+
+def test_the_bot_completes_what_is_typed(theatre: Theatre, page: Page) -> None:
+    begin(page, "/tea")
+    page.keyboard.press("Enter")
+    choices = page.get_by_role("listbox", name="tea").get_by_role("option")
+    expect(choices).to_have_count(4)
+    page.keyboard.type("ma")
+    expect(choices).to_have_text(["genmaicha", "matcha"])
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    expect(page.locator(".message .content")).to_have_text("A cup of matcha.")
+    assert theatre.contents() == ["A cup of matcha."]
+
+
+def test_a_subcommand_that_takes_a_member(theatre: Theatre, page: Page) -> None:
+    begin(page, "/pers")
+    page.keyboard.press("Enter")
+    page.get_by_role("option", name="Ren").click()
+    page.keyboard.press("Enter")
+    expect(page.locator(".message .content")).to_have_text("Hello @Ren")
+    assert theatre.contents() == [f"Hello <@{theatre.stage.world.user('ren').id}>"]
+
+
+def test_buttons_change_whisper_ask_and_fail(theatre: Theatre, page: Page) -> None:
+    theatre.say("pressed 0", view=Counter())
+    message = page.locator(".message").first
+    message.get_by_role("button", name="Count").click()
+    expect(message.locator(".content")).to_contain_text("pressed 1")
+    expect(message.get_by_role("button", name="Closed")).to_be_disabled()
+    expect(message.get_by_role("link", name="Elsewhere")).to_have_attribute(
+        "href", "https://example.org/"
+    )
+    message.get_by_role("button", name="Whisper").click()
+    hidden = page.locator(".message.ephemeral")
+    expect(hidden.locator(".content")).to_have_text("just for you")
+    hidden.get_by_role("button", name="Dismiss message").click()
+    expect(hidden).to_have_count(0)
+    assert theatre.contents() == ["pressed 1"]
+
+
+def test_a_modal_is_filled_in_and_sent(theatre: Theatre, page: Page) -> None:
+    theatre.say("x", view=Counter())
+    page.get_by_role("button", name="Ask").click()
+    modal = page.get_by_role("dialog", name="A note")
+    modal.get_by_role("textbox", name="Subject").fill("tea")
+    modal.get_by_role("textbox", name="Text").fill("is good")
+    modal.get_by_role("button", name="Submit").click()
+    expect(modal).to_have_count(0)
+    expect(page.locator(".message .content").last).to_have_text("noted: tea / is good")
+
+
+def test_a_bot_that_does_not_answer_is_reported(theatre: Theatre, page: Page) -> None:
+    page.clock.install()
+    page.reload()
+    theatre.say("x", view=Counter())
+    button = page.get_by_role("button", name="Deaf")
+    button.click()
+    expect(button).to_have_attribute("aria-busy", "true")
+    theatre.wait_for(lambda: theatre.stage.world.interactions)
+    page.clock.fast_forward(4000)
+    expect(page.locator(".toast.error")).to_contain_text("This interaction failed")
+    expect(button).not_to_have_attribute("aria-busy", "true")
+
+
+def test_the_menu_of_a_message_has_the_bots_entries(theatre: Theatre, page: Page) -> None:
+    number = theatre.say("twelve chars")
+    page.locator(f"#message-{number}").click(button="right")
+    page.get_by_role("menuitem", name=re.compile("Count letters")).click()
+    expect(page.locator(".message.ephemeral .content")).to_have_text("12 letters")
+
+
+def test_names_are_completed_while_typing(theatre: Theatre, page: Page) -> None:
+    begin(page, "hi @os")
+    expect(page.get_by_role("listbox", name="Members").get_by_role("option")).to_have_count(1)
+    page.keyboard.press("Tab")
+    page.keyboard.type(":par")
+    expect(page.get_by_role("listbox", name="Emoji").get_by_role("option").first).to_have_text(
+        ":party:"
+    )
+    page.keyboard.press("Enter")
+    expect(page.locator("#composer-text")).to_have_value("hi @Oshaberi :party: ")
+    page.keyboard.press("Enter")
+    expect(page.locator(".message .mention").first).to_have_text("@Oshaberi")
+    assert theatre.contents()[0].startswith(f"hi <@{theatre.stage.world.bot.id}> <:party:")
