@@ -90,6 +90,7 @@ async def _missed(stage: Stage, **more: Any) -> list[str]:
         client = OshaberiClient(desk, guild_ready_timeout=0.1, when_ready=when_ready)
         async with logged_in(stage, client):
             await ready.wait()
+            await client.look_back()  # after the one that is under way
             await stage.settled()
             assert order == [0]
             return [incoming.said.text for incoming, _room in talks.heard]

@@ -83,6 +83,11 @@ class MemoryExchanges:
     async def recent(self, channel_id: int, limit: int) -> tuple[Exchange, ...]:
         return tuple(one for one in self.kept if one.channel_id == channel_id)[-limit:]
 
+    async def forget_at(self, channel_id: int, at: datetime) -> int:
+        before = len(self.kept)
+        self.kept = [one for one in self.kept if (one.channel_id, one.at) != (channel_id, at)]
+        return before - len(self.kept)
+
 
 class MemoryFacts:
     def __init__(self) -> None:

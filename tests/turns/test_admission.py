@@ -46,6 +46,8 @@ def why(incoming: Incoming, personas: tuple[PersonaRecord, ...] = PERSONAS, **co
         (heard(replied=Said(3, ALICE, "x", EPOCH)), "unaddressed"),
         (heard(mentions_us=True, by_us=True), "own"),
         (heard(author=Person(5, "Robot", is_bot=True), mentions_us=True), "bot"),
+        (heard(mentions_us=True, can_answer=False), "mute"),
+        (heard(can_answer=False), "unaddressed"),
     ],
 )
 def test_who_is_addressed(incoming: Incoming, reason: str) -> None:

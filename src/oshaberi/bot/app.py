@@ -19,13 +19,15 @@ from oshaberi.bot.health import health_endpoint
 from oshaberi.bot.meter import Meter
 from oshaberi.bot.operator import links, persona_of
 from oshaberi.bot.recovery import Recovery
-from oshaberi.bot.shared import shared_state
+from oshaberi.bot.shared import Shared, shared_state
 from oshaberi.bot.text_files import read_text
 from oshaberi.bot.toolbox import open_tools
 from oshaberi.config import Effective, Reloader, Settings, effective
+from oshaberi.errors import OshaberiError
 from oshaberi.logs import LoggingWitness, set_level
+from oshaberi.providers.registry import connect
 from oshaberi.storage import Database, Vault
-from oshaberi.turns.adapters import AdapterPool
+from oshaberi.turns.adapters import AdapterPool, Connect
 from oshaberi.turns.conversations import Conversations
 from oshaberi.turns.services import Services
 from oshaberi.turns.witness import StreamWitness
@@ -44,6 +46,7 @@ class Bot:
     conversations: Conversations
     services: Services
     db: Database
+    shared: Shared
     meter: Meter
     reloader: Reloader
 
@@ -56,30 +59,43 @@ async def run(
     on_ready: Callable[[], None] = lambda: None,
     on_open: Callable[[Bot], None] = lambda _bot: None,
     guild_ready_timeout: float = GUILDS_READY_SECONDS,
+    grace_s: float = GRACE_SECONDS,
+    connect: Connect = connect,
 ) -> None:
-    """Until a signal ends it. `on_ready` is called when it answers."""
+    """Until a signal ends it. `on_ready` is called when it answers.
+
+    Running answers get `grace_s` to finish; a second signal does not wait for them.
+    """
     assert settings.discord_token is not None
-    opened = open_bot(settings, environ, witnesses, on_ready, guild_ready_timeout)
+    opened = open_bot(settings, environ, witnesses, on_ready, guild_ready_timeout, connect)
     with Ending() as ending:
         async with opened as bot:
             on_open(bot)
             serving = asyncio.create_task(bot.client.serve(settings.discord_token))
             watching = asyncio.create_task(bot.reloader.watch())
+            following = asyncio.create_task(_take_over(bot))
             try:
                 await ending.or_done(serving)
                 if not serving.done():
                     log.info("ending; a second Ctrl-C does not wait for running answers")
-                    await ending.or_done(_shutdown(bot.conversations))
+                    await ending.or_done(bot.conversations.shutdown(grace_s))
             finally:
                 await _end(watching)
+                await _end(following)
                 await bot.client.close()
                 await _end(serving)
             if not serving.cancelled() and (error := serving.exception()) is not None:
                 raise error
 
 
-async def _shutdown(conversations: Conversations) -> None:
-    await conversations.shutdown(GRACE_SECONDS)
+async def _take_over(bot: Bot) -> None:
+    """What an ended process had taken and not answered."""
+    while True:
+        await bot.shared.departure()
+        try:
+            await bot.client.look_back()
+        except (OshaberiError, OSError) as error:
+            log.error("what an ended process left could not be looked for: %s", error)
 
 
 async def _end(task: asyncio.Task[None]) -> None:
@@ -95,6 +111,7 @@ async def open_bot(
     witnesses: Sequence[StreamWitness] = (),
     on_ready: Callable[[], None] = lambda: None,
     guild_ready_timeout: float = GUILDS_READY_SECONDS,
+    connect: Connect = connect,
 ) -> AsyncIterator[Bot]:
     """Database, shared state, tools, models, client; closed in the opposite order."""
     async with AsyncExitStack() as stack:
@@ -103,7 +120,7 @@ async def open_bot(
         shared = await stack.enter_async_context(shared_state(settings.redis_url))
         secrets = settings.secrets(environ)
         tools = await stack.enter_async_context(open_tools(settings, secrets))
-        adapters = AdapterPool()
+        adapters = AdapterPool(connect)
         stack.push_async_callback(adapters.aclose)
         reloader = Reloader(settings, environ, lambda new: _take_up(services, new, environ))
         meter = Meter(lambda: client.latency)
@@ -128,7 +145,8 @@ async def open_bot(
         conversations = Conversations(services, claim=shared.claim)
 
         async def when_ready() -> None:
-            count = await Recovery(db, settings.instance, client.find_room).run()
+            recovery = Recovery(db, settings.instance, client.find_room, shared.alone)
+            count = await recovery.run()
             if count:
                 log.info("%d answers of an earlier process were settled", count)
             on_ready()
@@ -137,6 +155,7 @@ async def open_bot(
         client = OshaberiClient(
             desk,
             alone=shared.alone,
+            claim=shared.claim,
             when_ready=when_ready,
             guild_ready_timeout=guild_ready_timeout,
             shard_ids=list(settings.shard_ids) or None,
@@ -145,9 +164,9 @@ async def open_bot(
         stack.push_async_callback(client.close)
         if settings.health_port:
             problem = _problem_of(client)
-            health = health_endpoint(meter, problem, settings.health_port)
+            health = health_endpoint(meter, problem, settings.health_port, settings.health_host)
             log.info("health and metrics: %s", await stack.enter_async_context(health))
-        yield Bot(client, conversations, services, db, meter, reloader)
+        yield Bot(client, conversations, services, db, shared, meter, reloader)
 
 
 def _take_up(services: Services, settings: Settings, environ: Mapping[str, str]) -> None:

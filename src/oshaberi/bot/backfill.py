@@ -4,7 +4,7 @@ recent. Only in servers: Discord does not tell which direct messages were missed
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 
 import discord
@@ -22,16 +22,27 @@ MOST_ANSWERED = 3
 """In one channel: the newest. Nobody wants ten late answers at once."""
 
 LastSeen = Callable[[int], Awaitable[int]]
+IsForUs = Callable[[discord.Message], Awaitable[bool]]
 Listen = Callable[[discord.Message], Awaitable[None]]
 Place = discord.TextChannel | discord.VoiceChannel | discord.StageChannel | discord.Thread
 
 
 class Backfill:
-    """`last_seen` is the newest message of a channel that was taken care of; 0 if none was."""
+    """`last_seen` is the newest message of a channel that was taken care of; 0 if none was.
 
-    def __init__(self, reader: MessageReader, last_seen: LastSeen, listen: Listen) -> None:
+    `is_for_us`: whether it would be answered.
+    """
+
+    def __init__(
+        self,
+        reader: MessageReader,
+        last_seen: LastSeen,
+        is_for_us: IsForUs,
+        listen: Listen,
+    ) -> None:
         self._reader = reader
         self._last_seen = last_seen
+        self._is_for_us = is_for_us
         self._listen = listen
 
     async def run(self) -> int:
@@ -64,16 +75,19 @@ class Backfill:
             return []
         ours = [message for message in messages if self._reader.is_ours(message)]
         answered = {message.reference.message_id for message in ours if message.reference}
-        asked = [message for message in messages if self._is_for_us(message)]
-        return [message for message in asked if message.id not in answered][-MOST_ANSWERED:]
+        open_ones = [message for message in messages if message.id not in answered]
+        return await self._newest_for_us(open_ones)
 
-    def _is_for_us(self, message: discord.Message) -> bool:
-        if message.author.bot or not self._reader.is_talk(message):
-            return False
-        if self._reader.mentions_us(message):
-            return True
-        replied = message.reference.resolved if message.reference else None
-        return isinstance(replied, discord.Message) and self._reader.is_ours(replied)
+    async def _newest_for_us(self, messages: Sequence[discord.Message]) -> list[discord.Message]:
+        """Oldest first."""
+        found: list[discord.Message] = []
+        for message in reversed(messages):
+            talk = not message.author.bot and self._reader.is_talk(message)
+            if talk and await self._is_for_us(message):
+                found.append(message)
+            if len(found) == MOST_ANSWERED:
+                break
+        return found[::-1]
 
 
 def _places(guild: discord.Guild) -> list[Place]:

@@ -18,6 +18,7 @@ from oshaberi.bot.room import DiscordRoom
 from oshaberi.discord_io import RequestTrace, Switchboard
 from oshaberi.discord_io.webhooks import Alone, alone_anyway
 from oshaberi.errors import ConfigError, OshaberiError
+from oshaberi.turns.conversations import CLAIMED, Claim
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +56,7 @@ class OshaberiClient(discord.AutoShardedClient):
         members: bool = False,
         proxies: Collection[int] = (),
         alone: Alone = alone_anyway,
+        claim: Claim | None = None,
         when_ready: WhenReady | None = None,
         **options: Any,
     ) -> None:
@@ -66,7 +68,7 @@ class OshaberiClient(discord.AutoShardedClient):
         )
         self.desk = desk
         self.reader = MessageReader(self, proxies)
-        self.tree = Tree(self)
+        self.tree = Tree(self, claim)
         self._alone = alone
         self._when_ready = when_ready
         self._heard = _Heard()
@@ -108,10 +110,10 @@ class OshaberiClient(discord.AutoShardedClient):
         return DiscordRoom(self.reader, self.board, channel, message)
 
     async def find_room(self, channel_id: int) -> DiscordRoom | None:
-        """By its id alone; None if it is gone or out of sight."""
+        """By its id alone; None if it is gone or out of sight. Raises if nobody can say."""
         try:
             channel = self.get_channel(channel_id) or await self.fetch_channel(channel_id)
-        except (*NOT_FOUND, discord.InvalidData):
+        except (discord.NotFound, discord.Forbidden, discord.InvalidData):
             return None
         return self.room(channel) if isinstance(channel, discord.abc.Messageable) else None
 
@@ -130,6 +132,8 @@ class OshaberiClient(discord.AutoShardedClient):
             incoming, self.room(message.channel, message)
         )
         log.debug("message %s in channel %s: %s", message.id, message.channel.id, outcome)
+        if outcome == CLAIMED:
+            self._heard.forget(message.id)
 
     async def on_ready(self) -> None:
         log.info("connected as %s, in %d servers", self.user, len(self.guilds))
@@ -137,7 +141,16 @@ class OshaberiClient(discord.AutoShardedClient):
             first, self._when_ready = self._when_ready, None
             if first is not None:
                 await first()
-            count = await Backfill(self.reader, self._last_seen, self.listen).run()
+            await self._look_back()
+
+    async def look_back(self) -> None:
+        """For messages that nobody answers."""
+        async with self._settling:
+            await self._look_back()
+
+    async def _look_back(self) -> None:
+        backfill = Backfill(self.reader, self._last_seen, self._is_for_us, self.listen)
+        count = await backfill.run()
         if count:
             log.info("%d messages came while nobody listened", count)
 
@@ -147,12 +160,26 @@ class OshaberiClient(discord.AutoShardedClient):
     async def on_guild_join(self, guild: discord.Guild) -> None:
         log.info("joined server %s (%s)", guild.id, guild.name)
 
+    async def on_guild_channel_update(
+        self, _before: discord.abc.GuildChannel, after: discord.abc.GuildChannel
+    ) -> None:
+        """Whoever gives us a permission need not wait until we try again by ourselves."""
+        threads = (one.id for one in after.guild.threads if one.parent_id == after.id)
+        self.board.try_again((after.id, *threads))
+
+    async def on_guild_role_update(self, _before: discord.Role, after: discord.Role) -> None:
+        self.board.try_again(_place_ids(after.guild))
+
+    async def on_member_update(self, _before: discord.Member, after: discord.Member) -> None:
+        if after == after.guild.me:
+            self.board.try_again(_place_ids(after.guild))
+
     async def on_guild_remove(self, guild: discord.Guild) -> None:
         """What is stored stays: removals are sometimes mistakes."""
         log.info("left server %s (%s)", guild.id, guild.name)
         stops = self.desk.services.stops
-        for place in (*guild.channels, *guild.threads):
-            stops.request_stop(str(place.id), SYSTEM, "system_request")
+        for place_id in _place_ids(guild):
+            stops.request_stop(str(place_id), SYSTEM, "system_request")
 
     async def on_error(self, event_method: str, /, *_args: Any, **_kwargs: Any) -> None:
         """One line; whose fault it is decides whether the traceback is worth reading."""
@@ -166,12 +193,19 @@ class OshaberiClient(discord.AutoShardedClient):
         seen, turn = await db.seen.last(channel_id), await db.turns.last(channel_id)
         return max(seen or 0, (turn.asked_id or 0) if turn else 0)
 
+    async def _is_for_us(self, message: discord.Message) -> bool:
+        return await self.desk.conversations.admits(await self.reader.incoming(message))
+
     async def _sync(self) -> None:
         """Without its commands the bot still talks."""
         try:
             await self.tree.sync()
         except (*NOT_FOUND, discord.DiscordException) as error:
             log.error("the commands could not be registered: %s", error)
+
+
+def _place_ids(guild: discord.Guild) -> tuple[int, ...]:
+    return tuple(place.id for place in (*guild.channels, *guild.threads))
 
 
 class _Heard:
@@ -187,3 +221,6 @@ class _Heard:
         if len(self._ids) > KEPT_IDS:
             self._ids.popitem(last=False)
         return True
+
+    def forget(self, message_id: int) -> None:
+        self._ids.pop(message_id, None)

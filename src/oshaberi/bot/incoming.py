@@ -6,10 +6,12 @@ import mimetypes
 import re
 from collections import OrderedDict
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 
 import aiohttp
 import discord
 
+from oshaberi.discord_io.place import may_write
 from oshaberi.discord_io.reply_notice import is_reply_notice
 from oshaberi.turns.values import Attached, Incoming, Person, Said
 
@@ -34,9 +36,12 @@ class Acquaintances:
     def meet(self, message: discord.Message) -> None:
         for user in (message.author, *message.mentions):
             if isinstance(user, discord.Member):
-                self._met[user.guild.id, user.id] = user
-                self._met.move_to_end((user.guild.id, user.id))
-        while len(self._met) > KEPT_MEMBERS:
+                self.add(user)
+
+    def add(self, member: discord.Member) -> None:
+        self._met[member.guild.id, member.id] = member
+        self._met.move_to_end((member.guild.id, member.id))
+        if len(self._met) > KEPT_MEMBERS:
             self._met.popitem(last=False)
 
     def known(self, user: AnyUser, guild: discord.Guild | None) -> AnyUser:
@@ -97,6 +102,7 @@ class MessageReader:
     async def incoming(self, message: discord.Message) -> Incoming:
         channel = message.channel
         self.acquaintances.meet(message)
+        await self._meet_author(message)
         replied = await self._replied(message)
         return Incoming(
             said=self.said(message),
@@ -104,6 +110,7 @@ class MessageReader:
             server_id=0 if message.guild is None else message.guild.id,
             parent_id=channel.parent_id if isinstance(channel, discord.Thread) else None,
             mentions_us=self.mentions_us(message),
+            can_answer=may_write(channel),
             replied=None if replied is None else self.said(replied),
         )
 
@@ -114,6 +121,15 @@ class MessageReader:
             return True
         role = None if message.guild is None else message.guild.self_role
         return role is not None and role in message.role_mentions
+
+    async def _meet_author(self, message: discord.Message) -> None:
+        """A message that was read later does not tell who its author is in the server."""
+        guild, author = message.guild, message.author
+        if guild is None or message.webhook_id is not None:
+            return
+        if not isinstance(self.acquaintances.known(author, guild), discord.Member):
+            with suppress(*NOT_FOUND):
+                self.acquaintances.add(await guild.fetch_member(author.id))
 
     async def _replied(self, message: discord.Message) -> discord.Message | None:
         number = _reply_to(message)

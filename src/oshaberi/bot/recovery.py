@@ -11,16 +11,26 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from oshaberi.bot.incoming import NOT_FOUND
 from oshaberi.bot.room import DiscordRoom
 from oshaberi.delivery.gate import Gate
 from oshaberi.delivery.journal import post_of_body
-from oshaberi.delivery.outcome import Delivered
+from oshaberi.delivery.outcome import Delivered, Failed
 from oshaberi.delivery.response import Response
-from oshaberi.delivery.sender import Sender
-from oshaberi.delivery.sink import Embed, Post, Sent, SinkError
+from oshaberi.delivery.sender import RETRY_SECONDS, Sender
+from oshaberi.delivery.sink import (
+    AmbiguousError,
+    DiscordRefusalError,
+    Embed,
+    NoWitnessError,
+    Post,
+    Sent,
+    SinkError,
+)
 from oshaberi.discord_io import DiscordSink
-from oshaberi.storage import Database
+from oshaberi.storage import Database, StorageError
 from oshaberi.storage.records import JournalPost, JournalStream, TurnRecord
+from oshaberi.turns.services import Alone, nobody_else
 
 log = logging.getLogger(__name__)
 
@@ -48,39 +58,49 @@ class _Settled:
 class Recovery:
     """Takes up the streams of this `instance` that no process runs any more."""
 
-    def __init__(self, db: Database, instance: str, find_room: FindRoom) -> None:
+    def __init__(
+        self, db: Database, instance: str, find_room: FindRoom, alone: Alone = nobody_else
+    ) -> None:
         self._db = db
         self._instance = instance
         self._find_room = find_room
+        self._alone = alone
         self._free = asyncio.Semaphore(AT_ONCE)
 
     async def run(self) -> int:
         """How many there were. A channel that cannot be reached holds up no other."""
         streams = await self._db.journal.unfinished(self._instance)
-        by_channel: dict[int, list[JournalStream]] = {}
-        for stream in streams:
-            by_channel.setdefault(stream.channel_id, []).append(stream)
-        await asyncio.gather(*(self._channel(one) for one in by_channel.values()))
-        return len(streams)
+        channels = {stream.channel_id for stream in streams}
+        return sum(await asyncio.gather(*map(self._channel, channels)))
 
-    async def _channel(self, streams: Sequence[JournalStream]) -> None:
-        async with self._free:
+    async def _channel(self, channel_id: int) -> int:
+        """A turn that runs there, be it of another process with our name, is none that was left."""
+        async with self._free, self._alone(f"turn:{channel_id}"):
+            left = await self._db.journal.unfinished(self._instance)
+            streams = [stream for stream in left if stream.channel_id == channel_id]
             for stream in streams:
                 try:
                     await self._take_up(stream)
-                except (SinkError, OSError) as error:
+                except (*NOT_FOUND, SinkError, StorageError) as error:
                     # It stays in the journal: the next start tries again.
-                    log.error("channel %s: not settled: %s", stream.channel_id, error)
+                    log.error("channel %s: not settled: %s", channel_id, error)
+            return len(streams)
 
     async def _take_up(self, stream: JournalStream) -> None:
         room = await self._find_room(stream.channel_id)
+        turns = await self._db.turns.newest(stream.channel_id, EARLIER_TURNS)
         if room is None:
             log.warning("channel %s is gone, and an answer with it", stream.channel_id)
-            await self._db.journal.finish(stream.key)
-            return
+        elif not any(_was_recorded(stream, turn) for turn in turns):
+            await self._settle_and_tell(stream, room, turns)
+        await self._db.journal.finish(stream.key)
+
+    async def _settle_and_tell(
+        self, stream: JournalStream, room: DiscordRoom, turns: Sequence[TurnRecord]
+    ) -> None:
         asked = None if stream.answering_id is None else await room.incoming(stream.answering_id)
         sink = room.sink(asked)
-        for turn in await self._db.turns.newest(stream.channel_id, EARLIER_TURNS):
+        for turn in turns:
             sink.leave_out(turn.message_ids)
         settled = await self._settle_posts(stream, sink)
         await self._tell(stream, sink, settled)
@@ -98,7 +118,6 @@ class Recovery:
         if stream.answering_id is not None:
             # Told is dealt with: nobody shall find it unanswered and begin anew.
             await self._db.seen.note(stream.channel_id, stream.answering_id)
-        await self._db.journal.finish(stream.key)
         log.info(
             "channel %s: an interrupted answer has %d messages",
             stream.channel_id,
@@ -149,16 +168,39 @@ class Recovery:
             settled.message_ids.append(sent.id)
 
 
+def _was_recorded(stream: JournalStream, turn: TurnRecord) -> bool:
+    """Then it had ended or was told already, and only its place in the journal was left."""
+    if turn.at is None or stream.began is None or turn.at < stream.began:
+        return False
+    return turn.persona == stream.persona and stream.answering_id in (None, turn.asked_id)
+
+
+async def _looked_for(post: Post, sink: DiscordSink) -> Sequence[Sent]:
+    for pause_s in RETRY_SECONDS:
+        try:
+            return await _look_for(post, sink)
+        except (AmbiguousError, OSError) as error:
+            log.info("looking again for a message of an earlier process: %s", error)
+            await asyncio.sleep(pause_s)
+    return await _look_for(post, sink)
+
+
+async def _look_for(post: Post, sink: DiscordSink) -> Sequence[Sent]:
+    if post.face is not None:
+        await sink.open_webhook()
+    return await sink.witnesses(post, asyncio.get_running_loop().time())
+
+
 async def _found_or_sent(post: Post, sink: DiscordSink, response: Response) -> Sent | None:
     """The message in the channel, now if not before. None if nobody can say."""
     try:
-        if post.face is not None:
-            await sink.open_webhook()
-        found = await sink.witnesses(post, asyncio.get_running_loop().time())
-    except (SinkError, OSError) as error:
+        found = await _looked_for(post, sink)
+    except (NoWitnessError, DiscordRefusalError) as error:
         log.warning("cannot look for a message of an earlier process: %s", error)
         return None
     if found:
         return found[0]
     outcome = await Sender(sink, Gate(), response).deliver(post)
+    if isinstance(outcome, Failed):
+        raise AmbiguousError(str(outcome.error))
     return outcome.sent if isinstance(outcome, Delivered) else None

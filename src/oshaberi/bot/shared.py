@@ -7,41 +7,38 @@ the bot: with shards split over processes it only guards the moments when two of
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from typing import TYPE_CHECKING, Protocol
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Protocol
 
 from oshaberi.errors import ConfigError
 from oshaberi.stream.stops import StopRegistry
-
-if TYPE_CHECKING:
-    from redis.asyncio import Redis
-    from redis.asyncio.lock import Lock
-
-log = logging.getLogger(__name__)
+from oshaberi.turns.recent import Turnstile
 
 KEPT_CLAIMS = 10_000
-CLAIM_SECONDS = 3600
-LOCK_SECONDS = 30
-RENEW_SECONDS = 10.0
-PATIENCE_SECONDS = 600
 
 
 class Shared(Protocol):
     """How processes keep out of each other's way."""
 
-    stops: StopRegistry
+    @property
+    def stops(self) -> StopRegistry: ...
 
-    async def claim(self, message_id: int) -> bool:
-        """Whether this process is the one to answer it. True once, whoever asks."""
+    async def claim(self, number: int) -> bool:
+        """Whether this process is the one to deal with this message or command.
+
+        True once, whoever asks, for as long as the process lives that was told so.
+        """
 
     def alone(self, what: str) -> AbstractAsyncContextManager[object]:
         """Nobody else is in a block of the same name: `turn:123`, `webhook:123`.
 
-        Gives None where there is nobody else anyway.
+        Gives None where there is no other process anyway.
         """
+
+    async def departure(self) -> None:
+        """Until a process has ended that had claimed what we asked for: it can be had now."""
 
 
 class Alone:
@@ -50,73 +47,25 @@ class Alone:
     def __init__(self) -> None:
         self.stops = StopRegistry()
         self._claimed: OrderedDict[int, None] = OrderedDict()
+        self._turnstile: Turnstile[str] = Turnstile()
 
-    async def claim(self, message_id: int) -> bool:
-        if message_id in self._claimed:
+    async def claim(self, number: int) -> bool:
+        if number in self._claimed:
             return False
-        self._claimed[message_id] = None
+        self._claimed[number] = None
         if len(self._claimed) > KEPT_CLAIMS:
             self._claimed.popitem(last=False)
         return True
 
-    def alone(self, _what: str) -> AbstractAsyncContextManager[object]:
-        return nullcontext()
+    def give_up(self, number: int) -> None:
+        """It may be claimed again."""
+        self._claimed.pop(number, None)
 
+    def alone(self, what: str) -> AbstractAsyncContextManager[object]:
+        return self._turnstile.through(what)
 
-class OverRedis:
-    """Several processes with one Redis."""
-
-    def __init__(self, redis: Redis, stops: StopRegistry) -> None:
-        self.stops = stops
-        self._redis = redis
-        self._here = Alone()
-
-    async def claim(self, message_id: int) -> bool:
-        from redis.exceptions import RedisError
-
-        if not await self._here.claim(message_id):
-            return False
-        try:
-            key = f"oshaberi:seen:{message_id}"
-            return bool(await self._redis.set(key, 1, nx=True, ex=CLAIM_SECONDS))
-        except RedisError as error:
-            log.warning("Redis cannot say who answers %s, so we do: %s", message_id, error)
-            return True
-
-    @asynccontextmanager
-    async def alone(self, what: str) -> AsyncIterator[bool]:
-        from redis.exceptions import RedisError
-
-        lock = self._redis.lock(
-            f"oshaberi:lock:{what}", timeout=LOCK_SECONDS, blocking_timeout=PATIENCE_SECONDS
-        )
-        try:
-            held = await lock.acquire()
-        except RedisError as error:
-            log.warning("Redis cannot lock %s, so we go on without: %s", what, error)
-            held = False
-        renewing = asyncio.create_task(_renew(lock)) if held else None
-        try:
-            yield held
-        finally:
-            if renewing is not None:
-                renewing.cancel()
-                await asyncio.wait({renewing})
-                try:
-                    await lock.release()
-                except RedisError as error:
-                    log.warning("the lock of %s was not given back: %s", what, error)
-
-
-async def _renew(lock: Lock) -> None:
-    from redis.exceptions import RedisError
-
-    while True:
-        await asyncio.sleep(RENEW_SECONDS)
-        try:
-            await lock.reacquire()
-        except RedisError as error:
-            log.warning("a lock could not be renewed: %s", error)
+    async def departure(self) -> None:
+        await asyncio.Event().wait()
 
 
 @asynccontextmanager
@@ -126,23 +75,9 @@ async def shared_state(redis_url: str | None) -> AsyncIterator[Shared]:
         yield Alone()
         return
     try:
-        from redis.asyncio import Redis
-        from redis.exceptions import RedisError
+        from oshaberi.bot.redis_shared import over_redis
     except ImportError:
         raise ConfigError('redis_url: needs pip install "oshaberi[redis]"') from None
 
-    from oshaberi.stream.redis_stops import RedisStops
-
-    try:
-        redis = Redis.from_url(redis_url)
-    except ValueError as error:
-        raise ConfigError(f"redis_url: {error}") from None
-    try:
-        try:
-            await redis.ping()
-        except (RedisError, OSError) as error:
-            raise ConfigError(f"redis_url: Redis does not answer there: {error}") from None
-        async with RedisStops(redis).listening() as stops:
-            yield OverRedis(redis, stops)
-    finally:
-        await redis.aclose()
+    async with over_redis(redis_url) as shared:
+        yield shared

@@ -59,6 +59,9 @@ class McpServer:
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     url: str | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    cwd: str | None = None
+    permission: Literal["everyone", "manage_messages", "manage_server"] = "everyone"
+    timeout_ms: int | None = None
 
     def __post_init__(self) -> None:
         if (self.command is None) == (self.url is None):
@@ -144,6 +147,7 @@ class ProcessConfig:
     )
     log_format: str = choice("text", ("text", "json"), "lines for people, or JSON objects")
     health_port: int = number(0, 0, 65_535, "answers `/health` and `/metrics` there; 0 is off")
+    health_host: str = _text("the address it listens on; `0.0.0.0` is all", otherwise="`127.0.0.1`")
     stage_port: int = number(8420, 0, 65_535, "where the local stage is; 0 is any free port")
     models: tuple[ModelEntry, ...] = field(
         default=(),
@@ -173,6 +177,7 @@ class ProcessConfig:
         shards = "-".join(map(str, self.shard_ids))
         self._fill("database_url", f"sqlite:///{self.data_dir / 'oshaberi.db'}")
         self._fill("secret_key_file", self.data_dir / "secret.key")
+        self._fill("health_host", "127.0.0.1")
         self._fill("instance", f"shards-{shards}" if shards else "main")
         check_fields(self)
         wrong = [shard for shard in self.shard_ids if shard >= self.shard_count]

@@ -40,6 +40,16 @@ def may_read_history(channel: discord.abc.MessageableChannel) -> bool:
     return _permissions(channel).read_message_history
 
 
+def may_write(channel: discord.abc.MessageableChannel) -> bool:
+    """As itself or through a webhook; true also where nobody knows."""
+    allowed = _permissions(channel)
+    if not allowed.value:
+        return True
+    thread = isinstance(channel, discord.Thread)
+    itself = allowed.send_messages_in_threads if thread else allowed.send_messages
+    return itself or allowed.manage_webhooks
+
+
 def may_manage_messages(channel: discord.abc.MessageableChannel) -> bool:
     """Nobody may in a DM."""
     return _permissions(channel).manage_messages

@@ -12,6 +12,7 @@ from typing import Any
 import aiohttp
 import discord
 
+from oshaberi.delivery.recovery import TOKEN_REVOKED
 from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError, SinkError
 
 RATE_LIMITED = 429
@@ -20,8 +21,13 @@ TOLD_BY_CODE = frozenset({20016, 20022, 20028, 20029, 30046})
 """429s whose code says more than that it was too early."""
 
 
-class TokenRevokedError(SinkError):
+class TokenRevokedError(DiscordRefusalError):
     """The bot's own token is not accepted any more: nothing can be sent anywhere."""
+
+    def __init__(self, message: str = "") -> None:
+        told = f" ({message})" if message else ""
+        hint = f"Discord does not accept the bot's token any more{told}: give it a new one"
+        super().__init__(TOKEN_REVOKED, hint)
 
 
 def refusal_of(status: int, body: bytes, headers: Mapping[str, str]) -> SinkError:
@@ -33,7 +39,7 @@ def refusal_of(status: int, body: bytes, headers: Mapping[str, str]) -> SinkErro
     if not (400 <= status < 500 and isinstance(code, int)):
         return AmbiguousError(f"HTTP {status} without an answer that says what became of it")
     message = str((answer or {}).get("message", ""))
-    if status == 401 and code != BAD_WEBHOOK_TOKEN:
+    if status == TOKEN_REVOKED and code != BAD_WEBHOOK_TOKEN:
         return TokenRevokedError(message)
     return DiscordRefusalError(code or status, f"{code}: {message}")
 

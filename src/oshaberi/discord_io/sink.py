@@ -106,15 +106,26 @@ class DiscordSink:
         for message_id in message_ids:
             self._shared.claims.claim(message_id, SOMETHING_ELSE)
 
-    async def edit(self, sent: Sent, post: Post) -> None:
+    async def edit(self, sent: Sent, post: Post, wire: Wire) -> None:
         if sent.id is None:
             raise DiscordRefusalError(MESSAGE_GONE)
         form = edit_form(post)
         if sent.via == "webhook":
-            await self._shared.webhook_http.edit(self._hook(), sent.id, form, self._place.thread_id)
+            hook, thread_id = self._hook(), self._place.thread_id
+            await self._shared.webhook_http.edit(hook, sent.id, form, thread_id, wire)
             return
         request = self._http.edit_message(self._place.channel_id, sent.id, params=form)
-        await self._shared.line.call(request)
+        await self._shared.line.call(request, wire)
+
+    async def delete(self, sent: Sent, wire: Wire) -> None:
+        if sent.id is None:
+            raise DiscordRefusalError(MESSAGE_GONE)
+        if sent.via == "webhook":
+            hook, thread_id = self._hook(), self._place.thread_id
+            await self._shared.webhook_http.delete(hook, sent.id, thread_id, wire)
+            return
+        request = self._http.delete_message(self._place.channel_id, sent.id)
+        await self._shared.line.call(request, wire)
 
     async def typing(self, ms: int | None) -> None:
         """Lasts ten seconds, longer than any message is typed. Off where it is not allowed."""
@@ -128,14 +139,14 @@ class DiscordSink:
             circuit.refused(place, refusal.code)
             raise
 
-    async def reply_notice(self, face: Face) -> None:
+    async def reply_notice(self, face: Face, wire: Wire) -> Sent | None:
         if self._answering is None:
-            return
+            return None
         form = notice_form(reply_notice(self._answering), face)
-        wire = Wire(asyncio.get_running_loop().time())
         key = f"notice {self._place.channel_id} {self._answering.id}"
         created = await self._execute(key, form, wire)
         self._shared.claims.claim(int(created["id"]), "notice")
+        return Sent(int(created["id"]), via="webhook")
 
     async def open_webhook(self) -> None:
         if self._place.webhook_channel_id is None:

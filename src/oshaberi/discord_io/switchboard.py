@@ -54,6 +54,12 @@ class Switchboard:
         """Delete messages of ours, whether the bot or a webhook sent them."""
         await Removal(self._shared, channel).remove(message_ids)
 
+    def try_again(self, channel_ids: Iterable[int]) -> None:
+        """Permissions have changed there: what was refused may be allowed now."""
+        for channel_id in channel_ids:
+            self._shared.circuit.passed(channel_id)
+            self._shared.typing_circuit.passed(channel_id)
+
     async def on_message(self, message: discord.Message) -> None:
         """Call this for every message, also our own: it is how we know that they arrived."""
         me = self._shared.client.user

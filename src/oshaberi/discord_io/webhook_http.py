@@ -69,17 +69,22 @@ class WebhookHttp:
         self._flights.pop(key, None)
 
     async def edit(
-        self, hook: Hook, message_id: int, form: MultipartParameters, thread_id: int | None
+        self,
+        hook: Hook,
+        message_id: int,
+        form: MultipartParameters,
+        thread_id: int | None,
+        wire: Wire,
     ) -> None:
-        wire = Wire(_now())
         path = f"/messages/{message_id}"
         await self._request("PATCH", hook, path, _place(thread_id), form, wire)
 
-    async def delete(self, hook: Hook, message_id: int, thread_id: int | None) -> None:
-        wire = Wire(_now())
-        await self._request(
-            "DELETE", hook, f"/messages/{message_id}", _place(thread_id), None, wire
-        )
+    async def delete(
+        self, hook: Hook, message_id: int, thread_id: int | None, wire: Wire | None = None
+    ) -> None:
+        path = f"/messages/{message_id}"
+        wire = wire or Wire(_now())
+        await self._request("DELETE", hook, path, _place(thread_id), None, wire)
 
     async def close(self) -> None:
         for flight in self._flights.values():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from sqlalchemy import delete, select
 
@@ -35,6 +35,12 @@ class Memory:
         async with self._store.read() as session:
             newest = (await session.scalars(here.order_by(Row.id.desc()).limit(limit))).all()
         return tuple(_exchange(row) for row in reversed(newest))
+
+    async def forget_at(self, channel_id: int, at: datetime) -> int:
+        """The exchange of that very moment: its turn was taken back."""
+        async with self._store.write() as session:
+            gone = delete(Row).where(Row.channel_id == channel_id, Row.at == at)
+            return await count(session, gone)
 
     async def forget_channel(self, channel_id: int) -> int:
         async with self._store.write() as session:

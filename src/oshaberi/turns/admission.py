@@ -14,7 +14,9 @@ from oshaberi.turns.names import named_in
 from oshaberi.turns.values import Incoming
 
 Admitted = Literal["mention", "reply", "direct", "auto", "trigger", "persona"]
-Refused = Literal["own", "bot", "blocked", "unlisted", "elsewhere", "unaddressed", "cooldown"]
+Refused = Literal[
+    "own", "bot", "blocked", "unlisted", "elsewhere", "unaddressed", "mute", "cooldown"
+]
 Reason = Admitted | Refused
 
 WHY: dict[str, str] = {
@@ -30,6 +32,7 @@ WHY: dict[str, str] = {
     "unlisted": "only certain users are answered (allowed_users)",
     "elsewhere": "the bot answers only in certain channels (allowed_channels)",
     "unaddressed": "nobody was addressed: no mention, reply or trigger word",
+    "mute": "the bot may not write in this channel (Send Messages)",
     "cooldown": "its author had asked a moment before (cooldown_ms)",
     "full": "too many messages were waiting already (waiting_limit)",
     "claimed": "another process of the bot took it",
@@ -57,7 +60,9 @@ def admission(
     incoming: Incoming, personas: Sequence[PersonaRecord], config: TurnConfig
 ) -> Admission:
     """All but the cooldown, which depends on what was before."""
-    return Admission(_refusal(incoming, config) or _address(incoming, personas, config))
+    reason = _refusal(incoming, config) or _address(incoming, personas, config)
+    # No model is asked for an answer that nobody could read.
+    return Admission("mute" if reason in ADMITTED and not incoming.can_answer else reason)
 
 
 def _refusal(incoming: Incoming, config: TurnConfig) -> Refused | None:

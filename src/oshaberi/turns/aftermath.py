@@ -60,7 +60,7 @@ class Aftermath:
         record = self._record(outcome)
         effects: dict[str, Effect] = {
             "turn": lambda: store.turns.remember(record),
-            "memory": lambda: self._remember(store, outcome),
+            "memory": lambda: self._remember(store, outcome, record),
             "sprites": lambda: self._keep_sprites(store, response),
             "tables": lambda: self._keep_tables(store, outcome, tables),
             "usage": lambda: self._count(store, outcome),
@@ -101,14 +101,15 @@ class Aftermath:
             user_id=self._errand.user_id,
             asked_id=None if newest.said.by_us else newest.said.id,
             persona=self._errand.persona.name,
-            message_ids=outcome.message_ids,
+            message_ids=tuple(sorted({*outcome.message_ids, *outcome.notice_ids})),
             status=outcome.status,
             undelivered=outcome.undelivered,
             why=self._errand.why,
             at=self._services.clock(),
         )
 
-    async def _remember(self, store: Store, outcome: TurnOutcome) -> None:
+    async def _remember(self, store: Store, outcome: TurnOutcome, record: TurnRecord) -> None:
+        """At the same moment as the turn's record: who takes the turn back finds both."""
         turn = self._settings.turn
         if not turn.short_memory_size or not (outcome.text or outcome.details):
             return
@@ -120,7 +121,7 @@ class Aftermath:
             answered=outcome.text,
             details=outcome.details,
             persona=self._errand.persona.name,
-            at=self._services.clock(),
+            at=record.at,
         )
         await store.memory.add(exchange, keep=turn.short_memory_size, days=turn.short_memory_days)
 

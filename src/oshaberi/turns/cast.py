@@ -20,17 +20,22 @@ class Cast:
         self._services = services
         self._known: Recent[int, tuple[datetime, Personas]] = Recent(MOST_SERVERS)
 
+    def forget(self, server_id: int) -> None:
+        """Something about its personas has changed."""
+        self._known.forget(server_id)
+
     async def of(self, server_id: int) -> Personas:
         """Never empty: without a default of its own a server has the operator's."""
-        now = self._services.clock()
+        return _with_default(await self._stored(server_id), self._services.persona)
+
+    async def _stored(self, server_id: int) -> Personas:
+        now, store = self._services.clock(), self._services.store
         known = self._known.get(server_id)
         if known is not None and now - known[0] < FRESH:
             return known[1]
-        store = self._services.store
         stored = () if store is None else await store.personas.of(server_id)
-        personas = _with_default(stored, self._services.persona)
-        self._known.put(server_id, (now, personas))
-        return personas
+        self._known.put(server_id, (now, stored))
+        return stored
 
 
 def _with_default(stored: Personas, house: PersonaRecord) -> Personas:

@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 Claim = Callable[[int], Awaitable[bool]]
 """Whether this process may answer the message: with several, only one of them may."""
 
+CLAIMED = "claimed"
+"""Another process answers it. If that one ends, whoever comes with it again is heard."""
 FULL = "🈵"
 TOO_SOON = "⏳"
 MOST_SEEN = 20_000
@@ -48,12 +50,14 @@ class Conversations:
         self._reasons: Recent[int, str] = Recent(MOST_SEEN)
         self._operations = Operations(self)
         self._closing = False
+        self.on_busy: Callable[[int, bool], None] = lambda _channel_id, _busy: None
+        """Told when a channel becomes busy and when it is free again."""
 
     async def submit(self, incoming: Incoming, room: Room) -> str:
         """Take a message. Says in one word why it is answered or not; the turn itself runs on."""
         if self._closing:
             return "closing"
-        if incoming.said.id in self._reasons:
+        if self._reasons.get(incoming.said.id) not in (None, CLAIMED):
             return "seen"
         self._reasons.put(incoming.said.id, "seen")
         try:
@@ -65,6 +69,12 @@ class Conversations:
             raise
         self._reasons.put(incoming.said.id, reason)
         return reason
+
+    async def admits(self, incoming: Incoming) -> bool:
+        """Whether it is one to answer, not counting what came before it."""
+        settings = await self.services.settings(incoming.server_id)
+        personas = await self.cast.of(incoming.server_id)
+        return admission(incoming, personas, settings.turn).ok
 
     def enter(self, job: Job) -> str:
         """Run it now, or let it wait. The channel is active from here on."""
@@ -90,6 +100,10 @@ class Conversations:
     def stop(self, channel_id: int, by: int, may_manage: bool) -> Reply:
         """For the turn's user, and for who may manage messages."""
         return self._operations.stop(channel_id, by, may_manage)
+
+    async def stop_anywhere(self, channel_id: int, by: int, may_manage: bool) -> Reply:
+        """The same for a turn in any process."""
+        return await self._operations.stop_anywhere(channel_id, by, may_manage)
 
     async def continue_(self, room: Room, by: Person) -> Reply:
         """What was cut or not delivered; else the model is asked to go on."""
@@ -158,7 +172,7 @@ class Conversations:
             self._background.start(room.react(incoming.said.id, TOO_SOON))
             return "cooldown"
         if self._claim is not None and not await self._claim(incoming.said.id):
-            return "claimed"
+            return CLAIMED
         answering = who_answers(incoming, personas)
         job = Job(
             room,
@@ -179,6 +193,7 @@ class Conversations:
         task = asyncio.create_task(self._run(line, held))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        self.on_busy(job.room.channel_id, True)
 
     def _hold(self, held: ExitStack, job: Job) -> ActiveChannel:
         active = self.services.stops.active(_key(job), str(job.user_id))
@@ -199,6 +214,7 @@ class Conversations:
         finally:
             held.close()
             del self._lines[channel_id]
+            self.on_busy(channel_id, False)
 
     async def _perform(self, line: Line) -> None:
         job = line.job

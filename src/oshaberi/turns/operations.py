@@ -5,10 +5,12 @@ Each answers with a sentence for the one who gave the command.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from oshaberi.storage.records import TurnRecord
+from oshaberi.stream.stops import StopAnswer
 from oshaberi.turns.admission import WHY
 from oshaberi.turns.errand import Kind
 from oshaberi.turns.job import Job
@@ -41,6 +43,8 @@ REGENERATED = Reply(True, "Answering again.")
 DELETED = Reply(True, "The whole answer is deleted.")
 CLOSING = Reply(False, "The bot is shutting down. Try again in a moment.")
 
+_STOPS: Mapping[StopAnswer, Reply] = {"stopped": STOPPED, "not_yours": NOT_YOURS, "idle": IDLE}
+
 
 class Operations:
     def __init__(self, conversations: Conversations) -> None:
@@ -51,14 +55,13 @@ class Operations:
         return self._conversations.services
 
     def stop(self, channel_id: int, by: int, may_manage: bool) -> Reply:
-        job = self._conversations.current(channel_id)
-        if job is not None and job.user_id != by and not may_manage:
-            return NOT_YOURS
-        # A turn of another process is not ours to look at: there only who may manage can stop it.
-        if job is None and not may_manage:
-            return IDLE
-        stopped = self._services.stops.request_stop(str(channel_id), str(by))
-        return STOPPED if stopped else IDLE
+        stops = self._services.stops
+        return _STOPS[stops.request_stop_as(str(channel_id), str(by), may_manage=may_manage)]
+
+    async def stop_anywhere(self, channel_id: int, by: int, may_manage: bool) -> Reply:
+        """Whose turn it is knows only the process that runs it: that one decides."""
+        stops, channel = self._services.stops, str(channel_id)
+        return _STOPS[await stops.request_stop_anywhere(channel, str(by), may_manage=may_manage)]
 
     async def continue_(self, room: Room, by: Person) -> Reply:
         found = await self._last(room, by)
@@ -77,17 +80,17 @@ class Operations:
         if asked is None:
             return GONE
         job = await self._job(room, found, asked, "regenerate")
-        await room.delete(found.message_ids)
+        await self._take_back(room, found)
         return self._enter(job, "answer", "", REGENERATED)
 
     async def delete(self, room: Room, message_id: int, by: Person) -> Reply:
         store = self._services.store
         turn = None if store is None else await store.turns.of_message(message_id)
         if turn is None or turn.channel_id != room.channel_id:
-            return UNKNOWN
+            return BUSY if self._conversations.is_busy(room.channel_id) else UNKNOWN
         if not _may(by, turn):
             return NOT_YOURS
-        await room.delete(turn.message_ids)
+        await self._take_back(room, turn)
         return DELETED
 
     async def why(self, message_id: int, reason: str | None) -> str | None:
@@ -96,6 +99,12 @@ class Operations:
             turn = await store.turns.of_message(message_id)
             reason = None if turn is None else turn.why
         return None if reason is None or reason not in WHY else f"Because {WHY[reason]}."
+
+    async def _take_back(self, room: Room, turn: TurnRecord) -> None:
+        """What nobody can read any more is not remembered either."""
+        await room.delete(turn.message_ids)
+        if self._services.store is not None and turn.at is not None:
+            await self._services.store.memory.forget_at(turn.channel_id, turn.at)
 
     async def _last(self, room: Room, by: Person) -> TurnRecord | Reply:
         if self._conversations.is_busy(room.channel_id):

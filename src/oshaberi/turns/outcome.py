@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from oshaberi.chunks import Usage
 from oshaberi.delivery.response import Response
+from oshaberi.delivery.sink import Sent
 from oshaberi.stream.result import Status, StopReason, StreamResult
 
 _BY_HAND = ("user_request", "system_request")
@@ -21,6 +22,8 @@ class TurnOutcome:
     details: str = ""
     undelivered: str = ""
     message_ids: tuple[int, ...] = ()
+    notice_ids: tuple[int, ...] = ()
+    """What stands around the answer: who is answered, what went wrong."""
     results: tuple[StreamResult, ...] = field(default=(), repr=False)
     usage: Mapping[tuple[str, str], Usage] = field(default_factory=dict)
     """By provider and model."""
@@ -48,10 +51,15 @@ def outcome_of(
         text=_joined(result.accumulated_text for result in results),
         details=_joined(text for result in results for text in result.details),
         undelivered=_joined([*(r.undelivered for r in results), response.attached]),
-        message_ids=tuple(sent.id for sent in response.messages if sent.id is not None),
+        message_ids=_ids(response.messages),
+        notice_ids=_ids(response.notices),
         results=tuple(results),
         usage=dict(usage),
     )
+
+
+def _ids(messages: Iterable[Sent]) -> tuple[int, ...]:
+    return tuple(sent.id for sent in messages if sent.id is not None)
 
 
 def _joined(texts: Iterable[str]) -> str:

@@ -66,6 +66,8 @@ class Incoming:
     mentions_us: bool = False
     replied: Said | None = None
     """The message it replies to, if it could be found."""
+    can_answer: bool = True
+    """Whether we may write there at all."""
 
     @property
     def is_direct(self) -> bool:

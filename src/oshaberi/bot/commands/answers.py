@@ -16,6 +16,7 @@ from oshaberi.bot.commands.desk import Interaction, RefusedError
 from oshaberi.delivery.redact import redact
 from oshaberi.discord_io.embeds import DESCRIPTION_LIMIT, shortened
 from oshaberi.errors import ConfigError
+from oshaberi.turns.conversations import Claim
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +75,14 @@ async def tell_error(interaction: Interaction, error: Exception) -> None:
 
 
 class Tree(app_commands.CommandTree[Any]):
-    """The commands of the bot, with one way to fail."""
+    """The commands of the bot, with one way to fail. Of several processes one may run each."""
+
+    def __init__(self, client: discord.Client, claim: Claim | None = None) -> None:
+        super().__init__(client)
+        self._claim = claim
+
+    async def interaction_check(self, interaction: Interaction, /) -> bool:
+        return self._claim is None or await self._claim(interaction.id)
 
     async def on_error(
         self, interaction: Interaction, error: app_commands.AppCommandError, /

@@ -18,8 +18,9 @@ from oshaberi.bot.room import DiscordRoom
 
 
 async def stop_turn(desk: Desk, asker: Asker) -> str:
-    by = asker.person
-    return desk.conversations.stop(asker.channel_id, by.id, by.can_manage_messages).text
+    by, place = asker.person, asker.channel_id
+    reply = await desk.conversations.stop_anywhere(place, by.id, by.can_manage_messages)
+    return reply.text
 
 
 async def continue_turn(desk: Desk, asker: Asker, room: DiscordRoom) -> str:

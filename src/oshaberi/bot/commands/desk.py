@@ -42,6 +42,10 @@ class Desk:
     settings: Callable[[], Settings]
     """The operator's, as they are now."""
 
+    def personas_changed(self, server_id: int) -> None:
+        """The next message shall meet them as they are now."""
+        self.conversations.cast.forget(server_id)
+
 
 @dataclass(frozen=True, slots=True)
 class Asker:

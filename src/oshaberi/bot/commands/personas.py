@@ -51,6 +51,7 @@ async def create_persona(desk: Desk, asker: Asker, name: str, values: dict[str, 
     await _may_be_called(desk, asker.server_id, name, values)
     record = _filled(PersonaRecord(asker.server_id, name, is_default=first), values)
     await desk.db.personas.save(record)
+    desk.personas_changed(asker.server_id)
     if first:
         return f"**{plain(name)}** is here and answers from now on."
     how = "its name or a trigger word" if record.triggers else "its name"
@@ -74,6 +75,7 @@ async def edit_persona(desk: Desk, asker: Asker, name: str, values: dict[str, st
     persona = await found(desk, asker.server_id, name)
     await _may_be_called(desk, asker.server_id, persona.name, values)
     await desk.db.personas.save(_filled(persona, values))
+    desk.personas_changed(asker.server_id)
     return f"**{plain(persona.name)}** is changed."
 
 
@@ -82,6 +84,7 @@ async def set_avatar(desk: Desk, asker: Asker, name: str, url: str | None) -> st
     persona = await found(desk, asker.server_id, name)
     avatar_url = None if url is None else checked_url(url)
     await desk.db.personas.save(replace(persona, avatar_url=avatar_url))
+    desk.personas_changed(asker.server_id)
     shown = plain(persona.name)
     if avatar_url is None:
         return f"**{shown}** has no picture of its own any more."
@@ -99,6 +102,7 @@ async def delete_persona(desk: Desk, asker: Asker, name: str) -> str:
     if not await desk.db.personas.delete(asker.server_id, persona.name):
         raise RefusedError("The built-in persona cannot be deleted; create another one instead.")
     told = await _new_default(desk, asker.server_id) if persona.is_default else ""
+    desk.personas_changed(asker.server_id)
     return f"**{plain(persona.name)}** is gone.{told}"
 
 
@@ -114,6 +118,7 @@ async def make_default(desk: Desk, asker: Asker, name: str) -> str:
     persona = await found(desk, asker.server_id, name)
     if not await desk.db.personas.make_default(asker.server_id, persona.name):
         raise RefusedError(f"{plain(persona.name)} is the default already.")
+    desk.personas_changed(asker.server_id)
     return f"**{plain(persona.name)}** answers when nobody else is called."
 
 

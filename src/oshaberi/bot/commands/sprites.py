@@ -36,6 +36,7 @@ async def add_sprite(
     if owner.id == 0:
         await desk.db.personas.save(replace(owner, sprites=()))
     await desk.db.personas.save_sprite(asker.server_id, owner.name, sprite)
+    desk.personas_changed(asker.server_id)
     return f"**{plain(owner.name)}** can look {plain(sprite.name)} now."
 
 
@@ -52,6 +53,7 @@ async def remove_sprite(desk: Desk, asker: Asker, persona: str, name: str) -> st
     owner = await found(desk, asker.server_id, persona)
     if not await desk.db.personas.delete_sprite(asker.server_id, owner.name, name.strip()):
         raise RefusedError(f"There is no sprite {plain(name)}; `/sprite list` shows all.")
+    desk.personas_changed(asker.server_id)
     return f"**{plain(owner.name)}** does not look {plain(name)} any more."
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import groupby
 
 import discord
 from discord import app_commands
@@ -18,16 +19,17 @@ from oshaberi.bot.commands.desk import (
     client_of,
     desk_of,
 )
-from oshaberi.bot.commands.models import chain_of, name_of
+from oshaberi.bot.commands.models import name_of
 from oshaberi.providers.presets import PRESETS
-from oshaberi.storage.records import KeyRecord, ModelRecord, UsageRecord
+from oshaberi.storage.records import ModelRecord, UsageRecord
+from oshaberi.turns.chain import Candidate, chain_of
 
 NO_MODEL = "No model is set: `/help` says what to do first."
 
 
 async def status_of(desk: Desk, asker: Asker, latency_s: float) -> str:
-    chain = await chain_of(desk, asker.server_id)
-    health = [await _health(desk, asker.server_id, model) for model in chain]
+    chain = groupby(await chain_of(desk.services, asker.server_id), lambda one: one.model)
+    health = [f"{name_of(model)}: {_keys(desk, model, list(tries))}" for model, tries in chain]
     usage = await desk.db.usage.of(asker.server_id)
     lines = [_latency(latency_s), _queue(desk), "Models:" if health else NO_MODEL]
     lines += [f"- {line}" for line in health]
@@ -47,25 +49,20 @@ def _queue(desk: Desk) -> str:
     return f"{talks.running()} answers under way, {talks.waiting()} messages waiting."
 
 
-async def _health(desk: Desk, server_id: int, model: ModelRecord) -> str:
-    stored = await desk.db.keys.of(server_id, model.provider)
-    given = sum(len(link.keys) for link in desk.services.models if link.model == model)
-    return f"{name_of(model)}: {_keys(desk, model, stored, given)}"
-
-
-def _keys(desk: Desk, model: ModelRecord, stored: Sequence[KeyRecord], given: int) -> str:
-    preset = PRESETS.get(model.provider)
-    if preset is None or not preset.needs_key:
-        return "ready, needs no key"
-    now = desk.services.clock()
-    ends = [key.rest_until for key in stored if key.rest_until and key.rest_until > now]
-    count = len(stored) + given
-    if count == 0:
-        return "has no key (`/model key add`)"
-    if len(ends) == count:
+def _keys(desk: Desk, model: ModelRecord, tries: Sequence[Candidate]) -> str:
+    """How those keys are that would be tried for the next answer."""
+    services = desk.services
+    keys = [one.key for one in tries if one.key is not None]
+    if not keys:
+        preset = PRESETS.get(model.provider)
+        needed = preset is not None and preset.needs_key and model.base_url is None
+        return "has no key (`/model key add`)" if needed else "ready, needs no key"
+    now = services.clock()
+    ends = [end for key in keys if (end := services.rests.until(key, now)) is not None]
+    if len(ends) == len(keys):
         return f"all keys rest until {discord.utils.format_dt(min(ends), 't')}"
     resting = f", {len(ends)} of them resting" if ends else ""
-    return f"ready, {count} {'key' if count == 1 else 'keys'}{resting}"
+    return f"ready, {len(keys)} {'key' if len(keys) == 1 else 'keys'}{resting}"
 
 
 def _used(entry: UsageRecord) -> str:

@@ -1,0 +1,247 @@
+"""Taking a turn in hand: stop, follow up, continue, try again, delete, ask why."""
+
+from __future__ import annotations
+
+from oshaberi.stage import SEND
+from oshaberi.stage.models.script import Call, Say, Stall
+from tests.bot.shows import MEMBER, OWNER
+from tests.e2e import handy
+from tests.e2e.evening import Evening, play
+
+HOLD = (Say("One.\nTwo"), Stall())
+"""Two lines, the second of which never ends."""
+SLOW = {
+    "humanizer_degree": 2,
+    "base_type_speed_ms_per_char": 200,
+    "max_typing_time_ms": 30_000,
+    "min_visible_typing_duration_ms": 10_000,
+}
+
+
+def sends(here: Evening) -> int:
+    return len(here.stage.calls(SEND))
+
+
+def test_after_a_stop_nothing_is_sent() -> None:
+    async def act(here: Evening) -> None:
+        here.ask("count")
+        await here.wait_for(lambda: here.said() == ["One."])
+        assert await here.run("stop", user=MEMBER) == "Stopped."
+        await here.says("One.", "Two")
+        count = sends(here)
+        await here.stage.settled()
+        assert (sends(here), count) == (2, 2)
+        await here.model.idle()
+
+    play(act, HOLD)
+
+
+def test_a_stop_while_the_bot_types() -> None:
+    async def act(here: Evening) -> None:
+        here.ask("count")
+        await here.wait_for(lambda: here.said() == ["One."])
+        await here.model.idle()
+        await here.wait_for(lambda: here.stage.calls("POST /channels/*/typing"))
+        assert await here.run("stop", user=MEMBER) == "Stopped."
+        await here.idle()
+        count = len(here.stage.requests)
+        await here.stage.settled()
+        assert here.said() == ["One."]
+        assert len(here.stage.requests) == count
+        assert await here.run("continue", user=MEMBER) == "Going on."
+        await here.wait_for(lambda: here.said()[:2] == ["One.", "Two."])
+        assert len(here.model.requests) == 1
+        await here.run("stop", user=MEMBER)
+
+    play(act, "One.\nTwo.\nThree.", **SLOW)
+
+
+def test_continue_after_undelivered_text_sends_just_that() -> None:
+    async def act(here: Evening) -> None:
+        here.ask("count")
+        await here.wait_for(lambda: here.said() == ["One."])
+        await here.model.idle()
+        await here.run("stop", user=MEMBER)
+        await here.idle()
+        await here.run("config set", {"key": "humanizer_degree", "value": "1"})
+        assert await here.run("continue", user=MEMBER) == "Going on."
+        await here.says("One.", "Two.", "Three.")
+        assert len(here.model.requests) == 1
+        assert await here.run("continue", user=MEMBER) == "Going on."
+        await here.says("One.", "Two.", "Three.", "Four.")
+        assert here.asked().of("assistant") == ["One.\nTwo.\nThree."]
+        assert "Go on exactly where your last message stopped" in here.asked().last
+
+    play(act, "One.\nTwo.\nThree.", "Four.", **SLOW)
+
+
+def test_continue_after_a_stop_asks_the_model_to_go_on() -> None:
+    async def act(here: Evening) -> None:
+        here.ask("count")
+        await here.wait_for(lambda: here.said() == ["One."])
+        await here.run("stop", user=MEMBER)
+        await here.says("One.", "Two")
+        assert "Manage Messages" in await here.run("continue", user="kei")
+        assert await here.run("continue", user=MEMBER) == "Going on."
+        await here.says("One.", "Two", "and three.")
+        assert here.asked().of("assistant") == ["One.\nTwo"]
+
+    play(act, HOLD, "and three.")
+
+
+def test_a_follow_up_interrupts() -> None:
+    async def act(here: Evening) -> None:
+        here.ask("count")
+        await here.wait_for(lambda: here.said() == ["One."])
+        here.ask("backwards!")
+        await here.says("One.", "Three.")
+        assert len(here.model.requests) == 2
+        asked = here.asked()
+        assert asked.of("assistant") == ["One."]
+        assert asked.last == "Renny: @Oshaberi backwards!"
+
+    play(act, HOLD, "Three.")
+
+
+def test_somebody_else_does_not_interrupt() -> None:
+    async def act(here: Evening) -> None:
+        here.ask("count")
+        await here.wait_for(lambda: here.said() == ["One."])
+        here.ask("and me?", user=OWNER)
+        await here.wait_for(lambda: here.bot.conversations.waiting() == 1)
+        assert "1 answers under way, 1 messages waiting" in await here.run("status")
+        assert await here.run("stop", user=MEMBER) == "Stopped."
+        await here.says("One.", "Two", "You too.")
+        assert here.asked().last == "mika: @Oshaberi and me?"
+
+    play(act, HOLD, "You too.")
+
+
+def test_a_follow_up_that_waits() -> None:
+    async def act(here: Evening) -> None:
+        here.ask("count")
+        await here.wait_for(lambda: here.said() == ["One."])
+        here.ask("backwards")
+        here.ask("and loud")
+        await here.wait_for(lambda: here.bot.conversations.waiting() == 2)
+        full = here.ask("and more")
+        await here.wait_for(lambda: here.reactions(full) == ["🈵"])
+        await here.run("stop", user=MEMBER)
+        await here.says("One.", "Two", "owt eno", "ONE")
+        assert [here.asked(n).last for n in (1, 2)] == [
+            "Renny: @Oshaberi backwards",
+            "Renny: @Oshaberi and loud",
+        ]
+
+    play(act, HOLD, "owt eno", "ONE", follow_up_policy="queue", waiting_limit=2)
+
+
+def test_follow_ups_that_are_collected() -> None:
+    async def act(here: Evening) -> None:
+        here.ask("count")
+        await here.wait_for(lambda: here.said() == ["One."])
+        here.ask("backwards")
+        here.ask("to me", user=OWNER)
+        here.ask("and loud")
+        await here.wait_for(lambda: here.bot.conversations.waiting() == 3)
+        await here.run("stop", user=MEMBER)
+        await here.says("One.", "Two", "OWT ENO", "Hi.")
+        last = here.asked(1).last
+        assert last.endswith("Renny: @Oshaberi backwards\nRenny: @Oshaberi and loud")
+        assert here.asked(2).last == "mika: @Oshaberi to me"
+
+    play(act, HOLD, "OWT ENO", "Hi.", follow_up_policy="collect")
+
+
+def test_regenerate_takes_the_answer_back_without_a_trace() -> None:
+    async def act(here: Evening) -> None:
+        await here.persona("Oshaberi", is_default=True)
+        await here.persona("Mochi", triggers=("mochi",))
+        here.post("mochi, a word?")
+        await here.wait_for(lambda: "Rats." in here.said())
+        await here.idle()
+        assert await here.run("regenerate", user=MEMBER) == "Answering again."
+        await here.wait_for(lambda: "Mice." in here.said())
+        await here.idle()
+        notices = [text for text in here.said() if text.startswith("-# ↩")]
+        assert here.said() == [*notices, "Mice."]
+        assert len(notices) == 1
+        assert "Rats." not in here.asked().text
+
+    play(act, "Rats.", "Mice.")
+
+
+def test_a_deleted_turn_is_gone_from_the_channel_and_from_memory() -> None:
+    async def act(here: Evening) -> None:
+        await here.persona("Oshaberi", is_default=True)
+        await here.persona("Mochi", triggers=("mochi",))
+        here.post("mochi, a word?")
+        await here.wait_for(lambda: "Rats." in here.said())
+        await here.idle()
+        message = here.ours()[-1].id
+        assert "Manage Messages" in await here.choose("Delete this turn", message, user="kei")
+        assert "is deleted" in await here.choose("Delete this turn", message, user=MEMBER)
+        assert here.said() == []
+        here.stage.people.delete(here.stage.world.history("general")[0])
+        here.ask("what did she say?")
+        await here.says("Nothing.")
+        assert "Rats." not in here.asked().text
+        assert "secret" not in here.asked().text
+
+    play(act, "Rats.<details>secret</details>", "Nothing.")
+
+
+def test_a_turn_under_way_is_not_deleted_or_told_anew() -> None:
+    async def act(here: Evening) -> None:
+        here.ask("count")
+        await here.wait_for(lambda: here.said() == ["One."])
+        message = here.ours()[0].id
+        busy = "An answer is under way here."
+        assert (await here.choose("Delete this turn", message, user=MEMBER)).startswith(busy)
+        assert (await here.run("regenerate", user=MEMBER)).startswith(busy)
+        assert (await here.run("continue", user=MEMBER)).startswith(busy)
+
+    play(act, HOLD)
+
+
+def test_in_a_direct_message_everything_can_be_taken_in_hand() -> None:
+    async def act(here: Evening) -> None:
+        place = f"@{MEMBER}"
+        here.stage.people.dm("count", user=MEMBER)
+        await here.wait_for(lambda: here.said(place) == ["One."])
+        assert await here.run("stop", user=MEMBER, channel=place) == "Stopped."
+        await here.says("One.", "Two", channel=place)
+        assert await here.run("continue", user=MEMBER, channel=place) == "Going on."
+        await here.says("One.", "Two", "Three.", channel=place)
+        assert await here.run("regenerate", user=MEMBER, channel=place) == "Answering again."
+        await here.says("One.", "Two", "Four.", channel=place)
+        last = here.ours(place)[-1].id
+        assert "is deleted" in await here.choose("Delete this turn", last, user=MEMBER)
+        await here.says("One.", "Two", channel=place)
+
+    play(act, HOLD, "Three.", "Four.")
+
+
+def test_a_follow_up_ends_a_tool() -> None:
+    async def act(here: Evening) -> None:
+        handy.STARTED.clear()
+        here.ask("wait for it")
+        await here.wait_for(lambda: handy.STARTED == ["wait_forever"])
+        here.ask("never mind")
+        await here.says("All right.")
+        assert here.asked().last.endswith("never mind")
+        assert here.asked().of("tool") == []
+
+    play(act, Call("wait_forever"), "All right.", tools="tests.e2e.handy")
+
+
+def test_why_this_turn() -> None:
+    async def act(here: Evening) -> None:
+        quiet = here.post("nobody is asked")
+        asked = here.ask("hello")
+        (hi,) = await here.says("Hi.")
+        assert "was mentioned" in await here.choose("Why this turn", hi.id)
+        assert "was mentioned" in await here.choose("Why this turn", asked)
+        assert "nobody was addressed" in await here.choose("Why this turn", quiet)
+
+    play(act, "Hi.")

@@ -1,0 +1,113 @@
+"""What the bot knows later: after a restart, and after it was told to forget."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from oshaberi.stage.models import ModelServer, OpenAIWire
+from oshaberi.stage.models.script import Say
+from oshaberi.stage.testing import staged
+from oshaberi.storage.records import SpriteRecord
+from tests.bot.shows import MEMBER, world
+from tests.e2e.evening import FAST, PERSONA, QUICK, Evening, links, play, serving, settings_of
+from tests.e2e.test_tools import call
+
+
+def test_memory_lasts_over_a_restart(tmp_path: Path) -> None:
+    async def main() -> None:
+        remember = (call("remember", fact="Renny drinks oolong."),)
+        kept = (Say("Noted.<details>the cup is blue</details>"),)
+        server = ModelServer(OpenAIWire(), remember, kept, (Say("Oolong."),), (Say("Blue."),))
+        async with server, staged(world(), FAST) as stage:
+            given = {**QUICK, "persona": PERSONA, "models": links([server])}
+            settings = settings_of(tmp_path, {}, **given)
+            async with serving(settings, stage) as bot:
+                here = Evening(stage, bot, [server], settings)
+                here.ask("keep my drink in mind")
+                await here.says("Noted.")
+            here.ask("are you there?")
+            async with serving(settings, stage) as bot:
+                here = Evening(stage, bot, [server], settings)
+                await here.says("Noted.", "Oolong.")
+                assert "Renny drinks oolong." in here.asked().text
+                assert "the cup is blue" in here.asked().text
+                assert here.asked().of("assistant") == ["Noted."]
+                assert here.asked().last == "Renny: @Oshaberi are you there?"
+                asked = await here.run("memory list", user=MEMBER)
+                assert asked == "1. Renny drinks oolong."
+            async with serving(settings, stage):
+                await stage.settled()
+                assert len(server.requests) == 3
+        database = [path.name for path in tmp_path.iterdir()]
+        assert {"oshaberi.db", "secret.key"} <= set(database)
+
+    asyncio.run(main())
+
+
+def test_faces_and_tables_are_known_after_a_restart(tmp_path: Path) -> None:
+    table = "| tea | minutes |\n|---|---|\n| green | 2 |"
+
+    async def main() -> None:
+        first = (Say(f"Mochi (happy): Here:\n\n{table}\n\nMochi: Bye."),)
+        async with (
+            ModelServer(OpenAIWire(), first, (Say("Again."),)) as server,
+            staged(world(), FAST) as stage,
+        ):
+            given = {**QUICK, "persona": PERSONA, "models": links([server])}
+            settings = settings_of(tmp_path, {}, **given)
+            async with serving(settings, stage) as bot:
+                here = Evening(stage, bot, [server], settings)
+                await here.persona("Oshaberi", is_default=True)
+                happy = SpriteRecord("happy", "https://pictures.test/happy.png")
+                await here.persona("Mochi", triggers=("mochi",), sprites=(happy,))
+                here.post("mochi, a table!")
+                await here.wait_for(lambda: "Bye." in here.said())
+                await here.idle()
+            async with serving(settings, stage) as bot:
+                here = Evening(stage, bot, [server], settings)
+                picture = next(m for m in here.ours() if m.attachments)
+                shown = await here.private(stage.people.press(picture, "Show text", user=MEMBER))
+                assert table in shown
+                here.post("mochi, once more?")
+                await here.asked_times(2)
+                await here.idle()
+                told = "\n".join(here.asked().of("assistant"))
+                assert told == f"Mochi (happy): Here:\n{table}\nMochi: Bye."
+
+    asyncio.run(main())
+
+
+def test_what_is_forgotten_is_not_told_to_the_model_again() -> None:
+    async def act(here: Evening) -> None:
+        here.ask("keep two things in mind")
+        await here.says("Kept.")
+        listed = await here.run("memory list", user=MEMBER)
+        numbers = {
+            text: number for number, text in (one.split(". ") for one in listed.splitlines())
+        }
+        assert set(numbers) == {"drinks oolong", "hates mornings"}
+        oolong = {"fact": numbers["drinks oolong"]}
+        assert "Nothing is remembered" in await here.run("memory list", user="aya")
+        assert "not remembered" in await here.run("memory forget one", oolong, user="aya")
+        assert "forgotten" in await here.run("memory forget one", oolong, user=MEMBER)
+        here.ask("what do you know?")
+        await here.says("Kept.", "Something.")
+        assert "drinks oolong" not in here.asked().text
+        assert "hates mornings" in here.asked().text
+        here.ask("and me?", user="aya")
+        await here.says("Kept.", "Something.", "Nothing.")
+        assert "hates mornings" not in here.asked().text
+        assert "forgotten" in await here.run("memory forget all", user=MEMBER)
+        for message in here.stage.world.history("general"):
+            here.stage.people.delete(message)
+        here.ask("and now?")
+        await here.says("A blank.")
+        assert "hates mornings" not in here.asked().text
+        assert "two things" not in here.asked().text
+
+    calls = [
+        call("remember", "a", fact="drinks oolong"),
+        call("remember", "b", fact="hates mornings"),
+    ]
+    play(act, calls, "Kept.", "Something.", "Nothing.", "A blank.")
