@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -87,19 +88,75 @@ def test_chance_comes_late() -> None:
         ("discord", {"discord_io", "bot", "stage"}),
         ("sqlalchemy", {"storage"}),
         ("alembic", {"storage"}),
+        ("aiosqlite", {"storage"}),
+        ("asyncpg", {"storage"}),
+        ("cryptography", {"storage"}),
+        ("redis", {"bot", "cli", "stream"}),
+        ("mcp", {"tools"}),
+        ("PIL", {"render", "providers"}),
+        ("pydantic", {"config"}),
+        ("click", {"cli", "__main__.py"}),
     ],
 )
-def test_only_one_room_knows_a_library(library: str, rooms: set[str]) -> None:
+def test_only_few_rooms_know_a_library(library: str, rooms: set[str]) -> None:
     assert {part_of(path) for path in FILES if library in roots(path)} <= rooms
 
 
-@pytest.mark.parametrize("room", ["stream", "delivery"])
-def test_the_middle_does_not_know_the_ends(room: str) -> None:
-    ends = ("discord_io", "bot", "stage", "cli", "storage", "turns", "tools", "providers")
-    for path in FILES:
-        if part_of(path) == room:
-            known = {name for name in imports(path) if name.split(".")[1:2] in [[e] for e in ends]}
-            assert not {name for name in known if is_within(name, "oshaberi")}, path
+def test_the_stage_is_a_server_and_needs_no_client() -> None:
+    known = {name_of(path) for path in FILES if "discord" in roots(path)}
+    assert {name for name in known if name.startswith("stage/")} == {
+        "stage/pointing.py",
+        "stage/testing.py",
+    }
+
+
+def documented() -> dict[str, set[str]]:
+    """The table of packages in docs/architecture.md: each, and which others it may know."""
+    page = (SOURCE.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
+    [table] = re.findall(r"^\| package \|.*?\n\n", page, re.MULTILINE | re.DOTALL)
+    rows = re.findall(r"^\| `(\w+)` \| [^|]* \| ([^|]*) \|$", table, re.MULTILINE)
+    found = {room: set(re.findall(r"`(\w+)`", known)) for room, known in rows}
+    above = list(found)[: list(found).index("bot")]
+    found["bot"] = set(above) - found["bot"]
+    found["cli"] = set(found) - {"cli"}
+    return found
+
+
+DOCUMENTED = documented()
+ROOMS = {path.parent.name for path in (SOURCE / "oshaberi").glob("*/__init__.py")}
+
+
+def rooms_known_by(room: str) -> set[str]:
+    """Other packages of ours that a room imports anywhere, for types too."""
+    known = {
+        name.split(".")[1]
+        for path in FILES
+        if part_of(path) == room
+        for name in imports(path)
+        if is_within(name, "oshaberi") and "." in name
+    }
+    return known & ROOMS - {room}
+
+
+def test_every_room_is_documented() -> None:
+    assert set(DOCUMENTED) == ROOMS
+
+
+@pytest.mark.parametrize("room", DOCUMENTED)
+def test_a_room_knows_only_what_the_architecture_says(room: str) -> None:
+    assert rooms_known_by(room) - DOCUMENTED[room] == set()
+
+
+@pytest.mark.parametrize("room", ["text", "delivery", "stream", "turns", "tools", "storage"])
+def test_nobody_inside_knows_who_wires_it(room: str) -> None:
+    """Arrows point one way, whatever the table says."""
+    assert not rooms_known_by(room) & {"bot", "cli", "local", "stage", "inspector", "discord_io"}
+
+
+def test_the_middle_does_not_know_the_ends() -> None:
+    ends = {"storage", "turns", "tools", "providers", "scenes", "config"}
+    assert not rooms_known_by("stream") & ends
+    assert not rooms_known_by("delivery") & ends
 
 
 def loaded_by(statement: str) -> set[str]:

@@ -1,6 +1,6 @@
 """The documents tell the truth: settings, commands and every example in them.
 
-`python tests/cli/test_docs.py` writes the tables of docs/settings.md anew.
+`python -m tests.cli.test_docs` writes the tables of docs/settings.md anew.
 """
 
 from __future__ import annotations
@@ -8,7 +8,9 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import runpy
 import shlex
+import tomllib
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -18,22 +20,15 @@ from click import Command, Group
 from click.testing import CliRunner
 
 from oshaberi.cli.app import COMMANDS, LazyGroup, app
+from oshaberi.cli.checks.discord import NEEDED, WANTED
 from oshaberi.config import DECLARED, Setting, load
 from oshaberi.config.declared import SECTIONS
 from oshaberi.config.server import OPERATOR_KEYS
 from oshaberi.text.config import TextConfig
+from oshaberi.tools import mcp_servers
+from tests.cli.pages import DOCS, PAGES, ROOT, blocks, name_of, table, text_of, with_table
 
-ROOT = Path(__file__).parents[2]
-SETTINGS = ROOT / "docs" / "settings.md"
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-_BLOCK = re.compile(r"^(`{3,})(\w*)\n(.*?)^\1$", re.DOTALL | re.MULTILINE)
-_LINK = re.compile(r"\]\(([^)#]+)\)")
-
-
-def blocks(page: Path) -> list[tuple[str, str]]:
-    """The fenced blocks of a page: language and content."""
-    found = _BLOCK.finditer(page.read_text(encoding="utf-8"))
-    return [(block[2], block[3]) for block in found]
+SETTINGS = DOCS / "settings.md"
 
 
 # -- settings ------------------------------------------------------------------------------------
@@ -65,28 +60,42 @@ def _row(setting: Setting) -> str:
 
 def settings_table(section: type) -> str:
     rows = [_row(setting) for setting in DECLARED.values() if setting.section is section]
-    return "\n".join(["| setting | default | allowed | what |", "|---|---|---|---|", *rows])
+    return table("| setting | default | allowed | what |", rows)
 
 
 def settings_page(text: str) -> str:
     """The page with its tables as the declarations have them."""
     for section in SECTIONS:
-        mark = f"<!-- {section.__name__} -->\n"
-        before, found, rest = text.partition(mark)
-        assert found, f"{SETTINGS.name} has no table {mark}"
-        _, end, after = rest.partition("<!-- end -->")
-        text = f"{before}{mark}{settings_table(section)}\n{end}{after}"
+        text = with_table(text, section.__name__, settings_table(section))
     return text
 
 
 def test_settings_are_documented_as_declared() -> None:
     page = SETTINGS.read_text(encoding="utf-8")
-    assert page == settings_page(page), "run: python tests/cli/test_docs.py"
+    assert page == settings_page(page), "run: python -m tests.cli.test_docs"
 
 
 @pytest.mark.parametrize("key", DECLARED)
 def test_every_setting_is_in_the_page(key: str) -> None:
     assert f"| `{key}` | " in SETTINGS.read_text(encoding="utf-8")
+
+
+def _tomls() -> list[Any]:
+    return [
+        pytest.param(content, id=name_of(page))
+        for page in PAGES
+        for language, content in blocks(page)
+        if language == "toml"
+    ]
+
+
+@pytest.mark.parametrize("content", _tomls())
+def test_settings_in_the_documents_can_be_used(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "oshaberi.toml"
+    path.write_text(content, encoding="utf-8")
+    settings = load(path, {})
+    assert settings.origins
+    mcp_servers(settings.mcp_servers)
 
 
 def test_the_example_file_can_be_used(tmp_path: Path) -> None:
@@ -156,7 +165,7 @@ def _consoles() -> list[Any]:
         for language, content in blocks(page):
             if language == "console":
                 command, _, output = content.partition("\n")
-                found.append(pytest.param(command, output, id=f"{page.name}: {command}"))
+                found.append(pytest.param(command, output, id=f"{name_of(page)}: {command}"))
     return found
 
 
@@ -180,7 +189,9 @@ def _programs() -> list[Any]:
         content = blocks(page)
         for number, (language, code) in enumerate(content):
             if language == "python":
-                found.append(pytest.param(code, content[number + 1], id=f"{page.name}: {number}"))
+                found.append(
+                    pytest.param(code, content[number + 1], id=f"{name_of(page)}: {number}")
+                )
     return found
 
 
@@ -207,11 +218,58 @@ def test_there_are_examples() -> None:
     assert len(_programs()) >= 5
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_somewhere(page: Path) -> None:
-    targets = _LINK.findall(page.read_text(encoding="utf-8"))
-    local = [target for target in targets if "://" not in target]
-    assert [target for target in local if not (page.parent / target).exists()] == []
+def test_pictures_are_what_comes_out() -> None:
+    maker = runpy.run_path(str(DOCS / "pictures" / "make.py"))
+    answer = next(code for language, code in blocks(DOCS / "degrees.md") if language == "markdown")
+    assert maker["ANSWER"] == answer
+    for degree in range(4):
+        drawn = text_of(DOCS / "pictures" / f"degree-{degree}.svg")
+        assert drawn == maker["picture"](degree), "run: python docs/pictures/make.py"
+
+
+# -- what the documents say in numbers -----------------------------------------------------------
+
+
+def test_the_invitation_has_the_permissions_that_are_used() -> None:
+    page = text_of(DOCS / "getting-started.md")
+    assert f"&permissions={sum(NEEDED.values()) + sum(WANTED.values())}\n" in page
+    assert [name for name in {**NEEDED, **WANTED} if name not in page] == []
+
+
+def _makes() -> set[str]:
+    [line] = re.findall(r"^\.PHONY: (.*)$", text_of(ROOT / "Makefile"), re.MULTILINE)
+    return set(line.split())
+
+
+def test_make_has_what_the_documents_name() -> None:
+    named = {
+        found
+        for page in PAGES
+        for found in re.findall(r"(?:^|`)make ([a-z]+)\b", text_of(page), re.MULTILINE)
+    }
+    assert named == _makes()
+
+
+def test_the_extras_in_the_documents_exist() -> None:
+    project = tomllib.loads(text_of(ROOT / "pyproject.toml"))["project"]
+    extras = set(project["optional-dependencies"])
+    named = {
+        extra
+        for page in PAGES
+        for found in re.findall(r"oshaberi\[([a-z,]+)\]", text_of(page))
+        for extra in found.split(",")
+    }
+    assert named
+    assert named - extras == set()
+
+
+def test_variables_in_the_documents_are_settings() -> None:
+    known = {f"OSHABERI_{key.upper()}" for key in DECLARED} | {
+        *("OSHABERI_CONFIG", "OSHABERI_SECRET_KEY"),
+    }
+    for page in PAGES:
+        named = set(re.findall(r"\bOSHABERI_[A-Z_]+\b", text_of(page)))
+        assert named - known == set(), name_of(page)
 
 
 if __name__ == "__main__":

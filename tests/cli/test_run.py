@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.local.shows import OSHABERI, environment, show
 
 from oshaberi.cli.app import app
+from tests.local.shows import OSHABERI, environment, show
 
 
 def refused(data: Path, *options: str, **more: str) -> str:

@@ -1,0 +1,65 @@
+"""A model of your own as a plug-in: an adapter that says everything twice.
+
+In the pyproject.toml of your package:
+
+    [project.entry-points."oshaberi.providers"]
+    parrot = "own_provider:Parrot"
+
+Then `provider = "parrot"` works in oshaberi.toml, in `/model set` and in `connect`.
+
+python examples/own_provider.py
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+
+from oshaberi.chunks import Chunk, ProviderError
+from oshaberi.providers import Adapter, ContextItem, Endpoint, Request, TextPart, said
+from oshaberi.providers.steps import Finish, Step
+
+
+class Parrot(Adapter):
+    """Assembling, holding back and errors as chunks are done by `Adapter`."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.name = endpoint.name
+        self.model = endpoint.model
+
+    async def events(self, request: Request) -> AsyncGenerator[str, None]:
+        """What comes over the wire, one event after the other. A real one asks its server here."""
+        for word in _last_words(request).split():
+            await asyncio.sleep(0)
+            yield word
+        yield ""
+
+    def read(self, event: str) -> Sequence[Step]:
+        """What one event says."""
+        return (Chunk("text", f"{event} {event} "),) if event else (Finish("stop"),)
+
+    def classify(self, error: Exception) -> ProviderError:
+        """What kind of failure it is, whoever raised it: it decides what is tried next."""
+        return ProviderError("network", str(error), retryable=True, provider=self.name)
+
+    async def aclose(self) -> None:
+        """Nothing is kept open."""
+
+
+def _last_words(request: Request) -> str:
+    items = [item for item in request.items if isinstance(item, ContextItem)]
+    parts = [part.text for part in items[-1].parts if isinstance(part, TextPart)]
+    return " ".join(parts)
+
+
+async def ask(adapter: Adapter, words: str) -> str:
+    heard = [raw.chunk async for raw in adapter.open(Request((said("user", words),)))]
+    return "".join(chunk.content for chunk in heard if chunk is not None)
+
+
+def main() -> None:
+    print(asyncio.run(ask(Parrot(Endpoint("parrot", "polly")), "polly wants tea")))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""A sink of your own: the same messages, pace and retries, in another chat than Discord.
+
+This one writes lines as an IRC client would: no pictures, no edits, names in front of the text.
+
+python examples/own_sink.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oshaberi import Persona, Sprite, TextConfig
+from oshaberi.chunks import Chunk
+from oshaberi.delivery.sink import DiscordRefusalError, Face, Post, Sent, Wire
+from oshaberi.stream import (
+    ScriptedProvider,
+    StreamConfig,
+    StreamContext,
+    StreamResult,
+    run_virtual,
+    stream_to_sink,
+)
+
+CANNOT_EDIT = 50005
+
+
+class LineSink:
+    """One channel. Every method makes one request and never repeats it: the sender decides that."""
+
+    def __init__(self, name: str) -> None:
+        self.lines: list[str] = []
+        self._name = name
+
+    @property
+    def display_name(self) -> str | None:
+        return self._name
+
+    async def send(self, post: Post, _wire: Wire) -> Sent:
+        """Raise DiscordRefusalError for a definite no, AmbiguousError if nobody can say."""
+        name = post.face.username if post.face else self._name
+        body = post.content or (post.embed.title if post.embed else post.files[0].source)
+        self.lines += [f"<{name}> {line}" for line in body.splitlines()]
+        return Sent(len(self.lines), via=post.via)
+
+    async def edit(self, _sent: Sent, _post: Post, _wire: Wire) -> None:
+        raise DiscordRefusalError(CANNOT_EDIT, "lines cannot be edited")
+
+    async def delete(self, _sent: Sent, _wire: Wire) -> None:
+        raise DiscordRefusalError(CANNOT_EDIT, "lines cannot be taken away")
+
+    async def typing(self, ms: int | None) -> None:
+        if ms is not None:
+            self.lines.append(f"* {self._name} types for {ms} ms")
+
+    async def reply_notice(self, _face: Face, _wire: Wire) -> Sent | None:
+        """Nothing to show: every line has its name."""
+        return None
+
+    async def open_webhook(self) -> None:
+        """Any name can be used here at any time."""
+
+    async def forget_webhook(self) -> None:
+        """There is none."""
+
+    async def witnesses(self, _post: Post, _since: float) -> Sequence[Sent]:
+        """What may be this message, if its `send` was ambiguous. Ours never is."""
+        return ()
+
+
+async def play() -> tuple[list[str], StreamResult]:
+    sink = LineSink("mochi")
+    model = ScriptedProvider(
+        [Chunk("text", "Good eve"), Chunk("text", "ning!\nMochi (sleepy): I was asleep.")]
+    )
+    persona = Persona("Mochi", sprites=(Sprite("sleepy", "https://mochi.example/sleepy.png"),))
+    config = StreamConfig(text=TextConfig(humanizer_degree=2, persona=persona))
+    result = await stream_to_sink(model, None, config, StreamContext(channel="#tea"), sink)
+    return sink.lines, result
+
+
+def main() -> None:
+    lines, result = run_virtual(play())  # on a real loop: asyncio.run, and it takes its time
+    print("\n".join(lines))
+    print(result.status, result.metrics.messages, "messages")
+
+
+if __name__ == "__main__":
+    main()
