@@ -65,13 +65,16 @@ class NullSink:
         self.sent += 1
         return Sent(self.sent)
 
-    async def edit(self, _sent: Sent, _post: Post) -> None:
+    async def edit(self, _sent: Sent, _post: Post, _wire: Wire) -> None:
+        pass
+
+    async def delete(self, _sent: Sent, _wire: Wire) -> None:
         pass
 
     async def typing(self, _ms: int | None) -> None:
         pass
 
-    async def reply_notice(self, _face: Face) -> None:
+    async def reply_notice(self, _face: Face, _wire: Wire) -> None:
         pass
 
     async def open_webhook(self) -> None:

@@ -9,12 +9,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.crash.rounds import Round, crash_rounds
+from tests.crash.rounds import Played, crash_rounds
 from tests.storage.servers import postgres_url
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.crash", description=__doc__)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--database", choices=("sqlite", "postgres", "both"), default="both")
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
@@ -24,21 +24,26 @@ def main() -> int:
     for kind in kinds:
         url = postgres_url() if kind == "postgres" else None
         with tempfile.TemporaryDirectory() as folder:
-            played = crash_rounds(Path(folder), url, options.kills, options.seed)
-            problems += _report(kind, options.seed, asyncio.run(played))
+            played = asyncio.run(crash_rounds(Path(folder), url, options.kills, options.seed))
+        problems += _report(kind, options.seed, played)
     return 1 if problems else 0
 
 
-def _report(kind: str, seed: int, rounds: list[Round]) -> int:
-    problems = [one.problem for one in rounds if one.problem]
-    whole = sum(not one.reported for one in rounds)
+def _report(kind: str, seed: int, played: Played) -> int:
+    rounds = played.rounds
+    told = sum(one.reports > 0 for one in rounds)
+    recovering = sum(one.plan.again_s is not None for one in rounds)
     lines = [
-        f"{kind}, seed {seed}: {len(rounds)} kills; {whole} answers whole, "
-        f"{len(rounds) - whole} told as interrupted, {len(problems)} wrong",
-        *(f"  {problem}" for problem in problems),
+        f"{kind}, seed {seed}: {played.kills} kills, {recovering} of them during recovery; "
+        f"{len(rounds)} questions, {sum(one.plan.alter for one in rounds)} to the alter, "
+        f"{sum(one.plan.is_away for one in rounds)} while it was away",
+        f"  {len(rounds) - told} answers whole, {told} told as interrupted, "
+        f"{len(played.problems)} problems",
+        *(f"  {problem}" for problem in played.problems),
     ]
     sys.stdout.writelines(f"{line}\n" for line in lines)
-    return len(problems)
+    sys.stdout.flush()
+    return len(played.problems)
 
 
 if __name__ == "__main__":

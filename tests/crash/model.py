@@ -5,21 +5,33 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 
 from aiohttp import web
 
 LINES = 12
+SHORT = 2
 PERSONA = "Mochi"
 SPRITE = "happy"
+ALTER = "Kuro"
 PAUSE_S = 0.02
+SLOW, STALLED = 800, 900
+"""Questions from these numbers on: a line now and then, or three and no more."""
+SLOW_PAUSE_S = 0.25
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-def answer(question: str) -> str:
-    """The lines that a question gets; some of them under another face."""
+def asked(question: str, *, alter: bool = False, bot_id: int = 0) -> str:
+    """How somebody asks it: the bot by a mention, the alter by its trigger word."""
+    return f"{ALTER}, {question}" if alter else f"<@{bot_id}> {question}"
+
+
+def answer(question: str, *, alter: bool = False) -> str:
+    """The lines that a question gets; some of the bot's own under another face."""
     return "\n".join(
-        f"{PERSONA} ({SPRITE}): {line}" if number % 4 == 2 else line
+        f"{PERSONA} ({SPRITE}): {line}" if number % 4 == 2 and not alter else line
         for number, line in enumerate(expected(question))
     )
 
@@ -31,36 +43,70 @@ def expected(question: str) -> list[str]:
     ]
 
 
-def question_in(body: dict[str, object]) -> str:
-    """The newest question in the request: `question 7`."""
-    found = re.findall(r"question \d+", json.dumps(body.get("messages")))
-    return found[-1] if found else "question 0"
+def question_in(body: dict[str, object]) -> tuple[str, bool]:
+    """The newest question in the request (`question 7`), and whether the alter is asked.
+
+    What is quoted was asked before.
+    """
+    said = json.dumps(body.get("messages"))
+    found = re.findall(rf"({ALTER},|@{PERSONA}) (question \d+)(?=\\n|\")", said)
+    who, question = found[-1] if found else ("", "question 0")
+    return question, who == f"{ALTER},"
 
 
 async def _complete(request: web.Request) -> web.StreamResponse:
-    text = answer(question_in(await request.json()))
+    question, alter = question_in(await request.json())
+    text = answer(question, alter=alter)
     response = web.StreamResponse(headers={"content-type": "text/event-stream"})
     await response.prepare(request)
     with suppress(ConnectionError):  # whoever asked is dead
-        await _tell(response, text)
+        await _tell(response, text, int(question.split()[1]))
     return response
 
 
-async def _tell(response: web.StreamResponse, text: str) -> None:
+async def _tell(response: web.StreamResponse, text: str, number: int) -> None:
+    lines = 0
     for at in range(0, len(text), 5):
         delta = {"choices": [{"index": 0, "delta": {"content": text[at : at + 5]}}]}
         await response.write(f"data: {json.dumps(delta)}\n\n".encode())
         if "\n" in text[at : at + 5]:
-            await asyncio.sleep(PAUSE_S)
+            lines += 1
+            await asyncio.sleep(_pause_s(number, lines))
     end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
     await response.write(f"data: {json.dumps(end)}\n\ndata: [DONE]\n\n".encode())
 
 
-@asynccontextmanager
-async def lined_model() -> AsyncIterator[str]:
+def _pause_s(number: int, lines: int) -> float:
+    if number >= STALLED and lines == 3:
+        return 3600.0
+    return SLOW_PAUSE_S if number >= SLOW else PAUSE_S
+
+
+async def _complete_at_once(request: web.Request) -> web.StreamResponse:
+    question, _alter = question_in(await request.json())
+    response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+    await response.prepare(request)
+    text = "\n".join(expected(question)[:SHORT])
+    delta = {"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": "stop"}]}
+    with suppress(ConnectionError):
+        await response.write(f"data: {json.dumps(delta)}\n\ndata: [DONE]\n\n".encode())
+    return response
+
+
+def lined_model() -> AbstractAsyncContextManager[str]:
     """Its base URL, for an OpenAI-compatible client."""
+    return _serving(_complete)
+
+
+def instant_model() -> AbstractAsyncContextManager[str]:
+    """The same, but it says the first lines only, all at once."""
+    return _serving(_complete_at_once)
+
+
+@asynccontextmanager
+async def _serving(complete: Handler) -> AsyncIterator[str]:
     application = web.Application()
-    application.router.add_post("/v1/chat/completions", _complete)
+    application.router.add_post("/v1/chat/completions", complete)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)

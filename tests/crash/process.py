@@ -1,4 +1,4 @@
-"""Starts the bot's process, waits until it is ready, and ends it without mercy."""
+"""The bot's process: started, watched, asked to end, or ended without mercy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-READY_S = 30.0
+READY_S = 60.0
+END_S = 60.0
 ROOT = Path(__file__).parents[2]
 
 
@@ -21,44 +22,55 @@ class BotProcess:
         self._log = log
 
     @classmethod
-    async def started(cls, environ: Mapping[str, str], log: Path) -> BotProcess:
-        """Returns when it says that it is ready."""
+    async def launched(
+        cls, environ: Mapping[str, str], log: Path, module: str = "tests.crash.child"
+    ) -> BotProcess:
+        """Returns at once."""
         with log.open("ab") as errors:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-m",
-                "tests.crash.child",
+                module,
                 cwd=ROOT,
                 env={**os.environ, **environ},
                 stdout=asyncio.subprocess.PIPE,
                 stderr=errors,
             )
-        bot = cls(process, log)
+        return cls(process, log)
+
+    @classmethod
+    async def started(cls, environ: Mapping[str, str], log: Path) -> BotProcess:
+        """Returns when it says that it is ready."""
+        bot = await cls.launched(environ, log)
         try:
-            async with asyncio.timeout(READY_S):
-                await bot._ready()
+            await bot.ready()
         except BaseException:
             await bot.kill()
             raise
         return bot
 
-    async def _ready(self) -> None:
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    async def ready(self) -> None:
         assert self._process.stdout is not None
-        while (line := await self._process.stdout.readline()).strip() != b"READY":
-            if not line:
-                said = self._log.read_text(encoding="utf-8", errors="replace")[-3000:]
-                raise RuntimeError(f"the bot ended before it was ready:\n{said}")
+        async with asyncio.timeout(READY_S):
+            while (line := await self._process.stdout.readline()).strip() != b"READY":
+                if not line:
+                    said = self._log.read_text(encoding="utf-8", errors="replace")[-3000:]
+                    raise RuntimeError(f"the bot ended before it was ready:\n{said}")
 
     async def kill(self) -> None:
         """As a power cut would: nothing is finished."""
-        await self._end(signal.SIGKILL)
-
-    async def ask_to_end(self) -> int:
-        """As an operator would. Its exit status."""
-        await self._end(signal.SIGTERM)
-        return self._process.returncode or 0
-
-    async def _end(self, how: signal.Signals) -> None:
-        if self._process.returncode is None:
-            self._process.send_signal(how)
+        self.send(signal.SIGKILL)
         await self._process.wait()
+
+    def send(self, number: signal.Signals) -> None:
+        if self._process.returncode is None:
+            self._process.send_signal(number)
+
+    async def ended(self) -> int:
+        """Its exit status."""
+        async with asyncio.timeout(END_S):
+            return await self._process.wait()

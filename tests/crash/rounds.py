@@ -1,141 +1,248 @@
-"""Ask, kill the bot at a random moment, start it again, and look at what is in the channel."""
+"""Ask, kill the bot at a random moment, start it again, and look at what is in the channel.
+
+In some rounds the bot is killed once more while it recovers, in some it is asked while it is away.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import re
-from collections.abc import Mapping
+import signal
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from oshaberi.discord_io.reply_notice import is_reply_notice
 from oshaberi.stage import SEND, WEBHOOK, Fault, Settings, Stage
 from oshaberi.stage.errors import StageTimeoutError
 from oshaberi.stage.model import Message
-from oshaberi.stage.runner import TOKEN_VARIABLE, URL_VARIABLE
 from oshaberi.storage import Database, Vault
-from oshaberi.storage.records import PersonaRecord, SpriteRecord
-from tests.crash.model import LINES, PAUSE_S, PERSONA, SPRITE, expected, lined_model
+from tests.crash.model import LINES, PAUSE_S, asked, expected, lined_model
 from tests.crash.process import BotProcess
+from tests.crash.scenery import CHANNEL, USER, environment, settle_in, world
 
-CHANNEL = "general"
-USER = "mika"
-SETTLE_S = 30.0
-WORLD = {
-    "bot": {"name": PERSONA},
-    "guilds": [{"name": "Stage", "members": [USER], "channels": [CHANNEL]}],
-}
+SETTLE_S = 60.0
+RECOVERY_S = 0.6
+"""About as long as it takes."""
+HISTORY = "GET /channels/*/messages"
+INSTANCE = "main"
+
+Launch = Callable[[], Awaitable[BotProcess]]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What happens in one round."""
+
+    question: str
+    alter: bool
+    lines: int
+    """So many are awaited before the kill; None of them if it is asked while it is away."""
+    moment_s: float
+    slow: bool = False
+    is_away: bool = False
+    again_s: float | None = None
+    """So long after it is connected again it is killed once more."""
+
+    def __str__(self) -> str:
+        words = [
+            self.question,
+            "alter" if self.alter else "bot",
+            "asked while away" if self.is_away else f"killed after {self.lines} lines",
+            *(["slow answers"] if self.slow else []),
+            *([f"killed again after {self.again_s:.2f} s"] if self.again_s is not None else []),
+        ]
+        return ", ".join(words)
+
+
+def plan(number: int, chance: random.Random) -> Plan:
+    is_away = chance.random() < 0.1
+    return Plan(
+        question=f"question {number}",
+        alter=chance.random() < 0.4,
+        lines=chance.randint(0, LINES),
+        moment_s=chance.uniform(0, 2 * PAUSE_S),
+        slow=chance.random() < 0.5,
+        is_away=is_away,
+        again_s=chance.uniform(0, RECOVERY_S) if chance.random() < 0.3 and not is_away else None,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
     """What was in the channel after a kill and a restart."""
 
-    question: str
-    killed_after: int
-    """So many messages, and a moment."""
+    plan: Plan
     told: tuple[str, ...]
-    reported: bool
+    reports: int = 0
+    notices: int = 0
 
     @property
     def is_over(self) -> bool:
-        return self.reported or len(self.told) >= LINES
+        return self.reports > 0 or len(self.told) >= LINES
+
+    @property
+    def kills(self) -> int:
+        return 1 if self.plan.again_s is None else 2
 
     @property
     def problem(self) -> str | None:
         """What is wrong, or None: every message exactly once and in order, or it is told."""
-        whole = expected(self.question)
+        wrong = self._wrong(expected(self.plan.question))
+        return None if wrong is None else f"{self.plan}: {wrong}"
+
+    def _wrong(self, whole: list[str]) -> str | None:
         if list(self.told) != whole[: len(self.told)]:
-            return f"{self.question}: {list(self.told)} does not begin {whole}"
-        if len(self.told) < len(whole) and not self.reported:
-            return f"{self.question}: only {len(self.told)} of {len(whole)} lines, and no word"
+            return f"{list(self.told)} does not begin {whole}"
+        if len(self.told) < len(whole) and not self.reports:
+            return f"only {len(self.told)} of {len(whole)} lines, and no word"
+        if self.reports > 1:
+            return f"told {self.reports} times that it was interrupted"
+        if self.notices > (1 if self.plan.alter else 0):
+            return f"{self.notices} reply notices"
+        if self.plan.is_away and self.reports:
+            return "interrupted, though nobody interrupted it"
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class Played:
+    """All rounds, and what was left at the end."""
+
+    rounds: tuple[Round, ...]
+    unfinished: int
+    errors: tuple[str, ...]
+
+    @property
+    def kills(self) -> int:
+        return sum(one.kills for one in self.rounds)
+
+    @property
+    def problems(self) -> list[str]:
+        wrong = [one.problem for one in self.rounds if one.problem]
+        if self.unfinished:
+            wrong.append(f"{self.unfinished} answers are left in the journal")
+        return wrong + [f"in the log: {line}" for line in self.errors]
+
+
 async def crash_rounds(
-    folder: Path, database_url: str | None, kills: int, seed: int
-) -> list[Round]:
-    """So many questions, each with a kill somewhere in its answer."""
+    folder: Path, database_url: str | None, kills: int, seed: int, module: str = "tests.crash.child"
+) -> Played:
+    """So many kills, each somewhere in an answer, or while the one before is dealt with."""
     chance = random.Random(seed)
-    settings = Settings(rate_limits=False)
-    async with Stage(WORLD, settings) as stage, lined_model() as model_url:
-        database_url = database_url or f"sqlite:///{folder / 'bot.db'}"
-        await _give_faces(stage, database_url, folder)
-        environ = _environ(folder, stage, model_url, database_url)
-        rounds = []
-        bot = await BotProcess.started(environ, folder / "bot.log")
+    database_url = database_url or f"sqlite:///{folder / 'bot.db'}"
+    async with Stage(world(), Settings(rate_limits=False)) as stage, lined_model() as model_url:
+        await settle_in(stage, database_url, folder)
+        environ = environment(folder, stage, model_url, database_url)
+
+        def launch() -> Awaitable[BotProcess]:
+            return BotProcess.launched(environ, folder / "bot.log", module)
+
+        rounds = await Theatre(stage, launch, chance).play(kills)
+    unfinished = await _unfinished(database_url, folder)
+    return Played(tuple(rounds), unfinished, errors_in(folder / "bot.log"))
+
+
+class Theatre:
+    """One stage, on which one bot after the other is killed."""
+
+    def __init__(self, stage: Stage, launch: Launch, chance: random.Random) -> None:
+        self._stage = stage
+        self._launch = launch
+        self._chance = chance
+
+    async def play(self, kills: int) -> list[Round]:
+        rounds: list[Round] = []
+        bot = await self._restarted()
         try:
-            for number in range(1, kills + 1):
-                question = f"question {number}"
-                asked = stage.people.post(CHANNEL, f"<@{stage.world.bot.id}> {question}", user=USER)
-                if chance.random() < 0.5:
-                    _slow_answers(stage, chance)
-                lines = chance.randint(0, LINES)
-                await _until_told(stage, asked, question, lines)
-                await asyncio.sleep(chance.uniform(0, 2 * PAUSE_S))
+            while sum(one.kills for one in rounds) < kills:
+                planned = plan(len(rounds) + 1, self._chance)
+                question = None if planned.is_away else self._ask(planned)
+                if question is not None:
+                    await self._until_told(question, planned)
                 await bot.kill()
-                stage.faults.clear()
-                bot = await BotProcess.started(environ, folder / "bot.log")
-                rounds.append(await _look(stage, asked, question, lines))
+                self._stage.faults.clear()
+                question = question or self._ask(planned)
+                if planned.again_s is not None:
+                    await self._die_recovering(planned.again_s)
+                bot = await self._restarted()
+                rounds.append(await self._look(question, planned))
+            bot.send(signal.SIGTERM)
+            await bot.ended()
         finally:
             await bot.kill()
         return rounds
 
+    def _ask(self, planned: Plan) -> Message:
+        bot_id = self._stage.world.bot.id
+        text = asked(planned.question, alter=planned.alter, bot_id=bot_id)
+        if planned.slow:
+            self._slow_answers(self._chance.randint(1, LINES))
+        return self._stage.people.post(CHANNEL, text, user=USER)
 
-def _environ(folder: Path, stage: Stage, model_url: str, database_url: str) -> Mapping[str, str]:
-    model = {"provider": "openai", "model": "lines", "base_url": model_url, "api_keys": ["none"]}
-    return {
-        URL_VARIABLE: stage.url,
-        TOKEN_VARIABLE: stage.token,
-        "OSHABERI_DISCORD_TOKEN": stage.token,
-        "OSHABERI_DATA_DIR": str(folder),
-        "OSHABERI_DATABASE_URL": database_url,
-        "OSHABERI_MODELS": json.dumps([model]),
-        "OSHABERI_HUMANIZER_DEGREE": "1",
-    }
+    def _slow_answers(self, call: int) -> None:
+        """A message is there before the bot hears of it: the worst moment to die."""
+        for route in (SEND, WEBHOOK):
+            slow = Fault(kind="delay", route=route, call=call, times=3, after=True, delay_s=0.3)
+            self._stage.fault(slow)
 
+    async def _until_told(self, question: Message, planned: Plan) -> None:
+        with suppress(StageTimeoutError):
+            await self._stage.wait_for(
+                lambda: len(self._now(question, planned).told) >= planned.lines, SETTLE_S
+            )
+        await asyncio.sleep(planned.moment_s)
 
-async def _give_faces(stage: Stage, database_url: str, folder: Path) -> None:
-    """Half of the lines go through a webhook, the other half are the bot's own."""
-    server_id = next(iter(stage.world.guilds))
-    sprite = SpriteRecord(SPRITE, f"{stage.url}/cdn/{SPRITE}.png")
-    vault = Vault.from_environment_or_file(folder / "secret.key")
-    async with Database.open(database_url, vault) as db:
-        persona = PersonaRecord(server_id, PERSONA, sprites=(sprite,), is_default=True)
-        await db.personas.save(persona)
+    async def _die_recovering(self, again_s: float) -> None:
+        """Its requests are slow, so that there is something to die in."""
+        before = self._stage.gateway.identified
+        for route in (SEND, WEBHOOK, HISTORY):
+            slow = Fault(kind="delay", route=route, times=None, after=True, delay_s=RECOVERY_S / 3)
+            self._stage.fault(slow)
+        bot = await self._launch()
+        try:
+            await self._stage.wait_for(lambda: self._stage.gateway.identified > before, SETTLE_S)
+            await asyncio.sleep(again_s)
+        finally:
+            await bot.kill()
+            self._stage.faults.clear()
 
+    async def _restarted(self) -> BotProcess:
+        bot = await self._launch()
+        try:
+            await bot.ready()
+        except BaseException:
+            await bot.kill()
+            raise
+        return bot
 
-def _slow_answers(stage: Stage, chance: random.Random) -> None:
-    """A message is there before the bot hears of it: the worst moment to die."""
-    call = chance.randint(1, LINES)
-    for route in (SEND, WEBHOOK):
-        stage.fault(Fault(kind="delay", route=route, call=call, times=3, after=True, delay_s=0.3))
+    async def _look(self, question: Message, planned: Plan) -> Round:
+        """When nothing more is to come: the answer is whole, or the bot said that it is not."""
+        with suppress(StageTimeoutError):  # then the round itself tells what is missing
+            await self._stage.wait_for(lambda: self._now(question, planned).is_over, SETTLE_S)
+        await self._stage.settled(SETTLE_S)
+        return self._now(question, planned)
 
-
-async def _until_told(stage: Stage, asked: Message, question: str, lines: int) -> None:
-    with suppress(StageTimeoutError):
-        await stage.wait_for(
-            lambda: len(_now(stage, asked, question, lines).told) >= lines, timeout_s=SETTLE_S
-        )
-
-
-async def _look(stage: Stage, asked: Message, question: str, lines: int) -> Round:
-    """When nothing more is to come: the answer is whole, or the bot said that it is not."""
-    with suppress(StageTimeoutError):  # then the round itself tells what is missing
-        await stage.wait_for(
-            lambda: _now(stage, asked, question, lines).is_over, timeout_s=SETTLE_S
-        )
-    await stage.settled()
-    return _now(stage, asked, question, lines)
-
-
-def _now(stage: Stage, asked: Message, question: str, lines: int) -> Round:
-    later = [one for one in stage.world.history(CHANNEL) if one.id > asked.id]
-    told = tuple(one.content for one in later if _is_line(one.content))
-    return Round(question, lines, told, any(one.embeds for one in later))
+    def _now(self, question: Message, planned: Plan) -> Round:
+        later = [one for one in self._stage.world.history(CHANNEL) if one.id > question.id]
+        told = tuple(one.content for one in later if _is_line(one.content))
+        reports = sum(bool(one.embeds) for one in later)
+        return Round(planned, told, reports, sum(is_reply_notice(one.content) for one in later))
 
 
 def _is_line(content: str) -> bool:
     return re.fullmatch(r"question \d+ line \d+", content) is not None
+
+
+async def _unfinished(database_url: str, folder: Path) -> int:
+    vault = Vault.from_environment_or_file(folder / "secret.key")
+    async with Database.open(database_url, vault) as db:
+        return len(await db.journal.unfinished(INSTANCE))
+
+
+def errors_in(log: Path) -> tuple[str, ...]:
+    """What the bot itself thinks went wrong."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    return tuple(line for line in lines if re.search(r"\bERROR\b|^Traceback", line))

@@ -27,7 +27,7 @@ from oshaberi.delivery.outcome import Delivered, Outcome, Refused, Uncertain, Wi
 from oshaberi.delivery.recording import RecordingSink
 from oshaberi.delivery.response import Response
 from oshaberi.delivery.sender import Sender
-from oshaberi.delivery.sink import Embed, Face, File, Post
+from oshaberi.delivery.sink import Embed, Face, File, Post, Wire
 
 T = TypeVar("T")
 
@@ -292,11 +292,11 @@ def test_the_rest_passes_through() -> None:
     async def scenario(desk: Desk) -> None:
         assert desk.sink.display_name == "Bot"
         await desk.sink.open_webhook()
-        await desk.sink.reply_notice(Face("Ren"))
+        await desk.sink.reply_notice(Face("Ren"), Wire(0))
         await desk.sink.typing(500)
         outcome = await desk.deliver(PLAIN)
         assert isinstance(outcome, Delivered)
-        await desk.sink.edit(outcome.sent, replace(PLAIN, content="changed"))
+        await desk.sink.edit(outcome.sent, replace(PLAIN, content="changed"), Wire(0))
         await desk.sink.forget_webhook()
         kinds = [record["kind"] for record in desk.channel.records]
         assert kinds == ["reply_notice", "typing", "message", "edit"]

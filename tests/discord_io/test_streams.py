@@ -386,3 +386,70 @@ def test_stop_withdraws_a_message_that_waits_for_a_rate_limit(persona: Persona |
         assert len(show.contents("general")) == 5
 
     perform(act, speed=4.0)
+
+
+def test_stop_withdraws_a_reply_notice_that_waits_for_a_rate_limit() -> None:
+    async def act(show: Show) -> None:
+        stops = StopRegistry()
+        asked = await show.asked("general", "hello?")
+        await show.play("general", "a\nb\nc\nd\ne\n", text={"persona": AKI})
+        steps: list[str | Step] = ["one\ntwo\n", Silence(400), Stop("77")]
+        result = await show.play(
+            "general", *steps, answering=asked, stops=stops, text={"persona": AKI}
+        )
+        assert (result.status, result.undelivered) == ("stopped_by_user", "one\ntwo")
+        await asyncio.sleep(4)
+        assert show.contents("general") == ["a", "b", "c", "d", "e"]
+
+    perform(act, speed=4.0)
+
+
+@pytest.mark.parametrize("persona", [None, AKI], ids=["bot", "webhook"])
+def test_stop_withdraws_an_edit_that_waits_for_a_rate_limit(persona: Persona | None) -> None:
+    """What it was to say is said by the closing edit, the only one that leaves."""
+
+    async def act(show: Show) -> None:
+        stops = StopRegistry()
+        route = EDIT if persona is None else "PATCH /webhooks/*/*/messages/*"
+        fault = Fault(kind="status", status=429, retry_after_s=6.0, route=route)
+        show.stage.fault(fault)
+        steps: list[str | Step] = ["one\ntwo\nthree\n", Silence(1800), Stop("77")]
+        result = await show.play(
+            "general", *steps, stops=stops, delivery="live", text={"persona": persona}
+        )
+        assert (result.status, result.undelivered) == ("stopped_by_user", "")
+        assert show.contents("general") == ["one\ntwo\nthree"]
+        assert result.metrics.duration_ms < 5000
+        await asyncio.sleep(6)
+        assert [call.status for call in show.stage.calls(route)] == [429, 200]
+
+    perform(act, settings=NO_LIMITS, speed=4.0)
+
+
+def test_revoked_token_ends_the_stream_and_nothing_is_uncertain(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def act(show: Show) -> None:
+        show.stage.fault(Fault(kind="status", status=401, route=SEND, call=2, times=None))
+        result = await show.play("general", "one\ntwo\nthree\n")
+        assert (result.status, result.stop_reason) == ("stopped_by_user", "channel_unavailable")
+        assert [e.fate for e in result.ledger.entries] == [
+            "delivered",
+            "channel_unavailable",
+            "channel_unavailable",
+        ]
+        assert len(show.stage.calls(SEND)) == 2
+
+    perform(act, settings=NO_LIMITS)
+    (told,) = [record for record in caplog.records if record.name.startswith("oshaberi")]
+    assert "does not accept the bot's token" in told.getMessage()
+
+
+def test_revoked_token_is_not_taken_for_a_missing_webhook() -> None:
+    async def act(show: Show) -> None:
+        show.stage.fault(Fault(kind="status", status=401, route="* /channels/*", times=None))
+        result = await show.play("general", "one\n", text={"persona": AKI})
+        assert (result.stop_reason, result.undelivered) == ("channel_unavailable", "one")
+        assert show.stage.calls(SEND) == []
+
+    perform(act, settings=NO_LIMITS)

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
-import pytest
-from playwright.async_api import ConsoleMessage, Page, Route, async_playwright
+from playwright.async_api import Browser, ConsoleMessage, Page, Route, async_playwright
 
 from oshaberi.inspector import StreamLog
 from oshaberi.inspector.actions import attach
 from oshaberi.stage import Stage
-
-CHROMIUM = shutil.which("chromium")
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here")
 
 HARNESS = """
 import { Api } from "/page/js/api.js";
@@ -55,42 +50,72 @@ class Shown:
 
 
 @asynccontextmanager
-async def panel(width: int = 400, height: int = 860, theme: str = "dark") -> AsyncIterator[Shown]:
+async def panel(
+    browser: Browser, width: int = 400, height: int = 860, theme: str = "dark"
+) -> AsyncIterator[Shown]:
     log = StreamLog()
-    async with Stage() as stage, async_playwright() as playwright:
-        attach(log, stage)
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM)
-        context = await browser.new_context(viewport={"width": width, "height": height})
-        await context.grant_permissions(["clipboard-read", "clipboard-write"])
-        page = await context.new_page()
-        problems: list[str] = []
-        page.on("pageerror", lambda error: problems.append(str(error)))
+    context = await browser.new_context(viewport={"width": width, "height": height})
+    try:
+        async with Stage() as stage:
+            attach(log, stage)
+            await context.grant_permissions(["clipboard-read", "clipboard-write"])
+            page = await context.new_page()
+            problems: list[str] = []
+            _listen(page, problems)
 
-        def hear(said: ConsoleMessage) -> None:
-            if said.type == "error":
-                problems.append(said.text)
+            async def serve(route: Route) -> None:
+                body = HARNESS.replace("THEME", theme)
+                await route.fulfill(body=body, content_type="text/javascript")
 
-        page.on("console", hear)
-
-        async def serve(route: Route) -> None:
-            body = HARNESS.replace("THEME", theme)
-            await route.fulfill(body=body, content_type="text/javascript")
-
-        await page.route("**/page/js/main.js", serve)
-        await page.goto(stage.page_url)
-        await page.wait_for_selector(".inspector")
-        try:
+            await page.route("**/page/js/main.js", serve)
+            await page.goto(stage.page_url)
+            await page.wait_for_selector(".inspector")
             yield Shown(page, log, stage, problems)
-        finally:
-            await browser.close()
+            # Before the stage ends, or the page would complain about that.
+            await page.close()
+    finally:
+        await context.close()
 
 
-def in_browser(play: Callable[[Shown], Awaitable[None]], **settings: int | str) -> None:
-    """Runs a play. Nothing may go wrong in the browser that the play does not ask for."""
+def _listen(page: Page, problems: list[str]) -> None:
+    def hear(said: ConsoleMessage) -> None:
+        if said.type == "error":
+            problems.append(said.text)
 
-    async def main() -> None:
-        async with panel(**settings) as shown:  # type: ignore[arg-type]
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", hear)
+
+
+Play = Callable[[Shown], Awaitable[None]]
+
+
+class Bench:
+    """One browser on one loop, for all the plays of a module."""
+
+    def __init__(self, runner: asyncio.Runner, browser: Browser) -> None:
+        self._runner = runner
+        self._browser = browser
+
+    def __call__(
+        self, play: Play, *, width: int = 400, height: int = 860, theme: str = "dark"
+    ) -> None:
+        """Runs a play. Nothing may go wrong in the browser that the play does not ask for."""
+        self._runner.run(self._play(play, width, height, theme))
+
+    async def _play(self, play: Play, width: int, height: int, theme: str) -> None:
+        async with panel(self._browser, width, height, theme) as shown:
             await play(shown)
             assert shown.problems == []
 
-    asyncio.run(main())
+
+@contextmanager
+def open_bench(program: str) -> Iterator[Bench]:
+    with asyncio.Runner() as runner:
+        starting = async_playwright()
+        playwright = runner.run(starting.__aenter__())
+        try:
+            browser = runner.run(playwright.chromium.launch(executable_path=program))
+            yield Bench(runner, browser)
+            runner.run(browser.close())
+        finally:
+            runner.run(starting.__aexit__(None, None, None))

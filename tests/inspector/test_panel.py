@@ -6,7 +6,6 @@ import asyncio
 import json
 import re
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,9 @@ from oshaberi.inspector import replayed, trace
 from oshaberi.scenes import parse_scene
 from oshaberi.stream.provider import Silence
 from oshaberi.text.config import Persona, Sprite, TextConfig
-from tests.inspector.browsing import Shown, in_browser, needs_browser
+from tests.chromium import axe_source
+from tests.inspector.browsing import Bench, Shown
 from tests.inspector.streaming import crumbs, stream
-
-pytestmark = needs_browser
 
 MOCHI = Persona("Mochi", sprites=(Sprite("sleepy", "https://x.test/s.png"),))
 FAST = StreamConfig(
@@ -48,18 +46,11 @@ async def tell(shown: Shown, text: str, config: StreamConfig = FAST) -> dict[str
     return await asyncio.to_thread(trace, shown.log.scene(kept))
 
 
-def axe_source() -> str:
-    found = find_spec("axe_playwright_python")
-    if found is None or found.origin is None:
-        pytest.skip("axe is not installed")
-    return (Path(found.origin).parent / "axe.min.js").read_text(encoding="utf-8")
-
-
 async def joined(page: Page, selector: str) -> str:
     return "".join(await page.locator(selector).all_text_contents())
 
 
-def test_it_waits_for_the_first_stream() -> None:
+def test_it_waits_for_the_first_stream(in_browser: Bench) -> None:
     async def play(shown: Shown) -> None:
         await expect(shown.page.locator(".in-empty")).to_contain_text("Nothing yet")
         told = await tell(shown, STORY)
@@ -71,7 +62,7 @@ def test_it_waits_for_the_first_stream() -> None:
     in_browser(play)
 
 
-def test_a_message_says_why_and_shows_its_source() -> None:
+def test_a_message_says_why_and_shows_its_source(in_browser: Bench) -> None:
     async def play(shown: Shown) -> None:
         page, told = shown.page, await tell(shown, STORY)
         for number in (0, 2, 8):
@@ -90,7 +81,7 @@ def test_a_message_says_why_and_shows_its_source() -> None:
     in_browser(play)
 
 
-def test_from_the_source_to_the_message() -> None:
+def test_from_the_source_to_the_message(in_browser: Bench) -> None:
     async def play(shown: Shown) -> None:
         page = shown.page
         await tell(shown, "First line.\nSecond line.\n")
@@ -106,7 +97,7 @@ def test_from_the_source_to_the_message() -> None:
     in_browser(play)
 
 
-def test_holds_thoughts_and_what_was_never_sent() -> None:
+def test_holds_thoughts_and_what_was_never_sent(in_browser: Bench) -> None:
     async def play(shown: Shown) -> None:
         page = shown.page
         await tell(shown, "<think>hm</think>One (two\nthree) four.\n:nope: five")
@@ -122,7 +113,7 @@ def test_holds_thoughts_and_what_was_never_sent() -> None:
     in_browser(play)
 
 
-def test_stepping_with_the_keyboard() -> None:
+def test_stepping_with_the_keyboard(in_browser: Bench) -> None:
     async def play(shown: Shown) -> None:
         page = shown.page
         told = await tell(shown, "One.\nTwo.\nThree.")
@@ -144,7 +135,7 @@ def test_stepping_with_the_keyboard() -> None:
     in_browser(play)
 
 
-def test_playing_it() -> None:
+def test_playing_it(in_browser: Bench) -> None:
     async def play(shown: Shown) -> None:
         page = shown.page
         await tell(shown, "One.\nTwo.\nThree.")
@@ -155,7 +146,7 @@ def test_playing_it() -> None:
     in_browser(play)
 
 
-def test_arrows_walk_through_the_messages() -> None:
+def test_arrows_walk_through_the_messages(in_browser: Bench) -> None:
     async def play(shown: Shown) -> None:
         page = shown.page
         await tell(shown, "One.\nTwo.\nThree.")
@@ -168,7 +159,7 @@ def test_arrows_walk_through_the_messages() -> None:
     in_browser(play)
 
 
-def test_another_degree_in_two_columns() -> None:
+def test_another_degree_in_two_columns(in_browser: Bench) -> None:
     async def play(shown: Shown) -> None:
         page = shown.page
         await tell(shown, "One. Two.\nThree.")
@@ -189,7 +180,7 @@ def test_another_degree_in_two_columns() -> None:
     in_browser(play)
 
 
-def test_it_is_copied_as_a_scene() -> None:
+def test_it_is_copied_as_a_scene(in_browser: Bench) -> None:
     async def play(shown: Shown) -> None:
         page = shown.page
         await tell(shown, "One.\nTwo 🎉.")
@@ -207,7 +198,7 @@ def test_it_is_copied_as_a_scene() -> None:
     in_browser(play)
 
 
-def test_a_message_of_the_chat_is_looked_up() -> None:
+def test_a_message_of_the_chat_is_looked_up(in_browser: Bench) -> None:
     async def play(shown: Shown) -> None:
         page = shown.page
         await tell(shown, "One.\nTwo.")
@@ -229,7 +220,7 @@ def test_a_message_of_the_chat_is_looked_up() -> None:
     in_browser(play)
 
 
-def test_past_streams_and_following() -> None:
+def test_past_streams_and_following(in_browser: Bench) -> None:
     async def play(shown: Shown) -> None:
         page = shown.page
         await tell(shown, "The first.")
@@ -247,7 +238,7 @@ def test_past_streams_and_following() -> None:
     in_browser(play)
 
 
-def test_a_running_stream_grows() -> None:
+def test_a_running_stream_grows(in_browser: Bench) -> None:
     async def play(shown: Shown) -> None:
         page = shown.page
         steps = [*crumbs("One line.\nTwo and", ms=1), Silence(60_000)]
@@ -268,7 +259,7 @@ def test_a_running_stream_grows() -> None:
     in_browser(play)
 
 
-def test_text_is_only_text() -> None:
+def test_text_is_only_text(in_browser: Bench) -> None:
     evil = '<img src=x onerror="window.hacked=1">\n<script>window.hacked=1</script> 👩‍👩‍👧 end'
 
     async def play(shown: Shown) -> None:
@@ -284,7 +275,7 @@ def test_text_is_only_text() -> None:
 
 
 @pytest.mark.parametrize(("width", "theme"), [(360, "dark"), (420, "light"), (1200, "dark")])
-def test_nobody_is_left_out(width: int, theme: str) -> None:
+def test_nobody_is_left_out(in_browser: Bench, width: int, theme: str) -> None:
     async def play(shown: Shown) -> None:
         page = shown.page
         await tell(shown, STORY + "\n" + "x" * 400 + "\n:nope: end")

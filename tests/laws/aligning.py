@@ -14,24 +14,15 @@ from unicodedata import category
 import emoji
 
 from .atoms import utf16
+from .sides import NEXT_MESSAGE, Sides, could_close, skip
 from .visible import BLOCK_MARK
 
-NEXT_MESSAGE = "\x1e"
-"""Joins the messages into one string. Python counts it as whitespace."""
-
-_CARRIED = re.compile(r"[.,!?;。！？、，]{1,16}(?=\s|$)")
-_ORPHAN = frozenset(".,!?;。！？、，…")
-_PUNCTUATION = re.compile(r"[.,!?;:。！？、，…]+(?=\s|$)")
 _CLOSERS = ')）"」』”“»«》*~|'
-_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_BREAK = re.compile(r"</?br\s*/?>", re.IGNORECASE)  # HTML reads </br> as <br>, too
 _SHORTCODE = re.compile(r":[\w+\-’.()&]+:")
-_TOKEN_END = re.compile(r"<a?:\w+:\d+>[.,!?;:。！？、，…]*$")
-_TOKEN_START = re.compile(r"<a?:\w+:\d+>")
-_SENTENCE_END = re.compile(r"[。．｡！？!?.…][^\w\s]*$")
 _WORD = re.compile(r"\S+")
 _MARKERS = re.compile(r"[*_~|)\]\"'”’»」』》）]*(?=[\n\x1e]|$)")
-_SPAN_STARTS = frozenset('([{（「『“„«»《*~|"`<\\')
-_SPAN_ENDS = frozenset(')]}）」』”“»«》*~|"`>')
+_PERIODS = (".", "。", "．", "｡")
 _LINE_END = frozenset("\n" + NEXT_MESSAGE)
 _PATIENCE = 400
 
@@ -86,17 +77,10 @@ class _State:
 
 
 @dataclass(slots=True)
-class Aligner:
+class Aligner(Sides):
     """One comparison of a prose `source` with the `outputs` that came of it."""
 
-    source: str
-    outputs: list[str]
-    held: list[Held]
-    limit: int
-    buffer: int
-    loosely: bool = False
-    """Degree 3: case may change, commas, semicolons and a final period may go."""
-    out: str = ""
+    held: list[Held] = field(default_factory=list)
     best: tuple[int, str] = (-1, "")
 
     def align(self) -> Alignment:
@@ -104,10 +88,15 @@ class Aligner:
             return Alignment(starts=self._starts_by_word())
         self.out = NEXT_MESSAGE.join(self.outputs)
         pending = [(_State(0, 0, True, False, tuple(range(len(self.held)))), Alignment())]
+        seen: set[_State] = set()
         for _ in range(_PATIENCE):
             if not pending:
                 break
-            done = self._walk(*pending.pop(), pending)
+            state, path = pending.pop()
+            if state in seen:
+                continue
+            seen.add(state)
+            done = self._walk(state, path, pending)
             if done:
                 return done
         return Alignment(problem=self.best[1])
@@ -143,7 +132,7 @@ class Aligner:
 
     def _options(self, state: _State) -> Iterator[_State]:
         """The ways on from here, the plainest first; a state with i = -1 is the end."""
-        i, j = _skip(self.source, state.i), _skip(self.out, state.j)
+        i, j = skip(self.source, state.i), skip(self.out, state.j)
         if i == len(self.source) and j == len(self.out):
             if state.held:
                 return self._stuck(i, f"withheld but not in V: {self.held[state.held[0]].text!r}")
@@ -167,7 +156,8 @@ class Aligner:
             line = self.source[i : end if end >= 0 else len(self.source)].strip()
             if any(self.held[h].text == line for h in state.held):
                 return True
-        return self.loosely and state.i == i and NEXT_MESSAGE in self.out[state.j : j]
+        is_period = self.loosely and state.i == i and self.source[i : i + 1] in _PERIODS
+        return is_period and NEXT_MESSAGE in self.out[state.j : j]
 
     def _stuck(self, i: int, why: str) -> None:
         if i > self.best[0]:
@@ -229,62 +219,24 @@ class Aligner:
         if state.loose or bool(before) == bool(after):
             return None
         if before:
-            return None if self._may_join(before, i, j) else "words joined"
+            return None if self.may_join(before, i, j) else "words joined"
         if BLOCK_MARK in self.source[max(0, state.i - 1) : i]:
             return None
         if NEXT_MESSAGE not in after:
             return "a space in the middle of a word"
         return None
 
-    def _may_join(self, before: str, i: int, j: int) -> bool:
-        source, out = self.source, self.out
-        if "\n" in before and _CARRIED.match(source, i):
-            return True
-        head = out[max(out.rfind(NEXT_MESSAGE, 0, j), out.rfind("\n", 0, j)) + 1 : j]
-        if head and all(c in _ORPHAN for c in head) and (len(head) > 2 or "…" in head):
-            return True
-        if _TOKEN_START.match(source, i) and _TOKEN_END.search(source[: i - len(before)]):
-            return True  # emoji that share a message
-        word = source[i - len(before) - 1]
-        fragment = _PUNCTUATION.match(source, i) or (head and _PUNCTUATION.fullmatch(head))
-        end = out.find(NEXT_MESSAGE, j)
-        message = head + out[j : end if end >= 0 else len(out)]
-        near_cut = "\n" in before or word == ">" or utf16(message) > self.limit // 2
-        return bool(fragment) and near_cut
-
-    def may_cut(self, i: int, kept: list[tuple[int, int]], full: bool) -> bool:
-        """A message may begin inside a word only at an emoji, span, sentence, or in a huge word.
-
-        Whitespace inside an atom cannot be cut at, nor inside a span that a full message ends in.
-        """
-        inside = {k for a, b in kept for k in range(a, b)}
-        start = i
-        while start and (not self.source[start - 1].isspace() or start - 1 in inside):
-            start -= 1
-        end = i
-        while end < len(self.source) and (not self.source[end].isspace() or end in inside):
-            end += 1
-        if full and not _SPAN_STARTS.isdisjoint(self.source[max(0, i - self.limit) : i]):
-            return True
-        if end - start >= min(self.buffer, self.limit) // 5:
-            return True
-        before = self.source[start:i]
-        return bool(
-            _TOKEN_END.search(before)
-            or _TOKEN_START.match(self.source, i)
-            or _SENTENCE_END.search(before)
-            or self.source[i] in _SPAN_STARTS
-            or (before and before[-1] in _SPAN_ENDS)
-        )
-
     def _taken_out(self, state: _State, i: int) -> Iterator[_State]:
+        tried: set[Held] = set()
         for h in state.held:
-            if self.held[h].at is None and self._held_end(i, h) is not None:
+            known = self.held[h].at is not None or self.held[h] in tried
+            tried.add(self.held[h])
+            if not known and self._held_end(i, h) is not None:
                 yield self._withheld(state, i, h)
         if i == len(self.source):
             return
         line_break = _BREAK.match(self.source, i) if self.source[i] == "<" else None
-        if category(self.source[i]) == "Cf" and not self._line_is_visible(i):
+        if category(self.source[i]) == "Cf" and self.is_unseen(i, state.j):
             yield _State(i + 1, state.j, True, False, state.held)  # B8: makes no event
         if line_break:
             end = line_break.end()
@@ -293,22 +245,17 @@ class Aligner:
         if self.loosely and self.source[i] in ",;.。．｡":
             yield from self._punctuation_dropped(state, i)
 
-    def _line_is_visible(self, i: int) -> bool:
-        """Of the line at `i`; at degree 3 what follows a sentence is a segment of its own."""
-        start, end = self.source.rfind("\n", 0, i) + 1, self.source.find("\n", i)
-        if self.loosely and _SENTENCE_END.search(self.source[start:i]):
-            start = i
-        line = self.source[start : end if end >= 0 else len(self.source)]
-        return any(not c.isspace() and category(c) != "Cf" for c in line)
-
     def _punctuation_dropped(self, state: _State, i: int) -> Iterator[_State]:
         around = self.source[i - 1 : i], self.source[i + 1 : i + 2]
         inside_word = all(c.isalnum() for c in around)
         if self.source[i] not in ",;":
-            j = _skip(self.out, state.j)
+            j = skip(self.out, state.j)
             rest = _MARKERS.match(self.out, j)
             ends_line = bool(rest) or not _LINE_END.isdisjoint(self.out[state.j : j])
-            if not ends_line or self.source[i] in around:
+            cut_behind = NEXT_MESSAGE in self.out[state.j : j] and self.out[j : j + 1] == around[1]
+            if not ends_line or self.source[i] == around[0]:
+                return
+            if self.source[i] == around[1] and not cut_behind:
                 return
         elif all(c.isdigit() for c in around):
             return self._stuck(i, f"punctuation of a number dropped: {self._around(i)!r}")
@@ -321,9 +268,11 @@ class Aligner:
         return _State(i if end is None else end, state.j, True, False, rest)
 
     def _held_end(self, i: int, h: int) -> int | None:
-        """Where the withholding ends that begins at `i`, whatever its whitespace."""
+        """Where the withholding ends that begins at `i`, whatever its white space and breaks."""
         for char in "".join(self.held[h].text.split()):
-            i = _skip(self.source, i)
+            i = skip(self.source, i)
+            while char != "<" and (line_break := _BREAK.match(self.source, i)):
+                i = skip(self.source, line_break.end())
             if i == len(self.source) or self.source[i] != char:
                 return None
             i += 1
@@ -342,22 +291,5 @@ class Aligner:
             return
         left = self.source[i:].strip()
         nothing_left = len(left) <= 120 and not any(c.isalnum() for c in left)
-        if nothing_left and _could_close(self.source[:i], self.out[j:end]):
+        if nothing_left and could_close(self.source[:i], self.out[j:end]):
             yield _State(state.i, end, state.loose, False, state.held)
-
-
-def _skip(text: str, at: int) -> int:
-    while at < len(text) and text[at].isspace():
-        at += 1
-    return at
-
-
-def _could_close(source: str, closers: str) -> bool:
-    """Whether the last lines of V hold an opener for each closer put behind them."""
-    lines = [line for line in source.split("\n") if line.strip()][-2:]
-    tail = "\n".join(lines)
-    openers = {
-        ")": "(", "）": "（", "」": "「", "』": "『", "”": "“„", "“": "„", "»": "«", "«": "»",
-        "》": "《", '"': '"', "*": "*", "~": "~", "|": "|",
-    }  # fmt: skip
-    return all(closers.count(c) <= sum(tail.count(o) for o in openers[c]) for c in set(closers))

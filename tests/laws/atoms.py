@@ -11,6 +11,7 @@ _TOKEN = re.compile(
 )
 _URL = re.compile(r"(?:https?|ftps?)://[^\s<>\"`|\u3000-\u303f\uff00-\uff65]+", re.IGNORECASE)
 _LINK = re.compile(r"\[[^\[\]()\n<>`:|*~\"]+\]\(https?://[^\s()<>`|\"*~]+\)")
+_AFTER_URL = frozenset(".,;:!?'*_~]”’“‘„«»")  # quotes that close around a URL, too
 _RUN = re.compile(r"`+")
 _CLUSTER = regex.compile(r"\X")
 
@@ -50,7 +51,7 @@ def _given_back(prose: str, start: int, end: int) -> Span:
     while end > start:
         url = prose[start:end]
         unbalanced = url[-1] == ")" and url.count(")") > url.count("(")
-        if not unbalanced and url[-1] not in ".,;:!?'*_~]":
+        if not unbalanced and url[-1] not in _AFTER_URL:
             break
         end -= 1
     return start, end
@@ -85,11 +86,21 @@ def _line_code(line: str, hold: int) -> list[Span]:
     return spans
 
 
-def cuts_cluster(prose: str, at: int, limit: int) -> bool:
-    """Whether `at` lies inside a grapheme cluster that would have fitted into a message."""
+def cuts_cluster(prose: str, at: int, limit: int, kept: list[Span]) -> bool:
+    """Whether `at` lies inside a grapheme cluster that would have fitted into a message,
+    together with the atom that it ends, if it does."""
     start = prose.rfind("\n", 0, at) + 1
     start = max(start, prose.rfind(" ", 0, at) + 1)
     for cluster in _CLUSTER.finditer(prose, start):
         if cluster.end() >= at:
-            return cluster.end() > at and utf16(cluster[0]) <= limit
+            atom = [a for a, b in kept if a < cluster.start() < b]
+            whole = prose[min([cluster.start(), *atom]) : cluster.end()]
+            return cluster.end() > at and utf16(whole) <= limit
     return False
+
+
+def in_huge_cluster(text: str, message: str, limit: int) -> bool:
+    """Whether the rest of a cluster that begins `message` is of one longer than any message."""
+    rest = _CLUSTER.match(message)
+    huge = (c[0] for c in _CLUSTER.finditer(text) if utf16(c[0]) > limit)
+    return rest is not None and any(rest[0] in cluster for cluster in huge)

@@ -6,16 +6,13 @@ import random
 import re
 import unicodedata
 from collections import Counter
-from dataclasses import replace
 from itertools import pairwise
-
-import regex
 
 from oshaberi.events import Details, Event, Message, Table, Thought, Withheld
 from oshaberi.text.config import TextConfig
 
 from .aligning import Aligner, Alignment, Held
-from .atoms import atoms, cuts_cluster, utf16
+from .atoms import atoms, cuts_cluster, in_huge_cluster, utf16
 from .fenced import match_code, pieces, prose_texts
 from .runs import Engine, MakeEngine, described, pieces_of, run, shown
 from .visible import (
@@ -33,7 +30,6 @@ SECRET = "zqsecret"
 """The grammar writes this word inside closed thoughts only."""
 _RUN = re.compile("`+")
 _WORD = re.compile(r"(?<![^\s])[A-Za-z]{4,19}(?![^\s])")
-_LONE_FORMAT = regex.compile(r"(?<![^\s>])\p{Cf}+")
 _TAGS = re.compile(
     r"</?(?:[\w.-]{1,32}:)?(?:think|thinking|reasoning|details)(?:[^\S\n][^<>\n]*)?>", re.IGNORECASE
 )
@@ -89,19 +85,7 @@ def _first_difference(a: list[Event], b: list[Event]) -> str:
 
 
 def conservation(text: str, config: TextConfig, events: list[Event]) -> list[str]:
-    """L3, L4 and L5. What stands alone and nobody can see may go (B8)."""
-    broken = _conserved(text, config, events)
-    if not broken or not _LONE_FORMAT.search(text):
-        return broken
-    visible_events = [
-        replace(e, text=_LONE_FORMAT.sub("", e.text)) if isinstance(e, Message) else e
-        for e in events
-    ]
-    return _conserved(_LONE_FORMAT.sub("", text), config, visible_events)
-
-
-def _conserved(text: str, config: TextConfig, events: list[Event]) -> list[str]:
-    """By one walk along V; words counted where V is open to reading."""
+    """L3, L4 and L5, by one walk along V; words counted where V is open to reading."""
     seen = visible(text)
     if seen is None:
         return [*words_counted(text, events), *fences(events)]
@@ -162,19 +146,22 @@ def _cuts(prose: str, walk: Alignment, kept: list[tuple[int, int]], size: int) -
     broken += [
         f"L5 cut inside a cluster: {prose[max(0, at - 8) : at]!r} | {prose[at : at + 8]!r}"
         for at in walk.inner
-        if cuts_cluster(prose, at, size)
+        if cuts_cluster(prose, at, size, kept)
     ]
     return broken
 
 
-def clusters(text: str, events: list[Event]) -> list[str]:
-    """L5, for any text at all: a message begins with a joiner only if a line or word did."""
+def clusters(text: str, config: TextConfig, events: list[Event]) -> list[str]:
+    """L5, for any text at all: a message begins with a joiner only if a line or word did,
+    or inside a cluster that no message can hold."""
     plain = normalise(text)
     broken = []
     for _, message in shown(events):
         first = message[:1]
         joins = first in _JOINERS or unicodedata.category(first or " ") in ("Mn", "Me")
-        if joins and not re.search(rf"(?:^|[\s`>]){re.escape(first)}", plain):
+        if not joins or re.search(rf"(?:^|[\s`>]){re.escape(first)}", plain):
+            continue
+        if not in_huge_cluster(plain, message, config.max_single_message_length):
             broken.append(f"L5 begins inside a cluster: {message[:20]!r}")
     return broken
 
@@ -319,7 +306,7 @@ def all_broken(make: MakeEngine, text: str, config: TextConfig, rng: random.Rand
         *limit(config, events),
         *split_invariance(make, text, config, events, rng),
         *conservation(text, config, events),
-        *clusters(text, events),
+        *clusters(text, config, events),
         *thoughts_stay_hidden(text, events),
         *spans(text, config, events),
         *bounded_hold(make, text, config),

@@ -9,6 +9,7 @@ from .atoms import utf16
 from .visible import BLOCK_MARK, Block, blocks
 
 _TAG = re.compile(r"[\w+.#-]{1,20}", re.ASCII)
+_RUN = re.compile("`{3,}")
 _NESTED = re.compile("(?<=`)\u200b+(?=`)|\u200b+(?=`)|(?<=`)\u200b+")
 
 
@@ -116,6 +117,11 @@ def _plain(line: str) -> str:
     return _NESTED.sub("", line).rstrip() if "`" in line else line.rstrip()
 
 
+def _gaps(line: str) -> int:
+    """B2: how many U+200B a line of a longer fence gets."""
+    return sum(len(run[0]) - 1 for run in _RUN.finditer(line))
+
+
 def _without_blank_end(lines: list[str]) -> list[str]:
     end = len(lines)
     while end > 1 and not lines[end - 1]:
@@ -159,7 +165,7 @@ class _Reader:
         if self.rest is None and line == wanted:
             self.at += 1
             return None
-        if utf16(wanted) <= self.room:
+        if utf16(wanted) + _gaps(wanted) <= self.room:
             return f"code line {wanted!r} became {line!r}"
         if self.rest is None:
             self.rest = "".join(wanted.split())

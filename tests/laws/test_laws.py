@@ -78,7 +78,7 @@ def test_l4_fences(config: TextConfig, text: str) -> None:
 @given(text=texts((*PLAIN, huge, paragraph)))
 def test_l5_atoms(config: TextConfig, text: str) -> None:
     events = whole(text, config)
-    assert checks.clusters(text, events) == []
+    assert checks.clusters(text, config, events) == []
     assert checks.conservation(text, config, events) == []
 
 

@@ -42,6 +42,16 @@ ALLOWED: dict[str, tuple[str, list[Event]]] = {
         "<:joe_1:310000000000000000> <:joe_2:320000000000000000>",
         said("<:joe_1:310000000000000000><:joe_2:320000000000000000>"),
     ),
+    "punctuation before an emoji": (
+        "so\n。<:soup:111111111111111111>",
+        said("so。", "<:soup:111111111111111111>"),
+    ),
+    "expression behind what was carried": ("so\n! ...\nyes", said("so! ...yes")),
+    "tight quote": (">```\n>    x\n>\ty\n>```", said("```\n    x\n\ty\n```")),
+    "tab as wide as the indent": ("   \t```\n\t x\n```", said("```\n x\n```")),
+    "no-break space before a fence": (" \xa0```\n x\n```", said("```\n x\n```")),
+    "closed line break": ("a</br>b", said("a\nb")),
+    "nothing visible behind what was carried": ("a\n! \u200b", said("a!")),
     "nothing visible": ("a\n\u200b\nb", said("a", "b")),
     "rule": ("a\n\n---\n\nb", [*said("a"), Withheld("---", "rule", 1, (3, 6)), *said("b")]),
     "stray dot": (
@@ -61,6 +71,12 @@ def test_listed_difference_is_allowed(name: str) -> None:
 
 FORBIDDEN: dict[str, tuple[str, list[Event]]] = {
     "a joiner lost": ("a\u200b\nb", said("a", "b")),
+    "a joiner lost inside a line": ("a \u200bb", said("a b")),
+    "a joiner lost before a line": ("a\n\u200bb", said("a", "b")),
+    "an expression glued to its own line": ("so ...\nyes", said("so ...yes")),
+    "a tight quote takes a blank of the code": (">```\n>  x\n>```", said("```\n x\n```")),
+    "a tight quote takes a tab of the code": (">```\n>\tx\n>```", said("```\nx\n```")),
+    "dedented by another space": (" \xa0```\n x\n```", said("```\nx\n```")),
     "emoji glued to text": (
         "<:joe_1:310000000000000000> hi",
         said("<:joe_1:310000000000000000>hi"),
@@ -87,6 +103,22 @@ FORBIDDEN: dict[str, tuple[str, list[Event]]] = {
 def test_unlisted_difference_is_caught(name: str) -> None:
     text, events = FORBIDDEN[name]
     assert checks.conservation(text, config(1), events) != []
+
+
+def test_sentences_share_a_line_only_with_what_stood_alone() -> None:
+    heavy = config(3)
+    assert checks.conservation("Wow. ... yes", heavy, said("wow. ...yes")) == []
+    assert checks.conservation("w。).。! yes", heavy, said("w。).。!yes")) == []
+    assert checks.conservation("Wow ... yes", heavy, said("wow ...yes")) != []
+    assert checks.conservation("Wow. .. yes", heavy, said("wow. ..yes")) != []
+
+
+def test_only_a_cluster_longer_than_a_message_may_be_cut() -> None:
+    tiny, mark = config(1, tiny=True), "\u0301"
+    for size, allowed in ((60, False), (99, False), (100, True), (160, True)):
+        text = "a" + mark * size
+        events = said(text[:50], text[50:])
+        assert (checks.clusters(text, tiny, events) == []) is allowed
 
 
 def test_reference_reads_captures() -> None:

@@ -20,7 +20,8 @@ _RUN = re.compile("`+")
 _FAMILY = "think|thinking|reasoning|details"
 _TAG_LIKE = re.compile(rf"<[\s/]*[^\s<>]*?(?:{_FAMILY})[^<>\n]*>?", re.IGNORECASE)
 _TAG = re.compile(
-    rf"<(?P<close>/?)(?P<space>\w+:)?(?P<name>{_FAMILY})(?P<rest>(?:\s[^<>\n]*)?)>", re.IGNORECASE
+    rf"<(?P<close>/?)(?P<space>\w+:)?(?P<name>{_FAMILY})(?P<rest>(?:[^\S\n][^<>\n]*)?)>",
+    re.IGNORECASE,
 )
 _SUMMARY = re.compile(r"<summary>.*?</summary>", re.IGNORECASE | re.DOTALL)
 _LONE_SUBTEXT = re.compile(r"^[ \t]*-#[ \t]*$", re.MULTILINE)
@@ -172,16 +173,12 @@ class Block:
             some, every = rf"(?:[ ]?>){{0,{marks}}} ?", rf"(?:(?:[ ]?>){{{marks}}} ?)?"
             lacking = ("", every, some, "[> ]*")  # which, is not said
             ways = [[_unquoted(line, self.prefix, lack) for line in rest] for lack in lacking]
-        elif not self.prefix.strip():
-            tabs = (self.prefix, " \t")  # what a tab is worth, is not said
-            wide = self.prefix.expandtabs(4)
-            ways = [
-                [_dedented(line, prefix, of) for line in rest]
-                for prefix in dict.fromkeys((self.prefix, wide))
-                for of in tabs
-            ]
+        elif not self.prefix.strip(" \t"):
+            ways = [[line[_behind(line, 0, self.prefix) :] for line in rest]]
+        elif self.prefix.isspace():
+            ways = [rest]  # another space is no indentation
         else:
-            ways = [rest, [_dedented(line, self.prefix, " ") for line in rest]]
+            ways = [rest, [line[_behind(line, 0, self.prefix) :] for line in rest]]
         return [_without_closing_line([first, *way]) for way in ways]
 
 
@@ -189,17 +186,24 @@ def _without_closing_line(lines: list[str]) -> list[str]:
     return lines[:-1] if len(lines) > 1 and not lines[-1].strip() else lines
 
 
-def _dedented(line: str, prefix: str, blanks: str) -> str:
-    indent = len(line) - len(line.lstrip(blanks)) if blanks else 0
-    return line[min(indent, len(prefix)) :]
+def _behind(line: str, at: int, blanks: str) -> int:
+    """Behind the white space at `at`, no wider than `blanks`; a tab goes to a column of four."""
+    width = len(blanks.expandtabs(4))
+    end = at
+    while line[end : end + 1] in (" ", "\t") and len(line[at : end + 1].expandtabs(4)) <= width:
+        end += 1
+    return end
 
 
 def _unquoted(line: str, prefix: str, lacking: str) -> str:
     """`lacking`: what goes from a line that lacks part of the quote mark."""
-    for mark in (prefix, prefix.rstrip()):
-        if line.startswith(mark):
-            return line[len(mark) :]
-    return re.sub(f"^{lacking}", "", line)
+    first, *others = prefix.split(">")
+    at = _behind(line, 0, first)
+    for blanks in others:
+        if line[at : at + 1] != ">":
+            return re.sub(f"^{lacking}", "", line)
+        at = _behind(line, at + 1, blanks)
+    return line[at:]
 
 
 def blocks(text: str) -> list[Block]:

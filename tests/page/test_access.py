@@ -4,35 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from functools import cache
-from importlib.resources import files
 
 import discord
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.chromium import PHONE, Visit, barriers
 from tests.page.bot import Counter
-from tests.page.conftest import Visit
 from tests.page.theatre import Theatre
-
-MATTERS = ("serious", "critical")
-PHONE = {"width": 390, "height": 800}
-
-
-def barriers(page: Page) -> list[str]:
-    """Rules that are broken, and where."""
-    page.evaluate(_axe())
-    found = page.evaluate("axe.run()")["violations"]
-    return [
-        f"{v['id']}: {[node['target'] for node in v['nodes']][:4]} {v['help']}"
-        for v in found
-        if v["impact"] in MATTERS
-    ]
-
-
-@cache
-def _axe() -> str:
-    return (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 
 
 def fill(theatre: Theatre) -> None:

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Page, expect
 
+from tests.chromium import Visit
 from tests.page.bot import Counter
-from tests.page.conftest import Visit
 from tests.page.theatre import Theatre, open_theatre
 
 

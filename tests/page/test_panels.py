@@ -11,7 +11,7 @@ from playwright.sync_api import Page, Route, expect
 
 from oshaberi.stage.control import Extension
 from oshaberi.stage.errors import StageError
-from tests.page.conftest import Visit
+from tests.chromium import Visit
 from tests.page.theatre import Theatre, open_theatre
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.page.conftest import Visit
+from tests.chromium import Visit
 from tests.page.theatre import Theatre
 
 ZALGO = "Z" + "̷̡̛̦̳̝̿͐͘͠" * 12 + "a" + "̵̢̺̖̐̈́" * 20

@@ -14,7 +14,7 @@ from oshaberi.stage.testing import logged_in, patch_discord
 from tests.page.bot import PageBot
 
 T = TypeVar("T")
-PATIENCE_S = 15.0
+PATIENCE_S = 30.0
 WORLD: dict[str, object] = {
     "guilds": [
         {

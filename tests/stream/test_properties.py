@@ -35,6 +35,10 @@ SHAPES = (
     "```\n{}\n{}\n```\n",
     "\n| {} | {} |\n|---|---|\n| {} | x |\n\n",
     "{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}\n",
+    "{} {} {} {} {} {} ",
+    "{} {} {} {} {} {} ",
+    "```\n{}\n{} {} {}\n",
+    "{} {} {} {} {} *{} {} ",
 )
 ENDS: dict[str, Step | None] = {
     "end": None,
@@ -76,6 +80,14 @@ class Case:
         self.words += fresh
         return shape.format(*fresh)
 
+    @property
+    def spoils_edits(self) -> bool:
+        """What live mode has shown of unfinished text can perhaps not be made right."""
+        once = self.end in ("stop", "follow-up")  # nothing is tried again then
+        spoilt = [f for f in self.faults if f.on in ("edit", "delete")]
+        refused = [f for f in spoilt if f.error in REFUSALS or (once and f.error)]
+        return self.options.get("delivery") == "live" and bool(refused)
+
     def play(self) -> Played:
         limits = {"max_flush_count": 20, "max_single_message_length": LIMIT}
         return play(
@@ -94,7 +106,7 @@ def _fault(on: str, nth: int, trouble: Any, retry_after_ms: int | None) -> Fault
 
 
 SENDS = ("send", "send", "webhook_send", "webhook_send", "edit")
-RARE = ("create_webhook", "typing", "file", "embed")
+RARE = ("create_webhook", "typing", "file", "embed", "delete")
 FAULTS = st.builds(
     _fault,
     on=st.sampled_from((*SENDS, *SENDS, *RARE)),
@@ -139,7 +151,8 @@ def test_whatever_happens(case: Case) -> None:
     """`play` itself sees to: one result, no task left, the ledger adds up, all is closed."""
     played = case.play()
     shown = _shown(played)
-    assert shown == sorted(set(shown), key=_number), "twice, or out of order"
+    if not case.spoils_edits:
+        assert shown == sorted(set(shown), key=_number), "twice, or out of order"
     _all_is_delivered_or_reported(case, played)
     _history_is_what_was_delivered(played)
     _embeds_are_few(played)
@@ -166,7 +179,7 @@ def _words(text: str) -> list[str]:
 
 def _shown(played: Played) -> list[str]:
     """The words as the channel shows them, those of files included."""
-    posts = [posted.post for posted in played.sink.posted]
+    posts = [posted.post for posted in played.sink.posted if not posted.deleted]
     return [w for p in posts for w in _words(p.content + "".join(f.source for f in p.files))]
 
 
@@ -182,7 +195,8 @@ def _all_is_delivered_or_reported(case: Case, played: Played) -> None:
     tables = {w for e in played.result.ledger.entries if e.text[:1] == "|" for w in _words(e.text)}
     deleted = {w for e in played.result.ledger.entries if not e.message_id for w in _words(e.text)}
     assert delivered - deleted <= shown
-    assert shown - delivered <= uncertain | tables
+    if not case.spoils_edits:
+        assert shown - delivered <= uncertain | tables
     assert not reported & delivered
     broken = played.result.stop_reason not in (None, "user_request")
     sink_failed = played.result.status == "error" and case.end != "error"
@@ -222,7 +236,7 @@ def _silence_after_stop(case: Case, played: Played) -> None:
 
 def _limits_hold(case: Case, played: Played) -> None:
     limit = case.options.get("send_message_limit") or 20
-    counted = [p.post for p in played.sink.posted if p.post.embed is None]
+    counted = [p.post for p in played.sink.posted if p.post.embed is None and not p.deleted]
     rest = sum(file.name == "rest.md" for post in counted for file in post.files)
     names = sum(post.content.startswith("**Ren") for post in counted)
     uncertain = sum(e.fate == "uncertain" for e in played.result.ledger.entries)

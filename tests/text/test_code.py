@@ -64,6 +64,8 @@ def test_a_block_that_fits_keeps_its_form(text: str, expected: str) -> None:
         ("\t", "py\n\tx\n\t\ty\n    z\n\t", "```py\nx\n\ty\nz\n```"),
         (">   ", "\n>   x\n>     y\n> z\n> ", "```\nx\n  y\nz\n```"),
         ("> ", "\n> > x\n> ", "```\n> x\n```"),
+        (">", "\n>x\n>    y\n> z\n>\tt\n>", "```\nx\n    y\n z\n\tt\n```"),
+        (" > ", "\n > x\n> y\n  z\n > ", "```\nx\ny\n  z\n```"),
     ],
 )
 def test_prefix_is_taken_from_each_line(prefix: str, text: str, expected: str) -> None:

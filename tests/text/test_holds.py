@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from oshaberi.text.auto_close import closing
 from oshaberi.text.boundaries import Boundaries
 from oshaberi.text.config import TextConfig
 from oshaberi.text.holds import CLOSERS, KINDS, Held, Holds, code_limit
 from oshaberi.text.marks import MARKS, read_mark
-from oshaberi.text.scan import find_spans
+from oshaberi.text.scan import begun_url, find_spans
 
 from .engine_runs import messages, run, shown
 
@@ -312,8 +313,32 @@ def test_undecided_marks_wait(text: str) -> None:
         ("(a\n\nb)", []),
         ("(a `)` b)", [(0, 9, False), (3, 6, True)]),
         (">>> a\nb\n\nc", [(0, 7, False)]),
+        ("[a](b]c) d", [(0, 8, True)]),
+        ("[a](b [c) d", [(0, 9, True)]),
+        ("([a](b [c (d) e) f)", [(0, 19, False), (1, 16, True), (10, 13, False)]),
         ("plain", []),
     ],
 )
 def test_spans_of_a_whole_text(text: str, expected: list[tuple[int, int, bool]]) -> None:
     assert find_spans(text, 500) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("see h", 4),
+        ("see htt", 4),
+        ("see HTTPS:/", 4),
+        ("xftp://", 1),
+        ("see http:x", -1),
+        ("see it", -1),
+        ("", -1),
+    ],
+)
+def test_a_url_may_have_begun(text: str, at: int) -> None:
+    assert begun_url(text + "more", len(text)) == at
+
+
+@pytest.mark.parametrize(("longest", "suffix"), [(100, "**)"), (10, "**)"), (9, "**"), (4, "")])
+def test_what_fits_no_message_is_not_closed(longest: int, suffix: str) -> None:
+    assert closing("(ab **x", [("(", 0), ("**", 4)], longest) == suffix

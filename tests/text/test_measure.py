@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.text.measure import grapheme_edge, has_visible, utf16_len, utf16_offset
+from oshaberi.text.measure import (
+    first_visible,
+    fits,
+    grapheme_edge,
+    has_visible,
+    utf16_len,
+    utf16_offset,
+    whole_edge,
+)
 
 FAMILY = "👨\u200d👩\u200d👧"
 
@@ -78,3 +86,24 @@ def test_grapheme_edge(text: str, at: int, edge: int) -> None:
 
 def test_one_cluster_that_fills_it_all_is_cut() -> None:
     assert grapheme_edge("a" + "\u0301" * 50, 0, 20) == 20
+
+
+def test_one_cluster_has_no_whole_edge() -> None:
+    assert whole_edge("a" + "\u0301" * 50, 0, 20) == 0
+    assert whole_edge("ab" + "\u0301" * 50, 0, 20) == 1
+
+
+@pytest.mark.parametrize(("text", "start", "at"), [("\ufeff \u200bx", 0, 3), ("ab", 1, 1)])
+def test_first_visible(text: str, start: int, at: int) -> None:
+    assert first_visible(text, start, len(text)) == at
+
+
+def test_nothing_visible_before_the_end() -> None:
+    assert first_visible("\ufeff\ufeffx", 1, 2) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "units", "expected"), [("abc", 3, True), ("abcd", 3, False), ("a😀", 2, False)]
+)
+def test_fits(text: str, units: int, expected: bool) -> None:
+    assert fits(text, units) is expected

@@ -145,3 +145,17 @@ def test_split_code_keeps_its_tag_and_indentation() -> None:
     assert len(texts) > 2
     assert all(text.startswith("```py\n") and text.endswith("\n```") for text in texts)
     assert "".join(text[6:-3] for text in texts) == body
+
+
+def test_a_line_whose_beginning_is_forgotten_is_still_a_quote() -> None:
+    """The `[` is kept whole up to a message, and a newline is all that is known behind it."""
+    text = ("> " + "a b " * 600)[:2176] + " [" + "x" * 118 + "\n> more of it"
+    sizes: dict[str, Any] = {
+        "max_single_message_length": 100,
+        "flush_buffer_size": 100,
+        "hold_limit": 50,
+    }
+    events = run(text, humanizer_degree=1, paragraph_mode="blocks", max_flush_count=1000, **sizes)
+    last = events[-1]
+    assert isinstance(last, Message)
+    assert last.text == "> more of it"

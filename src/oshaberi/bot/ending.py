@@ -15,7 +15,7 @@ class Ending:
     """`with Ending() as ending: await ending.or_done(work)`, inside a running loop."""
 
     def __init__(self) -> None:
-        self._asked = asyncio.Event()
+        self._asked: asyncio.Queue[None] = asyncio.Queue()
 
     def __enter__(self) -> Ending:
         loop = asyncio.get_running_loop()
@@ -35,13 +35,15 @@ class Ending:
 
     def ask(self) -> None:
         """What a signal does."""
-        self._asked.set()
+        self._asked.put_nowait(None)
 
     async def or_done(self, work: asyncio.Task[None] | Coroutine[Any, Any, None]) -> None:
-        """Until the work is done or the next signal comes. A task goes on; a coroutine does not."""
-        self._asked.clear()
+        """Until the work is done or the next signal comes. A task goes on; a coroutine does not.
+
+        A signal that came before counts: it came while nobody could listen.
+        """
         task = work if isinstance(work, asyncio.Task) else asyncio.create_task(work)
-        asked = asyncio.create_task(self._asked.wait())
+        asked = asyncio.create_task(self._asked.get())
         try:
             await asyncio.wait({task, asked}, return_when=asyncio.FIRST_COMPLETED)
         finally:

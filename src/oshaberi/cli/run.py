@@ -59,6 +59,8 @@ def command(
         click.echo("Connecting to Discord. Ctrl-C ends.")
         asyncio.run(run(settings, os.environ, witnesses=witnesses, on_ready=_on_discord))
         return
+    if sys.stdout.isatty():
+        click.echo("Starting …")
     from oshaberi.local.show import perform
 
     wanted = _has_desktop() if browser is None else browser

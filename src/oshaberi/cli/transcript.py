@@ -40,6 +40,8 @@ class Transcript:
                 return [self._paint(f"↪ {record['username']} answers", "dim")]
             case "edit":
                 return self._named(f"#{record['id']} now", record["content"])
+            case "delete":
+                return [self._paint(f"#{record['id']} is taken away", "dim")]
             case _:
                 return self._result(record)
 

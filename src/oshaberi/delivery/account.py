@@ -46,6 +46,15 @@ class Account:
             self.first_at = now
         self._on_sent()
 
+    def taken_away(self, sent: Sent) -> None:
+        """A message of which nothing was kept is not in the channel any more."""
+        response = self._response
+        self.sent -= 1
+        response.sent -= 1
+        response.messages.remove(sent)
+        if response.first_url == sent.url:
+            response.first_url = None
+
     def delivered(self, items: Iterable[Outgoing], sent: Sent, now: float) -> None:
         """These texts can be read in that message."""
         for item in items:

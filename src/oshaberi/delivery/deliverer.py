@@ -9,19 +9,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, assert_never
+from typing import assert_never
 
 from oshaberi.delivery.account import Account
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.delivery.envelope import Envelope
 from oshaberi.delivery.gate import Gate
+from oshaberi.delivery.growing import Growing
 from oshaberi.delivery.indicator import Indicator
 from oshaberi.delivery.ledger import Ledger
 from oshaberi.delivery.limits import Limit, Limits
-from oshaberi.delivery.live import LiveMessage
 from oshaberi.delivery.notices import flush_limit_notice
 from oshaberi.delivery.outcome import (
+    Broken,
     Delivered,
     EditOutcome,
     Failed,
@@ -51,14 +51,6 @@ BLOCKED_SECONDS = 1.0
 MOST_FAILURES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """Why delivery cannot go on."""
-
-    reason: Limit | Literal["channel_unavailable", "error"]
-    error: Exception | None = None
-
-
 class Deliverer:
     """The sending side of one stream."""
 
@@ -73,6 +65,7 @@ class Deliverer:
         renderer: TableRenderer,
         reply_to: bool = False,
         on_sent: Callable[[], None],
+        preview: Callable[[], Sequence[Message]] | None = None,
     ) -> None:
         self.queue = Queue(config.text.max_single_message_length)
         self.account = Account(response, ledger, config.text.persona, on_sent)
@@ -87,7 +80,16 @@ class Deliverer:
         self._envelope = Envelope(
             config, sink, self._sender, response, self.account, self._may_send, reply_to
         )
-        self._live: LiveMessage | None = None
+        self._growing = Growing(
+            config.text.max_single_message_length,
+            self._sender,
+            self._envelope,
+            response,
+            self.account,
+            gate,
+            self._settle_growth,
+        )
+        self._preview = preview if _shows_unfinished(config) else None
         self._rest: Rest | None = None
         self.last_error: Exception | None = None
         self._failures = 0
@@ -103,6 +105,15 @@ class Deliverer:
                 self.account.collected(item)
         else:
             self.queue.extend(items)
+
+    @property
+    def shows_unfinished(self) -> bool:
+        """Whether it wants to hear that text has come (live mode)."""
+        return self._preview is not None
+
+    def text_came(self) -> None:
+        if self._growing.text_came():
+            self.queue.wake()
 
     def close(self, *, response_ends: bool) -> None:
         """Nothing more will be added."""
@@ -128,15 +139,22 @@ class Deliverer:
 
     async def run(self) -> Broken | None:
         while True:
+            broken = await self._grow_meanwhile()
+            if broken is not None:
+                return broken
             item = await self.queue.head(self._least)
             if item is None or self._gate.halted:
                 break
             broken = await self._step(item)
             if broken is not None:
                 return broken
-        if self._rest is not None and not self._gate.halted:
-            return await self._attach_rest()
-        return None
+        if self._gate.halted:
+            return None
+        return await self._growing.correct() or await self._attach_rest()
+
+    async def correct(self) -> None:
+        """After a stop: each message shows what is kept of it, and nothing else."""
+        await self._growing.correct(at_once=True)
 
     async def show(self, embed: Embed) -> None:
         """A notice of ours. That it fails must not hide what it was to tell."""
@@ -156,9 +174,12 @@ class Deliverer:
             part for event in events for part in self._packer.plain(self._packer.pack(event))
         ]
         self.queue.extend([*waited, *flushed])
-        if self._live is not None and self.queue and self._fits_live(self._live):
-            await self._grow(self._live)
-        elif not waited and self._rest is None and not self._in_doubt:
+        home = self._growing.live.home_of(next(iter(self.queue))) if self.queue else None
+        if home is not None:
+            await self._growing.take(home, self.queue)
+            return
+        await self.correct()
+        if not waited and self._rest is None and not self._in_doubt:
             await self._flush(flushed)
 
     async def _flush(self, flushed: Sequence[Outgoing]) -> None:
@@ -184,8 +205,16 @@ class Deliverer:
         return self._closing or not self._gate.halted
 
     async def _step(self, item: Outgoing) -> Broken | None:
-        if self._live is not None and self._fits_live(self._live):
-            return await self._grow_in_time(self._live)
+        home = self._growing.live.home_of(item)
+        if home is not None:
+            in_time = await self._gate.hold(home.wait_from(_now()))
+            return await self._growing.take(home, self.queue) if in_time else None
+        broken = await self._growing.correct()
+        if broken is not None or self._gate.halted:
+            return broken
+        if self._growing.may_be_there(item):
+            self.account.lost([self.queue.take()], "uncertain")
+            return None
         limit = self._limits.reached()
         if limit is not None:
             return await self._at_limit(limit, item)
@@ -267,15 +296,42 @@ class Deliverer:
             # Perhaps only pictures are not wanted here; if it is more, the text will tell.
             self.queue.put_back(self._packer.plain(item))
             return None
-        self._live = None
+        self._growing.live.last = None
         if isinstance(outcome, Delivered):
             self.indicator.rest()
             if self._config.delivery == "live" and not files:
-                self._live = LiveMessage(outcome.sent, post, item.identity, _now())
+                self._growing.began(outcome.sent, post, item.identity)
         broken = self._settle([item], outcome)
         if _now() - began > BLOCKED_SECONDS:
             self.queue.join_waiting()
         return broken
+
+    async def _grow_meanwhile(self) -> Broken | None:
+        """Until a message is there: show what is not finished, at most once a second."""
+        while self._preview is not None and not self._waits_or_halted():
+            due = self._growing.due_at
+            if due is None or due > _now():
+                await self.queue.change(due)
+            else:
+                may_begin = self._rest is None and self._limits.reached() is None
+                broken = await self._growing.show(self._preview, may_begin, self._silent())
+                if broken is not None:
+                    return broken
+        return None
+
+    def _waits_or_halted(self) -> bool:
+        return self.queue.ready(self._least) or self._gate.halted
+
+    def _settle_growth(
+        self, items: Sequence[Outgoing], outcome: Outcome | EditOutcome
+    ) -> Broken | None:
+        if not isinstance(outcome, Delivered):
+            return self._settle(items, outcome)
+        self.indicator.rest()
+        if items:
+            self._failures = 0
+            self.account.grown(items, outcome.sent, _now())
+        return None
 
     def _settle(self, items: Sequence[Outgoing], outcome: Outcome | EditOutcome) -> Broken | None:
         match outcome:
@@ -313,32 +369,11 @@ class Deliverer:
         self._failures += 1
         return Broken("error", error) if self._failures >= MOST_FAILURES else None
 
-    def _fits_live(self, live: LiveMessage, text: str | None = None) -> bool:
-        """Whether the head of the queue may join the message, or what it has become."""
-        limit = self._config.text.max_single_message_length
-        return live.accepts(next(iter(self.queue)), text or live.post.content, limit)
 
-    async def _grow_in_time(self, live: LiveMessage) -> Broken | None:
-        if not await self._gate.hold(live.wait_from(_now())):
-            return None
-        return await self._grow(live)
-
-    async def _grow(self, live: LiveMessage) -> Broken | None:
-        """One edit with everything that waits and fits."""
-        text, items = live.post.content, []
-        while self.queue and self._fits_live(live, text):
-            items.append(self.queue.take())
-            text = f"{text}\n{items[-1].text}"
-        post = replace(live.post, content=text)
-        outcome = await self._sender.edit(live.sent, post)
-        if isinstance(outcome, Delivered):
-            live.post, live.changed_at = post, _now()
-            self.account.grown(items, outcome.sent, _now())
-            self._failures = 0
-            return None
-        if isinstance(outcome, Gone):
-            self._live = None
-        return self._settle(items, outcome)
+def _shows_unfinished(config: StreamConfig) -> bool:
+    """Not where the degree or `notify` says that text waits."""
+    streams = policy_of(config).delivery == "streaming" and config.notify != "last"
+    return config.delivery == "live" and streams and not config.suppress_text_output
 
 
 def _pictures_unwanted(outcome: Outcome) -> bool:

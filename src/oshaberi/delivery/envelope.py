@@ -17,6 +17,7 @@ from oshaberi.delivery.outgoing import Outgoing
 from oshaberi.delivery.response import Response
 from oshaberi.delivery.sender import Sender
 from oshaberi.delivery.sink import Face, File, Post, Sink
+from oshaberi.events import Identity
 from oshaberi.text.measure import utf16_len
 
 
@@ -62,6 +63,26 @@ class Envelope:
             if not self._may_send():
                 return Withdrawn(), post
         return await self._speak(face, post)
+
+    async def draft(
+        self, text: str, identity: Identity | None, *, silent: bool
+    ) -> tuple[Outcome, Post]:
+        """A message that is not finished. Without its face it is not sent: a name in front of it
+
+        would have to be taken into account with every edit.
+        """
+        post = Post(
+            nonce=self._response.nonce(self._response.next_number()),
+            content=text,
+            face=face_of(identity, self._config.text.persona),
+            silent=silent,
+            suppress_embeds=self._config.suppress_embeds,
+        )
+        if post.face is None:
+            return await self._speak(None, post)
+        outcome = NoWebhook() if self._response.webhook_lost else await self._wear(post.face, post)
+        self._response.webhook_lost = isinstance(outcome, NoWebhook)
+        return outcome, post
 
     @property
     def _answers(self) -> bool:

@@ -10,7 +10,9 @@ from typing import Literal
 
 from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError, Wire
 
-CallKind = Literal["send", "webhook_send", "create_webhook", "typing", "file", "embed", "edit"]
+CallKind = Literal[
+    "send", "webhook_send", "create_webhook", "typing", "file", "embed", "edit", "delete"
+]
 Trouble = Literal["timeout", "reset_before_write", "reset_after_write", "http_503"]
 
 

@@ -112,14 +112,17 @@ class JournalledSink:
         await self._arrived(post, sent.id)
         return sent
 
-    async def edit(self, sent: Sent, post: Post) -> None:
-        await self._sink.edit(sent, post)
+    async def edit(self, sent: Sent, post: Post, wire: Wire) -> None:
+        await self._sink.edit(sent, post, wire)
+
+    async def delete(self, sent: Sent, wire: Wire) -> None:
+        await self._sink.delete(sent, wire)
 
     async def typing(self, ms: int | None) -> None:
         await self._sink.typing(ms)
 
-    async def reply_notice(self, face: Face) -> None:
-        await self._sink.reply_notice(face)
+    async def reply_notice(self, face: Face, wire: Wire) -> Sent | None:
+        return await self._sink.reply_notice(face, wire)
 
     async def open_webhook(self) -> None:
         await self._sink.open_webhook()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
+from oshaberi.delivery.limits import Limit
 from oshaberi.delivery.sink import DiscordRefusalError, Sent
 
 
@@ -61,3 +63,11 @@ class Gone:
 
 Outcome = Delivered | Refused | Unavailable | Uncertain | Failed | Withdrawn | NoWebhook
 EditOutcome = Delivered | Refused | Unavailable | Uncertain | Failed | Withdrawn | Gone
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """Why delivery cannot go on."""
+
+    reason: Limit | Literal["channel_unavailable", "error"]
+    error: Exception | None = None

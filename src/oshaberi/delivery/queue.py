@@ -51,10 +51,29 @@ class Queue:
 
         It stays in the queue until it is taken: whoever stops now finds it still waiting.
         """
-        while len(self._items) < least and not self._closed:
-            self._waiter = asyncio.get_running_loop().create_future()
-            await self._waiter
+        while not self.ready(least):
+            await self.change()
         return self._items[0] if self._items else None
+
+    def ready(self, least: int = 1) -> bool:
+        """Whether so many wait, or no more will come."""
+        return len(self._items) >= least or self._closed
+
+    async def change(self, until: float | None = None) -> None:
+        """Wait for a message, the end, a `wake`, or that time."""
+        loop = asyncio.get_running_loop()
+        self._waiter = loop.create_future()
+        timer = None if until is None else loop.call_at(until, self.wake)
+        try:
+            await self._waiter
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    def wake(self) -> None:
+        """Whoever waits shall look again."""
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
     def take(self) -> Outgoing:
         item = self._items.popleft()
@@ -96,8 +115,7 @@ class Queue:
             self._items[0] = joined(first, second)
 
     def _note(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        self.wake()
         full = len(self._items) >= BOUND
         if full is not self.full:
             self.full = full

@@ -27,6 +27,7 @@ class Posted:
     id: int
     post: Post
     at: float
+    deleted: bool = False
 
 
 def _nothing(_record: Record) -> None:
@@ -61,7 +62,7 @@ class RecordingSink:
     @property
     def contents(self) -> list[str]:
         """The texts of the channel in their final state."""
-        return [p.post.content for p in self.posted if p.post.content]
+        return [p.post.content for p in self.posted if p.post.content and not p.deleted]
 
     async def send(self, post: Post, wire: Wire) -> Sent:
         fault = self._faults.next(_kind(post))
@@ -72,14 +73,20 @@ class RecordingSink:
         strike_after(fault)
         return sent
 
-    async def edit(self, sent: Sent, post: Post) -> None:
+    async def edit(self, sent: Sent, post: Post, wire: Wire) -> None:
         fault = self._faults.next("edit")
-        await self._strike(fault)
-        posted = next((p for p in self.posted if p.id == sent.id), None)
-        if posted is None:
-            raise DiscordRefusalError(MESSAGE_GONE)
+        await self._strike(fault, wire)
+        posted = self._find(sent)
         posted.post = replace(posted.post, content=post.content)
         self._record("edit", id=posted.id, content=post.content)
+        strike_after(fault)
+
+    async def delete(self, sent: Sent, wire: Wire) -> None:
+        fault = self._faults.next("delete")
+        await self._strike(fault, wire)
+        posted = self._find(sent)
+        posted.deleted = True
+        self._record("delete", id=posted.id)
         strike_after(fault)
 
     async def typing(self, ms: int | None) -> None:
@@ -88,14 +95,15 @@ class RecordingSink:
         self._record("typing", ms=ms)
         await self._strike(self._faults.next("typing"))
 
-    async def reply_notice(self, face: Face) -> None:
+    async def reply_notice(self, face: Face, wire: Wire) -> Sent | None:
         fault = self._faults.next("webhook_send")
-        await self._strike(fault)
+        await self._strike(fault, wire)
         if not self._webhook:
             raise DiscordRefusalError(WEBHOOK_GONE[0])
-        self._next_id()
+        sent = Sent(self._next_id(), via="webhook")
         self._record("reply_notice", username=face.username)
         strike_after(fault)
+        return sent
 
     async def open_webhook(self) -> None:
         if self._webhook:
@@ -111,12 +119,19 @@ class RecordingSink:
     async def witnesses(self, post: Post, since: float) -> Sequence[Sent]:
         if not self._readable:
             raise NoWitnessError("the history of this channel cannot be read")
-        return [_sent(p) for p in self.posted if p.at >= since and _looks_like(p.post, post)]
+        there = [p for p in self.posted if p.at >= since and not p.deleted]
+        return [_sent(p) for p in there if _looks_like(p.post, post)]
 
     async def _strike(self, fault: Fault | None, wire: Wire | None = None) -> None:
         if fault is not None and fault.error in WEBHOOK_GONE:
             self._webhook = False
         await strike_before(fault, wire)
+
+    def _find(self, sent: Sent) -> Posted:
+        for posted in self.posted:
+            if posted.id == sent.id and not posted.deleted:
+                return posted
+        raise DiscordRefusalError(MESSAGE_GONE)
 
     def _write(self, post: Post) -> Sent:
         """The same nonce within a few minutes gives back the old message; webhooks have none."""

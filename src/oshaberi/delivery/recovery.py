@@ -13,6 +13,9 @@ class Recovery(Enum):
     WITHHOLD = "this one message is refused"
 
 
+TOKEN_REVOKED = 401
+"""Not a code of Discord's, which gives none with this status."""
+
 RECOVERIES = {
     10015: Recovery.NEW_WEBHOOK,
     50027: Recovery.NEW_WEBHOOK,
@@ -21,6 +24,7 @@ RECOVERIES = {
     50013: Recovery.UNAVAILABLE,
     50007: Recovery.UNAVAILABLE,
     50278: Recovery.UNAVAILABLE,
+    TOKEN_REVOKED: Recovery.UNAVAILABLE,
     10008: Recovery.PLAIN,
     160002: Recovery.PLAIN,
     20016: Recovery.WAIT,

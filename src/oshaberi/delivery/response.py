@@ -35,6 +35,8 @@ class Response:
     last_sent_at: float | None = None
     first_url: str | None = None
     messages: list[Sent] = field(default_factory=list)
+    notices: list[Sent] = field(default_factory=list)
+    """Messages around the answer: who is answered, what went wrong."""
     sprites: list[SpriteRecord] = field(default_factory=list)
     text_parts: list[str] = field(default_factory=list)
     carry: Any = None

@@ -25,7 +25,7 @@ from oshaberi.delivery.outcome import (
     Uncertain,
     Withdrawn,
 )
-from oshaberi.delivery.recovery import Recovery, recovery_of
+from oshaberi.delivery.recovery import TOKEN_REVOKED, Recovery, recovery_of
 from oshaberi.delivery.response import Response
 from oshaberi.delivery.sink import (
     AmbiguousError,
@@ -97,15 +97,25 @@ class Sender:
                 # A fault of the sink itself: it cannot tell us what became of the message.
                 return Failed(error, uncertain=True)
             if outcome is not None:
+                self._note(post, outcome)
                 return outcome
 
     async def edit(self, sent: Sent, post: Post) -> EditOutcome:
         """Edits may be repeated: the same edit twice is one edit."""
-        case = _Case(post, _now())
+        return await self._change(sent, lambda wire: self._sink.edit(sent, post, wire))
+
+    async def delete(self, sent: Sent) -> EditOutcome:
+        """`Gone` is as good as deleted."""
+        return await self._change(sent, lambda wire: self._sink.delete(sent, wire))
+
+    async def _change(
+        self, sent: Sent, make: Callable[[Wire], Coroutine[Any, Any, None]]
+    ) -> EditOutcome:
+        case = _Case(Post(""), _now())
         while True:
             outcome: EditOutcome | None
             try:
-                await self._request(lambda _wire: self._sink.edit(sent, post))
+                await self._request(make)
                 return Delivered(sent)
             except DiscordRefusalError as refusal:
                 outcome = await self._edit_refused(case, refusal)
@@ -126,12 +136,17 @@ class Sender:
         try:
             if not await self._have_webhook(_Case(Post(""), _now())):
                 return False
-            await self._request(lambda _wire: self._sink.reply_notice(face))
+            sent = await self._request(lambda wire: self._sink.reply_notice(face, wire))
+            self._response.notices += [sent] if sent is not None else []
         except _WithdrawnError:
             pass
         except Exception as error:
             log.info("no reply notice: %s", error)
         return True
+
+    def _note(self, post: Post, outcome: Outcome) -> None:
+        if post.embed is not None and isinstance(outcome, Delivered):
+            self._response.notices.append(outcome.sent)
 
     async def _attempt(self, case: _Case) -> Outcome | None:
         if case.post.face is not None and not await self._have_webhook(case):
@@ -145,6 +160,8 @@ class Sender:
         try:
             await self._request(lambda _wire: self._sink.open_webhook())
         except DiscordRefusalError as refusal:
+            if refusal.code == TOKEN_REVOKED:
+                raise  # neither the bot nor a webhook will be heard
             log.warning("no webhook, speaking as the bot: %s", refusal)
             return False
         except DOUBTS as doubt:
@@ -286,6 +303,8 @@ class Sender:
             raise _WithdrawnError
         await asyncio.wait({task}, timeout=CLOSING_SECONDS)
         if not task.done():
+            if not wire.on_wire:
+                raise _WithdrawnError
             raise AmbiguousError(f"no answer within {CLOSING_SECONDS:.0f} s of the stop")
 
 

@@ -119,14 +119,20 @@ class Sink(Protocol):
     async def send(self, post: Post, wire: Wire) -> Sent:
         """Create the message, through the open webhook if it has a face."""
 
-    async def edit(self, sent: Sent, post: Post) -> None:
+    async def edit(self, sent: Sent, post: Post, wire: Wire) -> None:
         """Give a message of ours new content. Mentions in it never notify."""
+
+    async def delete(self, sent: Sent, wire: Wire) -> None:
+        """Take a message of ours away: what it showed was not to be kept (live mode)."""
 
     async def typing(self, ms: int | None) -> None:
         """Show the indicator: before a message for `ms`, or (None) just keep it alive."""
 
-    async def reply_notice(self, face: Face) -> None:
-        """Say through the webhook who and what is answered: webhooks cannot reply."""
+    async def reply_notice(self, face: Face, wire: Wire) -> Sent | None:
+        """Say through the webhook who and what is answered: webhooks cannot reply.
+
+        None if nobody is answered.
+        """
 
     async def open_webhook(self) -> None:
         """Find or create the channel's webhook. A refusal means: there is none to be had."""

@@ -86,6 +86,8 @@ class Posts:
     def messages(self) -> list[Json]:
         made: list[Json] = []
         for posted in self._played.posted:
+            if posted.deleted:
+                continue
             made.append(self._message(len(made) + 1, posted, made[-1]["at_ms"] if made else 0))
         return made
 
@@ -105,7 +107,7 @@ class Posts:
             "at_ms": at_ms,
             "ready_ms": ready_ms,
             "queued_ms": max(0, turn_ms - ready_ms),
-            "wait_ms": at_ms - max(ready_ms, min(turn_ms, at_ms)),
+            "wait_ms": max(0, at_ms - max(ready_ms, min(turn_ms, at_ms))),
             "typing_ms": self._typing.get(posted.id, 0),
             "edits": self._edits.get(posted.id, []),
             "via": post.via,
@@ -233,7 +235,7 @@ def _waits_and_edits(played: Played) -> tuple[dict[int, int], dict[int, list[Jso
             pending += record["ms"]
         elif record["kind"] == "edit":
             edits[record["id"]].append({"at_ms": record["at_ms"], "text": record["content"]})
-        elif record["kind"] != "reply_notice":
+        elif record["kind"] not in ("reply_notice", "delete"):
             # A post has one record for each thing in it; the first is where it begins.
             if not shown:
                 posted = next(posts)

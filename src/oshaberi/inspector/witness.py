@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from oshaberi import Carry, Decision, Event, TextConfig, TextEngine
+from oshaberi import Carry, Decision, Event, Message, TextConfig, TextEngine
 
 Entry = Decision | Event
 
@@ -50,6 +50,9 @@ class Witness:
 
     def discard(self) -> list[Event]:
         return self._kept(self._engine.discard)
+
+    def preview(self) -> list[Message]:
+        return self._engine.preview()
 
     def carry(self) -> Carry:
         return self._engine.carry()

@@ -6,6 +6,7 @@ A key given here stays in memory. The page reads and changes it at `/stage/model
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 import aiohttp
@@ -40,6 +41,16 @@ class ModelChoice:
         """Whose turns it decides about."""
         self._services = services
         services.models = self._configured or (self._rehearsal_link(),)
+
+    async def warm(self) -> None:
+        """The first answer need not wait until an SDK is loaded."""
+        if self._services is None:
+            return
+        link = self._services.models[0]
+        key = link.keys[0] if link.keys else None
+        with suppress(Exception):  # whatever it is, the answer itself will say it
+            model = link.model
+            await self._services.adapters.warm(model.provider, model.model, model.base_url, key)
 
     async def read(self, _asked: dict[str, Any]) -> dict[str, Any]:
         return {

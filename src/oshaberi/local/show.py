@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 
 from oshaberi.bot.app import Bot, run
 from oshaberi.bot.operator import links
@@ -13,8 +15,12 @@ from oshaberi.config import Settings
 from oshaberi.errors import ConfigError
 from oshaberi.inspector.actions import attach
 from oshaberi.inspector.log import StreamLog
+from oshaberi.local.answering import Answering
 from oshaberi.local.cast import settle_in, world
 from oshaberi.local.models import ModelChoice
+from oshaberi.local.pictures import StagePictures
+from oshaberi.local.token import kept_token
+from oshaberi.providers.registry import connect
 from oshaberi.stage import Stage
 from oshaberi.stage.control import Extension
 from oshaberi.stage.pointing import patch_discord
@@ -23,6 +29,8 @@ from oshaberi.storage import Database, Vault
 from oshaberi.turns.witness import StreamWitness
 
 GUILDS_READY_SECONDS = 0.1
+GRACE_SECONDS = 1.0
+"""Whoever ends a rehearsal does not want to hear the rest of it."""
 
 
 async def perform(
@@ -35,9 +43,12 @@ async def perform(
 ) -> None:
     """`on_ready` gets the page's address when the bot answers."""
     streams = StreamLog()
-    async with RehearsalModel(speed) as rehearsal, open_stage(settings.stage_port) as stage:
+    putting_up = open_stage(settings.stage_port, kept_token(settings.data_dir))
+    async with RehearsalModel(speed) as rehearsal, putting_up as stage:
         choice = ModelChoice(rehearsal, links(settings, environ))
+        answering = Answering(stage.feed)
         stage.extensions |= {
+            "answering": answering.extension(),
             "model": choice.extension(),
             "prompts": Extension(read=lambda _asked: page_prompts()),
         }
@@ -46,6 +57,13 @@ async def perform(
 
         def opened(bot: Bot) -> None:
             choice.give_to(bot.services)
+            bot.conversations.on_busy = answering.note
+
+        warming: list[asyncio.Task[None]] = []
+
+        def ready() -> None:
+            on_ready(stage.page_url)
+            warming.append(asyncio.create_task(choice.warm()))
 
         with patch_discord(stage):
             await run(
@@ -53,17 +71,20 @@ async def perform(
                 environ,
                 witnesses=(streams, *witnesses),
                 on_open=opened,
-                on_ready=lambda: on_ready(stage.page_url),
+                on_ready=ready,
                 guild_ready_timeout=GUILDS_READY_SECONDS,
+                grace_s=GRACE_SECONDS,
+                connect=partial(connect, fetch_image=StagePictures(stage).fetch),
             )
 
 
 @asynccontextmanager
-async def open_stage(port: int) -> AsyncIterator[Stage]:
+async def open_stage(port: int, control_token: str | None = None) -> AsyncIterator[Stage]:
     """On the wanted port, or on none."""
     async with AsyncExitStack() as stack:
         try:
-            stage = await stack.enter_async_context(Stage(world(), port=port))
+            opening = Stage(world(), port=port, control_token=control_token)
+            stage = await stack.enter_async_context(opening)
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise

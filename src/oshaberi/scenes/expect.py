@@ -25,13 +25,15 @@ def differences(expect: Mapping[str, Any], records: Sequence[Record]) -> list[st
 
 
 def final_messages(records: Sequence[Record]) -> list[dict[str, Any]]:
-    """The messages as they stand in the end: edits applied."""
+    """The messages as they stand in the end: edits applied, what was taken away left out."""
     messages: dict[int, dict[str, Any]] = {}
     for record in records:
         if record["kind"] == "message":
             messages[record["id"]] = {k: v for k, v in record.items() if k != "kind"}
         elif record["kind"] == "edit" and record["id"] in messages:
             messages[record["id"]]["content"] = record["content"]
+        elif record["kind"] == "delete":
+            messages.pop(record["id"], None)
     return list(messages.values())
 
 

@@ -49,7 +49,10 @@ class Cdn:
         return web.Response(body=item.content, content_type=kind, headers=headers)
 
     async def _face(self, request: web.Request) -> web.StreamResponse:
-        return _svg(drawn.face(request.match_info["name"], request.query.get("mood")))
+        name, mood = request.match_info["name"], request.query.get("mood")
+        if drawn.person_of(name) == drawn.person_of(self._core.world.bot.name):
+            return _svg(drawn.mascot(mood or name))
+        return _svg(drawn.face(name, mood))
 
     async def _avatar(self, request: web.Request) -> web.StreamResponse:
         """A user's, by id."""

@@ -96,6 +96,16 @@ _BUBBLE = (
     "M64 24c27 0 44 15 44 36s-17 36 -44 36q-6 0 -12 -1l-20 14q3 -10 0 -20q-12 -9 -12 -29"
     "c0 -21 17 -36 44 -36z"
 )
+_LIGHTS = {
+    "happy": ("#7b86ff", "#4a54e1"),
+    "sad": ("#7aa7d8", "#3c5f96"),
+    "angry": ("#ff8a6b", "#c8323f"),
+    "surprised": ("#ffc65c", "#e2861f"),
+    "sleepy": ("#6b6aa8", "#2d2c5e"),
+    "shy": ("#ffa3c0", "#d8568c"),
+    "love": ("#ff93b8", "#d63c74"),
+    "cool": ("#5fd0c5", "#21827f"),
+}
 _HAND = (
     '<g transform="rotate(18 104 92)"><path d="M92 104q-6 -26 4 -30q3 -2 5 8q0 -16 6 -16t5 16'
     'q3 -12 8 -10t1 14q5 -6 8 -3q4 6 -10 26q-10 10 -27 -5z" fill="hsl(44 100% 74%)" '
@@ -106,15 +116,20 @@ _SKINS = ("#ffe0cc", "#f6caa6", "#dca57c", "#b57a52", "#8a5a3c")
 _HAIRS = ("#3b2a4a", "#5a3b2e", "#c9803b", "#e8c35b", "#d9628b", "#4b6fd8", "#2f9c8f", "#7b57c9")
 
 
-def mood_of(text: str) -> str:
+def mood_of(text: str, usual: str = "neutral") -> str:
     """What a name says about the mood: `Mika_happy`, `Mika (crying)`."""
     words = re.findall(r"[a-z]+", text.lower())
-    return next((_MOOD_OF[word] for word in words if word in _MOOD_OF), "neutral")
+    return next((_MOOD_OF[word] for word in words if word in _MOOD_OF), usual)
+
+
+def person_of(name: str) -> str:
+    """`Mika` and `Mika (sad)` are the same person."""
+    return re.split(r"[\s_(\[|·—-]", name.strip())[0].lower() or name
 
 
 def face(name: str, mood: str | None = None) -> str:
-    """Somebody's avatar. `Mika` and `Mika (sad)` are the same person."""
-    who = re.split(r"[\s_(\[|·—-]", name.strip())[0].lower() or name
+    """Somebody's avatar."""
+    who = person_of(name)
     seed = hashlib.sha256(who.encode("utf-8", "replace")).digest()
     hue, skin, hair = seed[0] * 360 // 256, _SKINS[seed[1] % 5], _HAIRS[seed[2] % 8]
     cut = _HAIR[seed[3] % len(_HAIR)]
@@ -135,10 +150,12 @@ def _long(seed: int) -> str:
     return "M22 60q-6 46 8 52h68q14 -6 8 -52z" if seed & 8 else ""
 
 
-def mascot() -> str:
-    """The bot: a speech bubble with a face."""
-    back = _gradient("#7b86ff", "#4a54e1")
-    return _svg(f'{back}<path d="{_BUBBLE}" fill="#fff"/>{_features(MOODS["happy"], 64, 58, 0.9)}')
+def mascot(said: str = "") -> str:
+    """The bot: a speech bubble with a face, happy unless a mood is said. Each has its light."""
+    feeling = said if said in MOODS else mood_of(said, "happy")
+    back = _gradient(*_LIGHTS.get(feeling, _LIGHTS["happy"]))
+    drawn = _features(MOODS[feeling], 64, 58, 0.9)
+    return _svg(f'{back}<path d="{_BUBBLE}" fill="#fff"/>{drawn}')
 
 
 def blob(name: str) -> str:

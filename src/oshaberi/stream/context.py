@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 
 from oshaberi.delivery.response import Response
 from oshaberi.delivery.tables import PackagedRenderer, TableRenderer
-from oshaberi.events import Event
+from oshaberi.events import Event, Message
 from oshaberi.stream.stops import StopRegistry
 from oshaberi.text.config import TextConfig
 
@@ -20,6 +20,7 @@ class Engine(Protocol):
     def flush(self, reason: Literal["tool_call", "stop"]) -> Sequence[Event]: ...
     def finish(self) -> Sequence[Event]: ...
     def discard(self) -> Sequence[Event]: ...
+    def preview(self) -> Sequence[Message]: ...
     def carry(self) -> Any: ...
 
 

@@ -11,10 +11,11 @@ from typing import Any, Literal, assert_never
 
 from oshaberi.clock import settle
 from oshaberi.delivery.config import StreamConfig
-from oshaberi.delivery.deliverer import Broken, Deliverer
+from oshaberi.delivery.deliverer import Deliverer
 from oshaberi.delivery.gate import Gate
 from oshaberi.delivery.ledger import Ledger
 from oshaberi.delivery.notices import error_notice, timeout_notice
+from oshaberi.delivery.outcome import Broken
 from oshaberi.delivery.sink import Sink
 from oshaberi.stream.context import StreamContext
 from oshaberi.stream.inactivity import InactivityTimer
@@ -75,6 +76,7 @@ class _Stream:
             renderer=context.renderer,
             reply_to=context.reply_to,
             on_sent=self._on_sent,
+            preview=self._engine.preview,
         )
         self._reader = Reader(
             provider,
@@ -181,6 +183,7 @@ class _Stream:
             await self._deliverer.close_with(messages)
             messages = []
         self._deliverer.drop("stop", messages)
+        await self._correct()
         self._move(Trigger.DRAINED)
 
     async def _give_way(self) -> None:
@@ -188,6 +191,7 @@ class _Stream:
         await self._halt()
         self._deliverer.drop("follow_up")
         await self._reader.discard()
+        await self._correct()
         self._move(Trigger.DRAINED)
 
     async def _give_up(self) -> None:
@@ -196,7 +200,13 @@ class _Stream:
         self._end_reading()
         messages, _ = await self._reader.flush()
         self._deliverer.drop(self._broken.reason if self._broken else "error", messages)
+        await self._correct()
         self._move(Trigger.DRAINED)
+
+    async def _correct(self) -> None:
+        """Live mode: what was shown of text that is dropped goes, where that can be done."""
+        if self._broken is None or self._broken.reason != "channel_unavailable":
+            await self._deliverer.correct()
 
     async def _halt(self) -> None:
         """Nothing more leaves; what is on the wire is awaited and counted."""

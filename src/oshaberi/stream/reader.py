@@ -72,6 +72,7 @@ class Reader:
         self._large = ""
         self._fed = 0
         self._dedup = _dedup(config) if provider.reemits else None
+        self._shows_unfinished = deliverer.shows_unfinished
 
     async def run(self, request: Any) -> Ending:
         self._timer.start()
@@ -217,6 +218,8 @@ class Reader:
         self.thoughts.interrupt()
         self.characters += len(text)
         events = self._engine.feed(text)
+        if self._shows_unfinished:
+            self._deliverer.text_came()
         return bool(events) and self._queue(events)
 
     async def _feed_in_slices(self, text: str) -> bool:

@@ -1,7 +1,8 @@
-"""Stops that reach every process: a request is published, whoever runs the stream answers.
+"""Stops that reach every process: a request is published, whoever runs the turn answers.
 
 Nothing is stored but the answer: who is active is known only by whoever is, so it is never stale.
-Anybody may publish `{"channel": "123", "by": "456"}` on `oshaberi:stops`, a dashboard for example.
+Anybody may publish `{"channel": "123", "by": "456"}` on `oshaberi:stops`, a dashboard for example;
+with `"may_manage": false` only a turn of that user is stopped.
 """
 
 from __future__ import annotations
@@ -15,15 +16,20 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from redis.asyncio import Redis
+from redis.asyncio.client import PubSub
 from redis.exceptions import RedisError
 
-from oshaberi.stream.stops import RequestReason, StopRegistry
+from oshaberi.stream.stops import RequestReason, StopAnswer, StopRegistry
 
 log = logging.getLogger(__name__)
 
 TOPIC = "oshaberi:stops"
 ANSWER_SECONDS = 1.0
+ANSWER_KEPT_SECONDS = 10
+LISTEN_SECONDS = 5.0
 RETRY_SECONDS = 1.0
+AGAIN_SECONDS = 0.1
+FAULTS = (RedisError, OSError)
 
 
 class RedisStops(StopRegistry):
@@ -32,20 +38,46 @@ class RedisStops(StopRegistry):
     def __init__(self, redis: Redis) -> None:
         super().__init__()
         self._redis = redis
+        self._name = secrets.token_hex(8)
 
     async def request_stop_anywhere(
-        self, channel: str, by: str, reason: RequestReason = "user_request"
-    ) -> bool:
-        if self.request_stop(channel, by, reason):
-            return True
+        self,
+        channel: str,
+        by: str,
+        reason: RequestReason = "user_request",
+        *,
+        may_manage: bool = True,
+    ) -> StopAnswer:
+        """Others are asked in any case: a turn here may be one that waits for theirs to end."""
+        here = self.request_stop_as(channel, by, reason, may_manage=may_manage)
         answer_to = f"{TOPIC}:answer:{secrets.token_hex(8)}"
-        asked = {"channel": channel, "by": by, "reason": reason, "answer_to": answer_to}
+        asked = {
+            "channel": channel,
+            "by": by,
+            "reason": reason,
+            "may_manage": may_manage,
+            "from": self._name,
+            "answer_to": answer_to,
+        }
         try:
-            await self._redis.publish(TOPIC, json.dumps(asked))
-            return await self._redis.blpop([answer_to], timeout=ANSWER_SECONDS) is not None
-        except RedisError as error:
+            heard_by = await self._redis.publish(TOPIC, json.dumps(asked))
+            others = heard_by > 1 and here != "stopped"
+            there = await self._answer(answer_to) if others else "idle"
+        except FAULTS as error:
             log.warning("a stop could not be passed on: %s", error)
-            return False
+            return here
+        return here if there == "idle" else there
+
+    async def _answer(self, answer_to: str) -> StopAnswer:
+        """Of several the best one: who has nothing to stop says nothing."""
+        answer: StopAnswer = "idle"
+        now = asyncio.get_running_loop().time
+        until = now() + ANSWER_SECONDS
+        while answer != "stopped" and (left := until - now()) > 0:
+            said = await self._redis.blpop([answer_to], timeout=left)
+            if said is not None:
+                answer = "stopped" if said[1] == b"stopped" else "not_yours"
+        return answer
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[RedisStops]:
@@ -56,8 +88,7 @@ class RedisStops(StopRegistry):
             await ready.wait()
             yield self
         finally:
-            task.cancel()
-            await asyncio.wait({task})
+            await ended(task)
 
     async def _listen(self, ready: asyncio.Event) -> None:
         """Never ends by itself: a Redis that goes away may come back."""
@@ -66,34 +97,51 @@ class RedisStops(StopRegistry):
                 async with self._redis.pubsub(ignore_subscribe_messages=True) as subscription:
                     await subscription.subscribe(TOPIC)
                     ready.set()
-                    async for message in subscription.listen():
-                        await self._hear(message["data"])
-            except (RedisError, OSError) as error:
+                    await self._attend(subscription)
+            except FAULTS as error:
                 log.warning("stops of other processes are not heard: %s", error)
             ready.set()
             await asyncio.sleep(RETRY_SECONDS)
+
+    async def _attend(self, subscription: PubSub) -> None:
+        while True:
+            message = await subscription.get_message(timeout=LISTEN_SECONDS)
+            if message is not None:
+                await self._hear(message["data"])
 
     async def _hear(self, said: bytes | str) -> None:
         asked = _read(said)
         if asked is None:
             log.warning("not a stop: %.200r", said)
             return
-        reason: RequestReason = (
-            "system_request" if asked.get("reason") == "system_request" else "user_request"
+        if asked.get("from") == self._name:
+            return
+        system = asked.get("reason") == "system_request"
+        answer = self.request_stop_as(
+            str(asked["channel"]),
+            str(asked["by"]),
+            "system_request" if system else "user_request",
+            may_manage=asked.get("may_manage", True) is True,
         )
-        if self.request_stop(str(asked["channel"]), str(asked["by"]), reason):
-            answer_to = asked.get("answer_to")
-            if isinstance(answer_to, str) and answer_to.startswith(f"{TOPIC}:answer:"):
-                async with self._redis.pipeline() as pipeline:
-                    pipeline.rpush(answer_to, "stopped")
-                    pipeline.expire(answer_to, 10)
-                    await pipeline.execute()
+        answer_to = str(asked.get("answer_to"))
+        if answer != "idle" and answer_to.startswith(f"{TOPIC}:answer:"):
+            async with self._redis.pipeline() as pipeline:
+                pipeline.rpush(answer_to, answer)
+                pipeline.expire(answer_to, ANSWER_KEPT_SECONDS)
+                await pipeline.execute()
+
+
+async def ended(task: asyncio.Task[None]) -> None:
+    """Cancelled, and again if need be: redis-py can swallow a cancellation while it waits."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=AGAIN_SECONDS)
 
 
 def _read(said: bytes | str) -> dict[str, Any] | None:
     try:
         asked = json.loads(said)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     whole = isinstance(asked, dict) and {"channel", "by"} <= asked.keys()
     return asked if whole else None

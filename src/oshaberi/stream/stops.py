@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 RequestReason = Literal["user_request", "system_request"]
+StopAnswer = Literal["stopped", "not_yours", "idle"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +81,33 @@ class StopRegistry:
         """Whether there was something to stop."""
         return self._put(channel, StopRequest(by, reason))
 
+    def request_stop_as(
+        self,
+        channel: str,
+        by: str,
+        reason: RequestReason = "user_request",
+        *,
+        may_manage: bool = True,
+    ) -> StopAnswer:
+        """The same for somebody who may be allowed to stop nothing but their own turn."""
+        entry = self._channels.get(channel)
+        if entry is None:
+            return "idle"
+        if not may_manage and entry.user not in (None, by):
+            return "not_yours"
+        entry.put(StopRequest(by, reason))
+        return "stopped"
+
     async def request_stop_anywhere(
-        self, channel: str, by: str, reason: RequestReason = "user_request"
-    ) -> bool:
-        """The same for a stream in any process. Here there is only this one."""
-        return self.request_stop(channel, by, reason)
+        self,
+        channel: str,
+        by: str,
+        reason: RequestReason = "user_request",
+        *,
+        may_manage: bool = True,
+    ) -> StopAnswer:
+        """The same for a turn in any process. Here there is only this one."""
+        return self.request_stop_as(channel, by, reason, may_manage=may_manage)
 
     def request_follow_up(self, channel: str, by: str) -> bool:
         """Whether it interrupts: only the turn's own user does (spec 04 O2a)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from oshaberi.chunks import ProviderError, ToolCall
-from oshaberi.delivery.deliverer import Broken
+from oshaberi.delivery.outcome import Broken
 from oshaberi.stream.reader import Ending
 from oshaberi.stream.result import Status, StopReason
 from oshaberi.stream.state import Trigger

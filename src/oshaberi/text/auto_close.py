@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from oshaberi.text.holds import CLOSERS
+from oshaberi.text.measure import utf16_len
 from oshaberi.text.scan import find_spans
 
 _RUNS = "*~|"
@@ -13,13 +14,18 @@ _CLOSING = "[\"'」』”’»）)\\]*_~|]*"
 _CLAUSE_END = re.compile(rf"[.!?…]+{_CLOSING}(?=\s|$)|[。！？]+{_CLOSING}|\n")
 
 
-def closing(text: str, openers: list[tuple[str, int]]) -> str:
-    """What to append to `text` (no white space behind it); openers with their places in it."""
+def closing(text: str, openers: list[tuple[str, int]], longest: int) -> str:
+    """What to append to `text` (no white space behind it); openers with their places in it.
+
+    What does not fit into one message cannot be closed there.
+    """
     if _ENDS_IN_BREAK.search(text):
         return ""  # a closer would stand on a line of its own
     suffix = ""
     for kind, at in reversed(openers):
         closer = CLOSERS.get(kind, "")
+        if utf16_len(text[at:]) + len(suffix) + len(closer) > longest:
+            break
         if closer and _has_inside(text, kind, at) and not _lengthens_run(text, suffix, closer):
             suffix += closer
     return suffix

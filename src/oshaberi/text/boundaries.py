@@ -48,6 +48,11 @@ class Boundaries:
         """A line or sentence has ended, and the next character says how."""
         return self._prose.waits_for_next
 
+    @property
+    def reads_prose(self) -> bool:
+        """No code block and no table is open."""
+        return self._reader is self._prose
+
     def rest(self) -> str:
         """The text that is not yet in a segment, with the white space before it."""
         return self._buffer.gap + self._buffer.text[self._buffer.start :]

@@ -65,6 +65,11 @@ class Capture:
         """How many characters are held back, undecided."""
         return len(self._buffer)
 
+    @property
+    def captures(self) -> bool:
+        """A block is open: nothing that comes now is visible."""
+        return self._mode in (Mode.THINK, Mode.DETAILS)
+
     def passes(self, text: str) -> bool:
         """Whether `text` is visible as it is: the common case, decided at once."""
         if self._buffer or self._seam or self._mode is not Mode.TEXT or not text:

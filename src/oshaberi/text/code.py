@@ -37,6 +37,7 @@ class CodeBlock:
         self._used = 0
         self._part: list[str] = []  # the line that has not ended
         self._part_units = 0
+        self._is_rest = False  # the beginning of that line has left
         self._blank = True  # that line is only whitespace: it may be the closing fence's indent
         self._head: str | None = None  # its beginning, while its prefix is undecided
         self._read = 0  # source positions: what was read, where the line and its text began
@@ -122,10 +123,13 @@ class CodeBlock:
         self._read += 1
         if not (self._in_info and self._settle_info()):
             self._extend("\n")
-            self._lines.append("".join(self._part))
-            self._used += self._part_units
+            line = "".join(self._part)
+            if not (self._is_rest and line.isspace()):  # the blanks at its end are no line
+                self._lines.append(line)
+                self._used += self._part_units
         self._part = []
         self._part_units = 0
+        self._is_rest = False
         self._blank = True
         self._line_start = self._text_start = self._read
         if self._prefix:
@@ -192,6 +196,7 @@ class CodeBlock:
             self._emit(f"{piece}\n{FENCE}", self._text_start)
         self._part = [text[start:]]
         self._part_units = left
+        self._is_rest = True
 
 
 class _Prefix:
@@ -200,26 +205,23 @@ class _Prefix:
     def __init__(self, prefix: str) -> None:
         before, *behind = prefix.split(">")
         self._indent = _columns(before)
-        self._behind = [max(0, _columns(blanks) - 1) for blanks in behind]
-        self._reach = self._indent + sum(self._behind) + 2 * len(behind)
+        self._behind = [_columns(blanks) for blanks in behind]
+        self._reach = self._indent + sum(self._behind) + len(behind)
 
     def decides(self, line: str) -> bool:
         """Whether more text could not change where the prefix of `line` ends."""
         return len(line) >= self._reach or bool(line.replace(">", "").strip())
 
     def end(self, line: str) -> int:
-        """Each quote mark with one blank, and no more indentation than the fence has.
+        """The quote marks, and no more white space than the fence has before and behind each.
 
-        A line with fewer quote marks than the fence has them as code.
+        A line with fewer quote marks than the fence is code as it is.
         """
-        begin = at = _skip_columns(line, 0, self._indent)
+        at = _skip_columns(line, 0, self._indent)
         for columns in self._behind:
             if line[at : at + 1] != ">":
-                return begin
-            at += 1
-            if line[at : at + 1] in (" ", "\t"):
-                at += 1
-            at = _skip_columns(line, at, columns)
+                return 0
+            at = _skip_columns(line, at + 1, columns)
         return at
 
 

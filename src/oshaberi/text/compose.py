@@ -102,7 +102,8 @@ class Composer:
         """Prose or code, already normalised."""
         if self._gap:
             part.gap, self._gap = self._gap + part.gap, ""
-        if part.text[0] in _PUNCTUATION and _ALONE.fullmatch(part.text):
+        if part.text[0] in _PUNCTUATION and _ALONE.fullmatch(bare := _in_one_line(part.text)):
+            part.text = bare
             self._hold(part)
             return
         if self._orphan:
@@ -199,6 +200,8 @@ class Composer:
         if held and len(held.text) < 3:
             self._stray(held)
         elif held:
+            if self._observer:
+                self._observer.note("orphan", "released", after=held.text)
             self._place(held)
 
     # -- how much goes into a message -----------------------------------------------------------
@@ -279,7 +282,7 @@ class Composer:
         segment, span = self._seal(part.end)
         labelled = part.labelled
         for text in messages:
-            if len(text) < 3 and self.emitted and _ALONE.fullmatch(text):
+            if len(text) < 3 and (self.emitted or len(messages) > 1) and _ALONE.fullmatch(text):
                 self.note(text, "stray", part.end)
                 continue
             identity = self._faces.dress(part.identity)
@@ -328,3 +331,8 @@ class Composer:
                 self._out.append(Withheld(text, reason, segment, span))
             else:
                 self._notes.append((text, reason, end))
+
+
+def _in_one_line(text: str) -> str:
+    """Without its line breaks: `<br>` may stand between punctuation, too."""
+    return "".join(line.strip() for line in text.split("\n")) if "\n" in text else text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oshaberi.text.buffer import Buffer
+from oshaberi.text.inline_lists import begins_items
 from oshaberi.text.line_breaks import Break
 from oshaberi.text.lines import BlockKind, block_kind, indent
 
@@ -20,6 +21,7 @@ class CurrentLine:
         """A line begins at `at`; `item` is the indentation of the list item it continues."""
         self._buffer.line = at
         self._kind: BlockKind | None = None
+        self._holds_items: bool | None = None
         self.item = item
         self.has_bar = False
         self.is_fresh = True
@@ -32,6 +34,17 @@ class CurrentLine:
             if self._kind == "list" and self.item is None:
                 self.item = indent(head)
         return self._kind
+
+    def holds_items(self) -> bool:
+        """Whether the line may be a list (`a. Wash b. Dry`), whose markers end no sentence."""
+        if self._holds_items is None:
+            self._holds_items = begins_items(self._buffer.text, self._buffer.line)
+        return self._holds_items
+
+    def remember(self) -> None:
+        """The beginning of the line is about to be forgotten."""
+        self.kind()
+        self.holds_items()
 
     def block(self) -> BlockKind:
         """The kind of block that the line is part of: what continues a list item is list."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from oshaberi.errors import EngineClosedError
-from oshaberi.events import Boundary, Event, SpeakerStop, Thought, Withheld
+from oshaberi.events import Boundary, Event, Message, SpeakerStop, Thought, Withheld
 from oshaberi.text.boundaries import Boundaries
 from oshaberi.text.buffer import Segment
 from oshaberi.text.capture import Capture, Captured, StrayClose
@@ -24,6 +24,7 @@ from oshaberi.text.normalize import Normalizers, SpeakingState, cleaned_text
 from oshaberi.text.observe import Decision, Observer
 from oshaberi.text.overflow import Window
 from oshaberi.text.prefill import Prefill
+from oshaberi.text.preview import Parts, preview
 from oshaberi.text.segment import Piece, Work
 
 _BLOCK_MAY_END = re.compile(r">")
@@ -53,10 +54,11 @@ class TextEngine:
     ) -> None:
         config = config or TextConfig()
         carried = carried or Carry()
+        self._config = config
         observer = Observer(observe) if observe else None
         self._observer = observer
         self._intake = Intake()
-        self._prefill = _prefill(config)
+        self._prefill = prefill_of(config)
         self._capture = Capture(code_limit(config.hold_limit), config.starts_in_thought)
         self._boundaries = Boundaries(config, observer, self._deliver)
         transform = observer.transform if observer else None
@@ -122,6 +124,20 @@ class TextEngine:
             span = (start, self._boundaries.end)
             events.append(Withheld(text.strip(), "follow_up", self._composer.next_segment(), span))
         return events
+
+    def preview(self) -> list[Message]:
+        """What could be shown now of the text that is not finished. Nothing changes here."""
+        if self._closed:
+            return []
+        parts = Parts(
+            self._intake,
+            self._prefill,
+            self._capture,
+            self._boundaries,
+            self._normalizers,
+            self._composer,
+        )
+        return preview(parts, "".join(self._pending), self._config, self._observer)
 
     def carry(self) -> Carry:
         """For the engine of the turn's next stream."""
@@ -227,7 +243,8 @@ class TextEngine:
             self._composer.add(part)
 
 
-def _prefill(config: TextConfig) -> Prefill | None:
+def prefill_of(config: TextConfig) -> Prefill | None:
+    """What watches for an echo of the prefill, if there is one."""
     if not config.output_prefill:
         return None
     echoes = (config.output_prefill, cleaned_text(config.output_prefill, config))

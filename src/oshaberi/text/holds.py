@@ -13,6 +13,8 @@ from oshaberi.events import Boundary
 
 _CODE_LIMIT = 500
 
+_ROUND = frozenset({"(", "]("})
+
 Rule = Literal["H1", "H2", "H3"]
 """Why a boundary waits no longer: closed, or literal because of a blank line, or of its age."""
 
@@ -87,10 +89,8 @@ class Holds:
         self.push(to, at)
 
     def link_text_closed(self, is_link: bool) -> None:
-        """`]`: the newest `[` becomes a link, or was only a bracket."""
-        while self.links and self.links[-1].target:
-            self.links.pop()
-        if not self.links:
+        """`]`: the newest `[` becomes a link, or was only a bracket; in a target it is a letter."""
+        if not self.links or self.links[-1].target:
             return
         at = self.links.pop().at
         if is_link:
@@ -101,17 +101,21 @@ class Holds:
             self._release("[", "H2")
 
     def round_closed(self, end: int) -> None:
-        """`)`: closes the newest of `(` and `[text](`."""
-        link = self.links[-1].at if self.links and self.links[-1].target else -1
-        if self.open["("]:
-            paren = next(at for kind, at in reversed(self.stack) if kind == "(")
-            if paren > link:
+        """`)`: closes the newest of `(` and `[text](`, else a link that no longer holds."""
+        links = self.links
+        if self.open["("] or self.open["]("]:
+            kind, at = next(opener for opener in reversed(self.stack) if opener[0] in _ROUND)
+            if kind == "(":
                 self.close("(", end)
                 return
-        if link >= 0:
-            self.links.pop()
-            self._discard_inside(link - 1)
-            self._pair("](", link, end)
+        elif links and links[-1].target:
+            at = links[-1].at
+        else:
+            return
+        while links and links[-1].at >= at:
+            links.pop()
+        self._discard_inside(at - 1)
+        self._pair("](", at, end)
 
     def wait(self, boundary: Held) -> None:
         self.held.append(boundary)

@@ -37,7 +37,7 @@ _WORD = re.compile(r"[@#\\]?\w+(?:[.@\\'’]\w+)*")
 _LITERAL = re.compile(r"[@#.\\]")
 _PAUSE = re.compile(r"(?<=\w)[,;](?=[ \t]+[\w\"'“‘(«*])")
 _LAST_PERIOD = re.compile(r"[.。．｡](?=[*_~|]{0,6}\s*$)")
-_NO_PERIOD_AFTER = frozenset(".…‥。．｡!?！？,;:*_~|")
+_NO_PERIOD_AFTER = frozenset(".…‥。．｡!?！？,;:、，*_~|")
 _LIST_NUMBER = re.compile(r"(?:^|\n)[ \t]*\d{1,3}$")
 
 

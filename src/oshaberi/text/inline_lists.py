@@ -9,9 +9,15 @@ from __future__ import annotations
 import re
 
 _MARKER = r"([•⁃‣·] ?)?(\d{1,3}|[a-z])(\.\)|\.|\))(?= )"
+_HEAD = re.compile(r"[ \t]{0,8}" + _MARKER)
 _FIRST = re.compile(r"^[ \t]*" + _MARKER, re.MULTILINE)
 _LATER = re.compile(r"(?<= )" + _MARKER)
 _CAPITAL_BEHIND = re.compile(r"[.)]+ +[\"'“‘(*_]*[^\W\d_a-z]")
+
+
+def begins_items(text: str, line: int) -> bool:
+    """Whether the line that begins at `line` begins with an item's marker."""
+    return _HEAD.match(text, line) is not None
 
 
 def item_breaks(text: str, start: int, end: int) -> list[tuple[int, int]]:

@@ -18,11 +18,22 @@ def utf16_len(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) >> 1
 
 
+def fits(text: str, units: int) -> bool:
+    """Whether `text` has at most so many UTF-16 code units."""
+    return len(text) <= units and (text.isascii() or utf16_len(text) <= units)
+
+
 def has_visible(text: str) -> bool:
     """Whether a reader would see anything: not only whitespace and format characters."""
     if text.isascii():
         return bool(text) and not text.isspace()
     return _VISIBLE.search(text) is not None
+
+
+def first_visible(text: str, start: int, end: int) -> int:
+    """Where the first character stands that a reader would see; `start` if there is none."""
+    found = _VISIBLE.search(text, start, end)
+    return found.start() if found else start
 
 
 def utf16_offset(text: str, start: int, units: int) -> int:
@@ -43,6 +54,12 @@ def extends(text: str, at: int) -> bool:
 
 def grapheme_edge(text: str, start: int, at: int) -> int:
     """The last grapheme edge in (start, at]; `at` itself where one cluster fills it all."""
+    edge = whole_edge(text, start, at)
+    return edge if edge > start else at
+
+
+def whole_edge(text: str, start: int, at: int) -> int:
+    """The last grapheme edge in [start, at]; `start` where one cluster fills it all."""
     if at >= len(text):
         return len(text)
     anchor = at - 1
@@ -56,4 +73,4 @@ def grapheme_edge(text: str, start: int, at: int) -> int:
             edge = anchor + cluster.start()
             break
         edge = anchor + cluster.end()
-    return edge if edge > start else at
+    return max(edge, start)

@@ -96,6 +96,11 @@ class Normalizers:
                 self._drop_empty(work)
                 break
 
+    @property
+    def unchanging(self) -> list[Normalizer]:
+        """The rules that remember nothing from one segment to the next."""
+        return [step for _, step in self._named if step is not self._modifiers]
+
     def block_identity(self, ends_line: bool) -> Identity | None:
         """The identity under which a code block or a table goes out that comes now."""
         return self._modifiers.block_identity(ends_line) if self._modifiers else None

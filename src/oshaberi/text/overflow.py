@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from oshaberi.text.measure import extends, grapheme_edge, has_visible
+from oshaberi.text.measure import extends, grapheme_edge, has_visible, whole_edge
 from oshaberi.text.sentences import TERMINATORS, sentence_end
 
 _SPACE = re.compile(r"\s")
@@ -36,7 +36,7 @@ class Window(NamedTuple):
 def choose_cut(
     text: str, start: int, window: Window, atoms: list[Stretch], spans: list[Stretch]
 ) -> int:
-    """The cut for `text` from `start`; 0 if one atom that begins there reaches over the target."""
+    """The cut for `text` from `start`; 0 if one atom or cluster from there reaches the target."""
     low, target = start + window.target - window.before, start + window.target
     limit = start + window.limit
     ranked = _ranked(text, low, target, limit)
@@ -107,7 +107,8 @@ def _edge(text: str, start: int, target: int, atoms: list[Stretch]) -> int:
     if not has_visible(text[start:cut]):
         return 0
     if cut == target:
-        return grapheme_edge(text, start, cut)
+        edge = whole_edge(text, start, cut)
+        return edge if edge > start else 0
     low = max(start, cut - _LOOK_BACK)
     return _last_space(text, low, cut, _inside(atoms, low, cut)) or cut
 

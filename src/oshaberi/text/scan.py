@@ -12,6 +12,8 @@ from oshaberi.text.holds import Holds, code_limit
 from oshaberi.text.marks import MARKS, read_mark
 
 _SCHEME = re.compile(r"(?:https?|ftps?)$", re.IGNORECASE)
+_BEGUN = re.compile(r"(?:h|htt?|f|ft|(?:https?|ftps?)(?::/{0,2})?)$", re.IGNORECASE)
+_BEGUN_MAX = 8
 _INTEREST = re.compile(rf"[\n`{re.escape(MARKS)}]|://")
 
 
@@ -19,6 +21,12 @@ def url_start(text: str, colon: int) -> int:
     """Where the URL with `://` at `colon` begins, or -1 if that is no URL."""
     scheme = _SCHEME.search(text, max(0, colon - 5), colon)
     return scheme.start() if scheme else -1
+
+
+def begun_url(text: str, end: int) -> int:
+    """Where a URL begins of which `text[:end]` may have only the first letters, or -1."""
+    begun = _BEGUN.search(text[max(0, end - _BEGUN_MAX) : end])
+    return max(0, end - _BEGUN_MAX) + begun.start() if begun else -1
 
 
 def find_spans(text: str, hold_limit: int) -> list[tuple[int, int, bool]]:

@@ -6,13 +6,13 @@ import re
 
 from oshaberi.events import Boundary
 from oshaberi.text.atoms import BACKTICKS, URL_STOP, inline_code_close, url_end
-from oshaberi.text.auto_close import clause_end, closing
 from oshaberi.text.buffer import NEVER, Buffer
 from oshaberi.text.code import CodeBlock
 from oshaberi.text.code_reader import CodeReader
 from oshaberi.text.config import TextConfig
 from oshaberi.text.current_line import CurrentLine
 from oshaberi.text.holds import Held, Holds, code_limit
+from oshaberi.text.leaving import Leaving
 from oshaberi.text.line_breaks import (
     PUNCTUATION,
     Break,
@@ -24,7 +24,6 @@ from oshaberi.text.line_breaks import (
 )
 from oshaberi.text.marks import MARKS, WAIT, read_mark
 from oshaberi.text.observe import Observer
-from oshaberi.text.overflow import Stretch, Window, choose_cut, hard_cut
 from oshaberi.text.reader import Reader
 from oshaberi.text.scan import url_start
 from oshaberi.text.sentences import TERMINATORS, run_end, sentence_end
@@ -43,12 +42,11 @@ class TextReader:
     def __init__(self, buffer: Buffer, config: TextConfig, observer: Observer | None) -> None:
         self._buffer = buffer
         self._config = config
-        self._observer = observer
         self._interest = _SENTENCES if config.humanizer_degree == 3 else _LINES
-        self._window = Window.of(config.flush_buffer_size)
         self._blocks = config.paragraph_mode == "blocks"
         self._code_limit = code_limit(config.hold_limit)
         self._holds = Holds(config.hold_limit, observer.release if observer else None)
+        self._leaving = Leaving(buffer, self._holds, config, observer)
         self._next: Reader | None = None
         self._pos = 0
         self._period = 0
@@ -68,7 +66,7 @@ class TextReader:
 
     def shift(self, by: int) -> None:
         if self._buffer.line < by:
-            self._line.kind()
+            self._line.remember()
         self._pos -= by
         if self._period:
             self._period -= by
@@ -119,7 +117,7 @@ class TextReader:
             self._line.has_bar = True
         return read_mark(self._holds, self._buffer.text, at, final)
 
-    def _settle(self, at: int) -> None:
+    def _settle(self, at: int, open_url: int = -1) -> None:
         """What falls due before `at`, in order of position: a sentence end, H3, overflow."""
         while True:
             period = self._period or NEVER
@@ -129,12 +127,12 @@ class TextReader:
                 return
             if due == period:
                 self._period = 0
-                self._use(Held(period, period, "period"))
+                self._leaving.use(Held(period, period, "period"))
             elif due == expiry:
                 self._holds.expire()
-                self._use_free()
+                self._leaving.use_free()
             else:
-                self._overflow()
+                self._overflow(open_url)
 
     # -- lines ----------------------------------------------------------------------------------
 
@@ -152,7 +150,7 @@ class TextReader:
         text = self._buffer.text
         brk = read_break(text, at, self._buffer.limit)
         if brk is None and len(text) >= self._buffer.limit:
-            self._overflow()
+            self._settle(self._buffer.limit)
             return at
         if brk is None:
             self.waits_for_next = True
@@ -184,9 +182,9 @@ class TextReader:
             self._tables_off = False
         self._leave_line(brk)
         if carried and text[self._buffer.start : brk.at].strip():
-            self._use(Held(brk.at, carried, "newline", brk.solid))
+            self._leaving.use(Held(brk.at, carried, "newline", brk.solid))
         elif not joined:
-            self._use(Held(brk.at, brk.line, "newline"))
+            self._leaving.use(Held(brk.at, brk.line, "newline"))
         self._line.begin(brk.line, self._line.item if continued else None)
         return max(brk.solid, self._buffer.start)
 
@@ -196,7 +194,7 @@ class TextReader:
             holds.line_break()
         if brk.blank:
             holds.blank_line(brk.at)
-        self._use_free()
+        self._leaving.use_free()
 
     # -- sentences ------------------------------------------------------------------------------
 
@@ -211,7 +209,7 @@ class TextReader:
         if end == WAIT or (end == len(text) and not final):
             self.waits_for_next = True
             return WAIT
-        if end > 0 and end < len(text) and text[end] != "\n":
+        if 0 < end < len(text) and text[end] != "\n" and not self._line.holds_items():
             self._period = end
         return run_end(text, at)
 
@@ -259,7 +257,7 @@ class TextReader:
         text = self._buffer.text
         stop = URL_STOP.search(text, after, self._buffer.limit)
         if stop is None and len(text) >= self._buffer.limit:
-            self._overflow(open_url=begin)
+            self._settle(self._buffer.limit, begin)
             return 0
         if stop is None and not final:
             return WAIT
@@ -269,80 +267,16 @@ class TextReader:
 
     # -- leaving --------------------------------------------------------------------------------
 
-    def _use(self, boundary: Held) -> None:
-        """Cut here, unless something that opened before is still open."""
-        holds = self._holds
-        if holds.stack or (holds.links and boundary.reason == "period"):
-            holds.wait(boundary)
-            if self._observer:
-                marker = holds.stack[0][0] if holds.stack else "["
-                self._observer.hold(self._buffer.at(boundary.at), marker)
-        else:
-            self._leave(boundary)
-
-    def _use_free(self) -> None:
-        free = self._holds.free
-        if not free:
-            return
-        self._holds.free = []
-        for boundary in free:
-            if boundary.cut > self._buffer.start:
-                self._leave(boundary)
-
-    def _leave(self, boundary: Held, suffix: str = "") -> None:
-        self._buffer.leave(boundary, suffix)
-        if self._holds.spans:
-            self._holds.passed(boundary.cut)
-
-    def _overflow(self, open_url: int = -1) -> None:
-        """B5. An atom that begins the segment is kept whole up to a message."""
-        start, limit = self._buffer.start, self._buffer.limit
-        atoms, spans = self._taken(open_url)
-        if limit > start + self._window.limit:
-            atom_end = max(
-                (e for s, e, atom in self._holds.spans if atom and s <= start), default=0
-            )
-            whole = start < atom_end < limit
-            cut = atom_end if whole else hard_cut(self._buffer.text, start, limit, atoms)
-        else:
-            cut = choose_cut(self._buffer.text, start, self._window, atoms, spans)
-            if not cut:
-                longest = self._config.max_single_message_length
-                self._buffer.limit = start + max(longest, self._window.limit + 1)
-                return
-        self._leave(Held(cut, cut, "overflow"))
-        self._holds.cut(cut)
-        self._use_free()
-        if self._buffer.line < cut and self._buffer.text[cut - 1] == "\n":
+    def _overflow(self, open_url: int) -> None:
+        """B5. A line begins where the cut falls behind a newline."""
+        cut = self._leaving.overflow(open_url)
+        if cut and self._buffer.line < cut and self._buffer.text[cut - 1] == "\n":
             self._line.begin(cut)
-
-    def _taken(self, open_url: int) -> tuple[list[Stretch], list[Stretch]]:
-        """Atoms, finished or not, and other spans of the segment."""
-        holds = self._holds
-        atoms = [(begin, end) for begin, end, atom in holds.spans if atom]
-        atoms += [(begin, NEVER) for begin in (open_url,) if begin >= 0]
-        atoms += [(link.at, NEVER) for link in holds.links[:1]]
-        spans = [(begin, end) for begin, end, atom in holds.spans if not atom]
-        spans += [(begin, NEVER) for _, begin in holds.stack[:1]]
-        return atoms, spans
 
     def close(self, reason: Boundary, trim: bool) -> None:
         """The forced flush: what is open on the last line is closed."""
-        buffer, end = self._buffer, len(self._buffer.text)
-        self._settle(end)
-        openers = self._holds.force(buffer.line, end)
-        self._use_free()
-        body = buffer.text[buffer.start : end]
-        kept = buffer.start + (clause_end(body, self._holds.limit) if trim else len(body))
-        lead = buffer.start + len(body) - len(body.lstrip())
-        text = buffer.text[lead:kept].rstrip()
-        suffix = closing(text, [(kind, at - lead) for kind, at in openers if lead <= at < kept])
-        if suffix and self._observer:
-            self._observer.transform("auto_close", text, text + suffix)
-        self._leave(Held(kept, kept, reason), suffix)
-        if removed := buffer.text[kept:end].strip():
-            buffer.emit("trimmed", removed, reason, end, ends_line=True)
-        self._holds.clear()
+        self._settle(len(self._buffer.text))
+        self._leaving.close(reason, trim)
 
     # -- code and tables ------------------------------------------------------------------------
 
@@ -350,11 +284,11 @@ class TextReader:
         """B1: the text before the fence leaves; a prefix of quote marks belongs to the fence."""
         buffer = self._buffer
         self._holds.literal()
-        self._use_free()
+        self._leaving.use_free()
         prefix = buffer.text[buffer.line : at] if buffer.whole_line() else "-"
         quoted = _QUOTED_FENCE.fullmatch(prefix) is not None
         cut = buffer.line if quoted else at
-        self._leave(Held(cut, cut, "code_open"))
+        self._leaving.leave(Held(cut, cut, "code_open"))
         whole = self._config.humanizer_degree == 0
         longest = NEVER if whole else self._config.max_single_message_length
         block = CodeBlock(longest, prefix if quoted else "", ticks)
@@ -368,8 +302,8 @@ class TextReader:
         """B7: what comes before the header leaves; the table is held."""
         buffer = self._buffer
         self._holds.literal()
-        self._use_free()
-        self._leave(Held(buffer.line, buffer.line, "newline"))
+        self._leaving.use_free()
+        self._leaving.leave(Held(buffer.line, buffer.line, "newline"))
         after = min(separator_end + 1, len(buffer.text))
         longest = self._config.flush_buffer_size_code_block
         self._next = TableReader(buffer, after, longest, self.begin, self._refuse_table)

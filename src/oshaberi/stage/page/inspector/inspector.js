@@ -46,7 +46,22 @@ class Inspector {
     this.empty = el("p", { class: "in-empty" }, "Nothing yet. Say something to the bot, and its stream appears here while it comes in.");
     clear(root, el("div", { class: "inspector" }, this.bar.node, this.empty, this.body));
     bus.addEventListener("STREAM", (event) => this.#heard(event.detail));
+    bus.addEventListener("restarted", () => this.#anew());
     bus.addEventListener("select-message", (event) => this.showMessage(event.detail.id));
+  }
+
+  // Another process: it knows nothing of the streams we know.
+  #anew() {
+    this.turn = (this.turn ?? 0) + 1;
+    this.#wait(null);
+    this.busy = false;
+    this.streams = [];
+    this.current = this.trace = null;
+    this.follows = true;
+    this.scrubber.pause();
+    this.body.hidden = true;
+    this.empty.hidden = false;
+    this.start();
   }
 
   async start() {

@@ -36,6 +36,9 @@ export class App {
       "stale",
       debounce(STALE_MS, () => attempt(() => this.store.loadWorld())),
     );
+    this.feed.addEventListener("connected", ({ detail }) => {
+      if (detail.restarted) this.bus.dispatchEvent(new Event("restarted"));
+    });
     this.feed.addEventListener("event", (event) => this.#hear(event.detail));
     this.bus.addEventListener("highlight-message", (event) => this.jumpTo(event.detail.id));
   }

@@ -10,6 +10,7 @@ export class Feed extends EventTarget {
     this.api = api;
     this.user = null;
     this.epoch = null;
+    this.last = null;
     this.after = null;
     this.wait = FIRST_WAIT_MS;
     this.timer = 0;
@@ -58,9 +59,11 @@ export class Feed extends EventTarget {
   #hear(frame) {
     if (frame.hello) {
       this.wait = FIRST_WAIT_MS;
-      this.epoch = frame.hello.epoch;
-      if (!frame.hello.resumed) this.after = frame.hello.seq;
-      this.#tell("connected", { resumed: frame.hello.resumed });
+      const { epoch, resumed, seq } = frame.hello;
+      const restarted = this.last !== null && this.last !== epoch;
+      this.epoch = this.last = epoch;
+      if (!resumed) this.after = seq;
+      this.#tell("connected", { resumed, restarted });
       return;
     }
     this.after = frame.seq;

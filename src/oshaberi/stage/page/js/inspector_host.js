@@ -33,7 +33,9 @@ export class InspectorHost {
   }
 
   async show(open) {
+    const changes = this.panel.hidden === open;
     this.panel.hidden = !open;
+    if (changes) this.app.bus.dispatchEvent(new CustomEvent("inspector", { detail: { open } }));
     this.toggle.setAttribute("aria-pressed", String(open));
     localStorage.setItem(OPEN, open ? "1" : "0");
     if (open && !this.mounted)

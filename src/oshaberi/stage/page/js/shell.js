@@ -7,13 +7,16 @@ import { openBreakMenu } from "./view/breaking.js";
 
 const NARROW = matchMedia("(max-width: 760px)");
 const NO_ROOM_FOR_MEMBERS = matchMedia("(max-width: 1100px)");
+const NO_ROOM_BESIDE_INSPECTOR = matchMedia("(max-width: 1700px)");
 
 export class Shell {
   constructor(app) {
     this.app = app;
     this.#buttons();
     this.#fitMembers();
-    NO_ROOM_FOR_MEMBERS.addEventListener("change", () => this.#fitMembers());
+    for (const room of [NO_ROOM_FOR_MEMBERS, NO_ROOM_BESIDE_INSPECTOR])
+      room.addEventListener("change", () => this.#fitMembers());
+    app.bus.addEventListener("inspector", () => this.#fitMembers());
     byId("shade").addEventListener("click", () => this.closeDrawers());
     document.addEventListener("keydown", (event) => this.#key(event));
     for (const name of ["channel", "world", "bot"])
@@ -41,7 +44,8 @@ export class Shell {
   }
 
   #fitMembers() {
-    document.body.dataset.members = NO_ROOM_FOR_MEMBERS.matches ? "closed" : "open";
+    const room = byId("inspector").hidden ? NO_ROOM_FOR_MEMBERS : NO_ROOM_BESIDE_INSPECTOR;
+    document.body.dataset.members = room.matches ? "closed" : "open";
     this.#membersState();
   }
 

@@ -16,13 +16,33 @@ export class TypingLine {
     this.stop.addEventListener("click", () => this.#stopBot());
     this.timer = 0;
     this.answering = new Set();
+    this.news = new Map();
     for (const name of ["typing", "channel", "world", "reloaded"])
       app.store.addEventListener(name, () => this.draw());
+    app.store.addEventListener("reloaded", () => this.#load());
     app.bus.addEventListener("ANSWERING", (event) => this.#answers(event.detail));
   }
 
   // Whoever runs the bot may say exactly when it is at work.
+  get #exact() {
+    return this.app.store.extensions.has("answering");
+  }
+
+  // What was known before a gap is old; what is heard meanwhile is newer than the answer.
+  async #load() {
+    this.answering.clear();
+    const news = (this.news = new Map());
+    if (!this.#exact) return;
+    const active = await attempt(() => this.app.api.get("answering"));
+    if (news !== this.news) return;
+    for (const channelId of active ?? []) {
+      if (!news.has(channelId)) this.answering.add(channelId);
+    }
+    this.draw();
+  }
+
   #answers({ channel_id: channelId, active }) {
+    this.news.set(channelId, active);
     if (active) this.answering.add(channelId);
     else this.answering.delete(channelId);
     this.draw();
@@ -47,11 +67,10 @@ export class TypingLine {
 
   #showStop() {
     const { store } = this.app;
-    const busy =
-      this.answering.has(store.channelId) ||
-      store.typists(store.channelId).includes(store.world?.bot.id);
+    const types = store.typists(store.channelId).includes(store.world?.bot.id);
     clearTimeout(this.timer);
-    if (busy) this.stop.hidden = !this.#command;
+    if (this.#exact) this.stop.hidden = !this.answering.has(store.channelId);
+    else if (types) this.stop.hidden = !this.#command;
     else this.timer = setTimeout(() => (this.stop.hidden = true), this.stop.hidden ? 0 : GRACE_MS);
   }
 

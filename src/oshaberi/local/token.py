@@ -1,0 +1,45 @@
+"""The control token of a data folder: an open page still fits after a restart."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from pathlib import Path
+
+from oshaberi.errors import ConfigError
+
+FILE = "stage_token"
+OWNER_ONLY = 0o600
+_TOKEN = re.compile(r"[\w-]{24,128}", re.ASCII)
+
+
+def kept_token(folder: Path) -> str:
+    """The one in the folder; a new one, readable by its owner alone, if there is none that is."""
+    path = folder / FILE
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return _read(path) or _make(path)
+    except OSError as error:
+        raise ConfigError(
+            f"data_dir: {path} cannot be used: {error.strerror}; allow it, or choose another folder"
+        ) from None
+
+
+def _read(path: Path) -> str | None:
+    """What others may read is no secret any more."""
+    try:
+        private = path.stat().st_mode & 0o077 == 0 or os.name == "nt"
+        token = path.read_text(encoding="utf-8", errors="replace").strip()
+    except FileNotFoundError:
+        return None
+    return token if private and _TOKEN.fullmatch(token) else None
+
+
+def _make(path: Path) -> str:
+    token = secrets.token_urlsafe(24)
+    path.unlink(missing_ok=True)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(token + "\n")
+    return token

@@ -1,0 +1,161 @@
+"""What could be shown of the text that is not finished (spec 07, live mode).
+
+Works on a copy of the engine's parts, so that the engine itself never knows. Whatever may still
+become something else is left out: half a word, a label, a table, a mention, a link.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import regex
+
+from oshaberi.events import Event, Message, Table
+from oshaberi.text.boundaries import Boundaries
+from oshaberi.text.capture import Capture, StrayClose
+from oshaberi.text.code import FENCE
+from oshaberi.text.compose import Composer
+from oshaberi.text.config import TextConfig
+from oshaberi.text.intake import Intake
+from oshaberi.text.normalize import Normalizers
+from oshaberi.text.observe import Decision, Observer
+from oshaberi.text.prefill import Prefill
+from oshaberi.text.scan import find_spans
+
+_SCRIPT = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}、。！？」』）]"
+_EDGE = regex.compile(rf"(?r)\s|(?<={_SCRIPT})(?=[^\s\p{{M}}\u200d、。！？」』）ー])")
+_UNDECIDED = re.compile(
+    r"\[[^\]\n]{0,500}\Z|\[[^\]\n]*\]\([^)\n]{0,500}\Z|<[A-Za-z/:#!][^<>\n]{0,200}\Z"
+)
+_LABEL = re.compile(r"[\w .'’*~()（）-]{0,66}\Z")
+_LABEL_WORDS = 4
+_COLON = re.compile("[:：]")
+_CODE_WORDS = re.compile(r"\S+\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an engine reads with. They know each other, so they are copied together."""
+
+    intake: Intake
+    prefill: Prefill | None
+    capture: Capture
+    boundaries: Boundaries
+    normalizers: Normalizers
+    composer: Composer
+
+
+def preview(
+    parts: Parts, pending: str, config: TextConfig, observer: Observer | None
+) -> list[Message]:
+    """The messages that would come if the text ended with its last whole word."""
+    if parts.capture.captures:
+        return []
+    parts = deepcopy(parts, _shared(parts, config, observer))
+    boundaries, composer = parts.boundaries, parts.composer
+    if not _read(parts, pending):
+        return []
+    in_prose = boundaries.reads_prose
+    if in_prose:
+        before = boundaries.end
+        rest = boundaries.retract(before)
+        goes_on = len(rest) < before and not _begins_line(rest)
+        boundaries.feed(showable(rest, config.hold_limit, goes_on))
+    boundaries.close("stop")
+    composer.finish("stop", boundaries.end)
+    messages = _messages(composer.take())
+    return messages if in_prose else _without_half_word(messages)
+
+
+def showable(text: str, hold_limit: int, goes_on: bool = False) -> str:
+    """The beginning of open prose that will stay as it is, but for its markup.
+
+    `goes_on`: its first line began before it, so nothing there is a label.
+    """
+    text = text.partition("@")[0]
+    if (bar := text.find("|")) >= 0:
+        text = text[: text.rfind("\n", 0, bar) + 1]
+    if goes_on and (colon := _COLON.search(text.partition("\n")[0])):
+        text = text[: colon.start()]
+    end = _word_edge(text, hold_limit)
+    line = text.rfind("\n", 0, end) + 1
+    if undecided := _UNDECIDED.search(text, line, end):
+        end = undecided.start()
+    if (line or not goes_on) and _may_be_label(text[line:end].strip()):
+        end = line
+    return text[:end].rstrip()
+
+
+def _read(parts: Parts, pending: str) -> bool:
+    """What waits is read as far as it is decided. False if what came before was a thought."""
+    text = parts.intake.feed(pending)
+    if parts.prefill:
+        text = parts.prefill.feed(text)
+    for found in parts.capture.feed(text):
+        if isinstance(found, StrayClose):
+            return False
+        if isinstance(found, str):
+            parts.boundaries.feed(found)
+    return True
+
+
+def _begins_line(rest: str) -> bool:
+    return "\n" in rest[: len(rest) - len(rest.lstrip())]
+
+
+def _word_edge(text: str, hold_limit: int) -> int:
+    """Behind the last whole word; not inside an atom. An open pair will be closed."""
+    found = _EDGE.search(text)
+    edge = found.start() if found else 0
+    for start, end, is_atom in find_spans(text, hold_limit):
+        if is_atom and start < edge < end:
+            return start
+    return edge
+
+
+def _may_be_label(line: str) -> bool:
+    """Whether a name may begin the line, whose colon has not come yet (spec 06 S2, S4, S7)."""
+    return _LABEL.match(line) is not None and len(line.split()) <= _LABEL_WORDS
+
+
+def _messages(events: Iterable[Event]) -> list[Message]:
+    """Up to a table, which is not shown before its last row."""
+    found = []
+    for event in events:
+        if isinstance(event, Table):
+            break
+        if isinstance(event, Message):
+            found.append(event)
+    return found
+
+
+def _without_half_word(messages: list[Message]) -> list[Message]:
+    """The last message ends in code that goes on; a block without a whole word is not shown."""
+    if not messages or not messages[-1].text.endswith(FENCE):
+        return messages
+    *whole, last = messages
+    opening = last.text.rfind(FENCE, 0, -len(FENCE))
+    info, newline, code = last.text[opening : -len(FENCE)].partition("\n")
+    kept = code[: code.rfind("\n") + 1] + _CODE_WORDS.sub("", code[code.rfind("\n") + 1 :])
+    kept = kept.rstrip()
+    text = last.text[:opening] + (f"{info}{newline}{kept}\n{FENCE}" if kept else "")
+    text = text.strip()
+    return [*whole, replace(last, text=text)] if text else whole
+
+
+def _shared(parts: Parts, config: TextConfig, observer: Observer | None) -> dict[int, Any]:
+    """What need not be copied because it never changes, and who must not hear of the copy."""
+    persona = config.persona
+    values = [config, persona, *config.known, *(persona.sprites if persona else ())]
+    shared: dict[int, Any] = {id(one): one for one in (*values, *parts.normalizers.unchanging)}
+    if observer is not None:
+        shared[id(observer)] = Observer(_nobody)
+    return shared
+
+
+def _nobody(_decision: Decision) -> None:
+    pass

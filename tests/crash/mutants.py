@@ -1,0 +1,82 @@
+"""`python -m tests.crash.mutants`: bots that deal badly with a crash. The harness must object.
+
+The same module is the process of such a bot, if the environment says which.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import oshaberi.bot.recovery as recovery
+from oshaberi.storage.journal import Journal
+from tests.crash import child
+from tests.crash.rounds import crash_rounds
+
+MODULE = "tests.crash.mutants"
+VARIABLE = "CRASH_TEST_MUTANT"
+KILLS = 12
+SEED = 5
+
+
+def sends_again() -> None:
+    """Whatever is in doubt goes out once more, under a new nonce."""
+    found_or_sent = recovery._found_or_sent
+
+    async def send(post: Any, sink: Any, response: Any) -> Any:
+        return await found_or_sent(replace(post, nonce=secrets.token_hex(8)), sink, response)
+
+    async def nobody(*_given: Any) -> tuple[()]:
+        return ()
+
+    vars(recovery).update(_looked_for=nobody, _found_or_sent=send)
+
+
+def has_no_journal() -> None:
+    async def nothing(*_given: Any) -> None:
+        """Not written down."""
+
+    for name in ("begin", "intend", "sent", "refused"):
+        setattr(Journal, name, nothing)
+
+
+def says_nothing() -> None:
+    async def silent(*_given: Any) -> None:
+        """Nobody is told."""
+
+    for name in ("_tell",):
+        setattr(recovery.Recovery, name, silent)
+
+
+MUTANTS: dict[str, Callable[[], None]] = {
+    mutant.__name__: mutant for mutant in (sends_again, has_no_journal, says_nothing)
+}
+
+
+def main() -> int:
+    survived = 0
+    for name in MUTANTS:
+        os.environ[VARIABLE] = name
+        with tempfile.TemporaryDirectory() as folder:
+            played = asyncio.run(crash_rounds(Path(folder), None, KILLS, SEED, MODULE))
+        found = played.problems
+        survived += not found
+        told = found[0] if found else "SURVIVED"
+        sys.stdout.write(f"{name}: {len(found)} problems in {played.kills} kills: {told}\n")
+        sys.stdout.flush()
+    return 1 if survived else 0
+
+
+if __name__ == "__main__":
+    if VARIABLE in os.environ:
+        MUTANTS[os.environ[VARIABLE]]()
+        child.main()
+    else:
+        sys.exit(main())

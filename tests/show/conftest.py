@@ -1,0 +1,44 @@
+"""One browser and one `oshaberi run` for the package, a page for each test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.chromium import Visit, open_browser, visits
+from tests.local.shows import Show, show
+from tests.show.chat import FAST, HASTY, Chat
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    with open_browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="package")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Show]:
+    folder = tmp_path_factory.mktemp("show")
+    settings = folder / "oshaberi.toml"
+    settings.write_text(HASTY, encoding="utf-8")
+    with show(folder / "data", "--config", str(settings), "--speed", str(FAST)) as opened:
+        yield opened
+        assert opened.end() == 0
+    complaints = (folder / "show.log").read_text(encoding="utf-8")
+    assert "Traceback" not in complaints
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Visit]:
+    with visits(browser) as opened:
+        yield opened
+
+
+@pytest.fixture
+def chat(running: Show, visit: Visit) -> Chat:
+    """#general, as a newcomer. A test that failed may have left something behind."""
+    running.post("model", speed=FAST, use="rehearsal")
+    running.post("clear_faults")
+    return Chat(running, visit(running.address))
