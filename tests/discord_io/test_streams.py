@@ -10,7 +10,7 @@ import pytest
 
 from oshaberi.stage import Fault, Settings
 from oshaberi.stage.faults import EDIT, SEND, TYPING
-from oshaberi.stream import Silence, Step, Stop, StopRegistry
+from oshaberi.stream import FollowUp, Silence, Step, Stop, StopRegistry
 from oshaberi.text.config import Persona, Sprite
 from tests.discord_io.shows import Show, guild, perform
 
@@ -198,6 +198,24 @@ def test_live_mode_grows_one_message(persona: Persona | None) -> None:
         assert edits
         for edit in edits:
             assert sorted(edit.body["allowed_mentions"]["parse"]) == ["roles", "users"]
+
+    perform(act, settings=NO_LIMITS)
+
+
+@pytest.mark.parametrize("persona", [None, AKI], ids=["bot", "webhook"])
+def test_live_mode_shows_what_is_not_finished(persona: Persona | None) -> None:
+    async def act(show: Show) -> None:
+        begin = "Once upon a time there was a "
+        text = {"persona": persona}
+        steps: list[str | Step] = [begin, Silence(1500), "little ", Silence(1500), "fox."]
+        await show.play("general", *steps, delivery="live", text=text)
+        assert show.contents("general") == [f"{begin}little fox."]
+        edits = show.stage.calls(EDIT if persona is None else "PATCH /webhooks/*/*/messages/*")
+        assert [edit.body["content"] for edit in edits] == [f"{begin}little", f"{begin}little fox."]
+        steps = ["Another line begins right here ", Silence(1500), FollowUp("77")]
+        result = await show.play("general", *steps, delivery="live", text=text)
+        assert result.status == "follow_up_interrupt"
+        assert show.contents("general") == [f"{begin}little fox."]
 
     perform(act, settings=NO_LIMITS)
 

@@ -85,8 +85,8 @@ class Case:
         """What live mode has shown of unfinished text can perhaps not be made right."""
         once = self.end in ("stop", "follow-up")  # nothing is tried again then
         spoilt = [f for f in self.faults if f.on in ("edit", "delete")]
-        refused = [f for f in spoilt if f.error in REFUSALS or (once and f.error)]
-        return self.options.get("delivery") == "live" and bool(refused)
+        for_good = [f for f in spoilt if once or f.error in REFUSALS]
+        return self.options.get("delivery") == "live" and bool(for_good)
 
     def play(self) -> Played:
         limits = {"max_flush_count": 20, "max_single_message_length": LIMIT}

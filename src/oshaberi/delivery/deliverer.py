@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from typing import assert_never
 
 from oshaberi.delivery.account import Account
 from oshaberi.delivery.config import StreamConfig
@@ -23,24 +22,20 @@ from oshaberi.delivery.notices import flush_limit_notice
 from oshaberi.delivery.outcome import (
     Broken,
     Delivered,
-    EditOutcome,
-    Failed,
-    Gone,
-    NoWebhook,
     Outcome,
     Refused,
     Unavailable,
-    Uncertain,
-    Withdrawn,
 )
 from oshaberi.delivery.outgoing import Outgoing
 from oshaberi.delivery.pacing import fit
 from oshaberi.delivery.packer import Packer
 from oshaberi.delivery.policy import paces, policy_of
 from oshaberi.delivery.queue import Queue
+from oshaberi.delivery.recovery import TOKEN_REVOKED
 from oshaberi.delivery.response import Response
 from oshaberi.delivery.rest import Rest
 from oshaberi.delivery.sender import Sender
+from oshaberi.delivery.settling import Settling
 from oshaberi.delivery.sink import Embed, File, Post, Sink
 from oshaberi.delivery.tables import TableRenderer
 from oshaberi.events import Message, Table
@@ -48,7 +43,6 @@ from oshaberi.events import Message, Table
 log = logging.getLogger(__name__)
 
 BLOCKED_SECONDS = 1.0
-MOST_FAILURES = 3
 
 
 class Deliverer:
@@ -75,6 +69,7 @@ class Deliverer:
         self._response = response
         self._gate = gate
         self._limits = Limits(config, response)
+        self._settling = Settling(self.account, self.queue, gate)
         self._packer = Packer(config, response, ledger, renderer)
         self._sender = Sender(sink, gate, response)
         self._envelope = Envelope(
@@ -87,15 +82,17 @@ class Deliverer:
             response,
             self.account,
             gate,
-            self._settle_growth,
+            self._settling,
         )
         self._preview = preview if _shows_unfinished(config) else None
         self._rest: Rest | None = None
-        self.last_error: Exception | None = None
-        self._failures = 0
         self._closing = False
-        self._in_doubt = False
         self._response_ends = False
+
+    @property
+    def last_error(self) -> Exception | None:
+        """Why the last message that failed did."""
+        return self._settling.last_error
 
     def add(self, events: Iterable[Message | Table]) -> None:
         """Queue what the engine said. Never waits: the reader asks for room beforehand."""
@@ -179,7 +176,8 @@ class Deliverer:
             await self._growing.take(home, self.queue)
             return
         await self.correct()
-        if not waited and self._rest is None and not self._in_doubt:
+        in_doubt = self._settling.in_doubt or self._growing.in_doubt
+        if not waited and self._rest is None and not in_doubt:
             await self._flush(flushed)
 
     async def _flush(self, flushed: Sequence[Outgoing]) -> None:
@@ -260,7 +258,7 @@ class Deliverer:
         if isinstance(outcome, Delivered):
             self.account.posted(outcome.sent, _now())
             self._response.attached = rest.text
-        return self._settle(rest.items, outcome)
+        return self._settling.settle(rest.items, outcome)
 
     async def _pace(self, item: Outgoing) -> None:
         """Spec 07: it leaves when a person would have typed it, counting the model's own time."""
@@ -301,7 +299,7 @@ class Deliverer:
             self.indicator.rest()
             if self._config.delivery == "live" and not files:
                 self._growing.began(outcome.sent, post, item.identity)
-        broken = self._settle([item], outcome)
+        broken = self._settling.settle([item], outcome)
         if _now() - began > BLOCKED_SECONDS:
             self.queue.join_waiting()
         return broken
@@ -317,57 +315,12 @@ class Deliverer:
                 broken = await self._growing.show(self._preview, may_begin, self._silent())
                 if broken is not None:
                     return broken
+                if self.account.sent:
+                    self.indicator.rest()
         return None
 
     def _waits_or_halted(self) -> bool:
         return self.queue.ready(self._least) or self._gate.halted
-
-    def _settle_growth(
-        self, items: Sequence[Outgoing], outcome: Outcome | EditOutcome
-    ) -> Broken | None:
-        if not isinstance(outcome, Delivered):
-            return self._settle(items, outcome)
-        self.indicator.rest()
-        if items:
-            self._failures = 0
-            self.account.grown(items, outcome.sent, _now())
-        return None
-
-    def _settle(self, items: Sequence[Outgoing], outcome: Outcome | EditOutcome) -> Broken | None:
-        match outcome:
-            case Delivered(sent):
-                self._failures = 0
-                self.account.delivered(items, sent, _now())
-                return None
-            case Refused(error):
-                self.account.lost(items, str(error.code))
-                return self._failed(error)
-            case Uncertain(error=doubt):
-                self.account.lost(items, "uncertain")
-                # It may still arrive: nothing may overtake it within this instant.
-                self._in_doubt = self._gate.halted
-                return self._failed(doubt)
-            case Failed(error=failure, uncertain=uncertain):
-                self.account.lost(items, "uncertain" if uncertain else "error")
-                return Broken("error", failure)
-            case Unavailable(error, uncertain):
-                log.error("the channel cannot be written to: %s", error)
-                if uncertain:
-                    self.account.lost(items, "uncertain")
-                else:
-                    self.queue.put_back(items)
-                return Broken("channel_unavailable", error)
-            case Withdrawn() | NoWebhook() | Gone():
-                self.queue.put_back(items)
-                return None
-            case _:
-                assert_never(outcome)
-
-    def _failed(self, error: Exception) -> Broken | None:
-        """Three in a row are not about single messages any more."""
-        self.last_error = error
-        self._failures += 1
-        return Broken("error", error) if self._failures >= MOST_FAILURES else None
 
 
 def _shows_unfinished(config: StreamConfig) -> bool:
@@ -377,8 +330,9 @@ def _shows_unfinished(config: StreamConfig) -> bool:
 
 
 def _pictures_unwanted(outcome: Outcome) -> bool:
-    unavailable = isinstance(outcome, Unavailable) and not outcome.uncertain
-    return unavailable or isinstance(outcome, Refused)
+    if isinstance(outcome, Unavailable):
+        return not outcome.uncertain and outcome.error.code != TOKEN_REVOKED
+    return isinstance(outcome, Refused)
 
 
 def _now() -> float:

@@ -29,16 +29,15 @@ from oshaberi.delivery.outgoing import Outgoing
 from oshaberi.delivery.queue import Queue
 from oshaberi.delivery.response import Response
 from oshaberi.delivery.sender import Sender
+from oshaberi.delivery.settling import Settling
 from oshaberi.delivery.sink import Post, Sent
 from oshaberi.events import Identity, Message
 
 log = logging.getLogger(__name__)
 
-Settle = Callable[[Sequence[Outgoing], Outcome | EditOutcome], Broken | None]
-
 
 class Growing:
-    """The doing to `Live`'s thinking. `settle` is told how each request for finished text ended."""
+    """The doing to `Live`'s thinking."""
 
     def __init__(
         self,
@@ -48,7 +47,7 @@ class Growing:
         response: Response,
         account: Account,
         gate: Gate,
-        settle: Settle,
+        settling: Settling,
     ) -> None:
         self.live = Live(limit)
         self._sender = sender
@@ -56,7 +55,7 @@ class Growing:
         self._response = response
         self._account = account
         self._gate = gate
-        self._settle = settle
+        self._settling = settling
         self._text_came = False
         self._rests = False
         self._tried_at = float("-inf")
@@ -69,10 +68,15 @@ class Growing:
         self._rests = False
         self.live.last = LiveMessage(sent, post, identity, _now(), post.content)
 
+    @property
+    def in_doubt(self) -> bool:
+        """Unfinished text may be in a message that nobody knows."""
+        return bool(self._doubted)
+
     def may_be_there(self, item: Outgoing) -> bool:
         """Whether it was begun in a message of which nobody can say if it arrived."""
         words = item.text.split()
-        if self._doubted[:1] != words[:1]:
+        if not self._doubted or self._doubted[:1] != words[:1]:
             self._doubted = []
             return False
         del self._doubted[: len(words)]
@@ -90,13 +94,12 @@ class Growing:
             text = longer
             items.append(queue.take())
         self._rests = False
-        post = replace(live.post, content=text)
         outcome = await self._change(live, text)
         if isinstance(outcome, Delivered):
-            live.post = post
+            live.post = replace(live.post, content=text)
             if live is self.live.draft:
                 self.live.last, self.live.draft = live, None
-        return self._settle(items, outcome)
+        return self._settling.settle(items, outcome, edited=True)
 
     # -- unfinished text ------------------------------------------------------------------------
 
@@ -138,8 +141,6 @@ class Growing:
     async def _show_in(self, live: LiveMessage, text: str) -> Broken | None:
         if live is self.live.last and self.live.draft is not None:
             await self._take_away(self.live.draft)
-        if text == live.shown:
-            return None
         return self._shown(await self._change(live, text))
 
     async def _begin(self, text: str, identity: Identity | None, silent: bool) -> Broken | None:
@@ -155,9 +156,9 @@ class Growing:
     def _shown(self, outcome: Outcome | EditOutcome) -> Broken | None:
         """What is refused now may pass when it is finished, so it is no failure."""
         self._rests = isinstance(outcome, Refused | NoWebhook | Uncertain)
-        if isinstance(outcome, Refused | NoWebhook):
+        if isinstance(outcome, Delivered | Refused | NoWebhook):
             return None
-        return self._settle([], outcome)
+        return self._settling.settle([], outcome)
 
     # -- making it right ------------------------------------------------------------------------
 
@@ -190,10 +191,13 @@ class Growing:
         if isinstance(outcome, Refused):
             log.warning("unfinished text could not be taken back: %s", outcome.error)
             self.live.forget(live)
+        if isinstance(outcome, Delivered | Refused):
             return None
-        return self._settle([], outcome)
+        return self._settling.settle([], outcome)
 
     async def _change(self, live: LiveMessage, text: str) -> EditOutcome:
+        if text == live.shown:
+            return Delivered(live.sent)
         outcome = await self._sender.edit(live.sent, replace(live.post, content=text))
         if isinstance(outcome, Delivered):
             live.shown, live.changed_at = text, _now()
