@@ -14,7 +14,7 @@ from oshaberi.errors import ConfigError
 from oshaberi.stage import Fault, Stage
 from oshaberi.stage.loop import run_scaled
 from oshaberi.stage.testing import logged_in, staged
-from oshaberi.storage.records import TurnRecord
+from oshaberi.storage.records import PersonaRecord, TurnRecord
 from tests.bot.shows import MEMBER, OWNER, SPEED, Show, desk_of, perform, world
 
 
@@ -78,6 +78,8 @@ async def _missed(stage: Stage, **more: Any) -> list[str]:
             place = stage.world.channel("general")
             turn = TurnRecord(place.id, place.guild_id or 0, 1, asked, "Mochi")
             await desk.db.turns.remember(turn)
+        if persona := more.get("persona"):
+            await desk.db.personas.save(persona)
         if seen := more.get("seen"):
             await desk.db.seen.note(stage.world.channel("general").id, seen)
         ready = asyncio.Event()
@@ -114,6 +116,17 @@ def test_what_was_said_to_the_bot_while_it_was_away_is_answered() -> None:
         assert missed == ["@Oshaberi 2", "@Oshaberi 3", "@Oshaberi 4"]
         quiet = stage.world.channel("quiet").id
         assert stage.calls(f"GET /channels/{quiet}/messages") == []
+
+    on_empty_stage(act)
+
+
+def test_a_trigger_word_was_missed_too() -> None:
+    async def act(stage: Stage) -> None:
+        server_id = next(iter(stage.world.guilds))
+        kuro = PersonaRecord(server_id, "Kuro", triggers=("kuro",))
+        for text in ("kuro, are you there?", "is anybody there?"):
+            stage.people.post("general", text, user=MEMBER)
+        assert await _missed(stage, persona=kuro) == ["kuro, are you there?"]
 
     on_empty_stage(act)
 

@@ -37,7 +37,7 @@ async def get(url: str) -> tuple[int, str]:
 
 
 def values(text: str) -> dict[str, float]:
-    """Every sample by its name and labels."""
+    """Every sample by its name and labels, in the order of the labels' names."""
     found = {}
     for family in families(text):
         for sample in family.samples:
@@ -91,8 +91,8 @@ def test_metrics_count_what_happened() -> None:
             "oshaberi_messages_sent_total": 4,
             "oshaberi_undelivered_characters_total": 3,
             "oshaberi_provider_errors_total[openai,rate_limit]": 1,
-            "oshaberi_tokens_total[openai,m,in]": 10,
-            "oshaberi_tokens_total[openai,m,out]": 20,
+            "oshaberi_tokens_total[m,openai,in]": 10,
+            "oshaberi_tokens_total[m,openai,out]": 20,
             "oshaberi_first_message_seconds_count": 1,
             "oshaberi_first_message_seconds_sum": 0.7,
             "oshaberi_gateway_latency_seconds": 0.25,
@@ -137,10 +137,12 @@ async def _serve(stage: Stage, folder: Path, statuses: list[Any]) -> None:
         "OSHABERI_HEALTH_PORT": str(port),
     }
     settings = load(None, environ)
-    async with open_bot(settings, environ, guild_ready_timeout=0.1) as bot:
+    ready = asyncio.Event()
+    opened = open_bot(settings, environ, on_ready=ready.set, guild_ready_timeout=0.1)
+    async with opened as bot:
         statuses.append((await get(url))[0])
         serving = asyncio.create_task(bot.client.serve(stage.token))
-        await bot.client.wait_until_ready()
+        await ready.wait()
         statuses.append((await get(url))[0])
         await bot.client.close()
         statuses.append((await get(url))[0])

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
+import discord
 import pytest
 from redis.asyncio import Redis
 
@@ -14,7 +15,11 @@ from oshaberi.bot import redis_shared
 from oshaberi.bot.redis_shared import OverRedis, over_redis
 from oshaberi.bot.shared import Alone, Shared, shared_state
 from oshaberi.clock import run_virtual
+from oshaberi.discord_io import Switchboard
+from oshaberi.discord_io.webhooks import alone_anyway
 from oshaberi.errors import ConfigError
+from oshaberi.stage import Fault
+from oshaberi.stage.testing import default_client, logged_in, staged
 from tests.crash.redis_line import RedisLine, redis_line
 from tests.storage.servers import redis_url
 
@@ -218,3 +223,22 @@ def test_a_redis_that_is_not_there_is_told_at_the_start(url: str, told: str) -> 
 
     with pytest.raises(ConfigError, match=told):
         asyncio.run(main())
+
+
+@pytest.mark.parametrize(("shared", "made"), [(True, 1), (False, 2)])
+def test_two_processes_make_one_webhook(shared: bool, made: int) -> None:
+    async def act(pair: Pair) -> None:
+        async with staged() as stage, AsyncExitStack() as stack:
+            stage.fault(Fault(kind="delay", route="GET /channels/*/webhooks", delay_s=0.2, times=2))
+            sinks = []
+            for process in (pair.first, pair.second):
+                client = await stack.enter_async_context(logged_in(stage, default_client()))
+                board = Switchboard(client, process.alone if shared else alone_anyway)
+                stack.push_async_callback(board.close)
+                channel = client.get_channel(stage.world.channel("general").id)
+                assert isinstance(channel, discord.TextChannel)
+                sinks.append(board.sink(channel))
+            await asyncio.gather(*(sink.open_webhook() for sink in sinks))
+            assert len(stage.world.webhooks) == made
+
+    play(act)

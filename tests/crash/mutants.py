@@ -17,21 +17,23 @@ from typing import Any
 
 import oshaberi.bot.recovery as recovery
 from oshaberi.storage.journal import Journal
-from tests.crash import child
-from tests.crash.rounds import crash_rounds
+from tests.crash import child, rounds
 
 MODULE = "tests.crash.mutants"
 VARIABLE = "CRASH_TEST_MUTANT"
 KILLS = 12
 SEED = 5
+PATIENCE_S = 15.0
+"""Some of them are silent for ever."""
 
 
 def sends_again() -> None:
     """Whatever is in doubt goes out once more, under a new nonce."""
     found_or_sent = recovery._found_or_sent
 
-    async def send(post: Any, sink: Any, response: Any) -> Any:
-        return await found_or_sent(replace(post, nonce=secrets.token_hex(8)), sink, response)
+    async def send(post: Any, sink: Any, response: Any, **more: Any) -> Any:
+        fresh = replace(post, nonce=secrets.token_hex(8))
+        return await found_or_sent(fresh, sink, response, **more)
 
     async def nobody(*_given: Any) -> tuple[()]:
         return ()
@@ -62,10 +64,11 @@ MUTANTS: dict[str, Callable[[], None]] = {
 
 def main() -> int:
     survived = 0
+    rounds.SETTLE_S = PATIENCE_S
     for name in MUTANTS:
         os.environ[VARIABLE] = name
         with tempfile.TemporaryDirectory() as folder:
-            played = asyncio.run(crash_rounds(Path(folder), None, KILLS, SEED, MODULE))
+            played = asyncio.run(rounds.crash_rounds(Path(folder), None, KILLS, SEED, MODULE))
         found = played.problems
         survived += not found
         told = found[0] if found else "SURVIVED"

@@ -118,7 +118,9 @@ def play(folder: Path, act: Callable[[Pair], Awaitable[None]]) -> None:
 
     asyncio.run(main())
     for name in ("first", "second"):
-        assert errors_in(folder / f"{name}.log") == ()
+        log = folder / f"{name}.log"
+        assert errors_in(log) == ()
+        assert "too late" not in log.read_text(encoding="utf-8")  # a command, answered by both
 
 
 def test_two_processes_keep_out_of_each_others_way(tmp_path: Path) -> None:

@@ -122,7 +122,14 @@ async def open_bot(
         tools = await stack.enter_async_context(open_tools(settings, secrets))
         adapters = AdapterPool(connect)
         stack.push_async_callback(adapters.aclose)
-        reloader = Reloader(settings, environ, lambda new: _take_up(services, new, environ))
+        held = settings
+
+        def take_up(new: Settings) -> None:
+            nonlocal held
+            _take_up(services, held, new, environ)
+            held = new
+
+        reloader = Reloader(settings, environ, take_up)
         meter = Meter(lambda: client.latency)
 
         async def settings_of(server_id: int) -> Effective:
@@ -169,11 +176,13 @@ async def open_bot(
         yield Bot(client, conversations, services, db, shared, meter, reloader)
 
 
-def _take_up(services: Services, settings: Settings, environ: Mapping[str, str]) -> None:
-    """What may change while the bot runs."""
-    set_level(settings.log_level)
-    services.models = links(settings, environ)
-    services.persona = persona_of(settings)
+def _take_up(services: Services, old: Settings, new: Settings, environ: Mapping[str, str]) -> None:
+    """What may change while the bot runs; what the file leaves alone stays as it was chosen."""
+    set_level(new.log_level)
+    if new.models != old.models:
+        services.models = links(new, environ)
+    if new.persona != old.persona:
+        services.persona = persona_of(new)
 
 
 def _problem_of(client: OshaberiClient) -> Callable[[], str | None]:

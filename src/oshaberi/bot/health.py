@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST
 
 from oshaberi.bot.meter import Meter
 from oshaberi.errors import ConfigError
@@ -26,7 +27,7 @@ async def health_endpoint(
         return web.json_response({"ok": problem is None, "problem": problem}, status=status)
 
     async def metrics(_request: web.Request) -> web.Response:
-        return web.Response(body=meter.text(), content_type="text/plain", charset="utf-8")
+        return web.Response(body=meter.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     application = web.Application()
     application.router.add_get("/health", health)

@@ -161,7 +161,8 @@ class Recovery:
         notice = Post(f"{stream.key}-end", embed=Embed(TITLE, text))
         newest = max((one.newest_id for one in stream.posts), default=stream.answering_id or 0)
         sink.recall(notice.nonce, newest)
-        sent = await _found_or_sent(notice, sink, Response(key=stream.key))
+        # Told twice, should nobody be able to look, is better than not at all.
+        sent = await _found_or_sent(notice, sink, Response(key=stream.key), in_any_case=True)
         if sent is None or sent.id is None:
             log.warning("channel %s: an interrupted answer could not be told", stream.channel_id)
         else:
@@ -191,13 +192,17 @@ async def _look_for(post: Post, sink: DiscordSink) -> Sequence[Sent]:
     return await sink.witnesses(post, asyncio.get_running_loop().time())
 
 
-async def _found_or_sent(post: Post, sink: DiscordSink, response: Response) -> Sent | None:
+async def _found_or_sent(
+    post: Post, sink: DiscordSink, response: Response, *, in_any_case: bool = False
+) -> Sent | None:
     """The message in the channel, now if not before. None if nobody can say."""
+    found: Sequence[Sent] = ()
     try:
         found = await _looked_for(post, sink)
     except (NoWitnessError, DiscordRefusalError) as error:
         log.warning("cannot look for a message of an earlier process: %s", error)
-        return None
+        if not in_any_case:
+            return None
     if found:
         return found[0]
     outcome = await Sender(sink, Gate(), response).deliver(post)

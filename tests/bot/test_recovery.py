@@ -1,0 +1,198 @@
+"""What a new process does with the journal of an earlier one."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from oshaberi.bot.recovery import GO_ON, IN_DOUBT, INTERRUPTED, TITLE, Recovery
+from oshaberi.bot.room import DiscordRoom
+from oshaberi.bot.shared import Alone
+from oshaberi.delivery.journal import post_as_body
+from oshaberi.delivery.sink import Post, Wire
+from oshaberi.storage.records import JournalPost, JournalStream, TurnRecord
+from oshaberi.turns.services import nobody_else
+from tests.bot.shows import MEMBER, Act, Show, perform
+
+INSTANCE, KEY = "main", "abcdef"
+POST = Post(f"{KEY}-1", "first line")
+
+
+async def begun(show: Show, *posts: Post) -> JournalStream:
+    """A crash in the middle of an answer: these were about to be sent."""
+    asked = show.stage.people.post("general", "hello", user=MEMBER)
+    place = show.stage.world.channel("general")
+    stream = JournalStream(
+        key=KEY,
+        instance=INSTANCE,
+        server_id=show.server_id,
+        channel_id=place.id,
+        user_id=asked.author_id,
+        answering_id=asked.id,
+        persona="Mochi",
+        began=datetime.now(UTC),
+    )
+    await show.db.journal.begin(stream)
+    for number, post in enumerate(posts, 1):
+        entry = JournalPost(post.nonce, number, post_as_body(post), newest_id=asked.id)
+        await show.db.journal.intend(KEY, entry)
+    return stream
+
+
+def recovery(show: Show, shared: Alone | None = None) -> Recovery:
+    alone = nobody_else if shared is None else shared.alone
+    return Recovery(show.db, INSTANCE, show.client.find_room, alone)
+
+
+def told(show: Show) -> list[str]:
+    """What the bot has said, notices by their title."""
+    bot = show.stage.world.bot.id
+    ours = [one for one in show.stage.world.history("general") if one.author_id == bot]
+    return [one.content or str(one.embeds[0]["title"]) for one in ours]
+
+
+async def left(show: Show) -> int:
+    return len(await show.db.journal.unfinished(INSTANCE))
+
+
+def play(act: Act) -> None:
+    perform(act)
+
+
+@pytest.mark.parametrize("arrived", [True, False])
+def test_what_was_about_to_leave_is_there_once(arrived: bool) -> None:
+    async def act(show: Show) -> None:
+        stream = await begun(show, POST)
+        if arrived:
+            await show.room().sink(None).send(POST, Wire(asyncio.get_running_loop().time()))
+        assert await recovery(show).run() == 1
+        assert told(show) == ["first line", TITLE]
+        assert await left(show) == 0
+        turn = await show.db.turns.last(stream.channel_id)
+        assert turn is not None
+        assert (turn.status, turn.asked_id, len(turn.message_ids)) == (
+            INTERRUPTED,
+            stream.answering_id,
+            2,
+        )
+        assert await show.db.seen.last(stream.channel_id) == stream.answering_id
+        assert await recovery(show).run() == 0
+
+    play(act)
+
+
+def test_a_recovery_that_crashed_itself_tells_it_once() -> None:
+    async def act(show: Show) -> None:
+        stream = await begun(show, POST)
+        await recovery(show).run()
+        # It died before the last step, which forgets the stream.
+        await show.db.journal.begin(stream)
+        assert await recovery(show).run() == 1
+        assert told(show) == ["first line", TITLE]
+        assert await left(show) == 0
+
+    play(act)
+
+
+def test_an_answer_that_was_complete_is_not_called_interrupted() -> None:
+    async def act(show: Show) -> None:
+        stream = await begun(show)
+        turn = TurnRecord(
+            stream.channel_id, stream.server_id, stream.user_id, stream.answering_id, "Mochi"
+        )
+        await show.db.turns.remember(replace(turn, status="completed", at=datetime.now(UTC)))
+        await recovery(show).run()
+        assert told(show) == []
+        assert await left(show) == 0
+
+    play(act)
+
+
+def test_an_earlier_answer_to_the_same_message_hides_nothing() -> None:
+    async def act(show: Show) -> None:
+        stream = await begun(show)
+        before = datetime.now(UTC) - timedelta(minutes=1)
+        turn = TurnRecord(
+            stream.channel_id, stream.server_id, stream.user_id, stream.answering_id, "Mochi"
+        )
+        await show.db.turns.remember(replace(turn, status="completed", at=before))
+        await recovery(show).run()
+        assert told(show) == [TITLE]
+
+    play(act)
+
+
+def test_a_turn_that_still_runs_elsewhere_is_left_alone() -> None:
+    async def act(show: Show) -> None:
+        shared = Alone()
+        stream = await begun(show, POST)
+        async with shared.alone(f"turn:{stream.channel_id}"):
+            waiting = asyncio.create_task(recovery(show, shared).run())
+            await show.stage.settled()
+            assert not waiting.done()
+            assert told(show) == []
+            await show.db.journal.finish(KEY)
+        assert await waiting == 0
+        assert told(show) == []
+
+    play(act)
+
+
+def test_two_processes_of_one_name_tell_it_once() -> None:
+    async def act(show: Show) -> None:
+        shared = Alone()
+        await begun(show, POST)
+        both = [recovery(show, shared).run(), recovery(show, shared).run()]
+        assert sorted(await asyncio.gather(*both)) == [0, 1]
+        assert told(show) == ["first line", TITLE]
+
+    play(act)
+
+
+def test_a_channel_that_is_gone_is_forgotten() -> None:
+    async def act(show: Show) -> None:
+        await begun(show, POST)
+        show.stage.delete_channel("general")
+        await show.stage.settled()
+        await recovery(show).run()
+        assert await left(show) == 0
+
+    play(act)
+
+
+def test_a_channel_that_cannot_be_reached_is_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+    async def act(show: Show) -> None:
+        await begun(show, POST)
+
+        async def away(_channel_id: int) -> DiscordRoom | None:
+            raise ConnectionResetError("the line is dead")
+
+        await Recovery(show.db, INSTANCE, away).run()
+        assert await left(show) == 1
+        await recovery(show).run()
+        assert told(show) == ["first line", TITLE]
+
+    play(act)
+    assert "not settled: the line is dead" in caplog.text
+
+
+def test_where_nobody_can_look_it_is_not_sent_again() -> None:
+    async def act(show: Show) -> None:
+        await begun(show, POST)
+        show.stage.deny("general", "read_message_history")
+        await show.stage.settled()
+        await recovery(show).run()
+        assert await left(show) == 0
+        assert told(show) == [TITLE]
+        notice = show.stage.world.history("general")[-1].embeds[0]
+        assert IN_DOUBT in str(notice["description"])
+
+    play(act)
+
+
+def test_the_notice_says_what_can_be_done() -> None:
+    assert "/continue" in GO_ON
+    assert "/regenerate" in GO_ON
