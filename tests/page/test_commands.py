@@ -147,3 +147,19 @@ def test_names_are_completed_while_typing(theatre: Theatre, page: Page) -> None:
     page.keyboard.press("Enter")
     expect(page.locator(".message .mention").first).to_have_text("@Oshaberi")
     assert theatre.contents()[0].startswith(f"hi <@{theatre.stage.world.bot.id}> <:party:")
+
+
+def test_a_command_runs_once_however_often_enter_is_pressed(theatre: Theatre, page: Page) -> None:
+    begin(page, "/echo")
+    page.keyboard.press("Enter")
+    field = page.get_by_role("textbox", name="text: What to say")
+    expect(field).to_be_focused()
+    field.fill("once")
+    field.evaluate(
+        """field => { for (let i = 0; i < 3; i += 1) field.dispatchEvent(
+          new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true })); }"""
+    )
+    expect(page.locator("#composer-text")).to_be_focused()
+    theatre.wait_for(lambda: theatre.stage.world.contents("general"))
+    theatre.run(theatre.stage.settled(30))
+    assert theatre.contents() == ["once"]

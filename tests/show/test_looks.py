@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from playwright.sync_api import expect
 
 from tests.chromium import PHONE, Visit, barriers
 from tests.local.shows import Show
-from tests.show.chat import Chat
+from tests.show.chat import Chat, until
 
 INSPECTED = {"width": 1400, "height": 900}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def talked(running: Show) -> Show:
     """A show on which a table, a face and code were seen."""
     for question in ("a table please", "show me all your faces", "write some code"):
         before = len(running.messages())
         running.post("post", channel="general", content=question)
-        running.until(lambda found, b=before: len(found) > b + 3 and not running.get("answering"))
+        until(partial(_answered, running, before))
     return running
+
+
+def _answered(running: Show, before: int) -> bool | None:
+    return (len(running.messages()) > before + 3 and not running.get("answering")) or None
 
 
 @pytest.mark.parametrize("scheme", ["dark", "light"])

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from oshaberi.stage.models import ModelServer, OpenAIWire
 from oshaberi.stage.models.script import Say
@@ -67,8 +67,8 @@ def look_at_a_picture(chat: Chat, model: ModelServer) -> None:
     """What is uploaded here reaches the model, though it lies on loopback."""
     model.play(Say("A small dark square."))
     picture = chat.page.screenshot(clip={"x": 0, "y": 0, "width": 40, "height": 40})
-    files = {"name": "seen.png", "mimeType": "image/png", "buffer": picture}
-    chat.page.locator("#file-chooser").set_input_files([files])  # type: ignore[list-item]
+    chosen: FilePayload = {"name": "seen.png", "mimeType": "image/png", "buffer": picture}
+    chat.page.locator("#file-chooser").set_input_files(chosen)
     assert chat.ask("what is this?").texts == ["A small dark square."]
     (request,) = model.requests
     assert request.headers["authorization"] == f"Bearer {KEY}"

@@ -23,6 +23,15 @@ class Mood:
     extra: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """An emoji that is no face: words it goes by, how it looks, where its face is if it has one."""
+
+    words: str
+    picture: str
+    face: tuple[int, int] | None = None
+
+
 def _dots(y: int = -4, radius: float = 5) -> str:
     return (
         f'<g fill="{_INK}"><circle cx="-16" cy="{y}" r="{radius}"/>'
@@ -78,7 +87,7 @@ _WORDS = {
     "angry": "angry mad rage furious annoyed grr",
     "surprised": "surprised shock shocked wow gasp oh",
     "shy": "shy blush blushing flustered embarrassed pout",
-    "sleepy": "sleepy sleep tired zzz yawn bored",
+    "sleepy": "sleepy sleep nap tired zzz yawn bored",
     "wink": "wink tease teasing smug playful",
     "love": "love heart adore uwu",
     "think": "think thinking hmm curious pensive confused",
@@ -112,6 +121,37 @@ _HAND = (
     'stroke="#d58a1d" stroke-width="3"/></g>'
 )
 _HAT = '<path d="M64 2l18 30h-36z" fill="#e0457b"/><circle cx="64" cy="6" r="6" fill="#ffe066"/>'
+_STEAM = (
+    '<path d="M46 34q-6 -9 0 -16q6 -8 0 -14M70 34q-6 -9 0 -16q6 -8 0 -14" fill="none" '
+    'stroke="#b9bbc6" stroke-width="4" stroke-linecap="round"/>'
+)
+_THINGS = (
+    Thing(
+        "tea|coffee|cocoa|cup",
+        '<path d="M94 56q26 -6 24 16t-30 22" fill="none" stroke="#4d9a6a" stroke-width="9"/>'
+        '<path d="M16 46h84q2 62 -42 62t-42 -62z" fill="#6cc28c"/>'
+        '<ellipse cx="58" cy="46" rx="42" ry="9" fill="#b9762f"/>'
+        '<ellipse cx="58" cy="114" rx="46" ry="7" fill="#4d9a6a"/>' + _STEAM,
+        (58, 78),
+    ),
+    Thing(
+        "ramen|noodle|soup|bowl|rice",
+        '<path d="M84 44l34 -36M70 42l30 -38" stroke="#a4683c" stroke-width="6"/>'
+        '<path d="M20 54q8 -22 24 -4q10 -20 24 0q14 -18 22 4z" fill="#ffe39a" '
+        'stroke="#e0a93c" stroke-width="4"/><path d="M10 54h108q-2 62 -54 62t-54 -62z" '
+        'fill="#e0524d"/><path d="M10 54h108l-1 10h-106z" fill="#fff"/>',
+        (64, 84),
+    ),
+    Thing(
+        "snail",
+        '<path d="M20 92l-6 -44M32 90l4 -40" stroke="#8bbf5a" stroke-width="7"/>'
+        '<path d="M6 112q-4 -42 26 -34q10 4 12 16h62q18 2 18 18z" fill="#a5d676"/>'
+        '<circle cx="78" cy="62" r="40" fill="#d98d4a"/><path d="M78 62q8 -8 12 2t-12 14q-20 -2 '
+        '-18 -20t22 -20q24 2 26 26" fill="none" stroke="#a8602a" stroke-width="7" '
+        f'stroke-linecap="round"/><g fill="{_INK}"><circle cx="14" cy="44" r="6"/>'
+        '<circle cx="37" cy="46" r="6"/></g>' + f'<g transform="translate(22 84)">{_SMILE}</g>',
+    ),
+)
 _SKINS = ("#ffe0cc", "#f6caa6", "#dca57c", "#b57a52", "#8a5a3c")
 _HAIRS = ("#3b2a4a", "#5a3b2e", "#c9803b", "#e8c35b", "#d9628b", "#4b6fd8", "#2f9c8f", "#7b57c9")
 
@@ -161,6 +201,10 @@ def mascot(said: str = "") -> str:
 def blob(name: str) -> str:
     """A custom emoji."""
     low = name.lower()
+    thing = next((t for t in _THINGS if re.search(rf"(?:^|_)(?:{t.words})", low)), None)
+    if thing is not None:
+        face = "" if thing.face is None else _features(MOODS[mood_of(low)], *thing.face, 0.8)
+        return _svg(thing.picture + face)
     seed = hashlib.sha256(low.encode("utf-8", "replace")).digest()
     hue = 44 if mood_of(low) != "neutral" or "wave" in low else seed[0] * 360 // 256
     body = "M64 14c36 0 52 26 52 54q0 46 -52 46t-52 -46c0 -28 16 -54 52 -54z"

@@ -15,6 +15,8 @@ export class CommandForm {
     this.box = byId("command-form");
     this.command = null;
     this.fields = new Map();
+    this.asked = 0;
+    this.running = false;
   }
 
   get open() {
@@ -146,8 +148,11 @@ export class CommandForm {
 
   async #suggest(name) {
     const field = this.fields.get(name);
+    // What was typed last may be asked about when the command has run already.
+    if (!this.open || !field) return;
+    const turn = ++this.asked;
     const items = await suggestionsFor(this.app, this.command, field, this.#values(name));
-    if (!this.open || document.activeElement !== field.input) return;
+    if (!this.open || turn !== this.asked || document.activeElement !== field.input) return;
     this.suggestions.show(field.input, field.option.name, items, (choice) => {
       field.input.value = choice.label;
       field.value = choice.value;
@@ -172,6 +177,7 @@ export class CommandForm {
 
   async #submit(event) {
     event.preventDefault();
+    if (this.running) return;
     this.suggestions.hide();
     for (const field of this.fields.values()) {
       const value = readValue(field);
@@ -187,7 +193,9 @@ export class CommandForm {
       channel: this.app.store.channelId,
       user: this.app.store.me,
     };
+    this.running = true;
     const begun = await attempt(() => this.app.api.post("run", body));
+    this.running = false;
     if (!begun) return;
     this.#leave(event);
     this.app.answered(begun);
