@@ -29,7 +29,7 @@ $(READY): pyproject.toml | $(BIN)/python
 	@touch $@ $(READY_TO_RUN)
 
 run: $(READY_TO_RUN)
-	@$(BIN)/oshaberi run
+	@$(BIN)/oshaberi run $(ARGS)
 
 lint: setup
 	$(BIN)/ruff check .

@@ -105,6 +105,7 @@ def test_only_few_rooms_know_a_library(library: str, rooms: set[str]) -> None:
 def test_the_stage_is_a_server_and_needs_no_client() -> None:
     known = {name_of(path) for path in FILES if "discord" in roots(path)}
     assert {name for name in known if name.startswith("stage/")} == {
+        "stage/fixtures.py",
         "stage/pointing.py",
         "stage/testing.py",
     }

@@ -46,6 +46,7 @@ def test_a_bot_runs_with_its_arguments_and_ends_with_its_status(bot: str) -> Non
     assert done.stdout == "here I am --verbose x\n"
     assert done.returncode == 3
     assert done.stderr.startswith("The stage is at http://127.0.0.1:")
+    assert "/?token=" in done.stderr.splitlines()[0]
 
 
 def test_ctrl_c_ends_both(bot: str) -> None:

@@ -377,3 +377,14 @@ def test_the_lines_of_a_replay() -> None:
     }
     assert list(typing) == ["kind", "ms", "at_ms"]
     assert message["at_ms"] == typing["at_ms"] + typing["ms"]
+
+
+def test_a_closing_flush_whose_messages_were_joined_meanwhile(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Degree 0: the first was answered late, so those behind it share a message."""
+    lines = ("one\n", "Tomori (mad): two\n", "three\n", "four\n")
+    played = play(*lines, Stop("1"), degree=0, text=TOMORI, faults=[Fault("send", 1, "timeout")])
+    assert "fault of ours" not in caplog.text
+    assert played.result.status == "stopped_by_user"
+    assert (played.messages, played.result.undelivered) == (["two\nthree\nfour"], "one")

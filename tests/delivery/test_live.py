@@ -173,6 +173,18 @@ def test_a_doubtful_beginning_is_not_said_twice() -> None:
     assert [entry.fate for entry in played.result.ledger.entries] == ["uncertain", "delivered"]
 
 
+@pytest.mark.parametrize(
+    ("end", "status"), [(Stop("1"), "stopped_by_user"), (FollowUp("1"), "follow_up_interrupt")]
+)
+def test_a_beginning_that_may_have_arrived_is_told_at_a_stop(end: Any, status: str) -> None:
+    faults = [Fault("send", 1, "reset_after_write")]
+    played = live(BEGIN, Silence(100), end, faults=faults)
+    assert played.result.status == status
+    assert played.messages == [BEGIN.strip()]
+    assert [entry.fate for entry in played.result.ledger.entries] == ["uncertain"]
+    assert played.result.undelivered == BEGIN.strip()
+
+
 @pytest.mark.parametrize(("degree", "notify"), [(0, "all"), (1, "last")])
 def test_where_text_is_to_wait_it_waits(degree: int, notify: str) -> None:
     played = live(BEGIN, Silence(3000), "little fox.", degree=degree, notify=notify)

@@ -38,6 +38,7 @@ def test_the_speed_is_what_the_slider_says(chat: Chat) -> None:
     slider = settings(chat.page).get_by_role("slider", name="Speed of the tokens")
     for _ in range(4):
         slider.press("ArrowRight")
+    expect(slider).to_be_focused()
     expect(chat.page.locator(".toast").last).to_have_text("Speed ×4")
     assert chat.show.get("model")["speed"] == 4
     chat.page.keyboard.press("Escape")

@@ -60,7 +60,7 @@ async def _execute(stage: Stage, arguments: list[str]) -> int:
     from oshaberi.stage.runner import environment
 
     async with stage:
-        click.echo(f"The stage is at {stage.url}", err=True)
+        click.echo(f"The stage is at {stage.page_url}", err=True)
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "oshaberi.stage.runner", *arguments),
             env=environment(stage.url, stage.token),

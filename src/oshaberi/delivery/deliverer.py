@@ -128,11 +128,18 @@ class Deliverer:
         if self._rest is not None:
             self.account.lost(self._rest.items, reason)
             self._rest = None
-        self.account.lost(self.queue.clear(), reason)
+        for item in self.queue.clear():
+            self.account.lost([item], self.fate_of(item.text, reason))
         if self._config.suppress_text_output:
             self.add(unpacked)
-        else:
-            self.account.forgone(unpacked, reason)
+            return
+        for event in unpacked:
+            text = event.source if isinstance(event, Table) else event.text
+            self.account.forgone([event], self.fate_of(text, reason))
+
+    def fate_of(self, text: str, reason: str) -> str:
+        """What became of text that is dropped now: live mode may have shown its beginning."""
+        return "uncertain" if self._growing.may_be_there(text) else reason
 
     async def run(self) -> Broken | None:
         while True:
@@ -186,10 +193,9 @@ class Deliverer:
             self.queue.widen_head()
         for _ in flushed:
             waiting = len(self.queue)
-            if (
-                self._limits.reached() is not None
-                or await self._send(self.queue.take()) is not None
-            ):
+            if not waiting or self._limits.reached() is not None:
+                return  # those behind a late one have been joined, or no more may leave
+            if await self._send(self.queue.take()) is not None:
                 return
             if len(self.queue) == waiting:
                 return  # it came back: it has not left in time
@@ -210,7 +216,7 @@ class Deliverer:
         broken = await self._growing.correct()
         if broken is not None or self._gate.halted:
             return broken
-        if self._growing.may_be_there(item):
+        if self._growing.may_be_there(item.text):
             self.account.lost([self.queue.take()], "uncertain")
             return None
         limit = self._limits.reached()

@@ -25,7 +25,6 @@ from oshaberi.delivery.outcome import (
     Refused,
     Uncertain,
 )
-from oshaberi.delivery.outgoing import Outgoing
 from oshaberi.delivery.queue import Queue
 from oshaberi.delivery.response import Response
 from oshaberi.delivery.sender import Sender
@@ -73,9 +72,9 @@ class Growing:
         """Unfinished text may be in a message that nobody knows."""
         return bool(self._doubted)
 
-    def may_be_there(self, item: Outgoing) -> bool:
+    def may_be_there(self, text: str) -> bool:
         """Whether it was begun in a message of which nobody can say if it arrived."""
-        words = item.text.split()
+        words = text.split()
         if not self._doubted or self._doubted[:1] != words[:1]:
             self._doubted = []
             return False

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from oshaberi.stage.control import Extension
-from oshaberi.stage.feed import Feed
 
 
 class Answering:
-    """Tells the feed (`ANSWERING`); a page that comes later asks at `/stage/answering`."""
+    """Publishes `ANSWERING` on the feed; a page that comes later asks at `/stage/answering`."""
 
-    def __init__(self, feed: Feed) -> None:
-        self._feed = feed
+    def __init__(self, publish: Callable[[str, dict[str, Any]], None]) -> None:
+        self._publish = publish
         self._channels: set[int] = set()
 
     def note(self, channel_id: int, active: bool) -> None:
@@ -18,7 +20,7 @@ class Answering:
             self._channels.add(channel_id)
         else:
             self._channels.discard(channel_id)
-        self._feed.publish("ANSWERING", {"channel_id": str(channel_id), "active": active})
+        self._publish("ANSWERING", {"channel_id": str(channel_id), "active": active})
 
     def extension(self) -> Extension:
         return Extension(read=lambda _asked: [str(channel) for channel in sorted(self._channels)])

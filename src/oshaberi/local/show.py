@@ -46,7 +46,7 @@ async def perform(
     putting_up = open_stage(settings.stage_port, kept_token(settings.data_dir))
     async with RehearsalModel(speed) as rehearsal, putting_up as stage:
         choice = ModelChoice(rehearsal, links(settings, environ))
-        answering = Answering(stage.feed)
+        answering = Answering(stage.feed.publish)
         stage.extensions |= {
             "answering": answering.extension(),
             "model": choice.extension(),
@@ -90,7 +90,7 @@ async def open_stage(port: int, control_token: str | None = None) -> AsyncIterat
                 raise
             raise ConfigError(
                 f"stage_port: {port} is in use, perhaps by another `oshaberi run`; "
-                "choose another one with --port, or 0 for any"
+                "choose another one with --port (make run ARGS='--port 0' takes any)"
             ) from None
         yield stage
 

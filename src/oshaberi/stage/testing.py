@@ -30,7 +30,6 @@ from contextlib import asynccontextmanager, suppress
 from typing import TypeVar
 
 import discord
-import pytest
 
 from oshaberi.stage.core import Settings
 from oshaberi.stage.errors import StageTimeoutError
@@ -124,33 +123,5 @@ def on_stage(
     run_scaled(main(), speed)
 
 
-@pytest.fixture
-def stage_world() -> World | Mapping[str, object] | None:
-    """The world of `perform`: override it with your own description."""
-    return None
-
-
-@pytest.fixture
-def stage_settings() -> Settings:
-    """The settings of `perform`. Rate limits pass quickly unless you override it."""
-    return Settings(time_scale=50.0)
-
-
-@pytest.fixture
-def stage_client() -> Callable[[], discord.Client]:
-    """What makes the client of `perform`: override it with your bot."""
-    return default_client
-
-
-@pytest.fixture
-def perform(
-    stage_world: World | Mapping[str, object] | None,
-    stage_settings: Settings,
-    stage_client: Callable[[], discord.Client],
-) -> Callable[[Play[discord.Client]], None]:
-    """Runs a play `async def play(stage, client)` on the stage of this test."""
-
-    def run(play: Play[discord.Client]) -> None:
-        on_stage(play, client=stage_client, world=stage_world, settings=stage_settings)
-
-    return run
+with suppress(ModuleNotFoundError):  # the functions above serve without pytest too
+    from oshaberi.stage.fixtures import perform, stage_client, stage_settings, stage_world

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from oshaberi.chunks import Chunk, ProviderError, ToolCall, Usage
@@ -130,10 +130,10 @@ class Reader:
             else:
                 kept.append(event)
         found, _stop = self._sort(kept)
-        for message in messages + found:
-            self._ledger.settle(self._ledger.expect(message), "follow_up")
+        self._deliverer.drop("follow_up", messages + found)
         for withheld in dropped:
-            self._ledger.drop(withheld)
+            fate = self._deliverer.fate_of(withheld.text, withheld.reason)
+            self._ledger.drop(replace(withheld, reason=fate))
 
     async def _feed_rest(self) -> tuple[list[Message | Table], bool]:
         """What had come with a large chunk when a stop closed the reader. Not all at once:

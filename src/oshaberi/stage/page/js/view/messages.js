@@ -163,7 +163,10 @@ export class MessageLog {
 
   #scrolled() {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
-    this.stuck = scrollHeight - scrollTop - clientHeight < NEAR_END_PX;
+    // Only going up lets go of the end: what arrives in between makes the page longer, not us leave.
+    if (scrollHeight - scrollTop - clientHeight < NEAR_END_PX) this.stuck = true;
+    else if (scrollTop < this.top) this.stuck = false;
+    this.top = scrollTop;
     if (this.stuck) this.latest.hidden = true;
     if (scrollTop < NEAR_START_PX) this.#older();
   }

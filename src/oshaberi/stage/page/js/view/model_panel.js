@@ -16,7 +16,8 @@ export function modelPanel(app, state) {
     if (fresh === null) return;
     toast(said);
     Object.assign(state, fresh ?? {});
-    draw();
+    // Whoever holds the slider keeps it.
+    if ("use" in body) draw();
   };
   const draw = () =>
     box.replaceChildren(

@@ -1,0 +1,65 @@
+"""What is no program and must be installed all the same: page, scenes, migrations."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "oshaberi"
+IMPORT = re.compile(r'^import .* from "(\.[^"]+)";', re.MULTILINE)
+OURS = [p for p in PACKAGE.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+
+
+def test_the_wheel_is_the_whole_folder() -> None:
+    """Hatch packs all that git does not ignore, unless the settings say otherwise."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        build = tomllib.load(file)["tool"]["hatch"]["build"]
+    assert build == {"targets": {"wheel": {"packages": ["src/oshaberi"]}}}
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is not a checkout")
+def test_nothing_of_it_is_ignored_by_git() -> None:
+    names = "\n".join(str(path.relative_to(ROOT)) for path in OURS)
+    command = ["git", "check-ignore", "--no-index", "--stdin"]
+    asked = subprocess.run(command, cwd=ROOT, input=names, capture_output=True, text=True)
+    assert (asked.returncode, asked.stdout) == (1, "")
+
+
+def test_the_page_finds_all_its_files() -> None:
+    page = files("oshaberi.stage.page")
+    index = page.joinpath("index.html").read_text(encoding="utf-8")
+    named = set(re.findall(r'(?:href|src)="/page/([^"]+)"', index))
+    assert len(named) > 10
+    for script in (path for path in OURS if path.suffix == ".js"):
+        for other in IMPORT.findall(script.read_text("utf-8")):
+            named.add(str((script.parent / other).resolve().relative_to(PACKAGE / "stage/page")))
+    assert "inspector/timeline.js" in named
+    assert [name for name in sorted(named) if not page.joinpath(name).is_file()] == []
+
+
+def test_every_script_and_style_is_used() -> None:
+    """A file that nobody names is dead, or its name is misspelt."""
+    shipped = {path for path in OURS if path.suffix in (".js", ".css")}
+    told = "\n".join(p.read_text("utf-8") for p in OURS if p.suffix in (".js", ".html"))
+    assert [path.name for path in sorted(shipped) if f"/{path.name}" not in told] == []
+
+
+def test_scenes_and_migrations_are_found() -> None:
+    from oshaberi.stage.rehearsal.script import library
+    from oshaberi.storage import head_revision
+
+    assert len(library()) >= 20
+    assert files("oshaberi.stage.rehearsal").joinpath("talk.json").is_file()
+    versions = files("oshaberi.storage").joinpath("migrations", "versions")
+    written = [
+        path.read_text("utf-8")
+        for path in map(Path, map(str, versions.iterdir()))
+        if path.suffix == ".py"
+    ]
+    assert any(head_revision() in text for text in written)
