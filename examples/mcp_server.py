@@ -3,10 +3,10 @@
 In oshaberi.toml:
 
     [mcp_servers.kettle]
-    command = "python"
+    command = ".venv/bin/python"
     args = ["examples/mcp_server.py"]
 
-It needs `pip install "oshaberi[mcp]"`, like the bot that uses it.
+It needs `pip install "oshaberi[mcp]"` in that Python, like the bot that uses it.
 """
 
 from __future__ import annotations
