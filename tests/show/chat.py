@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.local.shows import Show
+from tests.local.shows import Show, show
 
 T = TypeVar("T")
 PATIENCE_S = 60.0
@@ -23,6 +26,19 @@ max_random_pause_ms = 0
 thinking_pause_chance = 0
 """
 """Nobody waits for a test to type."""
+
+
+@contextmanager
+def hasty_show(folder: Path) -> Iterator[Show]:
+    """`oshaberi run`, which must neither fall nor complain."""
+    settings = folder / "oshaberi.toml"
+    settings.write_text(HASTY, encoding="utf-8")
+    with show(folder / "data", "--config", str(settings), "--speed", str(FAST)) as opened:
+        yield opened
+        assert opened.end() == 0
+    said = (folder / "show.log").read_text(encoding="utf-8")
+    if "Traceback" in said:
+        pytest.fail(said[max(0, said.index("Traceback") - 300) :][:4000])
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.chromium import Visit, open_browser, visits
-from tests.local.shows import Show, show
-from tests.show.chat import FAST, HASTY, Chat
+from tests.local.shows import Show
+from tests.show.chat import FAST, Chat, hasty_show
 
 
 @pytest.fixture(scope="package")
@@ -20,14 +20,8 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Show]:
-    folder = tmp_path_factory.mktemp("show")
-    settings = folder / "oshaberi.toml"
-    settings.write_text(HASTY, encoding="utf-8")
-    with show(folder / "data", "--config", str(settings), "--speed", str(FAST)) as opened:
+    with hasty_show(tmp_path_factory.mktemp("show")) as opened:
         yield opened
-        assert opened.end() == 0
-    complaints = (folder / "show.log").read_text(encoding="utf-8")
-    assert "Traceback" not in complaints
 
 
 @pytest.fixture

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
+import pytest
 from playwright.sync_api import expect
 
-from tests.show.chat import FAST, Chat, Turn, until
+from tests.local.shows import Show
+from tests.show.chat import FAST, Chat, Turn, hasty_show, until
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Show]:
+    """A show on which nobody has been before."""
+    with hasty_show(tmp_path_factory.mktemp("first")) as opened:
+        yield opened
 
 
 def press(chat: Chat, title: str) -> Turn:
