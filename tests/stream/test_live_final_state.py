@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from oshaberi.delivery import deliverer
@@ -93,8 +93,14 @@ PROPERTY = settings(
 )
 
 
+NOTICED_AND_TAKEN_BACK = Case(
+    steps=(PIECES[15], 0, "</think>", PIECES[0]), degree=1, options={"reply_to": True}, alter=False
+)
+
+
 @PROPERTY
 @given(CASES)
+@example(NOTICED_AND_TAKEN_BACK)
 def test_final_state_is_that_of_finished_messages_alone(case: Case) -> None:
     shown = case.play()
     with pytest.MonkeyPatch.context() as patch:
@@ -108,7 +114,7 @@ def test_final_state_is_that_of_finished_messages_alone(case: Case) -> None:
 def _state(played: Played) -> Any:
     there = [p.post for p in played.sink.posted if not p.deleted]
     posts = [(p.content, p.face, p.reply, p.silent, bool(p.files), p.embed) for p in there]
-    count = played.response.sent, len(played.response.messages)
+    count = played.response.sent, len(played.response.messages), len(played.response.notices)
     if played.result.stop_reason == "send_message_limit":
         return posts, count  # how far the model was when the limit was hit is another matter
     record = played.result.as_record()

@@ -143,11 +143,14 @@ class Growing:
         return self._shown(await self._change(live, text))
 
     async def _begin(self, text: str, identity: Identity | None, silent: bool) -> Broken | None:
-        before = self._response.spoken_as
+        before, noticed = self._response.spoken_as, len(self._response.notices)
         outcome, post = await self._envelope.draft(text, identity, silent=silent)
         if isinstance(outcome, Delivered):
             kept = replace(post, content="")
-            self.live.draft = LiveMessage(outcome.sent, kept, identity, _now(), text, before)
+            notice = next(iter(self._response.notices[noticed:]), None)
+            self.live.draft = LiveMessage(
+                outcome.sent, kept, identity, _now(), text, before, notice
+            )
         elif isinstance(outcome, Uncertain):
             self._doubted = text.split()
         return self._shown(outcome)
@@ -181,10 +184,20 @@ class Growing:
             self.live.forget(live)
             self._account.taken_away(live.sent)
             self._response.spoken_as = live.spoken_before
-            if live.post.reply:
+            if live.post.reply or await self._without_notice(live):
                 self._response.replied = False
             return None
         return self._corrected(live, outcome)
+
+    async def _without_notice(self, live: LiveMessage) -> bool:
+        """Whether a notice went with its message, so that the answer is yet to say whose it is."""
+        if live.notice is None:
+            return False
+        outcome = await self._sender.delete(live.notice)
+        if not isinstance(outcome, Delivered | Gone):
+            return False
+        self._response.notices.remove(live.notice)
+        return True
 
     def _corrected(self, live: LiveMessage, outcome: EditOutcome) -> Broken | None:
         if isinstance(outcome, Refused):

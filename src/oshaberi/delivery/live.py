@@ -34,6 +34,8 @@ class LiveMessage:
     """What can be read in it now."""
     spoken_before: Face | None = None
     """Who spoke as the bot before it, should it be taken away."""
+    notice: Sent | None = None
+    """Who is answered, told for it alone."""
 
     @property
     def differs(self) -> bool:

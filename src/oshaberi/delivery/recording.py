@@ -53,6 +53,7 @@ class RecordingSink:
         self._on_record = on_record
         self._started_at = _now()
         self._last_id = 0
+        self._notices: set[int] = set()
         self._webhook = False
 
     @property
@@ -84,9 +85,11 @@ class RecordingSink:
     async def delete(self, sent: Sent, wire: Wire) -> None:
         fault = self._faults.next("delete")
         await self._strike(fault, wire)
-        posted = self._find(sent)
-        posted.deleted = True
-        self._record("delete", id=posted.id)
+        if sent.id in self._notices:
+            self._notices.remove(sent.id)
+        else:
+            self._find(sent).deleted = True
+        self._record("delete", id=sent.id)
         strike_after(fault)
 
     async def typing(self, ms: int | None) -> None:
@@ -101,6 +104,7 @@ class RecordingSink:
         if not self._webhook:
             raise DiscordRefusalError(WEBHOOK_GONE[0])
         sent = Sent(self._next_id(), via="webhook")
+        self._notices.add(self._last_id)
         self._record("reply_notice", username=face.username)
         strike_after(fault)
         return sent

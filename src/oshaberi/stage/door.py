@@ -23,9 +23,19 @@ def guarded(core: Core) -> Middleware:
     async def door(request: web.Request, handler: Handler) -> web.StreamResponse:
         if not _from_here(core, request):
             raise web.HTTPForbidden(text="the stage talks to this machine only")
-        return await handler(request)
+        try:
+            return await handler(request)
+        except ConnectionError:
+            if not _hung_up(request):
+                raise
+            return web.Response()  # for nobody
 
     return door
+
+
+def _hung_up(request: web.Request) -> bool:
+    """A page that is reloaded leaves in the middle of its requests."""
+    return request.transport is None or request.transport.is_closing()
 
 
 def _from_here(core: Core, request: web.Request) -> bool:

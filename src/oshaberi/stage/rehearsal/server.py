@@ -149,6 +149,12 @@ class _Telling:
         self._due = asyncio.get_running_loop().time()
 
     async def tell(self, first: Beat | None, rest: Iterator[Beat]) -> web.StreamResponse:
+        try:
+            return await self._tell(first, rest)
+        except ConnectionError:  # nobody listens any more, and nobody has told us yet
+            return self._response
+
+    async def _tell(self, first: Beat | None, rest: Iterator[Beat]) -> web.StreamResponse:
         await self._response.prepare(self._request)
         await self._write(self._encoder.begin())
         await self._wait(FIRST_TOKEN_MS / 1000)
