@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,15 @@ import pytest
 from oshaberi import cli
 
 
-def test_in_a_checkout_it_measures(capsys: pytest.CaptureFixture[str]) -> None:
+def test_in_a_checkout_it_measures(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from bench.growth import Plan
+
+    from bench import __main__ as bench
+
+    tiny = Plan(sizes=(200, 1600), base=200, compared=1600, rounds=1, retries=0)
+    monkeypatch.setattr(bench, "QUICK", replace(bench.QUICK, plan=tiny))
     assert cli.main(["bench", "--quick", "--json", "--only", "growth", "--only", "rules"]) == 0
     measured = json.loads(capsys.readouterr().out)
     assert {row["shape"] for row in measured["growth"]} == {"rules"}

@@ -16,7 +16,7 @@ from oshaberi.errors import ConfigError
 from oshaberi.stream.stops import StopRegistry
 from oshaberi.turns.recent import Turnstile
 
-KEPT_CLAIMS = 10_000
+KEPT_CLAIMS = 4000
 
 
 class Shared(Protocol):

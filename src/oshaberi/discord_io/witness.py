@@ -16,7 +16,8 @@ from oshaberi.delivery.sink import Post
 
 KEPT_PER_CHANNEL = 64
 KEPT_CHANNELS = 1000
-KEPT_CLAIMS = 20_000
+KEPT_CLAIMS = 5000
+"""A minute and a half of the fifty a second that Discord lets a bot send, and then some."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ CLAIMED = "claimed"
 """Another process answers it. If that one ends, whoever comes with it again is heard."""
 FULL = "🈵"
 TOO_SOON = "⏳"
-MOST_SEEN = 20_000
+MOST_SEEN = 4000
 LAST_SECONDS = 12.0
 """How long a stopped turn may take to end: a message on the wire is awaited (spec 04 O1)."""
 COURTESY_SECONDS = 2.0
