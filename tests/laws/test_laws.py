@@ -42,26 +42,16 @@ def whole(text: str, config: TextConfig) -> list[Event]:
 
 @CONFIGS
 @LAW
-@given(text=SOURCES)
-def test_l1_limit(config: TextConfig, text: str) -> None:
-    assert checks.limit(config, whole(text, config)) == []
-
-
-@CONFIGS
-@LAW
 @given(text=SOURCES, seed=st.integers(0, 999))
-def test_l2_split_invariance(config: TextConfig, text: str, seed: int) -> None:
+def test_l1_limit_l2_split_invariance_l3_conservation(
+    config: TextConfig, text: str, seed: int
+) -> None:
     events = whole(text, config)
+    assert checks.limit(config, events) == []
     assert checks.split_invariance(TextEngine, text, config, events, random.Random(seed)) == []
-
-
-@CONFIGS
-@LAW
-@given(text=SOURCES)
-def test_l3_conservation(config: TextConfig, text: str) -> None:
-    events = whole(text, config)
     assert checks.conservation(text, config, events) == []
     assert checks.thoughts_stay_hidden(text, events) == []
+    assert checks.spans(text, config, events) == []  # every visible character has its segment
 
 
 @CONFIGS
@@ -87,13 +77,6 @@ def test_l5_atoms(config: TextConfig, text: str) -> None:
 @given(text=texts((*PLAIN, paragraph, huge)))
 def test_l6_bounded_hold(config: TextConfig, text: str) -> None:
     assert checks.bounded_hold(TextEngine, text * 3, config) == []
-
-
-@CONFIGS
-@LAW
-@given(text=SOURCES)
-def test_every_visible_character_has_its_segment(config: TextConfig, text: str) -> None:
-    assert checks.spans(text, config, whole(text, config)) == []
 
 
 @pytest.mark.parametrize("tiny", [False, True], ids=["default", "tiny"])
