@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import signal
 
+from hypothesis import settings
+
+# How long an example takes says how busy the machine is; what must be fast has a bench.
+settings.register_profile("oshaberi", deadline=None)
+settings.load_profile("oshaberi")
+
 
 def pytest_configure() -> None:
     """A shell's background job does not hear Ctrl-C, nor would the programs that it starts."""

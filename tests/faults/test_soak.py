@@ -6,7 +6,7 @@ from tests.faults.soak import soak
 
 
 def test_two_hundred_messages_with_random_faults() -> None:
-    tally = soak(messages=200, channels=5, speed=20.0)
+    tally = soak(messages=200, channels=5, speed=100.0)
     assert tally.clean, str(tally)
     assert (tally.expected, tally.arrived) == (200, 200)
     assert tally.struck > 0

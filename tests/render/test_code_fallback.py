@@ -104,7 +104,7 @@ def test_addresses_stay() -> None:
 
 
 @given(TABLES, st.integers(100, 2000))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_table(shown: Table, max_length: int) -> None:
     messages = table_as_code(shown, max_length)
     pages = bodies(messages)
@@ -119,7 +119,7 @@ def test_any_table(shown: Table, max_length: int) -> None:
 
 
 @given(TABLES)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_alt_text(shown: Table) -> None:
     text = alt_text(shown)
     assert utf16_len(text) <= 1024

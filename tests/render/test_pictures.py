@@ -73,7 +73,7 @@ def texts(shown: Table) -> list[str]:
         alignments=st.lists(st.sampled_from(ALIGNMENTS), max_size=5).map(tuple),
     )
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_any_table(shown: Table) -> None:
     pictures = render_table(shown)
     assert pictures

@@ -88,7 +88,6 @@ CASES = st.builds(
 )
 PROPERTY = settings(
     max_examples=150,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

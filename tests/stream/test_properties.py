@@ -161,7 +161,6 @@ CASES = st.builds(
 )
 PROPERTY = settings(
     max_examples=400,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from oshaberi.stream.stops import StopRegistry, StopRequest
+from oshaberi.chunks import Chunk
+from oshaberi.clock import run_virtual
+from oshaberi.delivery.faults import Fault
+from oshaberi.delivery.recording import RecordingSink
+from oshaberi.stream import (
+    ScriptedProvider,
+    Silence,
+    StreamConfig,
+    StreamContext,
+    StreamResult,
+    stream_to_sink,
+)
+from oshaberi.stream.stops import SETTLE_SECONDS, StopAnswer, StopRegistry, StopRequest
 
 USER, OTHER = "77", "88"
 STOP = StopRequest(USER)
@@ -92,3 +106,47 @@ def test_listeners_hear_at_once_and_late_ones_too() -> None:
             assert heard == ["early", "late"]
         registry.request_stop("c", USER)
     assert heard == ["early", "late"]
+
+
+# -- an answer to the one who stopped stands below the last of the text (spec 04 O1) ------------
+
+
+async def _stopped_in_mid_sentence(flush_ms: int) -> tuple[StopAnswer, list[str], StreamResult]:
+    """What the channel held when the stop was answered."""
+    registry = StopRegistry()
+    sink = RecordingSink([Fault("send", 2, delay_ms=flush_ms)])
+    provider = ScriptedProvider([Chunk("text", "one\nand tw"), Silence(60_000)])
+    context = StreamContext(channel="c", stops=registry)
+    stream = stream_to_sink(provider, None, StreamConfig(), context, sink)
+    streaming = asyncio.create_task(stream)
+    await asyncio.sleep(5)
+    answer = await registry.request_stop_anywhere("c", USER)
+    return answer, list(sink.contents), await streaming
+
+
+def test_a_stop_is_answered_behind_the_closing_flush() -> None:
+    answer, there, result = run_virtual(_stopped_in_mid_sentence(flush_ms=300))
+    assert (answer, there) == ("stopped", ["one", "and tw"])
+    assert result.status == "stopped_by_user"
+
+
+def test_a_stop_is_answered_though_the_closing_flush_hangs() -> None:
+    answer, there, result = run_virtual(_stopped_in_mid_sentence(flush_ms=5_000))
+    assert (answer, there) == ("stopped", ["one"])
+    assert result.accumulated_text == "one\nand tw"
+
+
+@pytest.mark.parametrize("listens", [True, False])
+def test_an_answer_waits_only_for_who_may_still_send(listens: bool) -> None:
+    async def seconds() -> float:
+        registry = StopRegistry()
+        now = asyncio.get_running_loop().time
+        with registry.active("c") as channel:
+            if not listens:
+                await registry.request_stop_anywhere("c", USER)
+                return now()
+            with channel.heard_by(lambda: None):
+                await registry.request_stop_anywhere("c", USER)
+                return now()
+
+    assert run_virtual(seconds()) == (SETTLE_SECONDS if listens else 0)

@@ -277,8 +277,10 @@ def discard(engine: TextEngine) -> Any:
         ("[text](http://x.y/z", "[text](http://x.y/z)"),
         ("[text", "[text"),
         ("([t](http://x", "([t](http://x))"),
-        ("```\ncode", "```\ncode```"),
-        ("```py\nx", "```py\nx```"),
+        ("```\ncode", "```\ncode\n```"),
+        ("```py\nx", "```py\nx\n```"),
+        ("```py\nx\n  ", "```py\nx\n```"),
+        ("```x", "```x```"),
         # nothing after it
         ("a **", "a **"),
         ("a (", "a ("),
@@ -348,7 +350,7 @@ def test_only_a_trimming_flush_trims() -> None:
 
 
 def test_unfinished_code_is_not_trimmed() -> None:
-    assert messages("```\nx. y", trimmed) == ["```\nx. y```"]
+    assert messages("```\nx. y", trimmed) == ["```\nx. y\n```"]
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,10 @@ CASES = [
     ("Open Main.java or C:\\Temp", "open Main.java or c:\\Temp"),
     ("Ask @Mika in #General", "ask @Mika in #General"),
     ("Nice :D and :P", "nice :D and :P"),
+    ("Heat it to 80 °C or 176°F", "heat it to 80 °C or 176°F"),
+    ("A 12 V Cell at 50 Hz and 3 Mbps", "a 12 V cell at 50 Hz and 3 Mbps"),
+    ("Take 2 Ω, 5\u00a0A, 300 K", "take 2 Ω 5\u00a0A 300 K"),
+    ("There are 2 Cats. A Dog", "there are 2 cats. a dog"),
     # commas and semicolons
     ("yes, no; maybe", "yes no maybe"),
     ("it is 1,000,000 or 1, 2, 3", "it is 1,000,000 or 1, 2, 3"),

@@ -132,6 +132,9 @@ def test_a_whole_message_of_code_leaves_at_once() -> None:
         ("```py\n" + "y" * 3000 + "\n```", [1950, 1070]),
         ("```\n" + "x" * 1943 + "```", [1950]),
         ("```\n" + "x" * 1944 + "```", [1950, 9]),
+        # cut off: the fence has a line of its own where there is room for it
+        ("```\n" + "x" * 1942, [1950]),
+        ("```\n" + "x" * 1943, [1950]),
     ],
 )
 def test_long_code(text: str, expected: list[int]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from oshaberi.text.config import Persona
 from oshaberi.text.prefill import Prefill
 
 from .engine_runs import messages, outcome, run
@@ -22,6 +23,11 @@ BOB = {"name": "bob", "id": "12"}
         ("Hello", " \n Hello world", ["Hello world"]),
         ("Hello", "Hello", ["Hello"]),
         ("Hello", "Hello Hello", ["Hello Hello"]),
+        # the white space at its end, echoed or not
+        ("Hello ", "Hello world", ["Hello world"]),
+        ("Hello ", "Helloworld", ["Hello world"]),
+        ("```py\n", "```py\n\n  x\n```", ["```py\n\n  x\n```"]),
+        ("```py\n", "```py\nx\n```", ["```py\nx\n```"]),
         # a partial match that diverges is given back in full
         ("Hello there", "Hello them", ["Hello there Hello them"]),
         ("Hello ", "hell no", ["Hello hell no"]),
@@ -100,3 +106,21 @@ def test_what_is_undecided_leaves_at_the_end() -> None:
     assert prefill.feed("Hel") == ""
     assert prefill.finish() == "Hello"
     assert prefill.finish() == ""
+
+
+@pytest.mark.parametrize(
+    ("prefill", "text", "expected"),
+    [
+        ("Sure,", "Mika: Sure, here", ["Sure, here"]),
+        ("Sure,", " **Mika:** {{char}}: Sure, here", ["Sure, here"]),
+        ("Sure, here", "Mika: are three", ["Sure, here are three"]),
+        ("Sure, ", "Mika:  are three", ["Sure, are three"]),
+        ("Sure, ", "Mika is here", ["Sure, Mika is here"]),
+        ("Sure, ", "Mika", ["Sure, Mika"]),
+        ("Sure, ", "mika://x", ["Sure, mika://x"]),
+        ("Sure, ", "Ren: here", ["Sure, Ren: here"]),
+        ("Mika:", "Mika: here", ["here"]),
+    ],
+)
+def test_the_own_label_is_no_part_of_an_echo(prefill: str, text: str, expected: list[str]) -> None:
+    assert messages(text, output_prefill=prefill, persona=Persona("Mika")) == expected

@@ -151,6 +151,9 @@ CASES = [
     "• 1. Salt| • 2. Pepper",
     "a. Red| b. Blue",
     "1. I paid 7.| It was dear",
+    "Three steps: 1. Mix.| 2. Bake.| 3. Eat.",
+    "**So:** 1. Mix it.| Then rest.",
+    "The count is: 5.| We won.",
     # Japanese
     "おはよう。|今日は晴れ！|行く？",
     "「行こう。」と彼は言った。|",

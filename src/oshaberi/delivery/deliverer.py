@@ -7,7 +7,6 @@ halts the gate, or when it cannot go on; what it leaves in the queue was not sen
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable, Sequence
 
 from oshaberi.delivery.account import Account
@@ -17,8 +16,8 @@ from oshaberi.delivery.gate import Gate
 from oshaberi.delivery.growing import Growing
 from oshaberi.delivery.indicator import Indicator
 from oshaberi.delivery.ledger import Ledger
-from oshaberi.delivery.limits import Limit, Limits
-from oshaberi.delivery.notices import flush_limit_notice
+from oshaberi.delivery.limits import Limits
+from oshaberi.delivery.notices import show
 from oshaberi.delivery.outcome import (
     Broken,
     Delivered,
@@ -27,20 +26,18 @@ from oshaberi.delivery.outcome import (
     Unavailable,
 )
 from oshaberi.delivery.outgoing import Outgoing
+from oshaberi.delivery.overrun import Overrun
 from oshaberi.delivery.pacing import fit
 from oshaberi.delivery.packer import Packer
 from oshaberi.delivery.policy import paces, policy_of
 from oshaberi.delivery.queue import Queue
 from oshaberi.delivery.recovery import TOKEN_REVOKED
 from oshaberi.delivery.response import Response
-from oshaberi.delivery.rest import Rest
 from oshaberi.delivery.sender import Sender
 from oshaberi.delivery.settling import Settling
-from oshaberi.delivery.sink import Embed, File, Post, Sink
+from oshaberi.delivery.sink import Embed, File, Sink
 from oshaberi.delivery.tables import TableRenderer
 from oshaberi.events import Message, Table
-
-log = logging.getLogger(__name__)
 
 BLOCKED_SECONDS = 1.0
 
@@ -72,6 +69,7 @@ class Deliverer:
         self._settling = Settling(self.account, self.queue, gate)
         self._packer = Packer(config, response, ledger, renderer)
         self._sender = Sender(sink, gate, response)
+        self._overrun = Overrun(config, response, self._sender, self.account, self._settling)
         self._envelope = Envelope(
             config, sink, self._sender, response, self.account, self._may_send, reply_to
         )
@@ -85,7 +83,6 @@ class Deliverer:
             self._settling,
         )
         self._preview = preview if _shows_unfinished(config) else None
-        self._rest: Rest | None = None
         self._closing = False
         self._response_ends = False
 
@@ -125,9 +122,7 @@ class Deliverer:
 
     def drop(self, reason: str, unpacked: Iterable[Message | Table] = ()) -> None:
         """What still waits will not be sent, nor what the engine said after it."""
-        if self._rest is not None:
-            self.account.lost(self._rest.items, reason)
-            self._rest = None
+        self._overrun.drop(reason)
         for item in self.queue.clear():
             self.account.lost([item], self.fate_of(item.text, reason))
         if self._config.suppress_text_output:
@@ -154,18 +149,15 @@ class Deliverer:
                 return broken
         if self._gate.halted:
             return None
-        return await self._growing.correct() or await self._attach_rest()
+        return await self._growing.correct() or await self._overrun.attach()
 
     async def correct(self) -> None:
         """After a stop: each message shows what is kept of it, and nothing else."""
         await self._growing.correct(at_once=True)
 
     async def show(self, embed: Embed) -> None:
-        """A notice of ours. That it fails must not hide what it was to tell."""
-        post = Post(self._response.nonce(self._response.next_number()), embed=embed)
-        outcome = await self._sender.deliver(post)
-        if not isinstance(outcome, Delivered):
-            log.warning("a notice could not be shown: %s (%s)", embed.title, outcome)
+        """A notice of ours."""
+        await show(embed, self._sender, self._response)
 
     async def close_with(self, events: Iterable[Message | Table]) -> None:
         """The one closing flush after a stop (spec 04 O1). What does not leave stays queued."""
@@ -184,7 +176,7 @@ class Deliverer:
             return
         await self.correct()
         in_doubt = self._settling.in_doubt or self._growing.in_doubt
-        if not waited and self._rest is None and not in_doubt:
+        if not waited and not self._overrun.collects and not in_doubt:
             await self._flush(flushed)
 
     async def _flush(self, flushed: Sequence[Outgoing]) -> None:
@@ -221,7 +213,7 @@ class Deliverer:
             return None
         limit = self._limits.reached()
         if limit is not None:
-            return await self._at_limit(limit, item)
+            return await self._overrun.meet(limit, self.queue)
         files: tuple[File, ...] = ()
         if item.table is not None:
             files = await self._packer.files(item.table, self._gate)
@@ -235,36 +227,6 @@ class Deliverer:
             return None
         silent = self._silent()
         return await self._send(self.queue.take(), silent, files)
-
-    async def _at_limit(self, limit: Limit, item: Outgoing) -> Broken | None:
-        if limit == "flush_limit" and self._config.on_limit == "file":
-            self._rest = self._rest or Rest()
-            if self._rest.accepts(item):
-                self._rest.add(self.queue.take())
-                return None
-            broken = await self._attach_rest()
-            return broken or Broken(limit)
-        if limit == "flush_limit":
-            await self._show_limit(attached=False)
-        return Broken(limit)
-
-    async def _show_limit(self, *, attached: bool) -> None:
-        if not self._response.limit_shown:
-            self._response.limit_shown = True
-            count = self._config.text.max_flush_count
-            await self.show(flush_limit_notice(count, attached=attached))
-
-    async def _attach_rest(self) -> Broken | None:
-        rest, self._rest = self._rest, None
-        if rest is None or not rest.items:
-            return None
-        await self._show_limit(attached=True)
-        nonce = self._response.nonce(self._response.next_number())
-        outcome = await self._sender.deliver(Post(nonce, files=(rest.as_file(),)))
-        if isinstance(outcome, Delivered):
-            self.account.posted(outcome.sent, _now())
-            self._response.attached = rest.text
-        return self._settling.settle(rest.items, outcome)
 
     async def _pace(self, item: Outgoing) -> None:
         """Spec 07: it leaves when a person would have typed it, counting the model's own time."""
@@ -317,7 +279,7 @@ class Deliverer:
             if due is None or due > _now():
                 await self.queue.change(due)
             else:
-                may_begin = self._rest is None and self._limits.reached() is None
+                may_begin = not self._overrun.collects and self._limits.reached() is None
                 broken = await self._growing.show(self._preview, may_begin, self._silent())
                 if broken is not None:
                     return broken

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+
 from oshaberi.chunks import ErrorType, ProviderError
+from oshaberi.delivery.outcome import Delivered
 from oshaberi.delivery.redact import redact
-from oshaberi.delivery.sink import Embed
+from oshaberi.delivery.response import Response
+from oshaberi.delivery.sender import Sender
+from oshaberi.delivery.sink import Embed, Post
+
+log = logging.getLogger(__name__)
 
 DESCRIPTION_LIMIT = 4096
 
@@ -21,6 +28,13 @@ HEADLINES: dict[ErrorType, str] = {
     "network": "The model could not be reached",
     "api_error": "The model failed to answer",
 }
+
+
+async def show(embed: Embed, sender: Sender, response: Response) -> None:
+    """That it fails must not hide what it was to tell."""
+    outcome = await sender.deliver(Post(response.nonce(response.next_number()), embed=embed))
+    if not isinstance(outcome, Delivered):
+        log.warning("a notice could not be shown: %s (%s)", embed.title, outcome)
 
 
 def error_notice(error: ProviderError) -> Embed:

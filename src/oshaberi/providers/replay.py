@@ -10,6 +10,7 @@ import json
 from collections.abc import AsyncGenerator, Sequence
 
 from oshaberi.chunks import Chunk, ProviderError
+from oshaberi.clock import settle
 from oshaberi.delivery.redact import redact
 from oshaberi.errors import OshaberiError
 from oshaberi.providers.base import Adapter
@@ -46,7 +47,9 @@ class Replay(Adapter):
                 yield _steps(step, calls)
                 calls += len(step.calls)
             elif isinstance(step, Silence) and self._timed:
+                await settle()
                 await asyncio.sleep(step.ms / 1000)
+        await settle()  # as the player of scenes: what was said is sent before the end (spec 10)
         yield (Finish(),)
 
     def read(self, event: Sequence[Step]) -> Sequence[Step]:

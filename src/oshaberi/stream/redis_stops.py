@@ -39,6 +39,7 @@ class RedisStops(StopRegistry):
         super().__init__()
         self._redis = redis
         self._name = secrets.token_hex(8)
+        self._answering: set[asyncio.Task[None]] = set()
 
     async def request_stop_anywhere(
         self,
@@ -62,10 +63,12 @@ class RedisStops(StopRegistry):
         try:
             heard_by = await self._redis.publish(TOPIC, json.dumps(asked))
             others = heard_by > 1 and here != "stopped"
-            there = await self._answer(answer_to) if others else "idle"
+            there: StopAnswer = await self._answer(answer_to) if others else "idle"
         except FAULTS as error:
             log.warning("a stop could not be passed on: %s", error)
-            return here
+            there = "idle"
+        if here == "stopped":
+            await self.settled(channel)
         return here if there == "idle" else there
 
     async def _answer(self, answer_to: str) -> StopAnswer:
@@ -88,7 +91,8 @@ class RedisStops(StopRegistry):
             await ready.wait()
             yield self
         finally:
-            await ended(task)
+            for one in (task, *self._answering):
+                await ended(one)
 
     async def _listen(self, ready: asyncio.Event) -> None:
         """Never ends by itself: a Redis that goes away may come back."""
@@ -107,9 +111,9 @@ class RedisStops(StopRegistry):
         while True:
             message = await subscription.get_message(timeout=LISTEN_SECONDS)
             if message is not None:
-                await self._hear(message["data"])
+                self._hear(message["data"])
 
-    async def _hear(self, said: bytes | str) -> None:
+    def _hear(self, said: bytes | str) -> None:
         asked = _read(said)
         if asked is None:
             log.warning("not a stop: %.200r", said)
@@ -117,18 +121,30 @@ class RedisStops(StopRegistry):
         if asked.get("from") == self._name:
             return
         system = asked.get("reason") == "system_request"
+        channel = str(asked["channel"])
         answer = self.request_stop_as(
-            str(asked["channel"]),
+            channel,
             str(asked["by"]),
             "system_request" if system else "user_request",
             may_manage=asked.get("may_manage", True) is True,
         )
         answer_to = str(asked.get("answer_to"))
         if answer != "idle" and answer_to.startswith(f"{TOPIC}:answer:"):
+            # Beside the listening: the next stop must not wait for this one's last words.
+            task = asyncio.create_task(self._tell(answer_to, channel, answer))
+            self._answering.add(task)
+            task.add_done_callback(self._answering.discard)
+
+    async def _tell(self, answer_to: str, channel: str, answer: StopAnswer) -> None:
+        if answer == "stopped":
+            await self.settled(channel)
+        try:
             async with self._redis.pipeline() as pipeline:
                 pipeline.rpush(answer_to, answer)
                 pipeline.expire(answer_to, ANSWER_KEPT_SECONDS)
                 await pipeline.execute()
+        except FAULTS as error:
+            log.warning("a stop could not be answered: %s", error)
 
 
 async def ended(task: asyncio.Task[None]) -> None:

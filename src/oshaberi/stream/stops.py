@@ -5,13 +5,17 @@ Only an active channel can be stopped: a stop for an idle one is refused, never 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Literal
 
 RequestReason = Literal["user_request", "system_request"]
 StopAnswer = Literal["stopped", "not_yours", "idle"]
+
+SETTLE_SECONDS = 0.7
+"""How long an answer to a stop waits for the last of the text, so that it stands below it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,9 @@ class ActiveChannel:
         self.user = user
         self.pending: StopRequest | None = None
         self.depth = 0
+        self.quiet = asyncio.Event()
+        """Set while nobody who could still send something listens."""
+        self.quiet.set()
         self._listeners: list[Callable[[], None]] = []
 
     def consume(self) -> StopRequest | None:
@@ -40,12 +47,15 @@ class ActiveChannel:
     def heard_by(self, listener: Callable[[], None]) -> Iterator[None]:
         """Call the listener when a request comes, or at once if one is already there."""
         self._listeners.append(listener)
+        self.quiet.clear()
         try:
             if self.pending is not None:
                 listener()
             yield
         finally:
             self._listeners.remove(listener)
+            if not self._listeners:
+                self.quiet.set()
 
     def put(self, request: StopRequest) -> None:
         """A stop beats a follow-up; the first of equals wins (spec 04 O2)."""
@@ -106,8 +116,22 @@ class StopRegistry:
         *,
         may_manage: bool = True,
     ) -> StopAnswer:
-        """The same for a turn in any process. Here there is only this one."""
-        return self.request_stop_as(channel, by, reason, may_manage=may_manage)
+        """The same for a turn in any process (here there is only this one), with its last words.
+
+        The answer comes when the closing flush is out, or takes too long.
+        """
+        answer = self.request_stop_as(channel, by, reason, may_manage=may_manage)
+        if answer == "stopped":
+            await self.settled(channel)
+        return answer
+
+    async def settled(self, channel: str) -> None:
+        """Until what a stop still lets out has left (spec 04 O1); not for long."""
+        entry = self._channels.get(channel)
+        if entry is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SETTLE_SECONDS):
+                    await entry.quiet.wait()
 
     def request_follow_up(self, channel: str, by: str) -> bool:
         """Whether it interrupts: only the turn's own user does (spec 04 O2a)."""

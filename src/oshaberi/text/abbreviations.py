@@ -50,6 +50,9 @@ _CLAUSE_EDGE = re.compile(r"[-–—/(\[\"“'‘]")
 # Letters that stand in front of a number: page, circa, note, born, died, line.
 NUMBERED_LETTERS = frozenset("pcnbdl")
 
+# Units with a capital only in front, beside the single letters.
+UNITS = _words("Hz Pa Wh Ah Sv Bq Gy Wb Nm Kb Mb Gb Tb Kbps Mbps Gbps Tbps")
+
 BANG_NAMES = _words("yahoo jeopardy")
 
 ZONES = _words(

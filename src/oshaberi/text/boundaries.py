@@ -53,6 +53,11 @@ class Boundaries:
         """No code block and no table is open."""
         return self._reader is self._prose
 
+    @property
+    def ends_in_word(self) -> bool:
+        """What came last is not white space, so its word may go on."""
+        return not self._buffer.text[-1:].isspace()
+
     def rest(self) -> str:
         """The text that is not yet in a segment, with the white space before it."""
         return self._buffer.gap + self._buffer.text[self._buffer.start :]

@@ -52,8 +52,8 @@ class CodeBlock:
         self._take(text)
         return self._give()
 
-    def close(self) -> list[tuple[str, int]]:
-        """The block is over: what is left, at least one message."""
+    def close(self, *, cut_off: bool = False) -> list[tuple[str, int]]:
+        """The block is over: what is left, at least one message. `cut_off`: the fence is ours."""
         self._take("`" * self._run)
         if self._head is not None:
             self._strip_prefix()
@@ -63,6 +63,8 @@ class CodeBlock:
             self._part = []
         elif self._part[-1].endswith("`"):
             self._extend("\n")  # or the closing fence would grow
+        elif cut_off and self._used + self._part_units < self._room:
+            self._part.append("\n")
         self._emit("".join(self._lines) + "".join(self._part) + FENCE, self._read)
         return self._give()
 

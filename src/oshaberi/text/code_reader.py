@@ -40,7 +40,7 @@ class CodeReader:
 
     def close(self, reason: Boundary, trim: bool) -> None:
         del trim  # code is never trimmed
-        self._end(len(self._buffer.text), reason)
+        self._end(len(self._buffer.text), reason, cut_off=True)
 
     def shift(self, by: int) -> None:
         self._pos -= by
@@ -49,8 +49,8 @@ class CodeReader:
         self._send(self._block.feed(self._buffer.text[self._pos : end]))
         self._pos = end
 
-    def _end(self, end: int, reason: Boundary) -> None:
-        *pieces, (last, _) = self._block.close()
+    def _end(self, end: int, reason: Boundary, cut_off: bool = False) -> None:
+        *pieces, (last, _) = self._block.close(cut_off=cut_off)
         self._send(pieces)
         self._buffer.emit("code", last, reason, end, ends_line=False)
 

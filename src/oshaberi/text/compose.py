@@ -7,47 +7,20 @@ numbered: each unit accounts for everything in V since the one before it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from enum import Enum, auto
 
-from oshaberi.events import Boundary, Event, Identity, Message, Table, Withheld
+from oshaberi.events import Boundary, Event, Message, Table, Withheld
 from oshaberi.text import tables
 from oshaberi.text.chunk import Chunker
 from oshaberi.text.config import TextConfig
-from oshaberi.text.lines import BlockKind, begins_block, block_kind
+from oshaberi.text.lines import begins_block
 from oshaberi.text.measure import utf16_len
 from oshaberi.text.normalizers.faces import Faces
 from oshaberi.text.observe import Observer
+from oshaberi.text.packing import Packing, Part, Policy
 
 _PUNCTUATION = frozenset(".,!?;:。！？、，…")
 _ALONE = re.compile(r"[.,!?;。！？、，…]+|[.,!?;:。！？、，…]{1,2}")
 _ORPHANS_MAX = 100
-_SAME_BLOCK = frozenset({"list", "quote", "subtext"})
-
-
-class Policy(Enum):
-    """How much goes into one message (spec 07, degrees and budget)."""
-
-    EACH = auto()
-    PARAGRAPH = auto()
-    FILL = auto()
-    ALL = auto()
-
-
-@dataclass(slots=True)
-class Part:
-    """A piece of text on its way into a message."""
-
-    text: str
-    boundary: Boundary
-    end: int
-    gap: str
-    identity: Identity | None = None
-    labelled: bool = False
-    is_code: bool = False
-    kind: BlockKind = "text"
-    joiner: str = ""
-    """What goes between it and the part before it, in one message."""
 
 
 class Composer:
@@ -65,8 +38,7 @@ class Composer:
         self._faces = faces
         self._observer = observer
         self._out: list[Event] = []
-        self._queue: list[Part] = []
-        self._queue_units = 0
+        self._packing = Packing(config)
         self._orphan: Part | None = None
         self._strays: list[Part] = []
         self._notes: list[tuple[str, str, int]] = []
@@ -82,17 +54,17 @@ class Composer:
     @property
     def spoken(self) -> bool:
         """Something was said that cannot be taken back: sent, or packed with what follows."""
-        return self.emitted or (bool(self._queue) and self._config.humanizer_degree > 0)
+        return self.emitted or (bool(self._packing) and self._config.humanizer_degree > 0)
 
     @property
     def begun(self) -> bool:
         """Something visible came before, sent or not."""
-        return bool(self.count or self._queue or self._orphan or self._strays)
+        return bool(self.count or self._packing or self._orphan or self._strays)
 
     @property
     def packs(self) -> bool:
         """Lines wait for each other now: nothing is urgent."""
-        return self._policy() is not Policy.EACH
+        return self._packing.policy(self.count) is not Policy.EACH
 
     def take(self) -> list[Event]:
         out, self._out = self._out, []
@@ -152,9 +124,10 @@ class Composer:
 
     def take_back(self) -> str:
         """What waits, as text: it is not going to be sent."""
-        parts = [*self._strays, *self._queue, *([self._orphan] if self._orphan else [])]
-        self._strays, self._queue, self._orphan = [], [], None
-        waiting, self._queue_units, self._gap = self._gap, 0, ""
+        orphan = [self._orphan] if self._orphan else []
+        parts = [*self._strays, *self._packing.take(), *orphan]
+        self._strays, self._orphan = [], None
+        waiting, self._gap = self._gap, ""
         return "".join(part.gap + part.text for part in parts) + waiting
 
     # -- S1 -------------------------------------------------------------------------------------
@@ -206,73 +179,26 @@ class Composer:
 
     # -- how much goes into a message -----------------------------------------------------------
 
-    def _policy(self) -> Policy:
-        if self._config.humanizer_degree == 0:
-            return Policy.ALL
-        following, most = self.count + 1, self._config.max_flush_count
-        if following * 2 < most:
-            return Policy.EACH
-        return Policy.PARAGRAPH if following * 4 < most * 3 else Policy.FILL
-
     def _place(self, part: Part) -> None:
-        policy = self._policy()
+        packing = self._packing
+        policy = packing.policy(self.count)
         alone = policy is Policy.ALL and part.identity is not None
         if policy is Policy.EACH or alone:
             self._flush(part.boundary)
             whole = part.is_code and not alone
             self._send(part, [part.text] if whole else self._messages(part, alone))
             return
-        part.kind = block_kind(part.text)
-        if self._queue and self._parts_from_queue(part, policy):
-            self._flush(self._queue[-1].boundary)
-        if self._queue:
-            part.joiner = self._joiner(self._queue[-1], part)
-        self._queue.append(part)
-        self._queue_units += len(part.joiner) + utf16_len(part.text)
+        if packing and packing.ends_before(part, policy):
+            self._flush()
+        packing.add(part)
 
     def _messages(self, part: Part, alone: bool) -> list[str]:
         return self._chunker.fit(part.text) if alone else self._chunker.split(part.text)
 
-    def _parts_from_queue(self, part: Part, policy: Policy) -> bool:
-        last = self._queue[-1]
-        if last.identity != part.identity:
-            return True
-        if policy is Policy.ALL:
-            return False
-        longest = self._config.max_single_message_length
-        if self._queue_units + utf16_len(part.text) + len(part.gap) > longest:
-            return True
-        if policy is Policy.FILL:
-            return False
-        if part.is_code or last.is_code or part.gap.count("\n") > 1:
-            return True
-        return (part.kind == "list") != (last.kind == "list")
-
-    def _joiner(self, last: Part, part: Part) -> str:
-        """Spec 07, aggregation."""
-        newlines = part.gap.count("\n")
-        if newlines == 0:
-            if part.is_code and last.is_code:
-                return "\n"
-            return " " if part.gap else ""
-        if newlines == 1:
-            if part.is_code or last.is_code:
-                return "\n"
-            if part.kind in _SAME_BLOCK and part.kind == last.kind:
-                return "\n"
-            blank = self._config.aggregate_join == "blank_line"
-            if not (blank and self._config.humanizer_degree == 0):
-                return "\n"
-        return "\n\n"
-
-    def _flush(self, boundary: Boundary) -> None:
-        if not self._queue:
-            return
-        queue, self._queue, self._queue_units = self._queue, [], 0
-        text = "".join(part.joiner + part.text for part in queue)
-        first, last = queue[0], queue[-1]
-        whole = Part(text, boundary, last.end, "", first.identity, first.labelled)
-        self._send(whole, self._chunker.fit(text))
+    def _flush(self, boundary: Boundary | None = None) -> None:
+        if self._packing:
+            whole = self._packing.joined(boundary)
+            self._send(whole, self._chunker.fit(whole.text))
 
     # -- leaving --------------------------------------------------------------------------------
 

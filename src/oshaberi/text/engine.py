@@ -15,14 +15,16 @@ from oshaberi.events import Boundary, Event, Message, SpeakerStop, Thought, With
 from oshaberi.text.boundaries import Boundaries
 from oshaberi.text.buffer import Segment
 from oshaberi.text.capture import Capture, Captured, StrayClose
-from oshaberi.text.compose import Composer, Part
+from oshaberi.text.compose import Composer
 from oshaberi.text.config import TextConfig
 from oshaberi.text.holds import code_limit
 from oshaberi.text.intake import Intake
 from oshaberi.text.measure import has_visible
 from oshaberi.text.normalize import Normalizers, SpeakingState, cleaned_text
+from oshaberi.text.normalizers.labels import own_label
 from oshaberi.text.observe import Decision, Observer
 from oshaberi.text.overflow import Window
+from oshaberi.text.packing import Part
 from oshaberi.text.prefill import Prefill
 from oshaberi.text.preview import Parts, preview
 from oshaberi.text.segment import Piece, Work
@@ -64,6 +66,7 @@ class TextEngine:
         transform = observer.transform if observer else None
         self._normalizers = Normalizers(config, transform, carried.speaking)
         self._composer = Composer(config, self._normalizers.faces, carried.messages, observer)
+        self._begun = False  # a line was read, though nothing of it was left
         self._guarded = False
         self._closed = False
         self._pending: list[str] = []
@@ -196,6 +199,7 @@ class TextEngine:
             return
         text = self._composer.take_back() + self._boundaries.retract(self._composer.sealed)
         self._capture.forget()
+        self._begun = False
         if text := text.strip():
             self._composer.event(Thought(text))
             if self._observer:
@@ -214,7 +218,7 @@ class TextEngine:
     def _deliver_text(self, segment: Segment) -> None:
         composer = self._composer
         piece = Piece(segment.text, line_start=segment.line_start)
-        work = Work([piece], segment.ends_line, opens_response=not composer.begun)
+        work = Work([piece], segment.ends_line, opens_response=not (composer.begun or self._begun))
         self._normalizers.run(work)
         for text, reason in work.withheld:
             composer.note(text, reason, segment.end)
@@ -226,12 +230,17 @@ class TextEngine:
             )
             gap = "\n"
         if not work.pieces:
-            composer.skip(gap + "\n")
-            if not work.withheld and has_visible(segment.text):
-                composer.note(segment.text, "break", segment.end)
+            self._deliver_nothing(segment, is_noted=bool(work.withheld))
         if work.stop is not None:
             composer.event(SpeakerStop(work.stop))
             self._guarded = True
+
+    def _deliver_nothing(self, segment: Segment, *, is_noted: bool) -> None:
+        self._composer.skip(segment.gap + "\n")
+        if has_visible(segment.text):
+            self._begun = True
+            if not is_noted:
+                self._composer.note(segment.text, "break", segment.end)
 
     def _deliver_block(self, segment: Segment) -> None:
         identity = self._normalizers.block_identity(segment.ends_line)
@@ -248,4 +257,7 @@ def prefill_of(config: TextConfig) -> Prefill | None:
     if not config.output_prefill:
         return None
     echoes = (config.output_prefill, cleaned_text(config.output_prefill, config))
-    return Prefill(config.output_prefill, echoes, config.prefill_visible, config.starts_in_thought)
+    label = own_label(config.persona).pattern if config.persona else None
+    return Prefill(
+        config.output_prefill, echoes, config.prefill_visible, config.starts_in_thought, label
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 
-from oshaberi.text.abbreviations import keeps_period
+from oshaberi.text.abbreviations import UNITS, keeps_period
 from oshaberi.text.atoms import protected
 from oshaberi.text.measure import has_visible
 
@@ -35,6 +35,7 @@ _LABEL = re.compile(r"\s*[*_]*\w[^\s:]{0,31}(?: (?![a-z])[^\s:]{1,31}){0,3}:[*_]
 
 _WORD = re.compile(r"[@#\\]?\w+(?:[.@\\'’]\w+)*")
 _LITERAL = re.compile(r"[@#.\\]")
+_MEASURED = re.compile(r"[\d°º][ \u00a0\u202f]?\Z")
 _PAUSE = re.compile(r"(?<=\w)[,;](?=[ \t]+[\w\"'“‘(«*])")
 _LAST_PERIOD = re.compile(r"[.。．｡](?=[*_~|]{0,6}\s*$)")
 _NO_PERIOD_AFTER = frozenset(".…‥。．｡!?！？,;:、，*_~|")
@@ -129,10 +130,18 @@ def _lower(found: re.Match[str]) -> str:
     first, rest = word[marks : marks + 1], word[marks + 1 :]
     if rest != rest.lower() or (first == "I" and (not rest or rest[0] in "'’_")):
         return word
+    if (not rest or word in UNITS) and _is_measured(found):
+        return word
     small = first.lower()
     if len(small) != 1 or small.casefold() != first.casefold():
         return word  # İ would become two characters
     return word[:marks] + small + rest
+
+
+def _is_measured(word: re.Match[str]) -> bool:
+    """Whether it stands behind a number: `80 °C`, `12 V`, `50 Hz`."""
+    at = word.start()
+    return _MEASURED.search(word.string[max(0, at - 2) : at]) is not None
 
 
 def _last_period(text: str, kept: list[Span]) -> int:

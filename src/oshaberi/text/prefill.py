@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from enum import Enum, auto
+from typing import NamedTuple
+
+import regex
 
 from oshaberi.text.capture import match_tag
 
@@ -24,14 +27,34 @@ class State(Enum):
     DONE = auto()
 
 
+class _Echo(NamedTuple):
+    """What the model may repeat, and the white space behind it."""
+
+    text: str
+    blanks: str
+
+    @classmethod
+    def of(cls, prefill: str) -> _Echo:
+        begun = prefill.lstrip()
+        text = begun.rstrip()
+        return cls(text, begun[len(text) :])
+
+
 class Prefill:
     """Compares the first visible text with the prefill; the result does not depend on chunks."""
 
     def __init__(
-        self, shown: str, echoes: Iterable[str], visible: bool, in_thought: bool = False
+        self,
+        shown: str,
+        echoes: Iterable[str],
+        visible: bool,
+        in_thought: bool = False,
+        own_label: str | None = None,
     ) -> None:
         self._shown = shown if visible else ""
-        self._echoes = [echo.strip() for echo in echoes if echo.strip()]
+        self._echoes = [_Echo.of(echo) for echo in echoes if echo.strip()]
+        self._label = regex.compile(own_label, regex.IGNORECASE) if own_label else None
+        self._labelled = False
         self._state = State.THOUGHT if in_thought else State.HEAD
         self._buffer = ""
         self._out: list[str] = []
@@ -80,10 +103,9 @@ class Prefill:
         if not begun:
             return False
         for echo in self._echoes:
-            if begun.startswith(echo):
-                self._begin(begun[len(echo) :])
-                return True
-        if any(echo.startswith(begun) for echo in self._echoes):
+            if begun.startswith(echo.text):
+                return self._echoed(echo, begun, final)
+        if any(echo.text.startswith(begun) for echo in self._echoes):
             return False
         if begun[0] == "<":
             tag = match_tag(begun, 0, final)
@@ -93,7 +115,34 @@ class Prefill:
                 self._pass(len(self._buffer) - len(begun) + tag.end())
                 self._state = State.THOUGHT
                 return True
-        self._begin(self._seam() + self._buffer)
+        unlabelled = self._without_label(begun, final)
+        if unlabelled is None:
+            return False
+        if unlabelled != begun:
+            self._buffer, self._labelled = unlabelled, True
+            return True
+        rest = self._buffer.lstrip(" \t") if self._labelled else self._buffer
+        self._begin(self._seam(rest) + rest)
+        return True
+
+    def _without_label(self, begun: str, final: bool) -> str | None:
+        """S4 comes before S6: the persona's own label is no part of an echo. None: undecided."""
+        found = self._label.match(begun, partial=not final) if self._label else None
+        if found is None:
+            return begun
+        if found.partial or (found.end() == len(begun) and not (final or begun[-1].isspace())):
+            return None
+        return begun if found[3] is not None else begun[found.end() :]
+
+    def _echoed(self, echo: _Echo, begun: str, final: bool) -> bool:
+        """The white space that ends the prefill may be echoed too, or not."""
+        rest = begun[len(echo.text) :]
+        if len(rest) < len(echo.blanks) and echo.blanks.startswith(rest) and not final:
+            return False
+        again = 0
+        while again < len(echo.blanks) and rest[again : again + 1] == echo.blanks[again]:
+            again += 1
+        self._begin(rest[again:])
         return True
 
     def _begin(self, rest: str) -> None:
@@ -101,7 +150,9 @@ class Prefill:
         self._buffer = rest
         self._state = State.DONE
 
-    def _seam(self) -> str:
+    def _seam(self, rest: str) -> str:
         """With letters on both sides and a capital behind it, a word ends at the seam."""
-        before, behind = self._shown[-1:], self._buffer[:1]
+        before, behind = self._shown[-1:], rest[:1]
+        if self._labelled:
+            return "" if before.isspace() or behind.isspace() else " "
         return " " if before.isalpha() and behind.isalpha() and behind.isupper() else ""

@@ -34,7 +34,7 @@ _UNDECIDED = re.compile(
 _LABEL = re.compile(r"[\w .'’*~()（）-]{0,66}\Z")
 _LABEL_WORDS = 4
 _COLON = re.compile("[:：]")
-_CODE_WORDS = re.compile(r"\S+\Z")
+_LAST_WORD = regex.compile(r"(?r)\S+\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def preview(
     boundaries, composer = parts.boundaries, parts.composer
     if not _read(parts, pending):
         return []
-    in_prose = boundaries.reads_prose
+    in_prose, in_word = boundaries.reads_prose, boundaries.ends_in_word
     if in_prose:
         before = boundaries.end
         rest = boundaries.retract(before)
@@ -68,7 +68,7 @@ def preview(
     boundaries.close("stop")
     composer.finish("stop", boundaries.end)
     messages = _messages(composer.take())
-    return messages if in_prose else _without_half_word(messages)
+    return messages if in_prose else _without_half_word(messages, in_word)
 
 
 def showable(text: str, hold_limit: int, goes_on: bool = False) -> str:
@@ -133,15 +133,16 @@ def _messages(events: Iterable[Event]) -> list[Message]:
     return found
 
 
-def _without_half_word(messages: list[Message]) -> list[Message]:
+def _without_half_word(messages: list[Message], in_word: bool) -> list[Message]:
     """The last message ends in code that goes on; a block without a whole word is not shown."""
     if not messages or not messages[-1].text.endswith(FENCE):
         return messages
     *whole, last = messages
     opening = last.text.rfind(FENCE, 0, -len(FENCE))
     info, newline, code = last.text[opening : -len(FENCE)].partition("\n")
-    kept = code[: code.rfind("\n") + 1] + _CODE_WORDS.sub("", code[code.rfind("\n") + 1 :])
-    kept = kept.rstrip()
+    kept = code.rstrip()
+    if in_word:
+        kept = _LAST_WORD.sub("", kept).rstrip()
     text = last.text[:opening] + (f"{info}{newline}{kept}\n{FENCE}" if kept else "")
     text = text.strip()
     return [*whole, replace(last, text=text)] if text else whole

@@ -193,7 +193,7 @@ def after_dot(spot: Spot) -> int:
     token, head = _token(spot)
     if not token:
         return YES if spot.kind == "upper" and head.strip() else NO
-    if _is_list_marker(token) and _opens(spot, head):
+    if _is_list_marker(token) and (_opens(spot, head) or _announced(token, head)):
         return NO
     rule = rule_of(token)
     if rule is Rule.PLAIN:
@@ -205,6 +205,11 @@ def after_dot(spot: Spot) -> int:
 
 def _is_list_marker(token: str) -> bool:
     return len(token) <= 3 and (token.isdecimal() or (len(token) == 1 and token.isalpha()))
+
+
+def _announced(token: str, head: str) -> bool:
+    """`Three steps: 1. Mix`: a list begins behind a colon."""
+    return token in ("1", "a", "A") and head.rstrip(_LEADING + " \t").endswith((":", "："))
 
 
 def _after_abbreviation(spot: Spot, rule: Rule, token: str, head: str) -> int:
