@@ -7,6 +7,7 @@ DISCORD_TOKEN=... OPENAI_API_KEY=... python examples/in_your_bot.py
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 import discord
@@ -61,7 +62,14 @@ class TeaBot(discord.Client):
         print(result.status, result.metrics.messages, repr(result.undelivered))
 
 
+def main() -> None:
+    missing = [name for name in ("DISCORD_TOKEN", "OPENAI_API_KEY") if not os.environ.get(name)]
+    if missing:
+        print(f"set {' and '.join(missing)} in the environment", file=sys.stderr)
+        sys.exit(2)
+    model = connect("openai", "gpt-5.2", api_key=os.environ["OPENAI_API_KEY"])
+    TeaBot(model).run(os.environ["DISCORD_TOKEN"])
+
+
 if __name__ == "__main__":
-    TeaBot(connect("openai", "gpt-5.2", api_key=os.environ["OPENAI_API_KEY"])).run(
-        os.environ["DISCORD_TOKEN"]
-    )
+    main()

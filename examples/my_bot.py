@@ -7,6 +7,7 @@ oshaberi stage exec examples/my_bot.py
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 import discord
@@ -37,4 +38,7 @@ async def count(interaction: discord.Interaction[MyBot], to: int) -> None:
 
 
 if __name__ == "__main__":
+    if not os.environ.get("DISCORD_TOKEN"):
+        print("set DISCORD_TOKEN, or: oshaberi stage exec examples/my_bot.py", file=sys.stderr)
+        sys.exit(2)
     MyBot().run(os.environ["DISCORD_TOKEN"])

@@ -88,6 +88,21 @@ def test_it_prints_what_it_should(name: str) -> None:
     assert python(name).stdout.splitlines() == PRINTED[name]
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("my_bot.py", "set DISCORD_TOKEN, or: oshaberi stage exec examples/my_bot.py\n"),
+        ("in_your_bot.py", "set DISCORD_TOKEN and OPENAI_API_KEY in the environment\n"),
+    ],
+)
+def test_what_is_missing_is_told_in_one_line(name: str, told: str) -> None:
+    environ = {key: os.environ[key] for key in os.environ if not key.endswith(("TOKEN", "_KEY"))}
+    done = subprocess.run(
+        [sys.executable, name], capture_output=True, text=True, cwd=EXAMPLES, env=environ
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", told)
+
+
 def test_chunk_text_takes_a_file(tmp_path: Path) -> None:
     path = tmp_path / "answer.md"
     path.write_text("one\n\n| a | b |\n|---|---|\n| 1 | 2 |\n", encoding="utf-8")

@@ -17,10 +17,14 @@ class Screen(StringIO):
 
 
 def test_colours_only_on_a_terminal_that_wants_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("NO_COLOR", "")
+    monkeypatch.setenv("TERM", "xterm")
     assert Palette.of(StringIO()).paint("code", "code") == "code"
     assert Palette.of(Screen()).paint("code", "code") == "\x1b[36mcode\x1b[0m"
     monkeypatch.setenv("NO_COLOR", "1")
+    assert Palette.of(Screen()).paint("code", "code") == "code"
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "dumb")
     assert Palette.of(Screen()).paint("code", "code") == "code"
 
 

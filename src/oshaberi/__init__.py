@@ -1,20 +1,26 @@
 """Oshaberi: a model's token stream, delivered to Discord the way a person would write it."""
 
-from oshaberi.errors import ConfigError, EngineClosedError, OshaberiError, SceneError
-from oshaberi.events import (
-    Details,
-    Event,
-    Identity,
-    Message,
-    SpeakerStop,
-    Table,
-    Thought,
-    Withheld,
-)
-from oshaberi.text.config import Known, Persona, Sprite, TextConfig
-from oshaberi.text.engine import Carry, TextEngine
-from oshaberi.text.normalize import cleaned_text
-from oshaberi.text.observe import Decision
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from oshaberi.errors import ConfigError, EngineClosedError, OshaberiError, SceneError
+    from oshaberi.events import (
+        Details,
+        Event,
+        Identity,
+        Message,
+        SpeakerStop,
+        Table,
+        Thought,
+        Withheld,
+    )
+    from oshaberi.text.config import Known, Persona, Sprite, TextConfig
+    from oshaberi.text.engine import Carry, TextEngine
+    from oshaberi.text.normalize import cleaned_text
+    from oshaberi.text.observe import Decision
 
 __version__ = "0.1.0"
 
@@ -40,3 +46,31 @@ __all__ = [
     "Withheld",
     "cleaned_text",
 ]
+
+_HOMES = {
+    "errors": ("ConfigError", "EngineClosedError", "OshaberiError", "SceneError"),
+    "events": (
+        *("Details", "Event", "Identity", "Message"),
+        *("SpeakerStop", "Table", "Thought", "Withheld"),
+    ),
+    "text.config": ("Known", "Persona", "Sprite", "TextConfig"),
+    "text.engine": ("Carry", "TextEngine"),
+    "text.normalize": ("cleaned_text",),
+    "text.observe": ("Decision",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Loaded when it is asked for: Ctrl-C is heard from the first moment of a command."""
+    from importlib import import_module
+
+    for home, names in _HOMES.items():
+        if name in names:
+            found = getattr(import_module(f"oshaberi.{home}"), name)
+            globals()[name] = found
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

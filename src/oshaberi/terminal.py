@@ -18,6 +18,11 @@ def harmless(text: str) -> str:
     return text.translate(_CONTROLS)
 
 
+def can_move(stream: TextIO) -> bool:
+    """Whether it is a terminal that understands more than text."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
 class Palette:
     """Paints text where colours are wanted, and leaves it alone elsewhere."""
 
@@ -26,7 +31,7 @@ class Palette:
 
     @classmethod
     def of(cls, stream: TextIO) -> Palette:
-        return cls(stream.isatty() and "NO_COLOR" not in os.environ)
+        return cls(can_move(stream) and not os.environ.get("NO_COLOR"))
 
     def paint(self, text: str, style: str) -> str:
         return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if self._colours and text else text

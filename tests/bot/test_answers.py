@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 
 from oshaberi.bot.commands import helping, status
-from oshaberi.bot.commands.answers import MOST_CHOICES, UNEXPECTED, choices
+from oshaberi.bot.commands.answers import (
+    MESSAGE_LIMIT,
+    MOST_CHOICES,
+    OUTDATED,
+    UNEXPECTED,
+    choices,
+)
+from oshaberi.errors import ConfigError
 from oshaberi.stage import Settings, Stage
 from oshaberi.stage.interactions import Reply
 from oshaberi.storage import StorageError
@@ -52,6 +59,29 @@ def test_a_broken_database_is_our_fault_and_tells_nothing_about_itself(
 
     perform(act)
     assert "/home/somebody" in caplog.text
+
+
+def test_a_command_that_is_no_more_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    async def act(show: Show) -> None:
+        show.client.tree.remove_command("help")
+        assert await show.run("help", user=MEMBER) == OUTDATED
+
+    perform(act)
+    assert "failed" not in caplog.text
+
+
+def test_a_refusal_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refused(*_given: Any) -> str:
+        raise ConfigError("one\n\ntwo " + "x" * 5000)
+
+    monkeypatch.setattr(status, "status_of", refused)
+
+    async def act(show: Show) -> None:
+        told = await show.run("status", user=MEMBER)
+        assert told.startswith("one two xxx")
+        assert len(told) <= MESSAGE_LIMIT
+
+    perform(act)
 
 
 def test_work_that_takes_long_is_deferred(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from oshaberi.bot.client import OshaberiClient, intents
 from oshaberi.bot.incoming import MessageReader
-from oshaberi.errors import ConfigError
+from oshaberi.errors import ConfigError, OshaberiError
 from oshaberi.stage import Fault, Stage
 from oshaberi.stage.loop import run_scaled
 from oshaberi.stage.testing import logged_in, staged
@@ -78,6 +78,8 @@ async def _missed(stage: Stage, **more: Any) -> list[str]:
             place = stage.world.channel("general")
             turn = TurnRecord(place.id, place.guild_id or 0, 1, asked, "Mochi")
             await desk.db.turns.remember(turn)
+        for place in more.get("talked_in", ()):
+            await desk.db.turns.remember(TurnRecord(place, 0, 1, 1, "Mochi"))
         if persona := more.get("persona"):
             await desk.db.personas.save(persona)
         if seen := more.get("seen"):
@@ -89,7 +91,8 @@ async def _missed(stage: Stage, **more: Any) -> list[str]:
             order.append(len(talks.heard))
             ready.set()
 
-        client = OshaberiClient(desk, guild_ready_timeout=0.1, when_ready=when_ready)
+        options = more.get("client", {})
+        client = OshaberiClient(desk, guild_ready_timeout=0.1, when_ready=when_ready, **options)
         async with logged_in(stage, client):
             await ready.wait()
             await client.look_back()  # after the one that is under way
@@ -143,6 +146,18 @@ def test_what_was_taken_care_of_is_not_answered_again(known: str) -> None:
     on_empty_stage(act)
 
 
+def test_direct_messages_of_people_who_wrote_before_are_found() -> None:
+    async def act(stage: Stage) -> None:
+        places = [stage.people.dm(f"I am {user}", user=user).channel_id for user in (MEMBER, OWNER)]
+        gone = 12345
+        assert await _missed(stage, talked_in=[*places, gone]) == ["I am mika", "I am ren"]
+        assert await _missed(stage, talked_in=places[:1]) == ["I am ren"]
+        other = {"shard_ids": [1], "shard_count": 2}
+        assert await _missed(stage, talked_in=places, client=other) == []
+
+    on_empty_stage(act)
+
+
 def test_what_has_an_answer_needs_no_other() -> None:
     async def act(show: Show) -> None:
         asked = show.stage.people.post("general", f"<@{show.stage.world.bot.id}> hi", user=OWNER)
@@ -158,29 +173,61 @@ def test_what_has_an_answer_needs_no_other() -> None:
 # -- starting and failing --------------------------------------------------------------------------
 
 
-def _starting(token: str | None, described: dict[str, object]) -> ConfigError:
-    async def main() -> ConfigError:
+def _starting(
+    token: str | None, described: dict[str, object], *faults: Fault
+) -> tuple[OshaberiError, str]:
+    """What it fails with, and where the stage was."""
+
+    async def main() -> tuple[OshaberiError, str]:
         async with desk_of() as (desk, _talks), staged(described) as stage:
+            for fault in faults:
+                stage.fault(fault)
             client = OshaberiClient(desk, guild_ready_timeout=0.1)
             async with client:
-                with pytest.raises(ConfigError) as failed:
+                with pytest.raises(OshaberiError) as failed:
                     await client.serve(token or stage.token)
-            return failed.value
+            return failed.value, stage.url.removeprefix("http://")
 
     return run_scaled(main(), SPEED)
 
 
+def test_a_client_that_never_began_can_be_closed() -> None:
+    async def main() -> None:
+        async with desk_of() as (desk, _talks):
+            await OshaberiClient(desk).close()
+
+    asyncio.run(main())
+
+
 def test_a_wrong_token_is_told_in_one_line() -> None:
-    told = str(_starting("wrong.token.here", world()))
+    error, _place = _starting("wrong.token.here", world())
+    told = str(error)
+    assert isinstance(error, ConfigError)
     assert told.startswith("discord_token: Discord does not accept it")
     assert "wrong.token" not in told
     assert "\n" not in told
 
 
 def test_a_missing_intent_is_told_in_one_line() -> None:
-    told = str(_starting(None, world() | {"bot": {"intents": []}}))
-    assert "Message Content Intent" in told
-    assert "\n" not in told
+    error, _place = _starting(None, world() | {"bot": {"intents": []}})
+    assert isinstance(error, ConfigError)
+    assert "Message Content Intent" in str(error)
+    assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (Fault(kind="close", times=None), "Server disconnected"),
+        (Fault(kind="status", status=503, times=None), "answers HTTP 503"),
+    ],
+)
+def test_discord_that_is_not_there_is_told_in_one_line(fault: Fault, reason: str) -> None:
+    error, place = _starting(None, world(), fault)
+    assert str(error).startswith("Discord ")
+    assert place in str(error)
+    assert reason in str(error)
+    assert "\n" not in str(error)
 
 
 def test_without_its_commands_the_bot_still_talks(caplog: pytest.LogCaptureFixture) -> None:

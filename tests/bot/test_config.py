@@ -80,6 +80,11 @@ def test_in_direct_messages_only_the_owner_changes_things() -> None:
     [
         ("humanizer_degree", "9", "humanizer_degree: 9 is not a whole number from 0 to 3"),
         ("humaniser_degree", "2", "did you mean 'humanizer_degree'?"),
+        ("degree", "2", "degree: no such setting; did you mean 'humanizer_degree'?"),
+        ("emoji_usage", "2", "did you mean 'emoji_usage_enabled'?"),
+        ("nonsense", "2", "nonsense: no such setting; `/config show` lists them"),
+        ("typing_ms", "2", "did you mean 'max_typing_time_ms'?"),
+        ("a\nb" + "c" * 80, "2", f"a b{'c' * 57}: no such setting; `/config show` lists them"),
         ("discord_token", "x", "is set by whoever runs the bot"),
         ("suppress_user_errors", "true", "is set by whoever runs the bot"),
         ("thought_log_channel_id", "123", "is no channel of this server"),

@@ -12,6 +12,7 @@ import pytest
 
 from oshaberi.bot.ending import Ending
 from oshaberi.stage import Settings, Stage
+from tests.crash import model
 from tests.crash.model import SLOW, STALLED, asked, expected, lined_model
 from tests.crash.process import BotProcess
 from tests.crash.rounds import errors_in
@@ -45,12 +46,14 @@ async def ask(stage: Stage, number: int) -> None:
     await stage.wait_for(lambda: len(told(stage)) >= 2, SOON_S)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_running_answer_is_finished(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_running_answer_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After Ctrl-C; tests/e2e/test_running.py has the same for SIGTERM, without a process."""
+    monkeypatch.setattr(model, "SLOW_PAUSE_S", 0.1)
+
     async def main() -> None:
         async with running(tmp_path) as (stage, bot):
             await ask(stage, SLOW)
-            bot.send(number)
+            bot.send(signal.SIGINT)
             assert await bot.ended() == 0
             assert told(stage) == expected(f"question {SLOW}")
 

@@ -11,6 +11,7 @@ import pytest
 from oshaberi.bot.recovery import GO_ON, IN_DOUBT, INTERRUPTED, TITLE, Recovery
 from oshaberi.bot.room import DiscordRoom
 from oshaberi.bot.shared import Alone
+from oshaberi.bot.succession import Succession
 from oshaberi.delivery.journal import post_as_body
 from oshaberi.delivery.sink import Post, Wire
 from oshaberi.storage.records import JournalPost, JournalStream, TurnRecord
@@ -111,6 +112,25 @@ def test_an_answer_that_was_complete_is_not_called_interrupted() -> None:
     play(act)
 
 
+@pytest.mark.parametrize(("persona", "is_one"), [("Mochi", True), ("Kuro", False)])
+def test_an_interrupted_continuation_belongs_to_its_answer(persona: str, is_one: bool) -> None:
+    async def act(show: Show) -> None:
+        stream = await begun(show, POST)
+        await show.db.journal.finish(KEY)
+        before = datetime.now(UTC) - timedelta(minutes=1)
+        turn = TurnRecord(stream.channel_id, stream.server_id, stream.user_id, 5, persona, (6,))
+        await show.db.turns.remember(replace(turn, status="completed", at=before))
+        await show.db.journal.begin(replace(stream, answering_id=None))
+        await recovery(show).run()
+        first, last = await show.db.turns.of_message(6), await show.db.turns.last(stream.channel_id)
+        assert first is not None
+        assert last is not None
+        assert (last.status, last.asked_id) == (INTERRUPTED, 5 if is_one else None)
+        assert (await show.db.turns.whole(last) == (first, last)) is is_one
+
+    play(act)
+
+
 def test_an_earlier_answer_to_the_same_message_hides_nothing() -> None:
     async def act(show: Show) -> None:
         stream = await begun(show)
@@ -150,6 +170,53 @@ def test_two_processes_of_one_name_tell_it_once() -> None:
         assert told(show) == ["first line", TITLE]
 
     play(act)
+
+
+def test_what_a_name_left_that_does_not_come_back_is_settled() -> None:
+    async def act(show: Show) -> None:
+        stream = await begun(show, POST)
+        heir = Recovery(show.db, "other", show.client.find_room)
+        ready: list[bool] = []
+        succession = Succession(show.db, "other", heir, lambda: bool(ready))
+        await show.db.instances.beat(INSTANCE)
+        ready.append(True)
+        assert await succession.look() == 0
+        await long_ago(show, INSTANCE)
+        ready.clear()
+        assert await succession.look() == 0
+        ready.append(True)
+        assert await succession.look() == 1
+        assert told(show) == ["first line", TITLE]
+        assert await left(show) == 0
+        assert await succession.look() == 0
+        turn = await show.db.turns.last(stream.channel_id)
+        assert turn is not None
+        assert turn.status == INTERRUPTED
+
+    play(act)
+
+
+def test_who_succeeds_leaves_its_own_running_answers_alone() -> None:
+    async def act(show: Show) -> None:
+        stream = await begun(show, POST)
+        running = replace(stream, key="mine", instance="other")
+        await show.db.journal.begin(running)
+        await show.db.instances.beat(INSTANCE)
+        await long_ago(show, INSTANCE)
+        heir = Recovery(show.db, "other", show.client.find_room)
+        assert await Succession(show.db, "other", heir, lambda: True).look() == 1
+        assert [one.key for one in await show.db.journal.unfinished("other")] == ["mine"]
+        assert told(show) == ["first line", TITLE]
+
+    play(act)
+
+
+async def long_ago(show: Show, name: str) -> None:
+    """It was last heard of long ago."""
+    now, store = datetime.now(UTC), show.db.instances._store
+    store.now = lambda: now - timedelta(minutes=3)
+    await show.db.instances.beat(name)
+    store.now = lambda: datetime.now(UTC)
 
 
 def test_a_channel_that_is_gone_is_forgotten() -> None:

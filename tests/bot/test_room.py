@@ -120,14 +120,14 @@ def test_reactions_come_and_go_and_refusals_do_not_matter() -> None:
     async def act(show: Show) -> None:
         posted = show.stage.people.post("general", "hello", user=OWNER)
         room = show.room()
-        await room.react(posted.id, "👀")
-        await room.react(posted.id, ":wave:")
+        assert await room.react(posted.id, "👀")
+        assert await room.react(posted.id, ":wave:")
         assert [reaction.name for reaction in posted.reactions] == ["👀", "wave"]
         await room.unreact(posted.id, "👀")
         assert [reaction.name for reaction in posted.reactions] == ["wave"]
-        await room.react(12345, "👀")
+        assert not await room.react(12345, "👀")
         await room.unreact(12345, "👀")
-        await room.react(posted.id, "no emoji at all")
+        assert not await room.react(posted.id, "no emoji at all")
         assert len(posted.reactions) == 1
 
     perform(act)

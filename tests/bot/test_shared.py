@@ -149,6 +149,11 @@ def test_a_redis_that_forgot_everything_proves_no_departure() -> None:
         assert await pair.first.claim(1)
         assert not await pair.second.claim(1)
         await pair.redis.flushall()
+        # Nor does it for a while: the other has not had the time to say that it is there.
+        await pair.second._look_around()
+        await pair.redis.delete(redis_shared._alive(pair.first._name))
+        await pair.second._look_around()
+        assert not pair.second._departed.is_set()
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.5):
                 await pair.second.departure()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,7 @@ def test_a_bot_that_may_do_everything(folder: str) -> None:
         "intents": "good",
         "permissions": "good",
     }
+    assert found["permissions"].text == "all there, in 1 server"
 
 
 def test_a_token_that_discord_does_not_know(folder: str) -> None:
@@ -202,6 +204,77 @@ def test_a_server_that_is_not_there(folder: str) -> None:
 def test_a_provider_that_can_only_be_asked_for_answers(folder: str) -> None:
     finding, asked = ask_model(folder, 200, {}, provider="novelai")
     assert (finding.state, asked) == ("note", [])
+
+
+# -- tools ---------------------------------------------------------------------------------------
+
+TOOL = """from oshaberi.tools import tool
+print("a module may print")
+@tool()
+def {name}() -> str:
+    \"\"\"Does it.\"\"\"
+    return ""
+"""
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture
+def own_modules(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whatever is imported meanwhile is forgotten."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    modules = set(sys.modules)
+    yield
+    for name in set(sys.modules) - modules:
+        del sys.modules[name]
+
+
+@pytest.mark.usefixtures("own_modules")
+def test_modules_with_tools(
+    folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "doctor_good.py").write_text(TOOL.format(name="brew"))
+    (tmp_path / "doctor_again.py").write_text(TOOL.format(name="brew"))
+    (tmp_path / "doctor_none.py").write_text("")
+    (tmp_path / "doctor_broken.py").write_text("1/0")
+    modules = "doctor_good,doctor_again,doctor_none,doctor_broken,doctor_missing"
+    found = asyncio.run(findings(OSHABERI_DATA_DIR=folder, OSHABERI_TOOLS=modules))
+    told = {name: (one.state, one.text) for name, one in found.items() if "tools" in name}
+    assert told["tools doctor_good"] == ("good", "1 tool: brew")
+    assert [told[f"tools doctor_{name}"][0] for name in ("none", "broken", "missing")] == [
+        "bad"
+    ] * 3
+    assert "ZeroDivisionError" in told["tools doctor_broken"][1]
+    assert "no function with @tool" in told["tools doctor_none"][1]
+    assert told["tools"][0] == "bad"
+    assert "'brew' is there twice" in told["tools"][1]
+    assert capsys.readouterr().out == ""
+
+
+def test_mcp_servers(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("oshaberi.cli.checks.tools.PATIENCE_S", 120.0)  # this machine may be busy
+    servers = {
+        "tea": {"command": sys.executable, "args": [str(EXAMPLES / "mcp_server.py")]},
+        "lost": {"command": "no-such-command", "env": {"API_TOKEN": KEY}},
+        "mute": {"command": sys.executable, "args": ["-c", "import sys; sys.exit('no key')"]},
+        "far": {"url": f"http://127.0.0.1:1/mcp?key={KEY}"},
+    }
+    found = asyncio.run(
+        findings(OSHABERI_DATA_DIR=folder, OSHABERI_MCP_SERVERS=json.dumps(servers))
+    )
+    tea = found["mcp server tea"]
+    assert (tea.state, tea.text) == ("good", "1 tool: brewing_temperature")
+    assert [found[f"mcp server {name}"].state for name in ("lost", "mute", "far")] == ["bad"] * 3
+    assert "'no-such-command'" in found["mcp server lost"].text
+    assert "no key" in found["mcp server mute"].text
+    assert "mcp_servers.far.url" in found["mcp server far"].advice
+    assert KEY not in str(found)
+
+
+def test_an_mcp_server_that_says_nothing(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("oshaberi.cli.checks.tools.PATIENCE_S", 0.1)
+    servers = json.dumps({"mute": {"command": sys.executable, "args": ["-c", "input()"]}})
+    found = asyncio.run(findings(OSHABERI_DATA_DIR=folder, OSHABERI_MCP_SERVERS=servers))
+    assert "no answer within 0.1 s" in found["mcp server mute"].text
 
 
 # -- places --------------------------------------------------------------------------------------

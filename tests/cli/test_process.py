@@ -77,10 +77,53 @@ def test_ctrl_c_is_quiet() -> None:
     assert process.returncode == 130
 
 
-def test_on_a_terminal_there_is_a_hint_and_rules() -> None:
+INTERRUPTED = """
+import sys
+class CtrlC:
+    def find_spec(self, name, *_more):
+        if name == sys.argv[1]:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, CtrlC())
+from oshaberi.cli import main
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "args"),
+    [
+        ("oshaberi.cli.app", ["chunk"]),
+        ("oshaberi.text.engine", ["chunk"]),
+        ("oshaberi.scenes", ["replay", "-"]),
+        ("oshaberi.config.loading", ["run"]),
+        ("oshaberi.local.show", ["run"]),
+    ],
+)
+def test_ctrl_c_is_quiet_while_things_are_loaded(
+    module: str, args: list[str], tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, module, *args],
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "OSHABERI_DATA_DIR": str(tmp_path)},
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+@pytest.mark.parametrize(
+    ("variables", "colours"), [({"NO_COLOR": "1"}, False), ({"TERM": "xterm"}, True)]
+)
+def test_on_a_terminal_there_is_a_hint_and_rules(variables: dict[str, str], colours: bool) -> None:
     ours, theirs = pty.openpty()
+    plain = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
     with subprocess.Popen(
-        [*OSHABERI, "chunk"], stdin=theirs, stdout=theirs, stderr=subprocess.PIPE
+        [*OSHABERI, "chunk"],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        env={**plain, **variables},
     ) as process:
         assert process.stderr is not None
         os.write(ours, b"one\ntwo\n\x04")
@@ -90,6 +133,26 @@ def test_on_a_terminal_there_is_a_hint_and_rules() -> None:
     os.close(ours)
     assert process.returncode == 0
     assert [part in shown for part in ("── 1 ──", "── 2 ──", "---8<---")] == [True, True, False]
+    assert ("\x1b[" in shown) == colours
+
+
+CLOSED = "import os, sys; os.close(int(sys.argv[1])); os.execv(sys.executable, sys.argv[2:])"
+
+
+@pytest.mark.parametrize(
+    ("closed", "args", "status", "told"),
+    [
+        ("0", ["chunk"], 2, "standard input is closed; give a FILE"),
+        ("0", ["replay", "-"], 2, "standard input is closed; give a file"),
+        ("1", ["chunk", __file__], 0, ""),
+        ("2", ["chunk", "none.md"], 2, ""),
+    ],
+)
+def test_closed_streams(closed: str, args: list[str], status: int, told: str) -> None:
+    command = [sys.executable, "-c", CLOSED, closed, *OSHABERI, *args]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert done.stderr == (f"oshaberi: {told}\n" if told else "")
 
 
 LIGHT = """
@@ -158,6 +221,8 @@ BAD = [
     (["replay", "--rechunk", "x", "y"], "'x' is not a valid integer"),
     (["explain", "none.json"], "none.json: cannot be read"),
     (["run", "--speed", "0"], "0.1<=x<=100"),
+    (["run", "--debug"], "--debug goes in front of the command: oshaberi --debug …"),
+    (["replay", "--", "--debug"], "--debug: cannot be read: No such file"),
 ]
 
 
@@ -178,6 +243,20 @@ def test_debug_shows_the_traceback(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Traceback" in capsys.readouterr().err
 
 
+def test_a_ctrl_c_in_disguise(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Python 3.11 makes a RuntimeError of one that comes while a class is made."""
+    from oshaberi.cli import chunk
+
+    def interrupted(*_args: object) -> None:
+        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+
+    monkeypatch.setattr(chunk, "text_config", interrupted)
+    assert cli.main(["chunk", "-"]) == 130
+    assert capsys.readouterr() == ("", "")
+
+
 def test_a_fault_of_ours_is_one_line_too(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -189,4 +268,7 @@ def test_a_fault_of_ours_is_one_line_too(
     monkeypatch.setattr(chunk, "text_config", broken)
     assert cli.main(["chunk", "-"]) == 70
     err = capsys.readouterr().err
-    assert err == "oshaberi: internal error: RuntimeError: oh no (--debug shows where)\n"
+    where = "oshaberi --debug chunk … shows where"
+    assert err == f"oshaberi: internal error: RuntimeError: oh no ({where})\n"
+    assert cli.main(["--debug", "chunk", "-"]) == 70
+    assert "in broken" in capsys.readouterr().err

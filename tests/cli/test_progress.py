@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 
+import pytest
+
 from oshaberi.cli.progress import Progress
 
 
@@ -12,7 +14,8 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_on_a_terminal_one_line_changes_and_goes() -> None:
+def test_on_a_terminal_one_line_changes_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
     out = Terminal()
     assert list(Progress(out).over("ab", "scenes")) == ["a", "b"]
     assert out.getvalue() == "\r\x1b[K1 of 2 scenes\r\x1b[K2 of 2 scenes\r\x1b[K"

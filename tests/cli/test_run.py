@@ -56,6 +56,16 @@ def test_what_the_bot_learnt_is_there_the_next_time(tmp_path: Path) -> None:
         assert "0" in str(told[-1]["embeds"] or told[-1]["content"])
 
 
+def test_a_persona_of_ones_own_is_the_one_to_meet(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text('[persona]\nname = "Aiko"\nprompt = "You are Aiko, a lighthouse keeper."\n')
+    with show(tmp_path / "data", "--speed", "100", "--config", str(file)) as running:
+        running.post("post", channel="general", content="do an interview")
+        found = running.until(lambda found: len(found) > 2)
+        assert found[1]["author"]["username"] == "Aiko"
+        assert found[2]["author"]["username"] == "You (Aiko)"  # it knew as whom it spoke
+
+
 def test_a_port_in_use(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import signal
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -49,7 +54,9 @@ def test_a_bot_runs_with_its_arguments_and_ends_with_its_status(bot: str) -> Non
     assert "/?token=" in done.stderr.splitlines()[0]
 
 
-def test_ctrl_c_ends_both(bot: str) -> None:
+@contextmanager
+def staying(bot: str) -> Iterator[subprocess.Popen[str]]:
+    """From the moment the bot is there. The pipe is closed when the last of both is gone."""
     with subprocess.Popen(
         [*OSHABERI, "stage", "exec", bot, "--stay"],
         stdout=subprocess.PIPE,
@@ -58,10 +65,40 @@ def test_ctrl_c_ends_both(bot: str) -> None:
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "here I am --stay\n"
-        process.send_signal(signal.SIGINT)
-        # The pipe is closed when the last of them is gone.
+        yield process
         assert process.stdout.read() == ""
-        assert process.wait(60) == 130
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 3), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_signal_ends_both_with_the_status_of_the_bot(bot: str, number: int, status: int) -> None:
+    with staying(bot) as process:
+        process.send_signal(number)
+        assert process.wait(60) == status
+
+
+def test_ctrl_c_on_a_terminal_reaches_the_bot_once(bot: str) -> None:
+    """It is told by the terminal already."""
+    ours, theirs = pty.openpty()
+    in_front = "import os; os.setsid(); import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0)"
+    code = f"{in_front}; import sys; os.execv(sys.executable, sys.argv[1:])"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *OSHABERI, "stage", "exec", bot, "--stay"],
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "here I am --stay\n"
+        os.write(ours, b"\x03")
+        assert process.stdout.read() == ""
+        assert len(process.stderr.read().splitlines()) == 1
+        assert process.wait(60) == 3
+    os.close(theirs)
+    os.close(ours)
 
 
 def test_a_script_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,3 +106,27 @@ def test_a_script_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     err = capsys.readouterr().err
     assert "'none.py' does not exist" in err
     assert err.count("\n") == 1
+
+
+def test_what_the_stage_does_not_have_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "bot.py"
+    asking = "await client.fetch_application_emojis()"
+    lines = (
+        f"    for _ in range(2):\n        try: {asking}\n        except discord.NotFound: pass\n"
+    )
+    path.write_text(BOT.replace("    channel =", f"{lines}    channel ="))
+    done = subprocess.run(
+        [*OSHABERI, "stage", "exec", str(path)], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 3
+    (told,) = done.stderr.splitlines()[1:]
+    assert told.startswith("The stage: unknown route: GET /applications/")
+
+
+def test_a_port_in_use(bot: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert cli.main(["stage", "exec", "--port", str(port), bot]) == 2
+    assert capsys.readouterr().err == f"oshaberi: --port: {port} is in use; 0 takes any free one\n"

@@ -344,3 +344,11 @@ def test_secrets_are_not_in_complaints(read: Load, toml: str) -> None:
         read(toml)
     assert TOKEN not in str(refused.value)
     assert "[secret]" in str(refused.value)
+
+
+@pytest.mark.parametrize("sign", ["\n", "\x00", "\x7f"])
+def test_a_token_that_no_request_could_carry(read: Load, sign: str) -> None:
+    with pytest.raises(ConfigError, match="discord_token: has a line break") as refused:
+        read(OSHABERI_DISCORD_TOKEN=f"{TOKEN}{sign}{TOKEN}")
+    assert TOKEN not in str(refused.value)
+    assert read(OSHABERI_DISCORD_TOKEN=f" {TOKEN}\n").discord_token == TOKEN

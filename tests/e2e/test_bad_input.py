@@ -190,6 +190,30 @@ def test_a_channel_that_goes_away_during_an_answer() -> None:
     play(act, "\n".join(f"{n}." for n in range(1, 9)), "Hi.", **slow)
 
 
+def test_question_persona_and_webhook_go_away_during_an_answer() -> None:
+    async def act(here: Evening) -> None:
+        await here.persona("Oshaberi", is_default=True)
+        await here.persona("Zoë 🦊 狐", triggers=("狐",))
+        asked = here.post("狐?")
+        await here.wait_for(lambda: "1." in here.said())
+        here.stage.people.delete(asked)
+        assert "is gone" in await here.run("persona delete", {"name": "Zoë 🦊 狐"})
+        for webhook in list(here.stage.world.webhooks):
+            here.stage.revoke_webhook(webhook)
+        await here.wait_for(lambda: "4." in here.said())
+        await here.idle()
+        answer = [one for one in here.ours() if not one.content.startswith("-#")]
+        assert [one.content for one in answer] == ["1.", "2.", "3.", "4."]
+        assert {one.username for one in answer} == {"Zoë 🦊 狐"}
+        told = await here.run("regenerate", user=MEMBER)
+        assert told.startswith("The message that was answered is gone")
+        here.ask("and you?")
+        await here.wait_for(lambda: here.said()[-1] == "Me.")
+
+    slow = {"humanizer_degree": 2, "min_visible_typing_duration_ms": 300, "max_typing_time_ms": 300}
+    play(act, "\n".join(f"{n}." for n in range(1, 5)), "Me.", **slow)
+
+
 @pytest.mark.parametrize("name", ["Clyde", "everyone", "discord fan", "x" * 81, "a:b"])
 def test_a_name_that_discord_refuses_is_refused_at_once(name: str) -> None:
     async def act(here: Evening) -> None:

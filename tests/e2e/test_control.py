@@ -117,6 +117,23 @@ def test_somebody_else_does_not_interrupt() -> None:
     play(act, HOLD, "You too.")
 
 
+def test_what_waits_is_answered_as_it_is_when_its_turn_comes() -> None:
+    async def act(here: Evening) -> None:
+        here.ask("count")
+        await here.wait_for(lambda: here.said() == ["One."])
+        gone, kept = (here.ask(words, user=OWNER) for words in ("forget it", "and mee?"))
+        await here.wait_for(lambda: here.bot.conversations.waiting() == 2)
+        here.stage.people.delete(gone)
+        here.stage.people.edit(kept, f"<@{here.stage.world.bot.id}> and me?")
+        await here.wait_for(lambda: here.bot.conversations.waiting() == 1)
+        await here.stage.settled()
+        assert await here.run("stop", user=MEMBER) == "Stopped."
+        await here.says("One.", "Two", "You too.")
+        assert here.asked().last == "mika: @Oshaberi and me?"
+
+    play(act, HOLD, "You too.", "Never.")
+
+
 def test_a_follow_up_that_waits() -> None:
     async def act(here: Evening) -> None:
         here.ask("count")
@@ -191,6 +208,25 @@ def test_a_deleted_turn_is_gone_from_the_channel_and_from_memory() -> None:
     play(act, "Rats.<details>secret</details>", "Nothing.")
 
 
+def test_an_answer_and_its_continuation_are_one() -> None:
+    async def act(here: Evening) -> None:
+        here.ask("a tale")
+        (once,) = await here.says("Once")
+        await here.choose("Continue from here", once.id, user=MEMBER)
+        await here.says("Once", "upon a time.")
+        await here.choose("Regenerate", once.id, user=MEMBER)
+        (anew,) = await here.says("Anew")
+        await here.choose("Continue from here", anew.id, user=MEMBER)
+        await here.says("Anew", "and again.")
+        assert "is deleted" in await here.choose("Delete this turn", anew.id, user=MEMBER)
+        assert here.said() == []
+        here.ask("what was it?")
+        await here.says("Nothing.")
+        assert not [word for word in ("Once", "Anew", "again") if word in here.asked().text]
+
+    play(act, "Once", "upon a time.", "Anew", "and again.", "Nothing.")
+
+
 def test_a_turn_under_way_is_not_deleted_or_told_anew() -> None:
     async def act(here: Evening) -> None:
         here.ask("count")
@@ -214,10 +250,9 @@ def test_in_a_direct_message_everything_can_be_taken_in_hand() -> None:
         assert await here.run("continue", user=MEMBER, channel=place) == "Going on."
         await here.says("One.", "Two", "Three.", channel=place)
         assert await here.run("regenerate", user=MEMBER, channel=place) == "Answering again."
-        await here.says("One.", "Two", "Four.", channel=place)
-        last = here.ours(place)[-1].id
-        assert "is deleted" in await here.choose("Delete this turn", last, user=MEMBER)
-        await here.says("One.", "Two", channel=place)
+        (four,) = await here.says("Four.", channel=place)
+        assert "is deleted" in await here.choose("Delete this turn", four.id, user=MEMBER)
+        await here.says(channel=place)
 
     play(act, HOLD, "Three.", "Four.")
 

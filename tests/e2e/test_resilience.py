@@ -33,6 +33,23 @@ def test_after_a_429_the_second_model_answers() -> None:
     )
 
 
+def test_one_model_that_is_overloaded_is_waited_for() -> None:
+    async def act(here: Evening) -> None:
+        here.ask("hello")
+        await here.says("Hi.")
+        assert len(here.model.requests) == 2
+        assert here.notices() == []
+        here.ask("again")
+        await here.asked_times(3)
+        await here.wait_for(lambda: len(here.stage.calls("POST /channels/*/typing")) > 4)
+        assert await here.run("stop", user="ren") == "Stopped."
+        await here.says("Hi.")
+
+    soon = Status(503, '{"error": {"message": "overloaded"}}', {"retry-after": "1"})
+    late = Status(503, '{"error": {"message": "overloaded"}}', {"retry-after": "25"})
+    play(act, soon, "Hi.", late, "Never.", speed=5.0)
+
+
 def test_a_key_that_is_refused_rests_and_the_next_is_used() -> None:
     async def act(here: Evening) -> None:
         here.ask("hello")
@@ -86,7 +103,7 @@ def test_the_last_failure_is_told_once_and_the_next_turn_is_a_new_one() -> None:
 
     play(
         act,
-        Refuse("provider_overloaded"),
+        Refuse("content_blocked"),
         "Hi.",
         scripts=[[Refuse("model_error", "no such model")]],
     )

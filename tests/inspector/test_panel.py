@@ -13,6 +13,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.recording import RecordingSink
 from oshaberi.inspector import replayed, trace
 from oshaberi.scenes import parse_scene
 from oshaberi.stream.provider import Silence
@@ -48,6 +49,12 @@ async def tell(shown: Shown, text: str, config: StreamConfig = FAST) -> dict[str
 
 async def joined(page: Page, selector: str) -> str:
     return "".join(await page.locator(selector).all_text_contents())
+
+
+def came_after(told: dict[str, Any], ms: int) -> str:
+    """The text that the model wrote later. How much that is depends on how busy the machine was."""
+    late = [token["span"] for token in told["tokens"] if token["at_ms"] > ms]
+    return "".join(told["raw"][start:end] for start, end in late)
 
 
 def test_it_waits_for_the_first_stream(in_browser: Bench) -> None:
@@ -128,9 +135,46 @@ def test_stepping_with_the_keyboard(in_browser: Bench) -> None:
         await expect(when).to_contain_text(f"{total} of {total} tokens, 3 of 3 messages")
         await page.keyboard.press("Shift+ArrowLeft")
         await expect(when).to_contain_text("2 of 3 messages")
-        assert await joined(page, ".in-raw .later") == ""
+        sent_ms = told["messages"][1]["at_ms"]
+        assert await joined(page, ".in-raw .later") == came_after(told, sent_ms)
         await page.get_by_label("Back by one step").click()
         await expect(page.locator(".in-scrub")).to_have_attribute("aria-valuetext", AT_A_STEP)
+
+    in_browser(play)
+
+
+ANOTHER = """async (wanted) => {
+  const { Api } = await import("/page/js/api.js");
+  const { mountInspector } = await import("/page/inspector/inspector.js");
+  const bus = new EventTarget();
+  mountInspector(document.querySelector("main"), { api: new Api(), bus });
+  bus.dispatchEvent(new CustomEvent("select-message", { detail: { id: wanted } }));
+}"""
+"""A panel that is asked about a message before it knows what streams there are."""
+
+
+def test_a_message_can_be_asked_about_at_once(in_browser: Bench) -> None:
+    async def play(shown: Shown) -> None:
+        page, sink = shown.page, RecordingSink()
+        for text in ("One.\nTwo.", "Three."):
+            await stream(shown.log, crumbs(text, ms=0), sink=sink, config=FAST)
+        older = shown.log.find("1")
+        assert older is not None
+        await page.evaluate(ANOTHER, str(older.message_ids[1]))
+        await expect(page.locator(".in-item.open")).to_contain_text("Two.")
+        await expect(page.locator(".in-why")).not_to_be_empty()
+        await expect(page.locator(".in-choice")).to_have_value("1")
+
+    in_browser(play)
+
+
+def test_a_message_of_no_stream_is_told_and_the_newest_is_shown(in_browser: Bench) -> None:
+    async def play(shown: Shown) -> None:
+        await stream(shown.log, crumbs("One.", ms=0), config=FAST)
+        await shown.page.evaluate(ANOTHER, "123")
+        await expect(shown.page.locator(".in-item")).to_contain_text("One.")
+        await expect(shown.page.locator(".in-state")).to_contain_text("there is no such stream")
+        shown.problems.clear()
 
     in_browser(play)
 

@@ -6,6 +6,9 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from oshaberi.config import PersonaEntry
 from oshaberi.local.cast import FACES, MAIN, settle_in, world
 from oshaberi.storage import Database, Vault
 from oshaberi.storage.records import SpriteRecord
@@ -46,3 +49,35 @@ def test_a_second_visit_keeps_what_was_changed(tmp_path: Path) -> None:
             assert (await db.servers.config(server))["auto_channels"] == []
 
     asyncio.run(visits())
+
+
+def test_a_persona_of_ones_own_has_a_server_to_itself(tmp_path: Path) -> None:
+    """With nobody in the server's own cast, the one of the settings answers there."""
+    aiko = PersonaEntry("Aiko")
+
+    async def visit() -> None:
+        place = world(aiko)
+        server = next(iter(place.guilds))
+        assert place.bot.name == "Aiko"
+        assert server not in world().guilds
+        assert list(place.guilds) == list(world(aiko).guilds)
+        url, vault = f"sqlite:///{tmp_path / 'bot.db'}", Vault([Vault.new_key()])
+        async with Database.open(url, vault) as db:
+            await settle_in(db, STAGE, place, aiko)
+            assert await db.personas.of(server) == ()
+            assert (await db.servers.config(server))["auto_channels"]
+            await db.servers.set_config(server, "auto_channels", [])
+            await settle_in(db, STAGE, place, aiko)
+            assert (await db.servers.config(server))["auto_channels"] == []
+
+    asyncio.run(visit())
+
+
+@pytest.mark.parametrize("name", ["Mika", " A  name\nthat is far longer than Discord allows ", "x"])
+def test_any_persona_has_a_place(name: str) -> None:
+    place = world(PersonaEntry(name))
+    assert place.bot.name == " ".join(name.split())[:32].strip()
+    names = [
+        member.user.name.lower() for member in next(iter(place.guilds.values())).members.values()
+    ]
+    assert names.count(place.bot.name.lower()) == 1

@@ -1,4 +1,4 @@
-"""One browser for the package; a stage, a bot and a page for each test."""
+"""One browser for the package; a stage, a bot and a page for each test, or tidied up for it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.chromium import Visit, open_browser, visits
+from tests.page.salon import Salon
 from tests.page.theatre import Theatre, open_stage, open_theatre
 
 
@@ -47,3 +48,18 @@ def page(theatre: Theatre, visit: Visit) -> Page:
     opened = visit(theatre.stage.page_url)
     opened.locator("#log .intro").wait_for()
     return opened
+
+
+@pytest.fixture(scope="module")
+def salon(browser: Browser) -> Iterator[Salon]:
+    with open_theatre() as theatre, visits(browser) as visit:
+        page = visit(theatre.stage.page_url)
+        page.locator("#log .intro").wait_for()
+        yield Salon(theatre, page)
+
+
+@pytest.fixture
+def tidy(salon: Salon) -> Salon:
+    """A module that is content with it says so: its `theatre` and `page` are `tidy`'s."""
+    salon.tidy_up()
+    return salon

@@ -72,12 +72,25 @@ def _open_form(page: Page) -> None:
     page.get_by_role("listbox", name="tea").wait_for()
 
 
+def _get_into_trouble(page: Page) -> None:
+    """Something armed, something not sent, a command half typed."""
+    page.get_by_role("button", name="Break something").click()
+    page.get_by_role("menuitem", name="503").click()
+    page.route("**/stage/post", lambda route: route.abort("connectionrefused"))
+    page.locator("#composer-text").fill("not sent")
+    page.locator("#composer-text").press("Enter")
+    page.locator("#composer-text").fill("/echo hello ")
+    for part in ("#armed .is-armed", "#outbox .failed", "#usage .now"):
+        page.locator(part).wait_for()
+
+
 OPENED: dict[str, Callable[[Page], None]] = {
     "settings": lambda page: page.get_by_role("button", name="Settings").click(),
     "break": lambda page: page.get_by_role("button", name="Break something").click(),
     "emoji": lambda page: page.get_by_role("button", name="Emoji", exact=True).click(),
     "commands": _open_commands,
     "options": _open_form,
+    "trouble": _get_into_trouble,
 }
 
 

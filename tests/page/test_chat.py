@@ -6,10 +6,22 @@ import io
 import re
 
 import discord
-from playwright.sync_api import FilePayload, Page, expect
+import pytest
+from playwright.sync_api import FilePayload, Page, Route, expect
 
 from tests.page.bot import Counter
+from tests.page.salon import Salon
 from tests.page.theatre import Theatre
+
+
+@pytest.fixture
+def theatre(tidy: Salon) -> Theatre:
+    return tidy.theatre
+
+
+@pytest.fixture
+def page(tidy: Salon) -> Page:
+    return tidy.page
 
 
 def test_what_is_written_is_sent(theatre: Theatre, page: Page) -> None:
@@ -181,41 +193,65 @@ def test_a_refusal_is_told_and_the_text_stays(theatre: Theatre, page: Page) -> N
     assert theatre.contents() == []
 
 
-def test_channels_threads_and_direct_messages(theatre: Theatre, page: Page) -> None:
-    theatre.post("over here", "random", user="ren")
-    link = page.get_by_role("link", name="random (unread)")
-    expect(link).to_be_visible()
-    theatre.say(f"<@{theatre.stage.world.user('mika').id}>", "random")
-    expect(page.get_by_role("link", name="random 1 mentions")).to_be_visible()
-    page.get_by_role("link", name=re.compile("^random")).click()
-    expect(page.locator(".message .content").first).to_have_text("over here")
-    expect(page.get_by_role("link", name="random", exact=True)).to_have_attribute(
-        "aria-current", "page"
-    )
-    page.get_by_role("link", name="a thread").click()
-    expect(page).to_have_title("#a thread · Oshaberi")
-    page.go_back()
-    expect(page).to_have_title("#random · Oshaberi")
-    page.get_by_role("button", name="Direct messages").click()
-    box = page.get_by_role("textbox", name="Message @Oshaberi")
-    box.fill("psst")
+def test_who_writes_fast_loses_nothing(theatre: Theatre, page: Page) -> None:
+    held: list[Route] = []
+    page.route("**/stage/post", lambda route: route.continue_() if held else held.append(route))
+    box = page.locator("#composer-text")
+    box.press_sequentially("first")
     box.press("Enter")
-    expect(page.locator(".message .content")).to_have_text("psst")
+    expect(box).to_have_value("")
+    for number in range(30):
+        box.press_sequentially(f"m{number}")
+        box.press("Enter")
+    box.press_sequentially("not yet")
+    expect(page.locator("#outbox .message.slow").first).to_have_text(re.compile("first"))
+    assert theatre.contents() == []
+    held[0].continue_()
+    expect(page.locator("#log .message")).to_have_count(31)
+    expect(page.locator("#outbox")).to_be_hidden()
+    assert theatre.contents() == ["first", *(f"m{number}" for number in range(30))]
+    expect(box).to_have_value("not yet")
 
 
-def test_what_the_bot_makes_and_removes_is_seen(theatre: Theatre, page: Page) -> None:
-    async def make() -> discord.Thread:
-        message = await theatre.bot.place().send("let us talk there")
-        return await message.create_thread(name="side talk")
-
-    theatre.run(make())
-    expect(page.locator("#channels").get_by_role("link", name="side talk")).to_be_visible()
-    expect(page.locator(".message .thread-link")).to_contain_text("side talk")
+def test_what_was_not_sent_can_be_sent_again(theatre: Theatre, page: Page) -> None:
+    page.route("**/stage/post", lambda route: route.abort("connectionrefused"))
+    box = page.locator("#composer-text")
+    for text in ("one", "two", "three"):
+        box.fill(text)
+        box.press("Enter")
+    failed = page.locator("#outbox .message.failed")
+    expect(failed).to_have_count(3)
+    expect(failed.first).to_contain_text("Not sent: The stage does not answer.")
+    box.fill("something else")
+    failed.nth(2).get_by_role("button", name="Edit").click()
+    expect(box).to_have_value("three\nsomething else")
+    failed.nth(1).get_by_role("button", name="Delete").click()
     page.get_by_role("link", name="random").click()
-    expect(page).to_have_title("#random · Oshaberi")
-    theatre.do(lambda: theatre.stage.delete_channel("random"))
-    expect(page.get_by_text("This channel is gone.")).to_be_visible()
-    expect(page).to_have_title("#general · Oshaberi")
+    expect(failed).to_have_count(0)
+    page.go_back()
+    page.unroute("**/stage/post")
+    failed.get_by_role("button", name="Retry").click()
+    expect(page.locator("#log .message .content")).to_have_text("one")
+    expect(failed).to_have_count(0)
+    box.press("Enter")
+    expect(page.locator("#log .message")).to_have_count(2)
+    assert theatre.contents() == ["one", "three\nsomething else"]
+
+
+def test_an_edit_that_fails_is_not_lost(theatre: Theatre, page: Page) -> None:
+    theatre.post("mine", user="mika")
+    expect(page.locator(".message")).to_have_count(1)
+    page.route("**/stage/edit", lambda route: route.abort("connectionrefused"))
+    box = page.locator("#composer-text")
+    box.press("ArrowUp")
+    box.fill("better")
+    box.press("Enter")
+    expect(box).to_have_value("")
+    page.unroute("**/stage/edit")
+    page.locator("#outbox").get_by_role("button", name="Edit").click()
+    expect(page.locator("#context-bar")).to_contain_text("Editing your message")
+    box.press("Enter")
+    expect(page.locator("#log .content")).to_have_text("better (edited)")
 
 
 def test_the_typing_line_and_the_stop_button(theatre: Theatre, page: Page) -> None:
@@ -228,54 +264,3 @@ def test_the_typing_line_and_the_stop_button(theatre: Theatre, page: Page) -> No
     expect(page.locator(".message .content").last).to_have_text("stopped")
     expect(page.locator("#typing")).to_have_text("")
     expect(page.get_by_role("button", name="Stop", exact=True)).to_be_hidden()
-
-
-def test_five_hundred_messages(theatre: Theatre, page: Page) -> None:
-    people = theatre.stage.people
-
-    def write() -> None:
-        for number in range(500):
-            people.post("general", f"message {number}", user=("mika", "ren")[number % 2])
-
-    theatre.do(write)
-    expect(page.locator(".message")).to_have_count(500)
-    expect(page.get_by_text("message 499", exact=True)).to_be_in_viewport()
-    page.reload()
-    expect(page.get_by_text("message 499", exact=True)).to_be_in_viewport()
-    assert page.locator(".message").count() < 500
-    while (before := page.locator(".message").count()) < 500:
-        page.locator("#scroller").evaluate("box => (box.scrollTop = 0)")
-        page.wait_for_function(
-            "before => document.querySelectorAll('.message').length > before", arg=before
-        )
-    expect(page.locator(".message").first.locator(".content")).to_have_text("message 0")
-    order = page.locator(".message .content").all_text_contents()
-    assert order == [f"message {number}" for number in range(500)]
-
-
-def test_a_reader_who_scrolled_up_is_left_alone(theatre: Theatre, page: Page) -> None:
-    for number in range(40):
-        theatre.post(f"line {number}", user="ren")
-    page.locator("#scroller").evaluate("box => (box.scrollTop = 0)")
-    expect(page.get_by_role("heading", name="Welcome to #general!")).to_be_in_viewport()
-    theatre.post("news", user="ren")
-    button = page.get_by_role("button", name="Go to the newest messages")
-    expect(button).to_be_visible()
-    expect(page.get_by_role("heading", name="Welcome to #general!")).to_be_in_viewport()
-    button.click()
-    expect(page.get_by_text("news", exact=True)).to_be_in_viewport()
-
-
-def test_a_page_that_stays_open_does_not_grow_for_ever(theatre: Theatre, page: Page) -> None:
-    people = theatre.stage.people
-
-    def write() -> None:
-        for number in range(1001):
-            people.post("general", f"message {number}", user=("mika", "ren")[number % 2])
-
-    theatre.do(write)
-    expect(page.get_by_text("message 1000", exact=True)).to_be_in_viewport()
-    expect(page.locator(".message")).to_have_count(600)
-    page.locator("#scroller").evaluate("box => (box.scrollTop = 0)")
-    expect(page.get_by_text("message 400", exact=True)).to_be_attached()
-    expect(page.locator(".message")).to_have_count(660)

@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
+from tests.chromium import Visit
 from tests.page.bot import Counter
+from tests.page.salon import Salon
 from tests.page.theatre import Theatre
+
+
+@pytest.fixture
+def theatre(tidy: Salon) -> Theatre:
+    return tidy.theatre
+
+
+@pytest.fixture
+def page(tidy: Salon) -> Page:
+    return tidy.page
 
 
 def begin(page: Page, text: str) -> None:
@@ -53,6 +66,16 @@ def test_options_are_added_checked_and_converted(theatre: Theatre, page: Page) -
     assert theatre.contents() == ["HAHAHA"]
 
 
+def test_the_send_button_runs_what_is_filled_in(theatre: Theatre, page: Page) -> None:
+    begin(page, "/echo")
+    page.keyboard.press("Tab")
+    page.keyboard.type("pressed")
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator(".message .content")).to_have_text("pressed")
+    expect(page.locator("#composer-text")).to_be_focused()
+    assert theatre.contents() == ["pressed"]
+
+
 def test_a_required_option_cannot_be_left_out(theatre: Theatre, page: Page) -> None:
     begin(page, "/echo")
     page.keyboard.press("Enter")
@@ -61,6 +84,94 @@ def test_a_required_option_cannot_be_left_out(theatre: Theatre, page: Page) -> N
     page.keyboard.press("Escape")
     expect(page.locator("#composer-text")).to_be_focused()
     assert theatre.contents() == []
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("/echo hello", "hello"),
+        ("/echo hello there 2", "hello therehello there"),
+        ("/echo times:2 text:a b  c loud:true", "A B  CA B  C"),
+        ('/echo "7 of 9" 1', "7 of 9"),
+        ("/ECHO Hello", "Hello"),
+        ("/tea matcha", "A cup of matcha."),
+        ("/tea #random ", "A cup of #random."),
+        ("/persona greet @Ren ", "Hello @Ren"),
+        ("/persona greet who:ren", "Hello @Ren"),
+    ],
+)
+def test_a_whole_line_runs_the_command(
+    theatre: Theatre, page: Page, line: str, answer: str
+) -> None:
+    page.locator("#composer-text").fill(line)
+    page.keyboard.press("Enter")
+    expect(page.locator(".message .content")).to_have_text(answer)
+    expect(page.locator("#composer-text")).to_have_value("")
+    assert len(theatre.contents()) == 1
+
+
+def test_a_command_that_needs_nothing_runs_at_once(theatre: Theatre, page: Page) -> None:
+    begin(page, "/stop")
+    expect(page.get_by_role("listbox", name="Commands")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.locator(".message.ephemeral .content")).to_have_text("Stopped.")
+    expect(page.locator("#composer-text")).to_have_value("")
+    assert theatre.contents() == []
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("/echo", "/echo needs text (What to say)."),
+        ("/echo times:2", "/echo needs text (What to say)."),
+        ("/echo text:a times:many", "times is a whole number."),
+        ("/echo one 2 true four", "/echo has no place for four."),
+        ("/persona", "/persona is not whole: /persona greet."),
+        ("/persona great Ren", "/persona is not whole: /persona greet."),
+        ("/persona greet Nobody", "who: there is no member Nobody."),
+    ],
+)
+def test_a_line_that_is_wrong_is_told_and_stays(
+    theatre: Theatre, page: Page, line: str, told: str
+) -> None:
+    box = page.locator("#composer-text")
+    box.fill(f"{line} ")
+    page.keyboard.press("Escape")
+    box.press("Enter")
+    expect(page.locator(".toast.error")).to_have_text(told)
+    expect(box).to_have_value(f"{line} ")
+    assert theatre.contents() == []
+
+
+def test_a_line_is_explained_while_it_is_typed(page: Page) -> None:
+    usage, box = page.locator("#usage"), page.locator("#composer-text")
+    begin(page, "/echo")
+    expect(usage).to_be_hidden()
+    for typed, now, hint in (
+        (" ", "text", "What to say"),
+        ("hello", "text", "What to say"),
+        (" ", "[times]", "How often"),
+        ("2 loud:", "[loud]", "In capitals"),
+    ):
+        page.keyboard.type(typed)
+        expect(usage).to_have_text(f"/echotext[times][loud]{hint}")
+        expect(usage.locator(".now")).to_have_text(now)
+    expect(box).to_have_accessible_description(re.compile("In capitals"))
+    box.fill("")
+    expect(usage).to_be_hidden()
+
+
+def test_a_line_that_could_not_run_comes_back(theatre: Theatre, page: Page) -> None:
+    page.route("**/stage/run", lambda route: route.abort("connectionrefused"))
+    box = page.locator("#composer-text")
+    box.fill("/echo hello")
+    box.press("Enter")
+    expect(page.locator(".toast.error")).to_have_text("The stage does not answer.")
+    expect(box).to_have_value("/echo hello")
+    box.fill("/unknown command")
+    box.press("Enter")
+    expect(page.locator(".message .content")).to_have_text("/unknown command")
+    assert theatre.contents() == ["/unknown command"]
 
 
 def test_the_bot_completes_what_is_typed(theatre: Theatre, page: Page) -> None:
@@ -83,6 +194,7 @@ def test_a_subcommand_that_takes_a_member(theatre: Theatre, page: Page) -> None:
     page.get_by_role("option", name="Ren").click()
     page.keyboard.press("Enter")
     expect(page.locator(".message .content")).to_have_text("Hello @Ren")
+    expect(page.locator(".message .reply-line")).to_have_text("Mika used /persona greet")
     assert theatre.contents() == [f"Hello <@{theatre.stage.world.user('ren').id}>"]
 
 
@@ -114,9 +226,42 @@ def test_a_modal_is_filled_in_and_sent(theatre: Theatre, page: Page) -> None:
     expect(page.locator(".message .content").last).to_have_text("noted: tea / is good")
 
 
-def test_a_bot_that_does_not_answer_is_reported(theatre: Theatre, page: Page) -> None:
+def test_a_modal_holds_the_focus_and_gives_it_back(theatre: Theatre, page: Page) -> None:
+    theatre.say("x", view=Counter())
+    ask = page.get_by_role("button", name="Ask")
+    ask.press("Enter")
+    modal = page.get_by_role("dialog", name="A note")
+    subject = modal.get_by_role("textbox", name="Subject")
+    expect(subject).to_be_focused()
+    around = [modal.get_by_role("textbox", name="Text")]
+    around += [modal.get_by_role("button", name=name) for name in ("Cancel", "Submit", "Close")]
+    for stop in (*around, subject):
+        page.keyboard.press("Tab")
+        expect(stop).to_be_focused()
+    for stop in (*reversed(around), subject):
+        page.keyboard.press("Shift+Tab")
+        expect(stop).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(modal).to_have_count(0)
+    expect(ask).to_be_focused()
+
+
+def test_a_modal_gives_the_focus_to_a_message_that_changed(theatre: Theatre, page: Page) -> None:
+    number = theatre.say("x", view=Counter())
+    page.get_by_role("button", name="Ask").click()
+    expect(page.get_by_role("dialog", name="A note")).to_be_visible()
+    sent = theatre.run(theatre.bot.place().fetch_message(int(number)))
+    theatre.run(sent.edit(content="y"))
+    expect(page.locator(".message .content")).to_contain_text("y")
+    page.keyboard.press("Escape")
+    expect(page.locator(f"#message-{number}")).to_be_focused()
+
+
+def test_a_bot_that_does_not_answer_is_reported(theatre: Theatre, visit: Visit) -> None:
+    page = visit("about:blank")
     page.clock.install()
-    page.reload()
+    page.goto(theatre.stage.page_url)
+    page.locator("#log .intro").wait_for()
     theatre.say("x", view=Counter())
     button = page.get_by_role("button", name="Deaf")
     button.click()

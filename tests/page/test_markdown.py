@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.page.salon import Salon
 from tests.page.theatre import Theatre
 
 SHOW = """async (texts) => {
@@ -154,6 +155,16 @@ def test_unknown_languages_stay_plain(lab: Page) -> None:
     assert lab.evaluate(script) == [{"kind": "", "text": "if x"}]
 
 
+@pytest.fixture
+def theatre(tidy: Salon) -> Theatre:
+    return tidy.theatre
+
+
+@pytest.fixture
+def page(tidy: Salon) -> Page:
+    return tidy.page
+
+
 def test_it_becomes_elements(theatre: Theatre, page: Page) -> None:
     theatre.say(
         "# Head\n**b** *i* __u__ ~~s~~ `c`\n> quote\n- item\n  - inner\n-# small\n```py\nif x\n```"
@@ -179,6 +190,29 @@ def test_mentions_say_names_and_links_stay_on_the_page(theatre: Theatre, page: P
     expect(page.locator(f"#message-{first}")).to_be_focused()
     text.get_by_role("link", name="#random").click()
     expect(page).to_have_title("#random · Oshaberi")
+
+
+def test_a_link_to_a_message_is_a_chip_that_jumps(theatre: Theatre, page: Page) -> None:
+    there = theatre.stage.world.channel("random")
+    first = theatre.post("the first", "random", user="ren")
+    path = f"/channels/{there.guild_id}/{there.id}"
+    theatre.say(f"-# ↩ **Ren** https://discord.com{path}/{first}")
+    theatre.say(
+        f"{page.url.split('/channels')[0]}{path} https://discord.com/channels/1/2 https://["
+    )
+    texts = page.locator(".message .markdown")
+    expect(texts.first).to_have_text("↩ Ren #random › ")
+    expect(texts.last).to_have_text("#random #unknown https://[")
+    texts.first.get_by_role("link", name="Message in #random").click()
+    expect(page.locator(f"#message-{first}")).to_be_focused()
+    expect(page).to_have_title("#random · Oshaberi")
+
+
+def test_long_code_is_shown_whole(theatre: Theatre, page: Page) -> None:
+    theatre.say("```py\n" + "x = 1\n" * 120 + "```")
+    code = page.locator(".message pre")
+    expect(code).to_be_visible()
+    assert code.evaluate("pre => pre.scrollHeight - pre.clientHeight") == 0
 
 
 def test_a_spoiler_opens_by_click_and_by_key(theatre: Theatre, page: Page) -> None:

@@ -9,6 +9,7 @@ import discord
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from oshaberi.stage import Fault
 from oshaberi.stage.control import Extension
 from oshaberi.stage.errors import StageError
 from tests.chromium import Visit
@@ -116,7 +117,7 @@ def test_without_a_model_there_is_no_panel(page: Page) -> None:
 def break_it(page: Page, name: str) -> None:
     page.get_by_role("button", name="Break something").click()
     page.get_by_role("menuitem", name=name).click()
-    expect(page.locator(".toast").last).to_be_visible()
+    expect(page.locator("#armed")).to_contain_text(f"Armed: {name}")
 
 
 def test_the_next_message_meets_a_503_and_only_that(theatre: Theatre, page: Page) -> None:
@@ -125,6 +126,27 @@ def test_the_next_message_meets_a_503_and_only_that(theatre: Theatre, page: Page
         theatre.say("lost")
     theatre.say("fine")
     expect(page.locator(".message .content")).to_have_text("fine")
+
+
+def test_what_is_armed_is_in_sight_until_it_has_struck(theatre: Theatre, page: Page) -> None:
+    page.clock.install()
+    page.reload()
+    armed = page.locator("#armed")
+    expect(armed).to_be_hidden()
+    for _ in range(2):
+        break_it(page, "503 on the next message")
+    expect(armed).to_have_text("Armed: 503 on the next message ×2Disarm")
+    page.reload()
+    expect(armed).to_have_text("Armed: 503 on the next message ×2Disarm")
+    with pytest.raises(discord.DiscordServerError):
+        theatre.say("lost")
+    expect(armed).to_have_text("Struck: 503 on the next message ×2")
+    page.clock.fast_forward(8000)
+    expect(armed).to_be_hidden()
+    fault = Fault(kind="status", status=502, route="GET /users/*")
+    theatre.do(lambda: theatre.stage.fault(fault))
+    theatre.post("something happens")
+    expect(armed).to_contain_text("Armed: status on GET /users/*")
 
 
 def test_a_reset_after_the_write_leaves_one_message(theatre: Theatre, page: Page) -> None:
@@ -143,7 +165,8 @@ def test_a_webhook_is_revoked_when_it_speaks(theatre: Theatre, page: Page) -> No
 
 def test_what_was_armed_can_be_disarmed(theatre: Theatre, page: Page) -> None:
     break_it(page, "503 on the next message")
-    break_it(page, "Disarm everything")
+    page.get_by_role("button", name="Disarm", exact=True).click()
+    expect(page.locator("#armed")).to_be_hidden()
     theatre.say("unharmed")
     expect(page.locator(".message .content")).to_have_text("unharmed")
 

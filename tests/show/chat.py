@@ -141,7 +141,7 @@ class Chat:
     def break_it(self, name: str) -> None:
         self.page.get_by_role("button", name="Break something").click()
         self.page.get_by_role("menuitem", name=name).click()
-        expect(self.page.locator(".toast").last).to_be_visible()
+        expect(self.page.locator(".toast, #armed .is-armed").last).to_be_visible()
 
 
 def until(look: Callable[[], T | None]) -> T:

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import aiohttp
 import pytest
 
+from oshaberi.local.cast import FACES
 from oshaberi.local.cast import world as local_world
 from oshaberi.stage import Stage, drawn
 
@@ -30,7 +31,11 @@ def test_the_mascot_has_moods() -> None:
     faces = {mood: drawn.mascot(mood) for mood in drawn.MOODS}
     assert len(set(faces.values())) == len(faces)
     assert drawn.mascot("mad") == faces["angry"]
-    assert drawn.mascot() == drawn.mascot("whatever") == faces["happy"]
+    assert drawn.mascot() == drawn.mascot("whatever") == faces["neutral"]
+
+
+def test_no_face_of_the_cast_is_the_usual_one() -> None:
+    assert len({drawn.mascot(), *map(drawn.mascot, FACES)}) == len(FACES) + 1
 
 
 def test_the_bots_own_faces_are_the_mascot() -> None:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -54,6 +55,43 @@ def test_it_knows_what_was_under_way_after_a_kill(url: str) -> None:
     ]
     assert stream.posts[2].body == {"content": "x"}
     assert stream.posts[2].newest_id == 9
+
+
+def test_what_one_left_is_adopted_once(url: str) -> None:
+    async def scenario(db: Database) -> None:
+        await db.journal.begin(STREAM)
+        await db.journal.begin(replace(STREAM, key="other", instance="two"))
+        entry = JournalPost("k-1", 1, {"content": "x"}, 9)
+        await db.journal.intend("k", entry)
+        adopted = await asyncio.gather(*(db.journal.adopt("one", "heir") for _ in range(3)))
+        assert sorted(adopted) == [(), (), ("k",)]
+        (stream,) = await db.journal.unfinished("heir")
+        assert (stream.key, stream.posts) == ("k", (entry,))
+        assert await db.journal.unfinished("one") == ()
+        assert len(await db.journal.unfinished("two")) == 1
+
+    using(url, scenario)
+
+
+def test_who_is_silent_and_left_something_is_gone(url: str) -> None:
+    clock, lease = Clock(), timedelta(minutes=2)
+
+    async def scenario(db: Database) -> None:
+        for name in ("one", "never", "idle"):
+            if name != "never":
+                await db.instances.beat(name)
+            if name != "idle":
+                await db.journal.begin(replace(STREAM, key=name, instance=name, began=clock()))
+        assert await db.instances.gone(lease) == ()
+        clock.pass_days(1)
+        assert set(await db.instances.gone(lease)) == {"one", "never"}
+        await db.instances.beat("one")
+        assert await db.instances.gone(lease) == ("never",)
+        clock.pass_days(31)
+        await db.instances.beat("main")
+
+    using(url, scenario, now=clock)
+    assert ask(url, "SELECT name FROM instances") == [("main",)]
 
 
 def test_a_sink_writes_it(url: str) -> None:

@@ -49,8 +49,8 @@ def first_schema_with_data(url: str) -> None:
 
 def test_from_nothing(url: str) -> None:
     assert asyncio.run(current_revision(url)) is None
-    assert asyncio.run(upgrade(url)) == ("0001", "0002")
-    assert asyncio.run(current_revision(url)) == head_revision() == "0002"
+    assert asyncio.run(upgrade(url)) == ("0001", "0002", "0003")
+    assert asyncio.run(current_revision(url)) == head_revision() == "0003"
     assert asyncio.run(upgrade(url)) == ()
 
 
@@ -77,7 +77,7 @@ def test_from_the_first_schema_with_data_in_it(url: str) -> None:
         await db.usage.add(1, "openai", "big", 1, 1)
 
     using(url, scenario)
-    assert asyncio.run(current_revision(url)) == "0002"
+    assert asyncio.run(current_revision(url)) == "0003"
 
 
 def test_the_migrations_lead_to_the_schema(url: str) -> None:
@@ -116,7 +116,7 @@ def test_a_step_that_fails_leaves_nothing_behind(url: str) -> None:
     with pytest.raises(Exception, match="usage"):
         ask(url, "SELECT * FROM usage")
     ask(url, "DROP TABLE turn_messages")
-    assert asyncio.run(upgrade(url)) == ("0002",)
+    assert asyncio.run(upgrade(url)) == ("0002", "0003")
 
 
 def test_processes_that_start_at_once(url: str) -> None:
@@ -138,14 +138,14 @@ def test_processes_that_start_at_once(url: str) -> None:
         process.stdin.write("go\n")
         process.stdin.flush()
     outputs = [process.communicate()[0] for process in processes]
-    assert sorted(json.loads(output) for output in outputs) == [[], [], ["0001", "0002"]]
+    assert sorted(json.loads(output) for output in outputs) == [[], [], ["0001", "0002", "0003"]]
 
 
 def test_engines_that_start_at_once(url: str) -> None:
     async def main() -> list[tuple[str, ...]]:
         return await asyncio.gather(*(upgrade(url) for _ in range(4)))
 
-    assert sorted(asyncio.run(main())) == [(), (), (), ("0001", "0002")]
+    assert sorted(asyncio.run(main())) == [(), (), (), ("0001", "0002", "0003")]
 
 
 def test_databases_in_one_loop_do_not_mix_up(url: str, tmp_path: Any) -> None:
@@ -155,4 +155,4 @@ def test_databases_in_one_loop_do_not_mix_up(url: str, tmp_path: Any) -> None:
     async def main() -> list[tuple[str, ...]]:
         return await asyncio.gather(*(upgrade(one) for one in urls))
 
-    assert asyncio.run(main()) == [("0001", "0002")] * 4
+    assert asyncio.run(main()) == [("0001", "0002", "0003")] * 4

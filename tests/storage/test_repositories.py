@@ -9,7 +9,15 @@ import pytest
 
 from oshaberi.storage import Database, StorageError
 from oshaberi.storage.facts import MOST_FACTS
-from oshaberi.storage.records import Exchange, Fact, KeyRecord, ModelRecord, TurnRecord, UsageRecord
+from oshaberi.storage.records import (
+    TAKEN_BACK,
+    Exchange,
+    Fact,
+    KeyRecord,
+    ModelRecord,
+    TurnRecord,
+    UsageRecord,
+)
 
 from .using import NOON, Clock, ask, using
 
@@ -240,6 +248,37 @@ def test_turns(url: str) -> None:
         newer = await db.turns.of_message(11)
         assert newer is not None
         assert newer.status == "stopped"
+
+    using(url, scenario)
+
+
+def test_turns_of_one_answer(url: str) -> None:
+    async def scenario(db: Database) -> None:
+        await db.turns.remember(turn(10))
+        first = await db.turns.last(CHANNEL)
+        assert first is not None
+        await db.turns.remember(turn(11, 12, answer_id=first.first_id))
+        await db.turns.remember(turn(13))
+        second, other = await db.turns.of_message(12), await db.turns.last(CHANNEL)
+        assert second is not None
+        assert other is not None
+        assert second.first_id == first.id
+        assert await db.turns.whole(first) == await db.turns.whole(second) == (first, second)
+        assert await db.turns.whole(other) == (other,)
+        await db.turns.take_back(second)
+        _, gone = await db.turns.whole(first)
+        assert (gone.message_ids, gone.undelivered, gone.status) == ((), "", TAKEN_BACK)
+        assert gone.asked_id == 5
+
+    using(url, scenario)
+
+
+def test_direct_channels_newest_first(url: str) -> None:
+    async def scenario(db: Database) -> None:
+        for channel_id, server_id in ((1, 0), (2, 0), (3, 9), (1, 0), (4, 0)):
+            await db.turns.remember(turn(channel_id=channel_id, server_id=server_id))
+        assert await db.turns.direct_channels(9) == (4, 1, 2)
+        assert await db.turns.direct_channels(2) == (4, 1)
 
     using(url, scenario)
 

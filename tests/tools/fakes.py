@@ -31,6 +31,7 @@ class FakeRoom:
     emojis: tuple[str, ...] = ("<:wave2:123>", "<a:Dance:456>")
     sinks: dict[int | None, RecordingSink] = field(default_factory=dict)
     reactions: list[tuple[int, str]] = field(default_factory=list)
+    may_react: bool = True
     channel_id: int = CHANNEL
     server_id: int = SERVER
 
@@ -54,8 +55,9 @@ class FakeRoom:
     async def said(self, message_id: int) -> Said | None:
         return next((one for one in self.messages if one.id == message_id), None)
 
-    async def react(self, message_id: int, emoji: str) -> None:
+    async def react(self, message_id: int, emoji: str) -> bool:
         self.reactions.append((message_id, emoji))
+        return self.may_react
 
     async def unreact(self, message_id: int, emoji: str) -> None:
         self.reactions.remove((message_id, emoji))

@@ -163,6 +163,12 @@ def test_a_reaction(written: str, shown: str) -> None:
     assert there.reactions == [(100, shown), (11, shown)]
 
 
+def test_a_reaction_that_discord_refuses() -> None:
+    there = room()
+    there.may_react = False
+    assert refused(context(there), "react", emoji="👍").startswith("Discord does not let us react")
+
+
 @pytest.mark.parametrize(
     "written", ["", "hello there", "@everyone", "👍👍", "<:alien:1>", ":nope:"]
 )

@@ -422,3 +422,25 @@ def test_a_long_description_is_cut() -> None:
     description = ToolBox([long]).declarations(context())[0].description
     assert len(description) == 1024
     assert description.endswith("…")
+
+
+# -- the log -------------------------------------------------------------------------------------
+
+
+def test_every_call_is_in_the_log_without_what_it_was_about(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def slow(word: str) -> str:
+        await asyncio.sleep(1.5)
+        return word
+
+    box = ToolBox([made(slow, "slow"), made(raising(ToolFailedError(KEY)), "bad")])
+    calls = [ToolCall("slow", {"word": KEY}), ToolCall("bad"), ToolCall("none\nsuch")]
+    with caplog.at_level("INFO", "oshaberi.tools"):
+        run_virtual(ask(box, *calls))
+    lines = sorted(record.getMessage() for record in caplog.records)
+    assert lines == [
+        "tool 'none\\nsuch' failed, 0 ms",
+        "tool bad failed, 0 ms",
+        "tool slow answered, 1500 ms",
+    ]

@@ -199,8 +199,9 @@ class FakeRoom:
     async def said(self, message_id: int) -> Said | None:
         return next((one for one in self.people if one.id == message_id), None)
 
-    async def react(self, message_id: int, emoji: str) -> None:
+    async def react(self, message_id: int, emoji: str) -> bool:
         self.reactions.append((message_id, emoji))
+        return True
 
     async def unreact(self, message_id: int, emoji: str) -> None:
         self.undone.append((message_id, emoji))

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from oshaberi.storage.records import (
+    TAKEN_BACK,
     Exchange,
     Fact,
     KeyRecord,
@@ -132,9 +133,19 @@ class MemorySeen:
 class MemoryTurns:
     def __init__(self) -> None:
         self.kept: list[TurnRecord] = []
+        self._next_id = 1
 
     async def remember(self, turn: TurnRecord) -> None:
-        self.kept = [*self.kept, turn][-50:]
+        numbered = replace(turn, id=turn.id or self._next_id)
+        self._next_id += 1
+        self.kept = [*self.kept, numbered][-50:]
+
+    async def whole(self, turn: TurnRecord) -> tuple[TurnRecord, ...]:
+        return tuple(one for one in self.kept if one.first_id == turn.first_id)
+
+    async def take_back(self, turn: TurnRecord) -> None:
+        gone = replace(turn, message_ids=(), undelivered="", status=TAKEN_BACK)
+        self.kept = [gone if one.id == turn.id else one for one in self.kept]
 
     async def of_message(self, message_id: int) -> TurnRecord | None:
         found = [turn for turn in self.kept if message_id in turn.message_ids]

@@ -128,6 +128,8 @@ def test_replies_are_quoted_briefly() -> None:
 def test_the_asked_message_quotes_what_it_replies_to_even_if_that_is_old() -> None:
     item = current(replied=ours(1, "the moon", "Ren"), asked=by(ALICE, 90, "really?"))
     assert item.text == 'Alice (in reply to Ren: "the moon"): really?'
+    item = current(replied=ours(1, "", "Ren"), asked=by(ALICE, 90, "really?"))
+    assert item.text == "Alice (in reply to Ren): really?"
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\x0b", "\x85", "\u2028", "\u2029"])

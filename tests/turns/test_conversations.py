@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import gc
 import weakref
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from oshaberi.clock import run_virtual
+from oshaberi.storage import StorageError
 from oshaberi.storage.records import PersonaRecord
 from oshaberi.stream.provider import Silence, Step
 from oshaberi.turns.conversations import FULL, TOO_SOON
 from oshaberi.turns.recent import Recent, Turnstile
+from oshaberi.turns.values import Incoming
 from tests.turns.house import (
     ALICE,
     BOB,
@@ -127,6 +130,31 @@ def test_the_collect_policy_joins_what_waits_of_one_user() -> None:
         ]
 
     play(scene, SLOW, turn={"follow_up_policy": "collect"})
+
+
+@pytest.mark.parametrize("policy", ["queue", "collect"])
+def test_what_waits_can_be_taken_back_and_written_anew(policy: str) -> None:
+    async def scene(house: House) -> None:
+        await house.hear("first")
+        await asyncio.sleep(1)
+        for words in ("secnod", "third", "fourth"):
+            await house.hear(words, BOB)
+        second, third, fourth = house.room.people[-3:]
+        assert house.talks.awaits(CHANNEL, second.id)
+        assert not house.talks.awaits(CHANNEL, house.room.people[0].id)
+        changed = replace(second, text="second")
+        house.room.people[-3] = changed
+        house.talks.amend(Incoming(changed, CHANNEL, SERVER, mentions_us=True))
+        for gone in (third, fourth, house.room.people[0]):
+            house.room.people.remove(gone)
+            house.talks.withdraw(CHANNEL, gone.id)
+            house.talks.withdraw(CHANNEL + 1, gone.id)
+        assert house.talks.waiting() == 1
+        await house.talks.idle()
+        assert len(house.models.requests) == 2
+        assert asked_last(house, 1) == "Bob: second"
+
+    play(scene, SLOW, turn={"follow_up_policy": policy})
 
 
 @pytest.mark.parametrize("policy", ["interrupt", "queue", "collect"])
@@ -336,6 +364,21 @@ def test_personas_answer_each_other_but_not_for_ever() -> None:
         assert house.store.turns.kept[1].asked_id is None
 
     play(scene, *scripts, personas=(TOMORI, REN, kai), turn={"self_trigger_limit": 2})
+
+
+def test_while_the_database_is_away_the_personas_are_those_that_were() -> None:
+    async def away(_server_id: int) -> Any:
+        raise StorageError("the database is away")
+
+    async def scene(house: House) -> None:
+        await house.answer("ren?", mention=False)
+        await asyncio.sleep(60)
+        spoil(house.store.personas, "of", away)
+        assert await house.answer("ren?", mention=False) == "trigger"
+        with pytest.raises(StorageError):
+            await house.talks.cast.of(SERVER + 1)
+
+    play(scene)
 
 
 def test_our_own_messages_are_not_taken() -> None:

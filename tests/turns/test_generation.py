@@ -13,7 +13,20 @@ from oshaberi.storage.records import KeyRecord, ModelRecord
 from oshaberi.stream.provider import Silence
 from oshaberi.turns.rests import KeyRests, rest_seconds
 from oshaberi.turns.services import Link
-from tests.turns.house import EPOCH, SERVER, House, fails, link, play, quick, text, used
+from tests.turns.house import (
+    ALICE,
+    CHANNEL,
+    EPOCH,
+    SERVER,
+    House,
+    fails,
+    link,
+    play,
+    quick,
+    spoil,
+    text,
+    used,
+)
 
 TWO_KEYS = (link("m", "k1", "k2"), link("spare", "s1"))
 
@@ -61,13 +74,15 @@ def test_a_silent_model_is_given_up_quietly() -> None:
 
 def test_the_last_failure_is_shown_once() -> None:
     async def scene(house: House) -> None:
-        house.models.play([fails("provider_overloaded", message="come later")], model="spare")
+        later = fails("provider_overloaded", {"retry_after_s": 60}, "come later")
+        house.models.play([later], model="spare")
         await house.answer()
         assert house.room.embeds == ["The model is overloaded right now"]
         assert house.room.channel.records[-1]["description"] == "come later"
         assert house.store.turns.kept[-1].status == "error"
 
-    play(scene, [fails("rate_limit")], [fails("network")], links=TWO_KEYS)
+    limit = fails("rate_limit", {"retry_after_s": 60})
+    play(scene, [limit], [fails("network")], links=TWO_KEYS)
 
 
 def test_errors_stay_hidden_if_the_operator_wants_it() -> None:
@@ -111,9 +126,86 @@ def test_if_everything_rests_the_shortest_rest_is_broken() -> None:
     play(
         scene,
         [fails("rate_limit", {"retry_after_s": 500})],
-        [fails("rate_limit", {"retry_after_s": 20})],
+        [fails("rate_limit", {"retry_after_s": 200})],
         links=[link("m", "k1", "k2")],
     )
+
+
+def test_an_overloaded_model_is_waited_for_with_the_indicator_shown() -> None:
+    shown_at: list[float] = []
+
+    async def typing(_ms: int | None) -> None:
+        shown_at.append(asyncio.get_running_loop().time())
+
+    async def scene(house: House) -> None:
+        spoil(house.room.channel, "typing", typing)
+        await house.answer()
+        assert house.models.asked == [("m", "k1")] * 3
+        assert house.room.contents == ["Fine."]
+        assert house.room.embeds == []
+        assert asyncio.get_running_loop().time() == pytest.approx(12 + 8, abs=1)
+        assert {0, 8, 12} <= set(map(round, shown_at))
+
+    play(
+        scene,
+        [fails("rate_limit", {"retry_after_s": 12})],
+        [fails("provider_overloaded")],
+        [text("Fine.")],
+        links=[link("m", "k1")],
+    )
+
+
+def test_who_is_waited_for_is_who_was_overloaded() -> None:
+    async def scene(house: House) -> None:
+        house.models.play([fails("model_error")], model="spare")
+        await house.answer()
+        assert [model for model, _ in house.models.asked] == ["m", "spare", "m"]
+        assert house.room.contents == ["Hm."]
+
+    play(scene, [fails("provider_overloaded")], links=[link("m", "k1"), link("spare", "s1")])
+
+
+@pytest.mark.parametrize(
+    ("failures", "waited_s"),
+    [
+        ([fails("rate_limit", {"retry_after_s": 31})], 0),
+        ([fails("rate_limit", {"retry_after_s": 20})] * 2, 20),
+        ([fails("provider_overloaded")] * 3, 10),
+        ([fails("network")], 0),
+    ],
+)
+def test_patience_ends_and_the_failure_is_told(failures: list[Chunk], waited_s: float) -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        assert len(house.models.asked) == len(failures)
+        assert len(house.room.embeds) == 1
+        assert asyncio.get_running_loop().time() == pytest.approx(waited_s, abs=1)
+
+    play(scene, *([one] for one in failures))
+
+
+def test_a_stop_ends_the_waiting() -> None:
+    async def scene(house: House) -> None:
+        await house.hear("hi")
+        await asyncio.sleep(5)
+        assert house.talks.stop(CHANNEL, ALICE.id, False).ok
+        await house.talks.idle()
+        assert asyncio.get_running_loop().time() < 6
+        assert len(house.models.asked) == 1
+        assert house.room.channel.posted == []
+        assert house.store.turns.kept[-1].status == "stopped_by_user"
+
+    play(scene, [fails("rate_limit", {"retry_after_s": 25})])
+
+
+def test_a_follow_up_ends_the_waiting() -> None:
+    async def scene(house: House) -> None:
+        await house.hear("hi")
+        await asyncio.sleep(5)
+        await house.answer("never mind")
+        assert house.room.contents == ["Fine."]
+
+    play(scene, [fails("rate_limit", {"retry_after_s": 25})], [text("Fine.")])
 
 
 def test_stored_keys_rest_in_the_database_too() -> None:
@@ -122,9 +214,9 @@ def test_stored_keys_rest_in_the_database_too() -> None:
         house.store.keys.records = [KeyRecord(SERVER, "house", "own", id=3)]
         await house.answer()
         assert house.models.asked == [("m", "own")]
-        assert house.store.keys.rests == [(3, EPOCH + timedelta(seconds=7))]
+        assert house.store.keys.rests == [(3, EPOCH + timedelta(seconds=70))]
 
-    play(scene, [fails("rate_limit", {"retry_after_s": 7})])
+    play(scene, [fails("rate_limit", {"retry_after_s": 70})])
 
 
 def test_a_rest_that_another_process_noted_counts() -> None:

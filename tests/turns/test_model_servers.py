@@ -25,7 +25,7 @@ pytest.importorskip("openai")
 T = TypeVar("T")
 Scene = Callable[[Conversations, FakeRoom, list[ModelServer]], Awaitable[T]]
 BUSY = Status(
-    429, '{"error": {"message": "slow down", "code": "rate_limit_exceeded"}}', {"retry-after": "7"}
+    429, '{"error": {"message": "slow down", "code": "rate_limit_exceeded"}}', {"retry-after": "70"}
 )
 
 

@@ -9,12 +9,14 @@ from typing import Any
 from oshaberi.stream.provider import Silence
 from oshaberi.turns import operations
 from oshaberi.turns.admission import WHY
+from oshaberi.turns.config import TurnConfig
 from oshaberi.turns.context import GO_ON
 from tests.turns.house import (
     ALICE,
     BOB,
     CHANNEL,
     FakeRoom,
+    Fixed,
     House,
     fails,
     play,
@@ -146,6 +148,53 @@ def test_while_an_answer_is_under_way() -> None:
     play(scene)
 
 
+def test_of_two_that_come_at_once_one_is_done() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        for work, done in (
+            (house.talks.continue_, operations.CONTINUED),
+            (house.talks.regenerate, operations.REGENERATED),
+        ):
+            both = await asyncio.gather(*(work(house.room, ALICE) for _ in range(2)))
+            assert both == [done, operations.BUSY]
+            await house.talks.idle()
+        assert house.room.contents == ["One.", "Two.", "Three."]
+
+    play(scene, [text("One.")], [text("Two.")], [text("Three.")])
+
+
+def test_who_is_not_answered_any_more_cannot_ask_again() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        for lists in ({"blocked_users": (ALICE.id,)}, {"allowed_users": (BOB.id,)}):
+
+            async def settings(_server_id: int, lists: Any = lists) -> Any:
+                return Fixed(quick(), TurnConfig(**lists))
+
+            house.services.settings = settings
+            assert await house.talks.continue_(house.room, ALICE) == operations.NOT_LISTED
+            assert await house.talks.regenerate(house.room, ALICE) == operations.NOT_LISTED
+        mine = house.store.turns.kept[-1].message_ids[0]
+        assert await house.talks.delete(house.room, mine, ALICE) == operations.DELETED
+
+    play(scene)
+
+
+def test_who_asks_again_too_soon_waits() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        assert await house.talks.regenerate(house.room, ALICE) == operations.TOO_SOON
+        await asyncio.sleep(10)
+        assert await house.talks.regenerate(house.room, ALICE) == operations.REGENERATED
+        await house.talks.idle()
+        assert await house.talks.continue_(house.room, ALICE) == operations.TOO_SOON
+        assert await house.hear("hi") == "cooldown"
+        assert (await house.talks.continue_(house.room, MODERATOR)).ok
+        await house.talks.idle()
+
+    play(scene, turn={"cooldown_ms": 10_000})
+
+
 def test_delete_takes_the_whole_answer() -> None:
     async def scene(house: House) -> None:
         await house.answer()
@@ -157,6 +206,66 @@ def test_delete_takes_the_whole_answer() -> None:
         assert house.room.deleted == list(ids)
 
     play(scene, [text(LINES)])
+
+
+def test_an_answer_and_its_continuations_are_deleted_as_one() -> None:
+    async def scene(house: House) -> None:
+        await house.answer("a tale")
+        for _ in range(2):
+            assert (await house.talks.continue_(house.room, ALICE)).ok
+            await house.talks.idle()
+        assert house.room.contents == ["Once", "upon", "a time."]
+        first, second, third = (turn.message_ids for turn in house.store.turns.kept)
+        assert await house.talks.delete(house.room, second[0], ALICE) == operations.DELETED
+        assert house.room.deleted == [*first, *second, *third]
+        assert house.store.memory.kept == []
+        assert [turn.why for turn in house.store.turns.kept] == ["mention", "continue", "continue"]
+
+    play(scene, [text("Once")], [text("upon")], [text("a time.")])
+
+
+def test_an_answer_and_its_continuation_are_told_anew_as_one() -> None:
+    async def scene(house: House) -> None:
+        await house.answer("before")
+        await asyncio.sleep(1)
+        await house.answer("a tale")
+        await asyncio.sleep(1)
+        await house.talks.continue_(house.room, ALICE)
+        await house.talks.idle()
+        old = [number for turn in house.store.turns.kept[1:] for number in turn.message_ids]
+        assert await house.talks.regenerate(house.room, ALICE) == operations.REGENERATED
+        await house.talks.idle()
+        assert house.room.deleted == old
+        assert told(house) == ["Alice: before", "Well.", "Alice: a tale"]
+        assert [one.answered for one in house.store.memory.kept] == ["Well.", "Anew."]
+
+    play(scene, [text("Well.")], [text("Once")], [text("upon a time.")], [text("Anew.")])
+
+
+def test_what_is_continued_without_its_question_still_has_none() -> None:
+    async def scene(house: House) -> None:
+        await house.answer("a tale")
+        asked = house.room.people[0].id
+        house.room.people.clear()
+        await house.talks.continue_(house.room, ALICE)
+        await house.talks.idle()
+        assert [turn.asked_id for turn in house.store.turns.kept] == [asked, asked]
+        assert await house.talks.regenerate(house.room, ALICE) == operations.GONE
+
+    play(scene, [text("Once")], [text("upon a time.")])
+
+
+def test_a_deleted_answer_is_not_continued_but_can_be_told_anew() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        (turn,) = house.store.turns.kept
+        assert (await house.talks.delete(house.room, turn.message_ids[0], ALICE)).ok
+        assert await house.talks.continue_(house.room, ALICE) == operations.DELETED_BEFORE
+        assert await house.talks.regenerate(house.room, ALICE) == operations.REGENERATED
+        await house.talks.idle()
+        assert house.room.contents[-1] == "Better."
+
+    play(scene, [text(LINES)], [text("Better.")], stream=quick(send_message_limit=2))
 
 
 def test_why() -> None:

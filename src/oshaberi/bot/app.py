@@ -20,11 +20,13 @@ from oshaberi.bot.meter import Meter
 from oshaberi.bot.operator import links, persona_of
 from oshaberi.bot.recovery import Recovery
 from oshaberi.bot.shared import Shared, shared_state
+from oshaberi.bot.standing import Standing
+from oshaberi.bot.succession import Succession
 from oshaberi.bot.text_files import read_text
 from oshaberi.bot.toolbox import open_tools
-from oshaberi.config import Effective, Reloader, Settings, effective
+from oshaberi.config import Reloader, Settings
 from oshaberi.errors import OshaberiError
-from oshaberi.logs import LoggingWitness, set_level
+from oshaberi.logs import LoggingWitness
 from oshaberi.providers.registry import connect
 from oshaberi.storage import Database, Vault
 from oshaberi.turns.adapters import AdapterPool, Connect
@@ -49,6 +51,7 @@ class Bot:
     shared: Shared
     meter: Meter
     reloader: Reloader
+    succession: Succession
 
 
 async def run(
@@ -74,6 +77,7 @@ async def run(
             serving = asyncio.create_task(bot.client.serve(settings.discord_token))
             watching = asyncio.create_task(bot.reloader.watch())
             following = asyncio.create_task(_take_over(bot))
+            succeeding = asyncio.create_task(bot.succession.run())
             try:
                 await ending.or_done(serving)
                 if not serving.done():
@@ -82,6 +86,7 @@ async def run(
             finally:
                 await _end(watching)
                 await _end(following)
+                await _end(succeeding)
                 await bot.client.close()
                 await _end(serving)
             if not serving.cancelled() and (error := serving.exception()) is not None:
@@ -122,21 +127,10 @@ async def open_bot(
         tools = await stack.enter_async_context(open_tools(settings, secrets))
         adapters = AdapterPool(connect)
         stack.push_async_callback(adapters.aclose)
-        held = settings
-
-        def take_up(new: Settings) -> None:
-            nonlocal held
-            _take_up(services, held, new, environ)
-            held = new
-
-        reloader = Reloader(settings, environ, take_up)
+        standing = Standing(settings, environ, db, lambda: services)
         meter = Meter(lambda: client.latency)
-
-        async def settings_of(server_id: int) -> Effective:
-            return effective(reloader.current, await db.servers.config(server_id))
-
         services = Services(
-            settings=settings_of,
+            settings=standing.of,
             stops=shared.stops,
             adapters=adapters,
             tools=tools,
@@ -152,13 +146,12 @@ async def open_bot(
         conversations = Conversations(services, claim=shared.claim)
 
         async def when_ready() -> None:
-            recovery = Recovery(db, settings.instance, client.find_room, shared.alone)
             count = await recovery.run()
             if count:
                 log.info("%d answers of an earlier process were settled", count)
             on_ready()
 
-        desk = Desk(db, conversations, services, lambda: reloader.current)
+        desk = Desk(db, conversations, services, standing.operators)
         client = OshaberiClient(
             desk,
             alone=shared.alone,
@@ -169,20 +162,14 @@ async def open_bot(
             shard_count=settings.shard_count or None,
         )
         stack.push_async_callback(client.close)
+        recovery = Recovery(db, settings.instance, client.find_room, shared.alone)
+        succession = Succession(db, settings.instance, recovery, client.is_ready)
         if settings.health_port:
             problem = _problem_of(client)
             health = health_endpoint(meter, problem, settings.health_port, settings.health_host)
             log.info("health and metrics: %s", await stack.enter_async_context(health))
-        yield Bot(client, conversations, services, db, shared, meter, reloader)
-
-
-def _take_up(services: Services, old: Settings, new: Settings, environ: Mapping[str, str]) -> None:
-    """What may change while the bot runs; what the file leaves alone stays as it was chosen."""
-    set_level(new.log_level)
-    if new.models != old.models:
-        services.models = links(new, environ)
-    if new.persona != old.persona:
-        services.persona = persona_of(new)
+        reloader = standing.reloader
+        yield Bot(client, conversations, services, db, shared, meter, reloader, succession)
 
 
 def _problem_of(client: OshaberiClient) -> Callable[[], str | None]:

@@ -8,10 +8,12 @@ import sys
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any
+from urllib.parse import urlsplit
 
+import aiohttp
 import discord
 
-from oshaberi.bot.backfill import Backfill
+from oshaberi.bot.backfill import MOST_DIRECT, Backfill
 from oshaberi.bot.commands import COMMANDS, Desk, Tree
 from oshaberi.bot.incoming import NOT_FOUND, MessageReader
 from oshaberi.bot.room import DiscordRoom
@@ -22,7 +24,7 @@ from oshaberi.turns.conversations import CLAIMED, Claim
 
 log = logging.getLogger(__name__)
 
-KEPT_IDS = 10_000
+KEPT_IDS = 4000
 SYSTEM = "system"
 
 WhenReady = Callable[[], Awaitable[object]]
@@ -91,16 +93,32 @@ class OshaberiClient(discord.AutoShardedClient):
                 "Discord refuses the intents: switch on Message Content Intent on the bot's page "
                 "in the Developer Portal"
             ) from None
+        except (aiohttp.ClientConnectionError, TimeoutError) as error:
+            raise OshaberiError(
+                f"Discord cannot be reached: {_place()}: {_reason(error)}; look at the connection "
+                "of this machine, then start the bot again"
+            ) from None
+        except discord.HTTPException as error:
+            raise OshaberiError(
+                f"Discord does not let the bot in: {_place()} answers HTTP {error.status}; "
+                "try again later, and see https://discordstatus.com"
+            ) from None
 
     async def setup_hook(self) -> None:
         self.board = Switchboard(self, self._alone)
-        if self.shard_ids is None or 0 in self.shard_ids:
+        if self._has_first_shard:
             await self._sync()
+
+    @property
+    def _has_first_shard(self) -> bool:
+        """The one that hears direct messages, and speaks for all of them."""
+        return self.shard_ids is None or 0 in self.shard_ids
 
     async def close(self) -> None:
         if hasattr(self, "board"):
             await self.board.close()
-        await super().close()
+        if isinstance(self.loop, asyncio.AbstractEventLoop):  # before a login discord.py cannot
+            await super().close()
 
     def room(
         self,
@@ -135,8 +153,22 @@ class OshaberiClient(discord.AutoShardedClient):
         if outcome == CLAIMED:
             self._heard.forget(message.id)
 
+    async def on_raw_message_delete(self, gone: discord.RawMessageDeleteEvent) -> None:
+        self.desk.conversations.withdraw(gone.channel_id, gone.message_id)
+
+    async def on_raw_bulk_message_delete(self, gone: discord.RawBulkMessageDeleteEvent) -> None:
+        for message_id in gone.message_ids:
+            self.desk.conversations.withdraw(gone.channel_id, message_id)
+
+    async def on_message_edit(self, _before: discord.Message, after: discord.Message) -> None:
+        """Discord tells of every preview of a link this way too: few of them are worth reading."""
+        conversations = self.desk.conversations
+        if conversations.awaits(after.channel.id, after.id):
+            conversations.amend(await self.reader.incoming(after))
+
     async def on_ready(self) -> None:
-        log.info("connected as %s, in %d servers", self.user, len(self.guilds))
+        servers = "1 server" if len(self.guilds) == 1 else f"{len(self.guilds)} servers"
+        log.info("connected as %s, in %s", self.user, servers)
         async with self._settling:
             first, self._when_ready = self._when_ready, None
             if first is not None:
@@ -149,7 +181,9 @@ class OshaberiClient(discord.AutoShardedClient):
             await self._look_back()
 
     async def _look_back(self) -> None:
-        backfill = Backfill(self.reader, self._last_seen, self._is_for_us, self.listen)
+        backfill = Backfill(
+            self.reader, self._last_seen, self._is_for_us, self.listen, self._direct_ids
+        )
         count = await backfill.run()
         if count:
             log.info("%d messages came while nobody listened", count)
@@ -193,6 +227,11 @@ class OshaberiClient(discord.AutoShardedClient):
         seen, turn = await db.seen.last(channel_id), await db.turns.last(channel_id)
         return max(seen or 0, (turn.asked_id or 0) if turn else 0)
 
+    async def _direct_ids(self) -> tuple[int, ...]:
+        if not self._has_first_shard:
+            return ()
+        return await self.desk.db.turns.direct_channels(MOST_DIRECT)
+
     async def _is_for_us(self, message: discord.Message) -> bool:
         return await self.desk.conversations.admits(await self.reader.incoming(message))
 
@@ -206,6 +245,14 @@ class OshaberiClient(discord.AutoShardedClient):
 
 def _place_ids(guild: discord.Guild) -> tuple[int, ...]:
     return tuple(place.id for place in (*guild.channels, *guild.threads))
+
+
+def _place() -> str:
+    return urlsplit(discord.http.Route.BASE).netloc
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 class _Heard:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from oshaberi.bot.incoming import NOT_FOUND
@@ -67,16 +67,22 @@ class Recovery:
         self._alone = alone
         self._free = asyncio.Semaphore(AT_ONCE)
 
-    async def run(self) -> int:
-        """How many there were. A channel that cannot be reached holds up no other."""
-        streams = await self._db.journal.unfinished(self._instance)
-        channels = {stream.channel_id for stream in streams}
-        return sum(await asyncio.gather(*map(self._channel, channels)))
+    async def run(self, keys: Collection[str] | None = None) -> int:
+        """How many there were: of these streams, or of all.
 
-    async def _channel(self, channel_id: int) -> int:
+        A channel that cannot be reached holds up no other.
+        """
+        channels = {stream.channel_id for stream in await self._left(keys)}
+        return sum(await asyncio.gather(*(self._channel(one, keys) for one in channels)))
+
+    async def _left(self, keys: Collection[str] | None) -> list[JournalStream]:
+        left = await self._db.journal.unfinished(self._instance)
+        return [stream for stream in left if keys is None or stream.key in keys]
+
+    async def _channel(self, channel_id: int, keys: Collection[str] | None) -> int:
         """A turn that runs there, be it of another process with our name, is none that was left."""
         async with self._free, self._alone(f"turn:{channel_id}"):
-            left = await self._db.journal.unfinished(self._instance)
+            left = await self._left(keys)
             streams = [stream for stream in left if stream.channel_id == channel_id]
             for stream in streams:
                 try:
@@ -104,15 +110,17 @@ class Recovery:
             sink.leave_out(turn.message_ids)
         settled = await self._settle_posts(stream, sink)
         await self._tell(stream, sink, settled)
+        earlier = _continued(stream, turns)
         await self._db.turns.remember(
             TurnRecord(
                 channel_id=stream.channel_id,
                 server_id=stream.server_id,
                 user_id=stream.user_id,
-                asked_id=stream.answering_id,
+                asked_id=stream.answering_id if earlier is None else earlier.asked_id,
                 persona=stream.persona,
                 message_ids=tuple(settled.message_ids),
                 status=INTERRUPTED,
+                answer_id=None if earlier is None else earlier.first_id,
             )
         )
         if stream.answering_id is not None:
@@ -167,6 +175,15 @@ class Recovery:
             log.warning("channel %s: an interrupted answer could not be told", stream.channel_id)
         else:
             settled.message_ids.append(sent.id)
+
+
+def _continued(stream: JournalStream, turns: Sequence[TurnRecord]) -> TurnRecord | None:
+    """Who answers no message goes on with its own last answer; a persona that another called
+    speaks after that other one."""
+    last = turns[0] if turns else None
+    if last is None or stream.answering_id is not None or last.persona != stream.persona:
+        return None
+    return last
 
 
 def _was_recorded(stream: JournalStream, turn: TurnRecord) -> bool:

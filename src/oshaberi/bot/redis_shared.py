@@ -51,6 +51,8 @@ class OverRedis:
         self._others: set[bytes] = set()
         """Who has claimed what we asked for."""
         self._departed = asyncio.Event()
+        self._believes_from = 0.0
+        """When what Redis says about the others proves something again."""
 
     async def claim(self, number: int) -> bool:
         if not await self._here.claim(number):
@@ -116,10 +118,15 @@ class OverRedis:
                 log.warning("Redis was not told that we are alive: %s", error)
 
     async def _look_around(self) -> None:
-        """A Redis that has forgotten us has forgotten the others too: that proves no end."""
-        mine = _alive(self._name)
+        """A Redis that has forgotten us has forgotten the others too: that proves no end.
+
+        They get as long to say that they are there as they have at any time.
+        """
+        mine, now = _alive(self._name), asyncio.get_running_loop().time()
         if not await self._redis.set(mine, 1, xx=True, ex=ALIVE_SECONDS):
             await self._redis.set(mine, 1, ex=ALIVE_SECONDS)
+            self._believes_from = now + ALIVE_SECONDS
+        if now < self._believes_from:
             return
         gone = {one for one in self._others if not await self._redis.exists(_alive(one))}
         if gone:

@@ -88,12 +88,14 @@ class DiscordRoom:
         self._fetched[message_id] = found
         return found
 
-    async def react(self, message_id: int, emoji: str) -> None:
+    async def react(self, message_id: int, emoji: str) -> bool:
         """One of the server's emoji may be said by its name."""
         try:
             await self._partial(message_id).add_reaction(self._emoji(emoji))
         except NOT_FOUND as error:
             log.debug("no reaction in channel %s: %s", self.channel_id, error)
+            return False
+        return True
 
     async def unreact(self, message_id: int, emoji: str) -> None:
         me = self._client.user

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+INTERRUPTED = 130
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run a command line; returns its exit status."""
-    from oshaberi.cli.app import run
+    try:
+        from oshaberi.cli.app import run
 
-    return run(sys.argv[1:] if args is None else list(args))
+        return run(sys.argv[1:] if args is None else list(args))
+    except KeyboardInterrupt:  # before anything could be begun
+        return INTERRUPTED

@@ -11,17 +11,20 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
+from itertools import takewhile
+from typing import TextIO
 
 import click
 from click.shell_completion import CompletionItem
 
 from oshaberi import OshaberiError, __version__
+from oshaberi.cli import INTERRUPTED
 
 BAD_INPUT = 2
 INTERNAL_ERROR = 70
-INTERRUPTED = 130
 BROKEN_PIPE = 141
 
+DEBUG = "--debug"
 COMPLETE = "_OSHABERI_COMPLETE"
 """The variable with which a shell asks what could come next."""
 
@@ -75,7 +78,7 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="oshaberi", message="%(prog)s %(version)s")
-@click.option("--debug", is_flag=True, help="Show a traceback when something goes wrong.")
+@click.option(DEBUG, is_flag=True, help="Show a traceback when something goes wrong.")
 def app(debug: bool) -> None:
     """A language model's token stream, as Discord messages a person would write.
 
@@ -115,9 +118,18 @@ def run(args: Sequence[str]) -> int:
         _leave_pipe()
         return _refuse(f"cannot go on: {error.strerror or error}", args)
     except Exception as error:
-        what = f"internal error: {type(error).__name__}: {error} (--debug shows where)"
-        _refuse(what, args)
+        if _was_interrupted(error):
+            return INTERRUPTED
+        what = f"internal error: {type(error).__name__}: {error}"
+        _refuse(f"{what} ({_debugging(args)} shows where)", args)
         return INTERNAL_ERROR
+
+
+def _was_interrupted(error: BaseException) -> bool:
+    """Older Pythons wrap a Ctrl-C that comes while a class is made."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return isinstance(error, KeyboardInterrupt)
 
 
 def _complete(instruction: str) -> int:
@@ -127,7 +139,7 @@ def _complete(instruction: str) -> int:
 
 
 def _refuse(line: str, args: Sequence[str]) -> int:
-    if "--debug" in args:
+    if DEBUG in _before_command(args):
         import traceback
 
         traceback.print_exc()
@@ -136,8 +148,20 @@ def _refuse(line: str, args: Sequence[str]) -> int:
     return BAD_INPUT
 
 
+def _before_command(args: Sequence[str]) -> list[str]:
+    """What stands behind a command's name is the command's, or a script's."""
+    return list(takewhile(lambda arg: arg.startswith("-"), args))
+
+
+def _debugging(args: Sequence[str]) -> str:
+    command = args[len(_before_command(args)) :][:1]
+    return " ".join(["oshaberi", DEBUG, *command, "…"])
+
+
 def _usage_line(error: click.ClickException) -> str:
     line = error.format_message().rstrip(".")
+    if isinstance(error, click.NoSuchOption) and error.option_name == DEBUG:
+        return f"{DEBUG} goes in front of the command: oshaberi {DEBUG} …"
     if isinstance(error, click.UsageError) and error.ctx is not None:
         return f"{line} (see {error.ctx.command_path} --help)"
     return line
@@ -151,11 +175,20 @@ def _near(word: str) -> str:
 
 
 def _write_anything() -> None:
-    """Pipes carry UTF-8 whatever the locale; what a terminal cannot show is escaped there."""
+    """Pipes carry UTF-8 whatever the locale; what a terminal cannot show is escaped there.
+
+    Somebody who closed a stream does not want to read it.
+    """
+    sys.stdout = sys.stdout or _nowhere()
+    sys.stderr = sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             encoding = stream.encoding if stream.isatty() else "utf-8"
             stream.reconfigure(encoding=encoding, errors="backslashreplace")
+
+
+def _nowhere() -> TextIO:
+    return os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
 
 
 def _leave_pipe() -> None:

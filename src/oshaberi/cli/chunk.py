@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from oshaberi import Details, Event, Message, SpeakerStop, Table, TextEngine, Thought, Withheld
-from oshaberi.cli.options import complete_file
+from oshaberi.cli.options import complete_file, whisper
 from oshaberi.cli.reading import STDIN, pieces_of
 from oshaberi.cli.settings import set_option, text_config
 
@@ -74,8 +74,7 @@ class _Plain:
 
     def show(self, event: Event) -> None:
         if isinstance(event, SpeakerStop):
-            note = f"stopped: the text goes on as {event.label!r}, somebody else"
-            click.secho(note, dim=True, err=True)
+            whisper(f"stopped: the text goes on as {event.label!r}, somebody else")
         elif isinstance(event, Message | Table):
             self._separate(event)
             text = event.source if isinstance(event, Table) else event.text
@@ -88,10 +87,15 @@ class _Plain:
 
         return harmless(text)
 
+    def _rule(self, text: str) -> str:
+        from oshaberi.terminal import Palette
+
+        return Palette.of(sys.stdout).paint(text, "dim")
+
     def _separate(self, event: Message | Table) -> None:
         self._count += 1
         if self._terminal:
             name = f" {event.identity.username}" if event.identity else ""
-            click.secho(f"── {self._count}{name} ──", dim=True)
+            sys.stdout.write(self._rule(f"── {self._count}{self._safe(name)} ──") + "\n")
         elif self._count > 1:
             sys.stdout.write(SEPARATOR + "\n")

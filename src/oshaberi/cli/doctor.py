@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -29,7 +30,8 @@ MARKS = {"good": ("✓", "name"), "note": ("–", "dim"), "bad": ("✗", "warn")
 @config_option
 def command(as_json: bool, config_file: Path | None) -> int:
     """Check Python, extras, fonts, settings, data folder, database, Redis, token, intents,
-    permissions and the keys of the models. Discord and the providers are really asked.
+    permissions, the keys of the models, tool modules and MCP servers. Discord and the
+    providers are really asked, modules imported, MCP servers started.
 
     Status 1 if something fails that is needed. Nothing is changed.
 
@@ -45,6 +47,7 @@ async def _examine(as_json: bool, config_file: Path | None) -> int:
     from oshaberi.terminal import Palette
 
     palette = Palette.of(sys.stdout)
+    logging.getLogger().addHandler(logging.NullHandler())  # what matters is a finding
     fails = 0
     async for finding in _findings(config_file):
         fails += finding.state == "bad"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,13 @@ def settings_of(config_file: Path | None) -> Settings:
     from oshaberi.config import load
 
     return load(config_file, os.environ)
+
+
+def whisper(line: str) -> None:
+    """What is not the command's result: on stderr, and dim where that is a terminal."""
+    from oshaberi.terminal import Palette
+
+    click.echo(Palette.of(sys.stderr).paint(line, "dim"), err=True)
 
 
 def complete_file(

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TextIO, TypeVar
 
+from oshaberi.terminal import can_move
+
 T = TypeVar("T")
 EVERY_S = 5.0
 _ERASE_LINE = "\r\x1b[K"
@@ -19,7 +21,7 @@ class Progress:
         self, stream: TextIO | None = None, now: Callable[[], float] = time.monotonic
     ) -> None:
         self._out = stream or sys.stderr
-        self._live = self._out.isatty()
+        self._live = can_move(self._out)
         self._now = now
 
     def over(self, items: Sequence[T], noun: str) -> Iterator[T]:

@@ -11,6 +11,8 @@ from typing import cast
 
 import click
 
+from oshaberi.cli.options import whisper
+
 PIECE = 65_536
 STDIN = "-"
 
@@ -21,7 +23,7 @@ def pieces_of(path: str) -> Iterator[str]:
         if sys.stdin is None:
             raise click.ClickException("standard input is closed; give a FILE")
         if sys.stdin.isatty():
-            click.secho("Type or paste the text, then Ctrl-D.", dim=True, err=True)
+            whisper("Type or paste the text, then Ctrl-D.")
         yield from _decoded(cast(BufferedIOBase, sys.stdin.buffer))
         return
     try:

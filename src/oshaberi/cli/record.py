@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from oshaberi.cli.options import whisper
 from oshaberi.cli.reading import STDIN, pieces_of
 from oshaberi.cli.settings import set_option, text_config
 from oshaberi.errors import ConfigError
@@ -148,7 +149,7 @@ def _tell(path: Path, heard: Sequence[Heard], written: bool) -> None:
         click.echo()
     if written:
         kept = f"{len(chunks)} chunks, {characters} characters, {seconds:.1f} s"
-        click.secho(f"{path}: {kept}", dim=True, err=True)
+        whisper(f"{path}: {kept}")
     error = next((chunk.error for chunk in chunks if chunk.error), None)
     if error is not None:
         raise click.ClickException(f"{error.provider}: {error.type}: {error.message}")

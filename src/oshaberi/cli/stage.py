@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
+import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +18,8 @@ if TYPE_CHECKING:
 
 SCRIPT = click.Path(exists=True, dir_okay=False, path_type=Path)
 PATIENCE_S = 5.0
+KILLED = 128
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @click.group(short_help="Run anybody's bot on a local Discord.")
@@ -41,7 +47,8 @@ def execute(bot: Path, args: tuple[str, ...], port: int) -> int:
     """Start BOT (a Python script, with its ARGS) on a stage of its own, until it ends.
 
     The script stays as it is: discord.py is pointed at the stage, and DISCORD_TOKEN
-    holds a token that the stage knows. Ctrl-C ends both.
+    holds a token that the stage knows. Signals are passed on, and the bot's status is
+    the status of this command.
 
     \b
     Examples:
@@ -53,7 +60,12 @@ def execute(bot: Path, args: tuple[str, ...], port: int) -> int:
     except ImportError as missing:
         what = f'the stage needs {missing.name}: pip install "oshaberi[discord]"'
         raise click.ClickException(what) from None
-    return asyncio.run(_execute(Stage(port=port), [str(bot), *args]))
+    try:
+        return asyncio.run(_execute(Stage(port=port), [str(bot), *args]))
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
+        raise click.ClickException(f"--port: {port} is in use; 0 takes any free one") from None
 
 
 async def _execute(stage: Stage, arguments: list[str]) -> int:
@@ -65,14 +77,54 @@ async def _execute(stage: Stage, arguments: list[str]) -> int:
             *(sys.executable, "-m", "oshaberi.stage.runner", *arguments),
             env=environment(stage.url, stage.token),
         )
+        asked = asyncio.Event()
+        for number in SIGNALS:
+            asyncio.get_running_loop().add_signal_handler(number, _pass_on, number, process, asked)
         try:
-            return await process.wait()
+            await _ended(process, asked)
         finally:
             await _end(process)
+        _tell_problems(stage)
+        return _status(process)
+
+
+def _tell_problems(stage: Stage) -> None:
+    """What the bot asked for in vain would look like a mistake of the bot's."""
+    from oshaberi.stage import StageProblemsError
+
+    try:
+        stage.check()
+    except StageProblemsError as problems:
+        for line in dict.fromkeys(str(problems).splitlines()):
+            click.echo(f"The stage: {line}", err=True)
+
+
+def _pass_on(number: int, process: asyncio.subprocess.Process, asked: asyncio.Event) -> None:
+    """A terminal tells the bot itself about Ctrl-C; twice would be once too often."""
+    if not (number == signal.SIGINT and _is_in_front()):
+        with suppress(ProcessLookupError):
+            process.send_signal(number)
+    asked.set()
+
+
+def _is_in_front() -> bool:
+    try:
+        return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except (OSError, ValueError, AttributeError):  # no terminal, or no standard input at all
+        return False
+
+
+async def _ended(process: asyncio.subprocess.Process, asked: asyncio.Event) -> None:
+    """Until the bot is over. Once it was asked to end, it gets a moment to say good-bye."""
+    waiting = asyncio.create_task(process.wait())
+    told = asyncio.create_task(asked.wait())
+    await asyncio.wait({waiting, told}, return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait({waiting}, timeout=PATIENCE_S)
+    waiting.cancel()
+    told.cancel()
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Ours is over; the bot gets a moment to say good-bye."""
     if process.returncode is not None:
         return
     process.terminate()
@@ -81,3 +133,9 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     except TimeoutError:
         process.kill()
         await process.wait()
+
+
+def _status(process: asyncio.subprocess.Process) -> int:
+    """The bot's own; of one that a signal ended, as shells tell it."""
+    status = process.returncode or 0
+    return status if status >= 0 else KILLED - status

@@ -180,6 +180,9 @@ class ProcessConfig:
         self._fill("health_host", "127.0.0.1")
         self._fill("instance", f"shards-{shards}" if shards else "main")
         check_fields(self)
+        if any(ord(sign) < 32 or ord(sign) == 127 for sign in self.discord_token or ""):
+            what = "has a line break or another control character in it; copy it anew"
+            raise ConfigError(f"discord_token: {what}")
         wrong = [shard for shard in self.shard_ids if shard >= self.shard_count]
         if wrong:
             allowed = f"below shard_count, {self.shard_count}"

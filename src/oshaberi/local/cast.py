@@ -1,40 +1,29 @@
-"""The little world one meets at the first visit: a server, its people, and who the bot can be."""
+"""The little world one meets at the first visit: a server, its people, and who the bot can be.
+
+Whoever has written a persona of their own meets that one, alone, in another server: there it is
+what it would be in any server of Discord's.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from oshaberi.config import PersonaEntry
 from oshaberi.stage import World
+from oshaberi.stage.description import USERNAME_MOST
 from oshaberi.storage import Database
 from oshaberi.storage.records import PersonaRecord, SpriteRecord
 
 VISITOR = "you"
 FOUNDED = datetime(2026, 1, 1, tzinfo=UTC)
 """Fixed, so that the server is the same one tomorrow and its settings still hold."""
+FOUNDED_FOR_OWN = FOUNDED + timedelta(days=1)
 MAIN = "Mochi"
 FACES = ("happy", "sad", "sleepy", "surprised", "mad")
-DESCRIPTION: dict[str, object] = {
-    "bot": {"name": MAIN},
-    "guilds": [
-        {
-            "name": "Oshaberi",
-            "owner": VISITOR,
-            "members": [
-                {"name": VISITOR, "display_name": "You"},
-                {"name": "mika", "display_name": "Mika"},
-                {"name": "ren", "display_name": "Ren"},
-            ],
-            "channels": [
-                {"name": "general", "topic": "Say something: Mochi answers everything here."},
-                {"name": "quiet", "topic": "Here Mochi answers only when mentioned."},
-                {"name": "thoughts", "topic": "What the model thought, after each answer."},
-            ],
-            "emojis": ["mochi_wave", "mochi_heart", "mochi_nap", "tea", "ramen", "snail"],
-        }
-    ],
-}
+PEOPLE = ({"name": "mika", "display_name": "Mika"}, {"name": "ren", "display_name": "Ren"})
+EMOJIS = ("mochi_wave", "mochi_heart", "mochi_nap", "tea", "ramen", "snail")
 
 MOCHI_PROMPT = (
     "You are Mochi, a small, cheerful rice cake who lives in a chat server. You answer in short "
@@ -45,8 +34,27 @@ YUKI_PROMPT = (
 )
 
 
-def world() -> World:
-    return World.described(DESCRIPTION, founded=FOUNDED)
+def world(own: PersonaEntry | None = None) -> World:
+    """`own` is the persona of the settings, if they have one."""
+    name = MAIN if own is None else " ".join(own.name.split())[:USERNAME_MOST].strip()
+    founded = FOUNDED if own is None else FOUNDED_FOR_OWN
+    return World.described(_description(name), founded=founded)
+
+
+def _description(bot: str) -> dict[str, object]:
+    others = [person for person in PEOPLE if person["name"] != bot.lower()]
+    guild = {
+        "name": "Oshaberi",
+        "owner": VISITOR,
+        "members": [{"name": VISITOR, "display_name": "You"}, *others],
+        "channels": [
+            {"name": "general", "topic": f"Say something: {bot} answers everything here."},
+            {"name": "quiet", "topic": f"Here {bot} answers only when mentioned."},
+            {"name": "thoughts", "topic": "What the model thought, after each answer."},
+        ],
+        "emojis": list(EMOJIS),
+    }
+    return {"bot": {"name": bot}, "guilds": [guild]}
 
 
 def face_url(stage_url: str, name: str, mood: str | None = None) -> str:
@@ -54,17 +62,19 @@ def face_url(stage_url: str, name: str, mood: str | None = None) -> str:
     return f"{stage_url}/cdn/faces/{name}.svg{query}"
 
 
-async def settle_in(db: Database, stage_url: str, place: World) -> None:
+async def settle_in(
+    db: Database, stage_url: str, place: World, own: PersonaEntry | None = None
+) -> None:
     """At the first visit the server gets its personas and settings; later they are its own.
 
     Only the pictures move along: they are served by the stage, whose port may be another.
     """
     server = next(iter(place.guilds))
     known = {persona.name for persona in await db.personas.of(server)}
-    if not known:
+    if not known and not await db.servers.config(server):
         for key, value in _settings(place).items():
             await db.servers.set_config(server, key, value)
-    for persona in _personas(server, stage_url):
+    for persona in _personas(server, stage_url) if own is None else ():
         if not known or persona.name in known:
             stored = await db.personas.get(server, persona.name)
             await db.personas.save(persona if stored is None else _with_new_faces(stored, persona))
@@ -74,7 +84,6 @@ def _settings(place: World) -> dict[str, Any]:
     return {
         "auto_channels": [place.channel("general").id],
         "thought_log_channel_id": place.channel("thoughts").id,
-        "status_reactions": False,
     }
 
 

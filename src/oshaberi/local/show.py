@@ -21,7 +21,7 @@ from oshaberi.local.models import ModelChoice
 from oshaberi.local.pictures import StagePictures
 from oshaberi.local.token import kept_token
 from oshaberi.providers.registry import connect
-from oshaberi.stage import Stage
+from oshaberi.stage import Stage, World
 from oshaberi.stage.control import Extension
 from oshaberi.stage.pointing import patch_discord
 from oshaberi.stage.rehearsal import RehearsalModel, page_prompts
@@ -43,7 +43,8 @@ async def perform(
 ) -> None:
     """`on_ready` gets the page's address when the bot answers."""
     streams = StreamLog()
-    putting_up = open_stage(settings.stage_port, kept_token(settings.data_dir))
+    place = world(settings.persona)
+    putting_up = open_stage(place, settings.stage_port, kept_token(settings.data_dir))
     async with RehearsalModel(speed) as rehearsal, putting_up as stage:
         choice = ModelChoice(rehearsal, links(settings, environ))
         answering = Answering(stage.feed.publish)
@@ -79,11 +80,13 @@ async def perform(
 
 
 @asynccontextmanager
-async def open_stage(port: int, control_token: str | None = None) -> AsyncIterator[Stage]:
+async def open_stage(
+    place: World, port: int, control_token: str | None = None
+) -> AsyncIterator[Stage]:
     """On the wanted port, or on none."""
     async with AsyncExitStack() as stack:
         try:
-            opening = Stage(world(), port=port, control_token=control_token)
+            opening = Stage(place, port=port, control_token=control_token)
             stage = await stack.enter_async_context(opening)
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
@@ -98,4 +101,4 @@ async def open_stage(port: int, control_token: str | None = None) -> AsyncIterat
 async def _settle_in(settings: Settings, stage: Stage) -> None:
     vault = Vault.from_environment_or_file(settings.secret_key_file)
     async with Database.open(settings.database_url, vault) as db:
-        await settle_in(db, stage.url, stage.world)
+        await settle_in(db, stage.url, stage.world, settings.persona)

@@ -11,7 +11,7 @@ from oshaberi.stage import changes, payloads
 from oshaberi.stage.core import Core
 from oshaberi.stage.errors import StageError
 from oshaberi.stage.faults import Fault
-from oshaberi.stage.feed import as_people_see
+from oshaberi.stage.feed import as_people_see, standing_faults
 from oshaberi.stage.interactions import Interaction, told
 from oshaberi.stage.model import Json, Message
 from oshaberi.stage.people import People, PostedFile
@@ -56,7 +56,7 @@ class Actions:
             "complete": self._complete,
             "submit": self._submit,
             "fault": self._fault,
-            "clear_faults": lambda _said: core.faults.clear(),
+            "clear_faults": self._clear_faults,
             "gateway": self._gateway,
             "change": self._change,
         }
@@ -77,6 +77,7 @@ class Actions:
             "webhooks": [payloads.webhook(world, hook) for hook in world.webhooks.values()],
             "commands": [payloads.command(world, c) for c in world.commands.values()],
             "connected": bool(self._core.hub.connected()),
+            "faults": standing_faults(self._core),
         }
 
     def _messages(self, asked: Json) -> list[Json]:
@@ -144,6 +145,11 @@ class Actions:
 
     def _fault(self, said: Json) -> None:
         self._core.faults.add(Fault.from_json(said))
+        self._core.changes.notify()
+
+    def _clear_faults(self, _said: Json) -> None:
+        self._core.faults.clear()
+        self._core.changes.notify()
 
     def _gateway(self, said: Json) -> None:
         hub, what = self._core.hub, said.get("do")

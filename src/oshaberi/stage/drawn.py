@@ -106,10 +106,11 @@ _BUBBLE = (
     "c0 -21 17 -36 44 -36z"
 )
 _LIGHTS = {
-    "happy": ("#7b86ff", "#4a54e1"),
+    "neutral": ("#7b86ff", "#4a54e1"),
+    "happy": ("#ffd75e", "#f08a24"),
     "sad": ("#7aa7d8", "#3c5f96"),
     "angry": ("#ff8a6b", "#c8323f"),
-    "surprised": ("#ffc65c", "#e2861f"),
+    "surprised": ("#7fd6ff", "#2a86d1"),
     "sleepy": ("#6b6aa8", "#2d2c5e"),
     "shy": ("#ffa3c0", "#d8568c"),
     "love": ("#ff93b8", "#d63c74"),
@@ -191,9 +192,9 @@ def _long(seed: int) -> str:
 
 
 def mascot(said: str = "") -> str:
-    """The bot: a speech bubble with a face, happy unless a mood is said. Each has its light."""
-    feeling = said if said in MOODS else mood_of(said, "happy")
-    back = _gradient(*_LIGHTS.get(feeling, _LIGHTS["happy"]))
+    """The bot: a speech bubble with a face, calm unless a mood is said. Each has its light."""
+    feeling = said if said in MOODS else mood_of(said)
+    back = _gradient(*_LIGHTS.get(feeling, _LIGHTS["neutral"]))
     drawn = _features(MOODS[feeling], 64, 58, 0.9)
     return _svg(f'{back}<path d="{_BUBBLE}" fill="#fff"/>{drawn}')
 

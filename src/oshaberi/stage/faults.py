@@ -142,6 +142,10 @@ class Faults:
         """How often it has struck so far."""
         return sum(armed.struck for armed in self._armed if armed.fault is fault)
 
+    def standing(self) -> list[tuple[Fault, int]]:
+        """Each with how often it has struck so far."""
+        return [(armed.fault, armed.struck) for armed in self._armed]
+
     def take(self, record: Record) -> list[Fault]:
         """Those that strike this request."""
         found = [

@@ -10,14 +10,16 @@ import asyncio
 import json
 import secrets
 from collections import deque
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from aiohttp import WSMsgType, web
 
 from oshaberi.stage import posting
 from oshaberi.stage.bus import Event
+from oshaberi.stage.choosing import GROUP, SUBCOMMAND
 from oshaberi.stage.core import Core
 from oshaberi.stage.door import is_token
 from oshaberi.stage.message_payloads import reaction
@@ -42,9 +44,18 @@ def as_people_see(core: Core, item: Message) -> Json:
 
 
 def _command(core: Core, item: Message) -> str | None:
-    """The name of the command it answers."""
+    """The name of the command it answers, with its subcommands."""
     begun = core.world.interactions.get(item.interaction_id or 0)
-    return None if begun is None else begun.data.get("name")
+    if begun is None or "name" not in begun.data:
+        return None
+    return " ".join(_path(begun.data))
+
+
+def _path(entry: Json) -> Iterator[str]:
+    yield str(entry["name"])
+    for option in entry.get("options") or ():
+        if option["type"] in (SUBCOMMAND, GROUP):
+            yield from _path(option)
 
 
 def _reactions(core: Core, item: Message) -> list[Json]:
@@ -52,6 +63,11 @@ def _reactions(core: Core, item: Message) -> list[Json]:
         reaction(core.world, r) | {"users": [str(user_id) for user_id in r.users]}
         for r in item.reactions
     ]
+
+
+def standing_faults(core: Core) -> list[Json]:
+    """What goes wrong on demand, and how often it has."""
+    return [asdict(fault) | {"struck": struck} for fault, struck in core.faults.standing()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +121,11 @@ class Feed:
         return {"connected": bool(self._core.hub.connected())}
 
     async def watch(self) -> None:
-        """Tell of what has no event: the bot comes and goes, its commands change."""
+        """Tell of what has no event: the bot comes and goes, its commands change, faults strike."""
         while True:
             commands = self._core.world.commands.values()
             self._tell_if_new("BOT_STATE", self.bot_state())
+            self._tell_if_new("FAULTS", {"faults": standing_faults(self._core)})
             self._tell_if_new(
                 "COMMANDS_UPDATE", {"ids": [f"{c.id}.{id(c.payload)}" for c in commands]}
             )

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from oshaberi.storage.engine import open_engine
 from oshaberi.storage.facts import Facts
+from oshaberi.storage.instances import Instances
 from oshaberi.storage.journal import Journal
 from oshaberi.storage.keys import Keys
 from oshaberi.storage.memory import Memory
@@ -38,6 +39,7 @@ class Database:
         self.usage = Usage(store)
         self.seen = Seen(store)
         self.journal = Journal(store)
+        self.instances = Instances(store)
         self.turns = Turns(store)
 
     @classmethod

@@ -87,6 +87,12 @@ class Journal:
             kept[row.key].append(_post(row))
         return tuple(_stream(row, tuple(kept[row.key])) for row in streams_there)
 
+    async def adopt(self, instance: str, heir: str) -> tuple[str, ...]:
+        """What one process left behind becomes another's; the keys of its streams."""
+        theirs = update(Stream).where(Stream.instance == instance).values(instance=heir)
+        async with self._store.write() as session:
+            return tuple(await session.scalars(theirs.returning(Stream.key)))
+
     async def _set(self, key: str, nonce: str, state: PostState, message_id: int | None) -> None:
         values = {"its_key": key, "its_nonce": nonce, "state": state, "message_id": message_id}
         await self._store.write_once(_MARK, values)

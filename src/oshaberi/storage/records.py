@@ -10,6 +10,7 @@ from typing import Any
 from oshaberi.delivery.journal import JournalPost, JournalStream, PostState
 
 __all__ = [
+    "TAKEN_BACK",
     "Exchange",
     "Fact",
     "JournalPost",
@@ -120,6 +121,10 @@ class UsageRecord:
     output_tokens: int = 0
 
 
+TAKEN_BACK = "taken back"
+"""The status of a turn whose messages were deleted on request."""
+
+
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
     """An answered message: what `/continue`, `/regenerate` and "why" need to know of it."""
@@ -135,4 +140,11 @@ class TurnRecord:
     undelivered: str = ""
     why: str = ""
     at: datetime | None = None
+    answer_id: int | None = None
+    """The first turn of the answer, if this one continues it."""
     id: int = 0
+
+    @property
+    def first_id(self) -> int:
+        """The same for all turns of one answer."""
+        return self.answer_id or self.id

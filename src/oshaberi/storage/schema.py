@@ -174,6 +174,15 @@ class JournalPost(Base):
     message_id: Mapped[int | None]
 
 
+class Instance(Base):
+    """A process that writes into the journal, and when it last said that it is there."""
+
+    __tablename__ = "instances"
+
+    name: Mapped[str] = mapped_column(primary_key=True)
+    alive_at: Mapped[datetime]
+
+
 class Usage(Base):
     __tablename__ = "usage"
 
@@ -200,6 +209,7 @@ class Turn(Base):
     undelivered: Mapped[str]
     why: Mapped[str]
     at: Mapped[datetime] = mapped_column(index=True)
+    answer_id: Mapped[int | None]
 
 
 class TurnMessage(Base):

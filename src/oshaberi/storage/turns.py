@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, or_, select, update
 
-from oshaberi.storage.records import TurnRecord
+from oshaberi.storage.records import TAKEN_BACK, TurnRecord
 from oshaberi.storage.schema import Turn, TurnMessage
 from oshaberi.storage.store import Store, beyond_newest
 
@@ -44,6 +44,27 @@ class Turns:
             row = await session.scalar(found.where(TurnMessage.message_id == message_id))
             return None if row is None else _record(row)
 
+    async def whole(self, turn: TurnRecord) -> tuple[TurnRecord, ...]:
+        """All turns of the answer that this one is part of, oldest first."""
+        first = turn.first_id
+        here = select(Turn).where(Turn.channel_id == turn.channel_id)
+        parts = here.where(or_(Turn.id == first, Turn.answer_id == first))
+        async with self._store.read() as session:
+            return tuple(map(_record, await session.scalars(parts.order_by(Turn.id))))
+
+    async def take_back(self, turn: TurnRecord) -> None:
+        """What it was an answer to is still known, but nothing of it is left."""
+        values = {"message_ids": [], "undelivered": "", "status": TAKEN_BACK}
+        async with self._store.write() as session:
+            await session.execute(update(Turn).where(Turn.id == turn.id).values(**values))
+
+    async def direct_channels(self, most: int) -> tuple[int, ...]:
+        """Of direct messages those with the newest turns, newest first."""
+        found = select(Turn.channel_id).where(Turn.server_id == 0).group_by(Turn.channel_id)
+        async with self._store.read() as session:
+            newest = found.order_by(func.max(Turn.id).desc()).limit(most)
+            return tuple(await session.scalars(newest))
+
     async def last(self, channel_id: int) -> TurnRecord | None:
         return next(iter(await self.newest(channel_id, 1)), None)
 
@@ -67,6 +88,7 @@ def _row(turn: TurnRecord, store: Store) -> Turn:
         undelivered=turn.undelivered,
         why=turn.why,
         at=turn.at or store.now(),
+        answer_id=turn.answer_id,
     )
 
 
@@ -82,5 +104,6 @@ def _record(row: Turn) -> TurnRecord:
         undelivered=row.undelivered,
         why=row.why,
         at=row.at,
+        answer_id=row.answer_id,
         id=row.id,
     )

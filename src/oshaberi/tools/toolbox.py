@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from oshaberi.chunks import ToolCall
 from oshaberi.providers.context import ToolDeclaration, ToolResult
 from oshaberi.tools.arguments import Arguments
 from oshaberi.tools.base import Tool, ToolContext, ToolFailedError
-from oshaberi.tools.names import by_name
+from oshaberi.tools.names import by_name, is_valid
 from oshaberi.tools.results import as_text, cut
 from oshaberi.tools.secrets import Secrets
 
@@ -76,7 +76,7 @@ class ToolBox:
         entries = self._available(context)
         tasks = [
             asyncio.create_task(
-                self._answer(call, entries, context, timeout_ms, result_limit_chars)
+                _told(call, self._answer(call, entries, context, timeout_ms, result_limit_chars))
             )
             for call in calls
         ]
@@ -164,6 +164,19 @@ class ToolBox:
         return ToolResult(
             cut(self._secrets.redacted(text), min(most, LONGEST_ERROR)), is_error=True
         )
+
+
+async def _told(call: ToolCall, answering: Awaitable[ToolResult]) -> ToolResult:
+    """The call in the log: that it was made, not what it was about."""
+    loop = asyncio.get_running_loop()
+    name = call.name if is_valid(call.name) else repr(call.name[:64])
+    begun, outcome = loop.time(), "cut off"
+    try:
+        result = await answering
+        outcome = "failed" if result.is_error else "answered"
+        return result
+    finally:
+        log.info("tool %s %s, %d ms", name, outcome, (loop.time() - begun) * 1000)
 
 
 def _is_available(tool: Tool, context: ToolContext) -> bool:

@@ -65,6 +65,12 @@ def admission(
     return Admission("mute" if reason in ADMITTED and not incoming.can_answer else reason)
 
 
+def may_ask(user_id: int, config: TurnConfig) -> bool:
+    """Whether the lists let this user ask for anything."""
+    listed = not config.allowed_users or user_id in config.allowed_users
+    return listed and user_id not in config.blocked_users
+
+
 def _refusal(incoming: Incoming, config: TurnConfig) -> Refused | None:
     user, places = incoming.user_id, {incoming.channel_id, incoming.parent_id}
     if incoming.said.by_us:

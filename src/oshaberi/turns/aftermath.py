@@ -94,18 +94,20 @@ class Aftermath:
         return None if sent is None else sent.id
 
     def _record(self, outcome: TurnOutcome) -> TurnRecord:
-        newest = self._errand.newest
+        newest, earlier = self._errand.newest, self._errand.continues
+        asked_id = None if newest.said.by_us else newest.said.id
         return TurnRecord(
             channel_id=self._room.channel_id,
             server_id=self._room.server_id,
             user_id=self._errand.user_id,
-            asked_id=None if newest.said.by_us else newest.said.id,
+            asked_id=asked_id if earlier is None else earlier.asked_id,
             persona=self._errand.persona.name,
             message_ids=tuple(sorted({*outcome.message_ids, *outcome.notice_ids})),
             status=outcome.status,
             undelivered=outcome.undelivered,
             why=self._errand.why,
             at=self._services.clock(),
+            answer_id=None if earlier is None else earlier.first_id,
         )
 
     async def _remember(self, store: Store, outcome: TurnOutcome, record: TurnRecord) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import datetime, timedelta
 
+from oshaberi.storage.errors import StorageError
 from oshaberi.storage.records import PersonaRecord
 from oshaberi.turns.recent import Recent
 from oshaberi.turns.services import Services
+
+log = logging.getLogger(__name__)
 
 FRESH = timedelta(seconds=2)
 """Every message of every channel asks; a change is seen at the latest after this."""
@@ -33,7 +37,13 @@ class Cast:
         known = self._known.get(server_id)
         if known is not None and now - known[0] < FRESH:
             return known[1]
-        stored = () if store is None else await store.personas.of(server_id)
+        try:
+            stored = () if store is None else await store.personas.of(server_id)
+        except StorageError as error:
+            if known is None:
+                raise
+            log.error("server %s keeps its personas as they were: %s", server_id, error)
+            return known[1]
         self._known.put(server_id, (now, stored))
         return stored
 

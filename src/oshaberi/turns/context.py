@@ -221,7 +221,8 @@ class _Dialogue:
             return ""
         spoken = self._reader.read(replied) if replied.by_us else None
         words = shortened(words_of(replied) if spoken is None else spoken.text)
-        return f'in reply to {self._name(replied, spoken)}: "{words}"'
+        quote = f"in reply to {self._name(replied, spoken)}"
+        return f'{quote}: "{words}"' if words else quote
 
 
 def _labelled(spoken: Speaker, worn: str | None) -> str:

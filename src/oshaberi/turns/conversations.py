@@ -46,7 +46,7 @@ class Conversations:
         self._lines: dict[int, Line] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._entering: Turnstile[int] = Turnstile()
-        self._cooldowns = Cooldowns()
+        self.cooldowns = Cooldowns()
         self._reasons: Recent[int, str] = Recent(MOST_SEEN)
         self._operations = Operations(self)
         self._closing = False
@@ -97,6 +97,21 @@ class Conversations:
             line.waiting.append(job)
         return job.why
 
+    def awaits(self, channel_id: int, message_id: int) -> bool:
+        """Whether a message waits for its turn."""
+        line = self._lines.get(channel_id)
+        return line is not None and line.awaits(message_id)
+
+    def withdraw(self, channel_id: int, message_id: int) -> None:
+        """Somebody took a message back. If it still waits, nobody answers it."""
+        if (line := self._lines.get(channel_id)) is not None:
+            line.withdraw(message_id)
+
+    def amend(self, changed: Incoming) -> None:
+        """Somebody wrote a message anew. If it still waits, it is answered as it is now."""
+        if (line := self._lines.get(changed.channel_id)) is not None:
+            line.amend(changed)
+
     def stop(self, channel_id: int, by: int, may_manage: bool) -> Reply:
         """For the turn's user, and for who may manage messages."""
         return self._operations.stop(channel_id, by, may_manage)
@@ -107,11 +122,13 @@ class Conversations:
 
     async def continue_(self, room: Room, by: Person) -> Reply:
         """What was cut or not delivered; else the model is asked to go on."""
-        return await self._operations.continue_(room, by)
+        async with self._entering.through(room.channel_id):
+            return await self._operations.continue_(room, by)
 
     async def regenerate(self, room: Room, by: Person) -> Reply:
         """The channel's last answer is deleted and asked for again."""
-        return await self._operations.regenerate(room, by)
+        async with self._entering.through(room.channel_id):
+            return await self._operations.regenerate(room, by)
 
     async def delete(self, room: Room, message_id: int, by: Person) -> Reply:
         """The whole answer that this message is part of."""
@@ -168,7 +185,7 @@ class Conversations:
         if not admitted.ok:
             return admitted.reason
         now = self.services.clock()
-        if not self._cooldowns.allows(incoming.user_id, now, settings.turn.cooldown_ms):
+        if not self.cooldowns.allows(incoming.user_id, now, settings.turn.cooldown_ms):
             self._background.start(room.react(incoming.said.id, TOO_SOON))
             return "cooldown"
         if self._claim is not None and not await self._claim(incoming.said.id):
@@ -183,7 +200,7 @@ class Conversations:
             incoming.user_id,
             settings,
         )
-        self._cooldowns.note(incoming.user_id, now)
+        self.cooldowns.note(incoming.user_id, now)
         return self.enter(job)
 
     def _open(self, job: Job) -> None:

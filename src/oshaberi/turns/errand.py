@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from oshaberi.storage.records import PersonaRecord
+from oshaberi.storage.records import PersonaRecord, TurnRecord
 from oshaberi.turns.values import Incoming
 
 Kind = Literal["answer", "go_on", "deliver"]
@@ -31,6 +31,8 @@ class Errand:
     """Only what the channel had seen before this message counts."""
     told: frozenset[int] = frozenset()
     """Messages whose words are in `asked` already."""
+    continues: TurnRecord | None = None
+    """The turn whose answer this one goes on with."""
 
     @property
     def newest(self) -> Incoming:

@@ -6,6 +6,7 @@ attempt is visible (spec 08).
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from datetime import timedelta
 
 from oshaberi.chunks import ProviderError, Usage
 from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.indicator import Indicator
 from oshaberi.delivery.redact import redact
 from oshaberi.delivery.sink import Sink
 from oshaberi.errors import OshaberiError
@@ -27,10 +29,13 @@ from oshaberi.turns.chain import Candidate, Tries
 from oshaberi.turns.config import TurnConfig
 from oshaberi.turns.context import without_oldest
 from oshaberi.turns.interruption import InterruptedTurnError, check, until_stopped
+from oshaberi.turns.patience import Patience, is_overload
 from oshaberi.turns.rests import is_keys_fault, rest_seconds
 from oshaberi.turns.services import Services
 
 log = logging.getLogger(__name__)
+
+Failure = tuple[Candidate, ProviderError]
 
 MORE_TRIES = 2
 """How often an empty answer, or one that the history is too long for, is asked for again."""
@@ -68,18 +73,42 @@ class Generation:
         self._items = items
 
     async def stream(self, rounds: Sequence[ToolRound] = ()) -> StreamResult:
-        """One answer, or the last failure."""
-        result = StreamResult("error", data=NO_MODEL)
-        tries = Tries(self._candidates, self._services.rests)
+        """One answer, or the last failure. What is only overloaded gets a moment."""
+        patience, asked = Patience(), list(self._candidates)
+        while True:
+            result, failures = await self._through(asked, rounds)
+            pause_s = patience.next(error for _, error in failures)
+            if pause_s is None:
+                return result
+            log.info("every model is overloaded or fails; next try in %g s", pause_s)
+            await self._wait(pause_s)
+            asked = [candidate for candidate, error in failures if is_overload(error)]
+
+    async def _through(
+        self, candidates: Sequence[Candidate], rounds: Sequence[ToolRound]
+    ) -> tuple[StreamResult, list[Failure]]:
+        """The first answer, or the last failure with all of them."""
+        result, failures = StreamResult("error", data=NO_MODEL), list[Failure]()
+        tries = Tries(candidates, self._services.rests)
         while (candidate := tries.next(self._services.clock())) is not None:
             result = await self._patiently(candidate, rounds)
             error = failure_of(result)
             if error is None:
                 self._prefer(candidate)
-                return result
+                return result, []
             log.info("%s/%s: %s", candidate.model.provider, candidate.model.model, error.type)
+            failures.append((candidate, error))
             await self._note(candidate, error, tries)
-        return result
+        return result, failures
+
+    async def _wait(self, seconds: float) -> None:
+        """The reader sees that somebody is there, and may stop it."""
+        indicator = Indicator(self._scene.sink)
+        indicator.keep_alive()
+        try:
+            await until_stopped(self._scene.channel, asyncio.sleep(seconds))
+        finally:
+            await indicator.close()
 
     async def _patiently(self, candidate: Candidate, rounds: Sequence[ToolRound]) -> StreamResult:
         """Once, and again if nothing came, or if less history may help."""

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from oshaberi.storage.records import PersonaRecord
+from oshaberi.storage.records import PersonaRecord, TurnRecord
 from oshaberi.stream.stops import ActiveChannel
 from oshaberi.turns.errand import Errand, Kind
 from oshaberi.turns.room import Room
@@ -30,6 +30,7 @@ class Job:
     before: int | None = None
     told: frozenset[int] = frozenset()
     depth: int = 0
+    continues: TurnRecord | None = None
 
     @property
     def is_message(self) -> bool:
@@ -47,6 +48,7 @@ class Job:
             text=self.text,
             before=self.before,
             told=self.told,
+            continues=self.continues,
         )
 
 
@@ -72,6 +74,9 @@ class Line:
     def oldest_waiting(self) -> int | None:
         return min((incoming.said.id for incoming in _asked(self.waiting)), default=None)
 
+    def awaits(self, message_id: int) -> bool:
+        return any(incoming.said.id == message_id for incoming in _asked(self.waiting))
+
     def put_first(self, job: Job) -> None:
         """Of one user what interrupts together belongs together."""
         head = self.waiting[0] if self.waiting else None
@@ -80,12 +85,32 @@ class Line:
         else:
             self.waiting.appendleft(job)
 
+    def withdraw(self, message_id: int) -> None:
+        """A message that waits is not answered any more."""
+        kept = [_without(job, message_id) for job in self.waiting]
+        self.waiting = deque(job for job in kept if job.asked)
+
+    def amend(self, changed: Incoming) -> None:
+        """A message that waits says something else now."""
+        self.waiting = deque(_amended(job, changed) for job in self.waiting)
+
     def collect(self, job: Job) -> None:
         for number, other in enumerate(self.waiting):
             if other.user_id == job.user_id and other.is_message:
                 self.waiting[number] = joined(other, job)
                 return
         self.waiting.append(job)
+
+
+def _without(job: Job, message_id: int) -> Job:
+    return replace(job, asked=tuple(one for one in job.asked if one.said.id != message_id))
+
+
+def _amended(job: Job, changed: Incoming) -> Job:
+    if all(one.said.id != changed.said.id for one in job.asked):
+        return job
+    asked = tuple(changed if one.said.id == changed.said.id else one for one in job.asked)
+    return replace(job, asked=asked)
 
 
 def _asked(jobs: Iterable[Job]) -> Iterable[Incoming]:

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from oshaberi.storage.records import TurnRecord
+from oshaberi.storage.records import TAKEN_BACK, TurnRecord
 from oshaberi.stream.stops import StopAnswer
-from oshaberi.turns.admission import WHY
+from oshaberi.turns.admission import WHY, may_ask
 from oshaberi.turns.errand import Kind
 from oshaberi.turns.job import Job
 from oshaberi.turns.names import default_of, persona_called
@@ -34,6 +34,8 @@ class Reply:
 STOPPED = Reply(True, "Stopped.")
 IDLE = Reply(False, "There is nothing to stop here.")
 NOT_YOURS = Reply(False, "Only who asked, or somebody with Manage Messages, can do that.")
+NOT_LISTED = Reply(False, "You are not answered here (blocked_users, allowed_users).")
+TOO_SOON = Reply(False, "You asked a moment ago. Wait a little, then try again (cooldown_ms).")
 BUSY = Reply(False, "An answer is under way here. Wait for it, or /stop it first.")
 NOTHING = Reply(False, "I have not answered anything here that I could still know of.")
 GONE = Reply(False, "The message that was answered is gone, so it cannot be answered again.")
@@ -41,6 +43,7 @@ UNKNOWN = Reply(False, "That message is not part of an answer that I still know 
 CONTINUED = Reply(True, "Going on.")
 REGENERATED = Reply(True, "Answering again.")
 DELETED = Reply(True, "The whole answer is deleted.")
+DELETED_BEFORE = Reply(False, "My last answer here was deleted. /regenerate writes a new one.")
 CLOSING = Reply(False, "The bot is shutting down. Try again in a moment.")
 
 _STOPS: Mapping[StopAnswer, Reply] = {"stopped": STOPPED, "not_yours": NOT_YOURS, "idle": IDLE}
@@ -67,10 +70,13 @@ class Operations:
         found = await self._last(room, by)
         if isinstance(found, Reply):
             return found
+        if found.status == TAKEN_BACK:
+            return DELETED_BEFORE
         kind: Kind = "deliver" if found.undelivered.strip() else "go_on"
         asked = await self._asked(room, found) or _stand_in(room, found, by)
         job = await self._job(room, found, asked, "continue")
-        return self._enter(job, kind, found.undelivered, CONTINUED)
+        job = replace(job, kind=kind, text=found.undelivered, continues=found)
+        return self._enter(job, by, CONTINUED)
 
     async def regenerate(self, room: Room, by: Person) -> Reply:
         found = await self._last(room, by)
@@ -81,7 +87,7 @@ class Operations:
             return GONE
         job = await self._job(room, found, asked, "regenerate")
         await self._take_back(room, found)
-        return self._enter(job, "answer", "", REGENERATED)
+        return self._enter(job, by, REGENERATED)
 
     async def delete(self, room: Room, message_id: int, by: Person) -> Reply:
         store = self._services.store
@@ -101,10 +107,16 @@ class Operations:
         return None if reason is None or reason not in WHY else f"Because {WHY[reason]}."
 
     async def _take_back(self, room: Room, turn: TurnRecord) -> None:
-        """What nobody can read any more is not remembered either."""
-        await room.delete(turn.message_ids)
-        if self._services.store is not None and turn.at is not None:
-            await self._services.store.memory.forget_at(turn.channel_id, turn.at)
+        """An answer with all that it was continued with; what is gone is not remembered either."""
+        store = self._services.store
+        if store is None:
+            return
+        whole = await store.turns.whole(turn)
+        await room.delete([number for part in whole for number in part.message_ids])
+        for part in whole:
+            await store.turns.take_back(part)
+            if part.at is not None:
+                await store.memory.forget_at(part.channel_id, part.at)
 
     async def _last(self, room: Room, by: Person) -> TurnRecord | Reply:
         if self._conversations.is_busy(room.channel_id):
@@ -113,7 +125,17 @@ class Operations:
         turn = None if store is None else await store.turns.last(room.channel_id)
         if turn is None:
             return NOTHING
-        return turn if _may(by, turn) else NOT_YOURS
+        if not _may(by, turn):
+            return NOT_YOURS
+        return await self._refusal(room, by) or turn
+
+    async def _refusal(self, room: Room, by: Person) -> Reply | None:
+        """To ask again is to ask: the lists and the cooldown hold for it too."""
+        config = (await self._services.settings(room.server_id)).turn
+        if not may_ask(by.id, config):
+            return NOT_LISTED
+        now, cooldowns = self._services.clock(), self._conversations.cooldowns
+        return None if cooldowns.allows(by.id, now, config.cooldown_ms) else TOO_SOON
 
     async def _asked(self, room: Room, turn: TurnRecord) -> Incoming | None:
         said = None if turn.asked_id is None else await room.said(turn.asked_id)
@@ -129,8 +151,10 @@ class Operations:
         before = asked.said.id if why == "regenerate" else None
         return Job(room, (asked,), (persona,), personas, why, turn.user_id, settings, before=before)
 
-    def _enter(self, job: Job, kind: Kind, text: str, done: Reply) -> Reply:
-        entered = self._conversations.enter(replace(job, kind=kind, text=text))
+    def _enter(self, job: Job, by: Person, done: Reply) -> Reply:
+        entered = self._conversations.enter(job)
+        if entered == job.why:
+            self._conversations.cooldowns.note(by.id, self._services.clock())
         return {job.why: done, "full": BUSY}.get(entered, CLOSING)
 
 

@@ -26,11 +26,14 @@ def is_keys_fault(error: ProviderError) -> bool:
 
 def rest_seconds(error: ProviderError) -> float:
     """As long as the provider says, else as long as such failures usually last."""
+    return min(said_seconds(error) or SECONDS[error.type], LONGEST_SECONDS)
+
+
+def said_seconds(error: ProviderError) -> float | None:
+    """When the provider wants to be asked again, if it says so."""
     raw = error.raw if isinstance(error.raw, Mapping) else {}
     said = raw.get("retry_after_s", raw.get("retry_after"))
-    if isinstance(said, int | float) and said > 0:
-        return min(float(said), LONGEST_SECONDS)
-    return SECONDS[error.type]
+    return float(said) if isinstance(said, int | float) and said > 0 else None
 
 
 class KeyRests:

@@ -28,8 +28,8 @@ class Room(Protocol):
     async def said(self, message_id: int) -> Said | None:
         """One message of this channel."""
 
-    async def react(self, message_id: int, emoji: str) -> None:
-        """A refusal is no error: reactions are a courtesy."""
+    async def react(self, message_id: int, emoji: str) -> bool:
+        """Whether it is there now. A refusal is no error: reactions are a courtesy."""
 
     async def unreact(self, message_id: int, emoji: str) -> None: ...
 

@@ -25,7 +25,11 @@ PATIENCE_S = 1.5
 MESSAGE_LIMIT = 1900
 MOST_CHOICES = 25
 CHOICE_LIMIT = 100
+MOST_DIGITS = 18
+"""What a database can count."""
 UNEXPECTED = "Something went wrong on our side. It was logged; please try again later."
+OUTDATED = "This command has changed since your Discord loaded it. Reload Discord, then try again."
+_CHANGED = (app_commands.CommandNotFound, app_commands.CommandSignatureMismatch)
 TOO_LATE = frozenset({10062, 40060, 10015, 50027})
 """Codes of an interaction that cannot be answered any more."""
 
@@ -57,16 +61,15 @@ async def tell(interaction: Interaction, text: str) -> None:
 
 
 async def tell_error(interaction: Interaction, error: Exception) -> None:
-    """One sentence, never a traceback; what we did not expect goes to the log."""
+    """One line, never a traceback; what we did not expect goes to the log."""
     cause = error
     if isinstance(error, app_commands.CommandInvokeError):
         cause = error.original
     if _is_too_late(cause):
         log.warning("%s was answered too late: %s", _name(interaction), cause)
         return
-    expected = isinstance(cause, RefusedError | ConfigError)
-    text = redact(str(cause)) if expected else UNEXPECTED
-    if not expected:
+    text = _told(cause)
+    if text == UNEXPECTED:
         log.error("%s failed: %r", _name(interaction), cause, exc_info=cause)
     try:
         await tell(interaction, text)
@@ -130,9 +133,21 @@ def choices(typed: str, known: Iterable[tuple[str, str]]) -> Choices:
     ]
 
 
+def number_in(text: str) -> int:
+    """A number as somebody typed it; 0, which numbers nothing, if it is none."""
+    text = text.strip()
+    return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else 0
+
+
 def plain(text: str) -> str:
     """Somebody's words without markup, in one line."""
     return discord.utils.escape_markdown(" ".join(text.split()))
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, RefusedError | ConfigError):
+        return shortened(" ".join(redact(str(error)).split()), MESSAGE_LIMIT)
+    return OUTDATED if isinstance(error, _CHANGED) else UNEXPECTED
 
 
 def _is_too_late(error: Exception) -> bool:

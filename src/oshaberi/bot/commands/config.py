@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import Any
 
 from discord import app_commands
@@ -18,6 +19,7 @@ from oshaberi.bot.commands.desk import (
     desk_of,
 )
 from oshaberi.config import (
+    DECLARED,
     SERVER_KEYS,
     Effective,
     Setting,
@@ -31,6 +33,7 @@ from oshaberi.turns.config import TurnConfig
 
 CHANNEL_KEYS = frozenset({"thought_log_channel_id"})
 MOST_SHOWN = 60
+MOST_MEANT = 3
 
 HasChannel = Callable[[int], bool]
 """Whether the server has a channel of that id."""
@@ -82,9 +85,21 @@ def known_values(key: str, typed: str) -> Choices:
 
 def _setting(key: str) -> Setting:
     name = key.strip().lower()
-    if name not in SERVER_KEYS:
-        parse_server_value(name, "")  # says what is wrong with the key
-    return SERVER_KEYS[name]
+    if name in SERVER_KEYS:
+        return SERVER_KEYS[name]
+    if name in DECLARED:
+        raise RefusedError(f"{name}: is set by whoever runs the bot")
+    raise RefusedError(f"{name[:MOST_SHOWN]}: no such setting; {_meant(name)}")
+
+
+def _meant(name: str) -> str:
+    """By its spelling, or because the word is part of it."""
+    alike = get_close_matches(name, SERVER_KEYS, n=MOST_MEANT)
+    part = [known for known in SERVER_KEYS if name and name in known]
+    near = list(dict.fromkeys([*alike, *part]))[:MOST_MEANT]
+    if not near:
+        return "`/config show` lists them"
+    return f"did you mean {' or '.join(map(repr, near))}?"
 
 
 def _explained(setting: Setting, now: Effective, changed: bool) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import discord
 from discord import app_commands
 
-from oshaberi.bot.commands.answers import Choices, Form, answer, choices, plain
+from oshaberi.bot.commands.answers import Choices, Form, answer, choices, number_in, plain
 from oshaberi.bot.commands.desk import (
     Asker,
     Desk,
@@ -132,8 +132,8 @@ async def list_(interaction: Interaction) -> None:
 @keys.command(description="Delete a key")
 @app_commands.describe(key="Which one")
 async def remove(interaction: Interaction, key: str) -> None:
-    key_id = int(key) if key.isdecimal() else 0
-    await answer(interaction, remove_key(desk_of(interaction), asker_of(interaction), key_id))
+    desk, asker = desk_of(interaction), asker_of(interaction)
+    await answer(interaction, remove_key(desk, asker, number_in(key)))
 
 
 @add.autocomplete("provider")

@@ -7,7 +7,7 @@ from typing import Literal
 
 from discord import app_commands
 
-from oshaberi.bot.commands.answers import Choices, answer, choices, plain
+from oshaberi.bot.commands.answers import Choices, answer, choices, number_in, plain
 from oshaberi.bot.commands.desk import (
     Asker,
     Desk,
@@ -89,9 +89,8 @@ async def list_(interaction: Interaction, whose: Whose = "mine") -> None:
 @forget.command(description="Forget one thing")
 @app_commands.describe(fact="Its number in the list", whose=WHOSE)
 async def one(interaction: Interaction, fact: str, whose: Whose = "mine") -> None:
-    number = int(fact) if fact.isdecimal() else 0
     desk, asker = desk_of(interaction), asker_of(interaction)
-    await answer(interaction, forget_fact(desk, asker, number, whose))
+    await answer(interaction, forget_fact(desk, asker, number_in(fact), whose))
 
 
 @forget.command(name="all", description="Forget everything")

@@ -47,7 +47,7 @@ async def _must_be_newest(desk: Desk, asker: Asker, message_id: int) -> None:
     if turn is None or turn.channel_id != asker.channel_id:
         raise RefusedError(UNKNOWN)
     last = await desk.db.turns.last(turn.channel_id)
-    if last is None or last.id != turn.id:
+    if last is None or last.first_id != turn.first_id:
         raise RefusedError(NOT_NEWEST)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from discord import app_commands
 
-from oshaberi.bot.commands.answers import Choices, answer, choices, plain
+from oshaberi.bot.commands.answers import Choices, answer, choices, number_in, plain
 from oshaberi.bot.commands.desk import (
     MANAGER,
     Asker,
@@ -209,8 +209,8 @@ async def add(
 @fallback.command(description="Remove a fallback")
 @app_commands.describe(fallback="Its number in the list")
 async def remove(interaction: Interaction, fallback: str) -> None:
-    number = int(fallback) if fallback.isdecimal() else 0
-    await answer(interaction, remove_fallback(desk_of(interaction), asker_of(interaction), number))
+    desk, asker = desk_of(interaction), asker_of(interaction)
+    await answer(interaction, remove_fallback(desk, asker, number_in(fallback)))
 
 
 @fallback.command(name="list", description="The fallbacks, in order")

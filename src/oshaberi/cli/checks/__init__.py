@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING
 
-from oshaberi.cli.checks import discord, models, place, stores
+from oshaberi.cli.checks import discord, models, place, stores, tools
 from oshaberi.cli.checks.finding import Finding
 
 if TYPE_CHECKING:
@@ -27,4 +27,6 @@ async def examine(settings: Settings | None, environ: Mapping[str, str]) -> Asyn
     async for asked in discord.examine(settings, environ):
         yield asked
     async for asked in models.examine(settings, environ):
+        yield asked
+    async for asked in tools.examine(settings):
         yield asked

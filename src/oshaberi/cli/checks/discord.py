@@ -95,12 +95,17 @@ def _servers(guilds: Answer, application: Answer) -> Finding:
     }
     named = [f"{name}: {', '.join(lost)}" for name, lost in lacking.items() if lost]
     if not named:
-        return good("permissions", f"all there, in {len(guilds.body)} servers")
-    more = f" and {len(named) - MOST_NAMED} more servers" if len(named) > MOST_NAMED else ""
+        return good("permissions", f"all there, in {_servers_told(len(guilds.body))}")
+    left = len(named) - MOST_NAMED
+    more = f" and {_servers_told(left, 'more ')}" if left > 0 else ""
     text = f"missing in {'; '.join(named[:MOST_NAMED])}{more}"
     cannot = any(set(lost) & set(NEEDED) for lost in lacking.values())
     advice = "allow it to the bot's role in Server Settings → Roles"
     return (bad if cannot else note)("permissions", text, advice)
+
+
+def _servers_told(count: int, more: str = "") -> str:
+    return f"{count} {more}server{'' if count == 1 else 's'}"
 
 
 def _missing(guild: Mapping[str, Any]) -> list[str]:

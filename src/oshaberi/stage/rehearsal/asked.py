@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from oshaberi.stage.rehearsal.naming import Named, named_in
+
 Fields = Mapping[str, Any]
 
 _LABEL = re.compile(
@@ -21,7 +23,7 @@ _LABEL = re.compile(
 _YOU_ARE = re.compile(r"\bYou are ([^\n,.]{1,64}), and you take part|\bYou are ([\w'-]+)")
 _FACES = re.compile(r"\bFaces: ([^\n]+)")
 _INDENTED = re.compile(r"^  ", re.MULTILINE)
-_MENTION = re.compile(r"<@!?\d+>|@[\w.]+")
+_MENTION = re.compile(r"<@!?\d+>|(?<![\w.-])@[\w.]+")
 _JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 
 
@@ -49,6 +51,11 @@ class Asked:
     @property
     def is_japanese(self) -> bool:
         return _JAPANESE.search(self.words) is not None
+
+    @cached_property
+    def named(self) -> Named | None:
+        """The tool that is asked for by its name."""
+        return named_in(self.words, self.tools)
 
     @cached_property
     def persona(self) -> str:

@@ -14,6 +14,16 @@ _WHOLE = 1000
 _NOT_WORDS = re.compile(r"[^\w\s]+")
 
 
+OWN_TOOL = "own-tool"
+
+
+def scene_of(asked: Asked) -> Written | None:
+    """Whoever names a tool means that, whatever else the words are about."""
+    if asked.named is not None:
+        return next(scene for scene in library() if scene.name == OWN_TOOL)
+    return scene_for(asked.words)
+
+
 def scene_for(words: str) -> Written | None:
     """The scene that the words ask for, if any does."""
     plain = " ".join(_NOT_WORDS.sub(" ", words.lower()).split())
@@ -60,6 +70,12 @@ def _fits(when: str, asked: Asked) -> bool:
             return asked.result is not None
         case "tool":
             return asked.result is None and name in asked.tools
+        case "named-result":
+            return asked.named is not None and asked.result is not None
+        case "named":
+            return asked.named is not None
+        case "tools":
+            return bool(asked.tools)
         case "faces":
             return bool(asked.faces and asked.persona)
         case "persona":

@@ -14,14 +14,16 @@ from typing import Any, cast
 
 from oshaberi.chunks import ErrorType
 from oshaberi.stage.models.script import Call, Cut, ErrorEvent, Refuse, Say, Stall, Think
-from oshaberi.stage.rehearsal.asked import Asked, Fields
-from oshaberi.stage.rehearsal.choosing import scene_for, take_of
+from oshaberi.stage.rehearsal.arguments import asked_arguments, made_arguments
+from oshaberi.stage.rehearsal.asked import Asked
+from oshaberi.stage.rehearsal.choosing import scene_of, take_of
 from oshaberi.stage.rehearsal.prompts import PROMPTS
 from oshaberi.stage.rehearsal.script import Cue, filled
 from oshaberi.stage.rehearsal.talk import remembered, talk
 
 TOKEN_SIZES = (3, 4, 4, 5, 5, 6)
 MOST_COUNTED = 5000
+MOST_QUOTED = 30
 _REMARKS = (
     "still here", "this is going well", "I could do this all day", "you may stop me, you know",
     "the button is right there", "counting is mostly breathing", "no refunds", "a fine number",
@@ -42,7 +44,7 @@ Beat = Say | Think | Call | Pause | ErrorEvent | Refuse | Stall | Cut
 def beats(asked: Asked) -> Iterator[Beat]:
     """The answer."""
     rng = Random(f"{asked.words}\n{asked.turns}")
-    scene = scene_for(asked.words)
+    scene = scene_of(asked)
     if scene is None:
         yield from (Say(token) for token in tokens(talk(asked, rng), rng))
         return
@@ -74,7 +76,7 @@ def _beats(cue: Cue, asked: Asked, gaps: Mapping[str, str], rng: Random) -> Iter
         case "pause":
             yield Pause(int(cue.about))
         case "call":
-            yield _call(cue.about, asked, rng)
+            yield _call(filled(cue.about, gaps), asked, rng)
         case "error":
             yield ErrorEvent(cast(ErrorType, cue.about))
         case "refuse":
@@ -103,6 +105,7 @@ def _gaps(asked: Asked) -> dict[str, str]:
         "persona": asked.persona or "I",
         "result": (asked.result or "").strip(),
         "fact": remembered(asked.words),
+        **_tool_gaps(asked),
         **{f"face{number}": next(faces) for number in range(1, 7)},
         "all_faces": ", ".join(asked.faces),
     }
@@ -114,31 +117,29 @@ def _counting(rng: Random) -> Iterator[str]:
         yield f"{number}…{remark}\n"
 
 
+def _tool_gaps(asked: Asked) -> dict[str, str]:
+    named = asked.named
+    lines = (asked.result or "").strip().splitlines()[:MOST_QUOTED]
+    return {
+        "tool": named.tool if named else "",
+        "arguments": _json(_arguments(named.tool, asked)) if named else "",
+        "quoted_result": "\n".join(f"> {line}" for line in lines),
+        "tools": ", ".join(f"`{name}`" for name in asked.tools),
+        "a_tool": next(reversed(list(asked.tools)), ""),
+    }
+
+
 def _call(name: str, asked: Asked, rng: Random) -> Call:
-    arguments = _arguments(asked.tools[name], remembered(asked.words))
     id_ = f"call_{rng.getrandbits(40):010x}"
-    return Call(name, json.dumps(arguments, ensure_ascii=False), id=id_)
+    return Call(name, _json(_arguments(name, asked)), id=id_)
 
 
-def _arguments(schema: Fields, words: str) -> dict[str, Any]:
-    """As much as the tool insists on, and no more."""
-    properties = schema.get("properties")
-    properties = properties if isinstance(properties, dict) else {}
-    wanted = [name for name in schema.get("required") or () if name in properties]
-    return {name: _value(properties[name], words) for name in wanted}
+def _arguments(name: str, asked: Asked) -> dict[str, Any]:
+    schema = asked.tools[name]
+    if asked.named is not None:
+        return asked_arguments(schema, asked.words, asked.named.rest)
+    return made_arguments(schema, remembered(asked.words))
 
 
-def _value(schema: Fields, words: str) -> Any:
-    if schema.get("enum"):
-        return schema["enum"][0]
-    match schema.get("type"):
-        case "integer" | "number":
-            return schema.get("minimum", 1)
-        case "boolean":
-            return False
-        case "array":
-            return []
-        case "object":
-            return {}
-        case _:
-            return words
+def _json(arguments: Mapping[str, Any]) -> str:
+    return json.dumps(arguments, ensure_ascii=False)

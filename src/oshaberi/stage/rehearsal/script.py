@@ -45,7 +45,7 @@ class Cue:
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """A way to play a scene, and when: `tool NAME`, `result`, `faces`, `persona`, or always."""
+    """A way to play a scene, and when: `tool NAME`, `result`, `faces`, `persona`, … or always."""
 
     when: str
     cues: tuple[Cue, ...]

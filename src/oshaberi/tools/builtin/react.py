@@ -23,7 +23,8 @@ async def react(context: ToolContext, emoji: str, message_id: str | None = None)
     if message_id is not None and await context.room.said(target) is None:
         raise ToolFailedError(f"there is no message {target} in this channel")
     scenery = await context.room.scenery(None, 0)
-    await context.room.react(target, _chosen(emoji.strip(), scenery.emojis))
+    if not await context.room.react(target, _chosen(emoji.strip(), scenery.emojis)):
+        raise ToolFailedError("Discord does not let us react to that message")
     return "Done."
 
 

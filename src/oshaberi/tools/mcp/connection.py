@@ -60,6 +60,11 @@ class McpConnection:
         """Until the first attempt has succeeded or failed."""
         await asyncio.shield(self._settled)
 
+    @property
+    def problem(self) -> str:
+        """Why the server cannot be used; empty if it can."""
+        return "" if self._client is not None else self._why or "it was shut down"
+
     def stop(self) -> None:
         self._closing = True
         self._wanted.set()
@@ -126,8 +131,7 @@ class McpConnection:
         return self._client
 
     def _down(self, when: str) -> ToolFailedError:
-        why = self._why or "it was shut down"
-        return ToolFailedError(f"the MCP server {self._server.name} is down: {why}{when}")
+        return ToolFailedError(f"the MCP server {self._server.name} is down: {self.problem}{when}")
 
     # -- the task --------------------------------------------------------------------------------
 
@@ -213,7 +217,8 @@ class McpConnection:
 
     def _up(self, client: Client) -> None:
         self._client = client
-        log.info("MCP server %s: %d tools", self._server.name, len(self.tools))
+        tools = "1 tool" if len(self.tools) == 1 else f"{len(self.tools)} tools"
+        log.info("MCP server %s: %s", self._server.name, tools)
         self._settle()
 
     def _start_failed(self, why: str) -> None:

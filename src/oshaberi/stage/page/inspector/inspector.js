@@ -24,6 +24,7 @@ class Inspector {
     this.api = api;
     this.streams = [];
     this.current = null;
+    this.turn = 0; // counts loads: only the last one asked for is drawn
     this.follows = true;
     this.trace = null;
     this.selected = null;
@@ -52,7 +53,7 @@ class Inspector {
 
   // Another process: it knows nothing of the streams we know.
   #anew() {
-    this.turn = (this.turn ?? 0) + 1;
+    this.turn += 1;
     this.#wait(null);
     this.busy = false;
     this.streams = [];
@@ -65,11 +66,13 @@ class Inspector {
   }
 
   async start() {
+    const { turn } = this;
     const streams = await this.#ask(() => this.api.get("streams"));
     // What was heard meanwhile is newer.
     for (const stream of (streams ?? []).reverse()) if (!this.streams.some((one) => one.id === stream.id)) this.#keep(stream);
     this.streams.sort((a, b) => Number(b.id) - Number(a.id));
-    if (this.streams.length && !this.current) await this.#load({ id: this.streams[0].id });
+    // Somebody may have asked for another one than the newest meanwhile.
+    if (this.streams.length && !this.current && turn === this.turn) await this.#load({ id: this.streams[0].id });
     else this.#drawBar();
   }
 
@@ -106,11 +109,20 @@ class Inspector {
       return;
     }
     this.follows = false;
+    const turn = this.turn + 1;
     if (await this.#load({ message: String(id) })) this.select(this.trace.indexOf(id), true);
+    else if (turn === this.turn && !this.current) await this.#newestInstead();
+  }
+
+  // Without forgetting why it is not what was asked for.
+  async #newestInstead() {
+    const reason = this.bar.state.textContent;
+    await this.start();
+    this.bar.say(reason, "bad");
   }
 
   async #load(which) {
-    const turn = (this.turn = (this.turn ?? 0) + 1);
+    const turn = (this.turn += 1);
     this.#wait(null);
     this.busy = true;
     const found = await this.#ask(() => this.api.get("stream", which));

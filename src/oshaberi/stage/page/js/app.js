@@ -2,6 +2,7 @@
 
 import { Api } from "./api.js";
 import { Composer } from "./compose/composer.js";
+import { Outbox } from "./compose/outbox.js";
 import { debounce } from "./dom.js";
 import { Feed } from "./feed.js";
 import { InspectorHost } from "./inspector_host.js";
@@ -9,6 +10,7 @@ import { Interactions } from "./interactions.js";
 import { People } from "./people.js";
 import { Store } from "./store.js";
 import { attempt, toast } from "./toast.js";
+import { ArmedLine } from "./view/breaking.js";
 import { loadPrompts, showGreeting } from "./view/intro.js";
 import { Members } from "./view/members.js";
 import { MessageLog } from "./view/messages.js";
@@ -46,11 +48,13 @@ export class App {
   // The parts of the page, once the world is known.
   build() {
     this.composer = new Composer(this);
+    this.outbox = new Outbox(this);
     this.log = new MessageLog(this);
     this.toolbar = new Toolbar(this, this.log);
     this.sidebar = new Sidebar(this);
     this.members = new Members(this);
     this.typing = new TypingLine(this);
+    this.armed = new ArmedLine(this);
     this.inspector = new InspectorHost(this);
     this.people.startCommand = (line) => this.composer.startCommand(line);
   }

@@ -77,7 +77,9 @@ export class People {
 
   channel(id) {
     const found = this.store.channels.get(id);
-    return found ? { name: this.titleOf(found), path: this.pathOf(found) } : null;
+    if (!found) return null;
+    const sign = found.guild_id ? "#" : "@";
+    return { name: this.titleOf(found), path: this.pathOf(found), sign };
   }
 
   titleOf(channel) {

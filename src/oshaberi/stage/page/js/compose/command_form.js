@@ -2,7 +2,8 @@
 
 import { byId, clear, debounce, el } from "../dom.js";
 import { icon } from "../icons.js";
-import { attempt, toast } from "../toast.js";
+import { toast } from "../toast.js";
+import { runCommand } from "./commands.js";
 import { readValue, suggestionsFor } from "./options.js";
 
 const COMPLETE_MS = 120;
@@ -57,9 +58,9 @@ export class CommandForm {
     );
     chip.addEventListener("keydown", (event) => {
       if (event.key === "Backspace" || event.key === "Delete") this.#leave(event);
-      else if (event.key === "Enter") this.#submit(event);
+      else if (event.key === "Enter") this.submit(event);
     });
-    chip.addEventListener("click", (event) => event.detail && this.#submit(event));
+    chip.addEventListener("click", (event) => event.detail && this.submit(event));
     return chip;
   }
 
@@ -127,7 +128,7 @@ export class CommandForm {
 
   #key(event, option) {
     if (this.suggestions.key(event) || event.isComposing) return;
-    if (event.key === "Enter") this.#submit(event);
+    if (event.key === "Enter") this.submit(event);
     else if (event.key === "Escape") this.#leave(event);
     else if (event.key === "Backspace" && !event.target.value) this.#drop(event, option);
   }
@@ -169,32 +170,26 @@ export class CommandForm {
   #values(except = null) {
     const values = {};
     for (const [name, field] of this.fields) {
-      const value = name === except ? undefined : readValue(field);
+      const value = name === except ? undefined : readValue(this.app, field);
       if (value !== undefined && !(value instanceof Error)) values[name] = value;
     }
     return values;
   }
 
-  async #submit(event) {
+  async submit(event) {
     event.preventDefault();
     if (this.running) return;
     this.suggestions.hide();
     for (const field of this.fields.values()) {
-      const value = readValue(field);
+      const value = readValue(this.app, field);
       if (value instanceof Error || (value === undefined && field.option.required)) {
         toast(value?.message ?? `${field.option.name} is needed.`, "error");
         field.input.focus();
         return;
       }
     }
-    const body = {
-      command: this.command.line,
-      options: this.#values(),
-      channel: this.app.store.channelId,
-      user: this.app.store.me,
-    };
     this.running = true;
-    const begun = await attempt(() => this.app.api.post("run", body));
+    const begun = await runCommand(this.app, this.command, this.#values());
     this.running = false;
     if (!begun) return;
     this.#leave(event);

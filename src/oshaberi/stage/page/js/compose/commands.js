@@ -1,6 +1,7 @@
 // The commands that a slash offers: subcommands are flattened into lines of their own.
 
 import { el } from "../dom.js";
+import { attempt } from "../toast.js";
 
 const SLASH = 1;
 const SUBCOMMAND = 1;
@@ -32,6 +33,12 @@ export function matchingCommands(app, text) {
     picture: face(app),
     value: command,
   }));
+}
+
+// What the API says of it, or null: then the reason has been shown.
+export function runCommand(app, command, options) {
+  const { channelId: channel, me: user } = app.store;
+  return attempt(() => app.api.post("run", { command: command.line, options, channel, user }));
 }
 
 const face = (app) =>

@@ -3,14 +3,16 @@
 import { byId, clear, el } from "../dom.js";
 import { icon } from "../icons.js";
 import { sorted } from "../store.js";
-import { attempt } from "../toast.js";
+import { toast } from "../toast.js";
 import { pickEmoji } from "../view/emoji_picker.js";
 import { preview } from "../view/message.js";
 import { CommandForm } from "./command_form.js";
-import { matchingCommands } from "./commands.js";
+import { matchingCommands, runCommand } from "./commands.js";
 import { completionAt } from "./completion.js";
+import { readLine } from "./line.js";
 import { Suggestions } from "./suggestions.js";
-import { Uploads } from "./uploads.js";
+import { encoded, forget, Uploads } from "./uploads.js";
+import { showUsage } from "./usage.js";
 import { editable, outgoing } from "./words.js";
 
 const LONGEST = 2000;
@@ -28,7 +30,6 @@ export class Composer {
     this.drafts = new Map();
     this.target = null;
     this.typedAt = 0;
-    this.sending = false;
     this.#listen();
   }
 
@@ -38,7 +39,8 @@ export class Composer {
     this.text.addEventListener("blur", () => this.suggestions.hide());
     byId("composer").addEventListener("submit", (event) => {
       event.preventDefault();
-      this.#send();
+      if (this.form.open) this.form.submit(event);
+      else this.#send();
     });
     const emoji = byId("emoji");
     emoji.append(icon("smile", 22));
@@ -50,10 +52,10 @@ export class Composer {
 
   // Another channel: its own draft.
   enter(channelId, name, prefix = "#") {
-    if (this.channelId) this.drafts.set(this.channelId, this.text.value);
-    this.channelId = channelId;
     this.form.close();
     this.#setTarget(null);
+    if (this.channelId) this.drafts.set(this.channelId, this.text.value);
+    this.channelId = channelId;
     this.text.hidden = false;
     this.#fill(this.drafts.get(channelId) ?? "");
     this.text.placeholder = `Message ${prefix}${name}`;
@@ -120,6 +122,7 @@ export class Composer {
   }
 
   #grow() {
+    showUsage(this.app, this.text.value);
     this.text.style.height = "auto";
     this.text.style.height = `${this.text.scrollHeight}px`;
     const left = LONGEST - [...this.text.value].length;
@@ -174,6 +177,7 @@ export class Composer {
   }
 
   #key(event) {
+    if (this.#isWhole(event)) this.suggestions.hide();
     if (this.suggestions.key(event) || event.isComposing) return;
     if (event.key === "Enter" && !event.shiftKey && !this.#insideFence()) {
       event.preventDefault();
@@ -181,6 +185,13 @@ export class Composer {
     } else if (event.key === "ArrowUp" && !this.text.value) this.#editLast(event);
     else if (event.key === "Escape" && this.target) this.#setTarget(null);
     else if (event.key === "Escape") this.app.log.toEnd();
+  }
+
+  // A command that is written out and needs nothing more is run, not picked.
+  #isWhole(event) {
+    const command = this.suggestions.chosen;
+    const whole = command?.line && this.text.value.trim() === `/${command.line}`;
+    return event.key === "Enter" && whole && !command.options.some((option) => option.required);
   }
 
   // In an open code block Enter is a new line, as in Discord.
@@ -197,31 +208,67 @@ export class Composer {
     this.edit(last);
   }
 
-  async #send() {
-    const content = outgoing(this.text.value.trim(), this.app.people);
-    if ((!content && !this.uploads.files.length) || this.sending) return;
-    this.sending = true;
-    // Nothing is lost: what could not be sent stays in the box.
-    const done = await attempt(() =>
-      this.target?.kind === "edit" ? this.#saveEdit(content) : this.#post(content),
-    );
-    this.sending = false;
-    if (!done) return;
+  #send() {
+    const text = this.text.value.trim();
+    const edits = this.target?.kind === "edit";
+    if (!text && (edits || !this.uploads.files.length)) return;
+    const line = edits ? null : readLine(this.app, text);
+    if (line instanceof Error) toast(line.message, "error");
+    else if (line) this.#run(line, text);
+    else this.#hand(text, edits);
+  }
+
+  // The box is free again at once; what cannot be run comes back.
+  async #run({ command, values }, text) {
+    this.#empty();
+    const begun = await runCommand(this.app, command, values);
+    if (begun) this.app.answered(begun);
+    else this.#putBack(text);
+  }
+
+  #hand(text, edits) {
+    const content = outgoing(text, this.app.people);
+    const over = [...content].length - LONGEST;
+    if (over > 0) {
+      toast(`A message has at most ${LONGEST} characters: ${over} too many.`, "error");
+      return;
+    }
+    const { channelId, target } = this;
+    const files = edits ? [] : this.uploads.take();
+    this.app.outbox.add({
+      channelId,
+      content,
+      send: edits ? this.#edited(target, content) : this.#posted(channelId, content, target, files),
+      forget: () => forget(files),
+      takeBack: () => {
+        this.uploads.putBack(files);
+        this.#setTarget(target);
+        this.#putBack(text);
+      },
+    });
+    this.#empty();
+  }
+
+  #edited(target, content) {
+    return () => this.app.api.post("edit", { message: target.message.id, content });
+  }
+
+  #posted(channel, content, target, files) {
+    const { api, store } = this.app;
+    const body = { channel, user: store.me, content };
+    if (target) body.reply_to = target.message.id;
+    return async () => api.post("post", { ...body, files: await encoded(files) });
+  }
+
+  #empty() {
+    this.suggestions.hide();
     this.#fill("");
-    this.typedAt = 0;
-    this.uploads.clear();
     this.#setTarget(null);
+    this.typedAt = 0;
   }
 
-  #saveEdit(content) {
-    return this.app.api.post("edit", { message: this.target.message.id, content });
-  }
-
-  async #post(content) {
-    const { store, api } = this.app;
-    const files = await this.uploads.encoded();
-    const body = { channel: store.channelId, user: store.me, content, files };
-    if (this.target) body.reply_to = this.target.message.id;
-    return api.post("post", body);
+  #putBack(text) {
+    this.#fill([text, this.text.value].filter(Boolean).join("\n"));
+    this.text.focus();
   }
 }

@@ -1,7 +1,9 @@
 // What an option can be, and what was typed as the value it stands for.
 
 import { attempt } from "../toast.js";
+import { outgoing } from "./words.js";
 
+const STRING = 3;
 const INTEGER = 4;
 const BOOLEAN = 5;
 const USER = 6;
@@ -10,6 +12,7 @@ const ROLE = 8;
 const MENTIONABLE = 9;
 const NUMBER = 10;
 const ATTACHMENT = 11;
+const THINGS = { [USER]: "member", [CHANNEL]: "channel", [ROLE]: "role", [MENTIONABLE]: "role" };
 
 // Choices of the bot's, or what there is of this kind.
 export async function suggestionsFor(app, command, field, others) {
@@ -35,11 +38,12 @@ function offered(app, option) {
     return [...store.users.values()].map((user) => ({
       label: people.nameOf(user),
       value: user.username,
+      id: user.id,
     }));
   if (option.type === CHANNEL)
-    return guild.channels.map((channel) => ({ label: `#${channel.name}`, value: channel.name }));
+    return guild.channels.map(({ name, id }) => ({ label: `#${name}`, value: name, id }));
   if (option.type === ROLE || option.type === MENTIONABLE)
-    return guild.roles.map((role) => ({ label: role.name, value: role.name }));
+    return guild.roles.map(({ name, id }) => ({ label: name, value: name, id }));
   return [];
 }
 
@@ -61,11 +65,14 @@ async function fromBot(app, command, option, typed, options) {
 }
 
 // undefined: nothing there. An Error: not what the option takes.
-export function readValue({ option, input, value }) {
-  if (value !== undefined) return value;
-  const text = input.value.trim();
+export function readValue(app, { option, input, value }) {
+  return value !== undefined ? value : valueOf(app, option, input.value);
+}
+
+export function valueOf(app, option, written) {
+  const text = written.trim();
   if (!text) return undefined;
-  if (option.choices?.length) return chosen(option, text);
+  if (option.choices?.length || option.type in THINGS) return known(app, option, text);
   if (option.type === INTEGER)
     return /^-?\d+$/.test(text) ? Number(text) : new Error(`${option.name} is a whole number.`);
   if (option.type === NUMBER)
@@ -76,13 +83,33 @@ export function readValue({ option, input, value }) {
       : new Error(`${option.name} is True or False.`);
   if (option.type === ATTACHMENT)
     return new Error("The stage cannot attach files to a command yet.");
-  if ([USER, CHANNEL, ROLE, MENTIONABLE].includes(option.type)) return text.replace(/^[@#]/, "");
-  return text;
+  return outgoing(text, app.people);
 }
 
-function chosen(option, text) {
-  const found = option.choices.find(({ name }) => name.toLowerCase() === text.toLowerCase());
-  return found
-    ? found.value
-    : new Error(`${option.name} is one of ${option.choices.map(({ name }) => name).join(", ")}.`);
+export const isFreeText = (option) => option.type === STRING && !option.choices?.length;
+
+// By its name as it is shown or as it is kept; people also by a mention.
+function known(app, option, text) {
+  const bare = /^<[@#]&?!?(\d+)>$/.exec(text)?.[1] ?? text.replace(/^[@#]/, "");
+  const low = bare.toLowerCase();
+  const all = offered(app, option);
+  const found = all.find(({ label, value, id }) =>
+    [label.replace(/^#/, ""), String(value), id].some((name) => name?.toLowerCase() === low),
+  );
+  if (found) return found.value;
+  const what = THINGS[option.type];
+  return new Error(
+    what
+      ? `${option.name}: there is no ${what} ${text}.`
+      : `${option.name} is one of ${all.map(({ label }) => label).join(", ")}.`,
+  );
+}
+
+// What may stand in a line for this option, in small letters, if it can be more than a word.
+export function namesOf(app, option) {
+  if (!option.choices?.length && !(option.type in THINGS)) return [];
+  return offered(app, option).flatMap(({ label }) => {
+    const name = label.toLowerCase();
+    return option.type === USER || option.type === ROLE ? [name, `@${name}`] : [name];
+  });
 }

@@ -17,6 +17,10 @@ export class Suggestions {
     return !this.box.hidden;
   }
 
+  get chosen() {
+    return this.open ? this.items[this.at].value : null;
+  }
+
   // items: {label, detail, picture, value}
   show(input, title, items, pick) {
     this.hide();

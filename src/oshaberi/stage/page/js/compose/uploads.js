@@ -1,5 +1,6 @@
 // Files that wait to be sent: chosen, dropped or pasted; each with its alt text.
 
+import { ApiError } from "../api.js";
 import { byId, clear, el } from "../dom.js";
 import { icon } from "../icons.js";
 import { toast } from "../toast.js";
@@ -36,9 +37,16 @@ export class Uploads {
     this.#draw();
   }
 
-  clear() {
-    for (const { address } of this.files) URL.revokeObjectURL(address);
+  // They leave the box, and can be put back or forgotten.
+  take() {
+    const taken = this.files;
     this.files = [];
+    this.#draw();
+    return taken;
+  }
+
+  putBack(files) {
+    this.files = [...files, ...this.files].slice(0, FILES_MOST);
     this.#draw();
   }
 
@@ -81,17 +89,17 @@ export class Uploads {
       alt,
     );
   }
+}
 
-  // As the control API takes them.
-  encoded() {
-    return Promise.all(
-      this.files.map(async ({ file, alt }) => ({
-        name: file.name,
-        alt,
-        content: await base64(file),
-      })),
-    );
-  }
+export function forget(files) {
+  for (const { address } of files) URL.revokeObjectURL(address);
+}
+
+// As the control API takes them.
+export function encoded(files) {
+  return Promise.all(
+    files.map(async ({ file, alt }) => ({ name: file.name, alt, content: await base64(file) })),
+  );
 }
 
 function base64(file) {
@@ -100,7 +108,9 @@ function base64(file) {
     reader.addEventListener("load", () =>
       resolve(reader.result.slice(reader.result.indexOf(",") + 1)),
     );
-    reader.addEventListener("error", () => reject(reader.error));
+    reader.addEventListener("error", () =>
+      reject(new ApiError(`${file.name} cannot be read any more.`, 0)),
+    );
     reader.readAsDataURL(file);
   });
 }

@@ -7,8 +7,8 @@ import { tokenize } from "./highlight.js";
 import { isJumbo, parse } from "./parse.js";
 
 const WRAP = { strong: "strong", em: "em", underline: "u", strike: "s" };
-const IN_DISCORD =
-  /^https?:\/\/(?:\w+\.)?discord(?:app)?\.com(\/channels\/(?:\d+|@me)\/\d+(?:\/\d+)?)\/?$/;
+const DISCORD = /^(?:\w+\.)?discord(?:app)?\.com$/;
+const PLACE = /^\/channels\/(?:\d+|@me)\/(\d+)(\/\d+)?\/?$/;
 
 export function renderMarkdown(text, people) {
   const nodes = parse(text);
@@ -91,13 +91,41 @@ function channelMention(node, people) {
 }
 
 function link(node, people) {
-  const jump = IN_DISCORD.exec(node.url);
+  const place = placeOf(node.url);
+  if (place && !node.children) return placeChip(place, node.url, people);
   const content = node.children ? renderAll(node.children, people) : node.url;
-  if (jump) return el("a", { href: jump[1], data: { inside: "" }, title: node.url }, content);
+  if (place) return el("a", { href: place.path, data: { inside: "" }, title: node.url }, content);
   return el(
     "a",
     { href: node.url, target: "_blank", rel: "noopener noreferrer nofollow", title: node.url },
     content,
+  );
+}
+
+// A channel or a message, of Discord's or of this page's address.
+function placeOf(url) {
+  if (!URL.canParse(url)) return null;
+  const { hostname, host, pathname } = new URL(url);
+  const found = (DISCORD.test(hostname) || host === location.host) && PLACE.exec(pathname);
+  return found && { path: pathname, channelId: found[1], hasMessage: Boolean(found[2]) };
+}
+
+// As Discord shows it: `#general › message`.
+function placeChip({ path, channelId, hasMessage }, url, people) {
+  const found = people.channel(channelId);
+  const name = found ? found.sign + found.name : "#unknown";
+  const message = hasMessage ? [" › ", icon("thread", 14)] : null;
+  return el(
+    "a",
+    {
+      class: "mention place",
+      href: path,
+      title: url,
+      "aria-label": hasMessage ? `Message in ${name}` : name,
+      data: { inside: "" },
+    },
+    name,
+    message,
   );
 }
 

@@ -1,10 +1,14 @@
-// "Break something": what goes wrong next, on purpose.
+// "Break something": what goes wrong next, on purpose, and the line that says what is armed.
 
+import { byId, clear, el } from "../dom.js";
+import { icon } from "../icons.js";
 import { openMenu } from "../menu.js";
 import { attempt, toast } from "../toast.js";
 
 const SENDS = "POST /channels/*/messages|POST /webhooks/*/*";
 const WEBHOOKS = "POST /webhooks/*/*";
+
+const STRUCK_MS = 8000;
 
 const fault = (label, hint, body) => ({
   label,
@@ -12,7 +16,7 @@ const fault = (label, hint, body) => ({
   icon: "bolt",
   action: "fault",
   body,
-  said: `${label}: armed`,
+  said: null,
 });
 
 const BREAKS = [
@@ -81,6 +85,76 @@ export function openBreakMenu(app, opener) {
 function run(app, { action, body, said }) {
   attempt(async () => {
     await app.api.post(action, body);
-    toast(said);
+    if (said) toast(said);
   });
+}
+
+// What is armed stays in sight until it strikes; that it did, for a moment longer.
+export class ArmedLine {
+  constructor(app) {
+    this.app = app;
+    this.line = byId("armed");
+    this.armed = [];
+    this.struck = [];
+    this.strikes = null;
+    app.store.addEventListener("world", () => this.#know(app.store.world.faults));
+    app.bus.addEventListener("FAULTS", (event) => this.#know(event.detail.faults));
+  }
+
+  #know(faults) {
+    const strikes = new Map();
+    for (const one of faults) {
+      const name = nameOf(one);
+      strikes.set(name, (strikes.get(name) ?? 0) + one.struck);
+    }
+    for (const [name, count] of this.strikes ? strikes : [])
+      for (let seen = this.strikes.get(name) ?? 0; seen < count; seen += 1) this.#strike(name);
+    this.strikes = strikes;
+    this.armed = faults.filter((one) => !isSpent(one)).map(nameOf);
+    this.#draw();
+  }
+
+  #strike(name) {
+    this.struck.push(name);
+    setTimeout(() => {
+      this.struck.shift();
+      this.#draw();
+    }, STRUCK_MS);
+  }
+
+  #draw() {
+    const disarm = el(
+      "button",
+      { class: "linklike", type: "button", on: { click: () => run(this.app, BREAKS.at(-1)) } },
+      "Disarm",
+    );
+    const part = (kind, said, names) =>
+      names.length
+        ? el("span", { class: kind }, icon("bolt", 14), `${said}: ${counted(names)}`)
+        : null;
+    clear(
+      this.line,
+      part("is-armed", "Armed", this.armed),
+      this.armed.length ? disarm : null,
+      part("has-struck", "Struck", this.struck),
+    );
+    this.line.hidden = !this.armed.length && !this.struck.length;
+  }
+}
+
+const isSpent = ({ times, struck }) => times !== null && struck >= times;
+
+function nameOf(one) {
+  const known = BREAKS.find(
+    (entry) =>
+      entry?.action === "fault" &&
+      Object.entries({ after: false, ...entry.body }).every(([key, value]) => one[key] === value),
+  );
+  return known?.label ?? `${one.kind} on ${one.route}`;
+}
+
+function counted(names) {
+  const counts = new Map();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts].map(([name, count]) => (count > 1 ? `${name} ×${count}` : name)).join(", ");
 }

@@ -1,7 +1,10 @@
-// A dialog with a title, a form and two buttons. Native: it holds the focus, Escape closes it.
+// A dialog with a title, a form and two buttons. Escape closes it; the focus returns whence it came.
 
-import { el, freshId } from "../dom.js";
+import { byId, el, freshId } from "../dom.js";
 import { icon } from "../icons.js";
+
+const FIELDS = "input, textarea, select";
+const STOPS = `${FIELDS}, button, a[href], [tabindex="0"]`;
 
 // `submit(form)` may return false to keep it open.
 export function openDialog({ title, content, submitLabel = null, submit = null, className = "" }) {
@@ -30,11 +33,36 @@ export function openDialog({ title, content, submitLabel = null, submit = null, 
   form.querySelector("[data-cancel]")?.addEventListener("click", () => dialog.close());
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    if (submit && (await submit(form)) === false) return;
-    dialog.close();
+    if (form.ariaBusy) return;
+    form.ariaBusy = "true";
+    const stays = submit && (await submit(form)) === false;
+    form.ariaBusy = null;
+    if (!stays) dialog.close();
   });
-  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("keydown", (event) => goRound(event, dialog));
+  show(dialog);
+  if (submit) form.querySelector(".dialog-body").querySelector(FIELDS)?.focus();
+  return dialog;
+}
+
+function show(dialog) {
+  const opener = document.activeElement;
+  const message = opener.closest(".message")?.id;
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    // A message that was drawn anew has another button in its place.
+    if (!opener.isConnected) (byId(message) ?? byId("composer-text")).focus();
+  });
   document.body.append(dialog);
   dialog.showModal();
-  return dialog;
+}
+
+// A native dialog lets Tab out into the browser's own buttons.
+function goRound(event, dialog) {
+  if (event.key !== "Tab") return;
+  const stops = [...dialog.querySelectorAll(STOPS)].filter((node) => node.checkVisibility());
+  const [from, to] = event.shiftKey ? [stops[0], stops.at(-1)] : [stops.at(-1), stops[0]];
+  if (document.activeElement !== from) return;
+  event.preventDefault();
+  to.focus();
 }

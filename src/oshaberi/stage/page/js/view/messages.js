@@ -24,8 +24,8 @@ export class MessageLog {
     this.settling = false;
     this.scroller.addEventListener("scroll", () => this.#scrolled(), { passive: true });
     this.latest.addEventListener("click", () => this.toEnd());
-    new ResizeObserver(() => this.#settle()).observe(this.log);
-    new ResizeObserver(() => this.#settle()).observe(this.scroller);
+    const resized = new ResizeObserver(() => this.#settle());
+    for (const part of [this.log, byId("outbox"), this.scroller]) resized.observe(part);
     this.#listen();
   }
 

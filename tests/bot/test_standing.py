@@ -1,0 +1,41 @@
+"""The settings that hold in a server, while its database is there and while it is not."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+
+from oshaberi.bot.standing import Standing
+from oshaberi.config import Settings
+from oshaberi.storage import Database, StorageError, Vault
+
+SERVER, NEW = 7, 8
+
+
+def test_while_the_database_is_away_a_server_keeps_its_settings(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(*_given: Any) -> Any:
+        raise StorageError("the database is away")
+
+    async def main() -> None:
+        async with Database.open("sqlite://", Vault([Vault.new_key()])) as db:
+            standing = Standing(Settings(), {}, db, lambda: pytest.fail("nothing was reloaded"))
+            await db.servers.set_config(SERVER, "blocked_users", [5])
+            assert (await standing.of(SERVER)).turn.blocked_users == (5,)
+            with monkeypatch.context() as patch:
+                patch.setattr(db.servers, "config", away)
+                assert (await standing.of(SERVER)).turn.blocked_users == (5,)
+                with pytest.raises(StorageError):
+                    await standing.of(NEW)
+            await db.servers.reset_config(SERVER, None)
+            assert (await standing.of(SERVER)).turn.blocked_users == ()
+
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(main())
+    assert [one.getMessage() for one in caplog.records] == [
+        f"server {SERVER} keeps its settings as they were: the database is away"
+    ]
