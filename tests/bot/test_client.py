@@ -15,7 +15,7 @@ from oshaberi.stage import Fault, Stage
 from oshaberi.stage.loop import run_scaled
 from oshaberi.stage.testing import logged_in, staged
 from oshaberi.storage.records import PersonaRecord, TurnRecord
-from tests.bot.shows import MEMBER, OWNER, SPEED, Show, desk_of, perform, world
+from tests.bot.shows import FAST, MEMBER, OWNER, SPEED, Show, desk_of, perform, world
 
 
 def test_a_message_that_is_told_twice_is_heard_once() -> None:
@@ -189,6 +189,28 @@ def _starting(
             return failed.value, stage.url.removeprefix("http://")
 
     return run_scaled(main(), SPEED)
+
+
+def test_what_is_looked_for_at_the_start_is_given_up_at_the_end() -> None:
+    ends: list[str] = []
+    begun = asyncio.Event()
+
+    async def long() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ends.append("given up")
+
+    async def main() -> None:
+        async with desk_of() as (desk, _talks), staged(world(), FAST) as stage:
+            bot = OshaberiClient(desk, guild_ready_timeout=0.1, when_ready=long)
+            async with logged_in(stage, bot):
+                await begun.wait()
+                assert ends == []
+            assert ends == ["given up"]
+
+    run_scaled(main(), SPEED)
 
 
 def test_a_client_that_never_began_can_be_closed() -> None:

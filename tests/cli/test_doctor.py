@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -236,6 +237,7 @@ def test_modules_with_tools(
     (tmp_path / "doctor_again.py").write_text(TOOL.format(name="brew"))
     (tmp_path / "doctor_none.py").write_text("")
     (tmp_path / "doctor_broken.py").write_text("1/0")
+    importlib.invalidate_caches()
     modules = "doctor_good,doctor_again,doctor_none,doctor_broken,doctor_missing"
     found = asyncio.run(findings(OSHABERI_DATA_DIR=folder, OSHABERI_TOOLS=modules))
     told = {name: (one.state, one.text) for name, one in found.items() if "tools" in name}
@@ -272,7 +274,9 @@ def test_mcp_servers(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_mcp_server_that_says_nothing(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("oshaberi.cli.checks.tools.PATIENCE_S", 0.1)
-    servers = json.dumps({"mute": {"command": sys.executable, "args": ["-c", "input()"]}})
+    servers = json.dumps(
+        {"mute": {"command": sys.executable, "args": ["-c", "while True: input()"]}}
+    )
     found = asyncio.run(findings(OSHABERI_DATA_DIR=folder, OSHABERI_MCP_SERVERS=servers))
     assert "no answer within 0.1 s" in found["mcp server mute"].text
 

@@ -128,6 +128,23 @@ def test_the_next_message_meets_a_503_and_only_that(theatre: Theatre, page: Page
     expect(page.locator(".message .content")).to_have_text("fine")
 
 
+def test_what_is_told_while_the_world_is_loaded_is_newer(lab: Page) -> None:
+    code = """async () => {
+      const { Store } = await import("/page/js/store.js");
+      const world = { users: [], guilds: [], dms: [], you: "1", faults: ["before"] };
+      const loaded = Promise.withResolvers();
+      const store = new Store({
+        get: (what) => (what === "world" ? loaded.promise : Promise.resolve([])),
+      });
+      const loading = store.loadWorld();
+      store.apply("FAULTS", { faults: ["after"] });
+      loaded.resolve(world);
+      await loading;
+      return store.faults;
+    }"""
+    assert lab.evaluate(code) == ["after"]
+
+
 def test_what_is_armed_is_in_sight_until_it_has_struck(theatre: Theatre, page: Page) -> None:
     page.clock.install()
     page.reload()

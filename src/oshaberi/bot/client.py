@@ -6,7 +6,8 @@ import asyncio
 import logging
 import sys
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -75,6 +76,7 @@ class OshaberiClient(discord.AutoShardedClient):
         self._when_ready = when_ready
         self._heard = _Heard()
         self._settling = asyncio.Lock()
+        self._getting_ready: set[asyncio.Task[Any]] = set()
         for command in COMMANDS:
             self.tree.add_command(command)
 
@@ -115,6 +117,10 @@ class OshaberiClient(discord.AutoShardedClient):
         return self.shard_ids is None or 0 in self.shard_ids
 
     async def close(self) -> None:
+        for task in self._getting_ready:
+            task.cancel()
+        if self._getting_ready:
+            await asyncio.wait(self._getting_ready)
         if hasattr(self, "board"):
             await self.board.close()
         if isinstance(self.loop, asyncio.AbstractEventLoop):  # before a login discord.py cannot
@@ -169,11 +175,26 @@ class OshaberiClient(discord.AutoShardedClient):
     async def on_ready(self) -> None:
         servers = "1 server" if len(self.guilds) == 1 else f"{len(self.guilds)} servers"
         log.info("connected as %s, in %s", self.user, servers)
+        with self._until_closed():
+            await self._get_ready()
+
+    async def _get_ready(self) -> None:
         async with self._settling:
             first, self._when_ready = self._when_ready, None
             if first is not None:
                 await first()
             await self._look_back()
+
+    @contextmanager
+    def _until_closed(self) -> Iterator[None]:
+        """What is in it must not go on when the database is closed."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._getting_ready.add(task)
+        try:
+            yield
+        finally:
+            self._getting_ready.discard(task)
 
     async def look_back(self) -> None:
         """For messages that nobody answers."""

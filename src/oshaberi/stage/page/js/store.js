@@ -21,6 +21,7 @@ export class Store extends EventTarget {
     this.unread = new Map();
     this.channelId = null;
     this.extensions = new Set();
+    this.faults = [];
   }
 
   tell(name, detail = {}) {
@@ -28,6 +29,7 @@ export class Store extends EventTarget {
   }
 
   async loadWorld() {
+    const known = this.faults;
     const [world, extensions] = await Promise.all([
       this.api.get("world"),
       this.api.get("extensions"),
@@ -42,6 +44,8 @@ export class Store extends EventTarget {
     }
     for (const channel of world.dms) this.channels.set(channel.id, channel);
     if (!this.users.has(this.me)) this.me = world.you;
+    // What was told since then is newer.
+    if (this.faults === known) this.faults = world.faults;
     this.tell("world");
   }
 
@@ -103,7 +107,13 @@ export class Store extends EventTarget {
     else if (name.startsWith("MESSAGE_REACTION")) this.#react(data);
     else if (name === "TYPING_START") this.#type(data);
     else if (name === "BOT_STATE") this.#botState(data);
+    else if (name === "FAULTS") this.#faults(data);
     else if (STRUCTURE.test(name)) this.tell("stale");
+  }
+
+  #faults({ faults }) {
+    this.faults = faults;
+    this.tell("faults");
   }
 
   #put(name, message) {

@@ -97,8 +97,8 @@ export class ArmedLine {
     this.armed = [];
     this.struck = [];
     this.strikes = null;
-    app.store.addEventListener("world", () => this.#know(app.store.world.faults));
-    app.bus.addEventListener("FAULTS", (event) => this.#know(event.detail.faults));
+    for (const name of ["world", "faults"])
+      app.store.addEventListener(name, () => this.#know(app.store.faults));
   }
 
   #know(faults) {
