@@ -7,6 +7,8 @@ READY_TO_RUN := $(VENV)/.ready-to-run
 RUN_EXTRAS := bot,images,mcp,openai,tables
 EXTRAS := $(RUN_EXTRAS),anthropic,google,novelai,postgres,redis
 SECONDS ?= 600
+# Many tests wait for a server or a browser: half as many again as there are processors.
+WORKERS = $(shell $(BIN)/python -c 'import os; print((os.cpu_count() or 1) * 3 // 2 or 1)')
 
 .PHONY: setup run test lint bench fuzz faults soak crash turns clean
 
@@ -37,7 +39,7 @@ lint: setup
 	$(BIN)/mypy
 
 test: lint
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 bench: setup
 	$(BIN)/python -m bench
