@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 
 class RedisLine:
@@ -39,13 +40,22 @@ class RedisLine:
         while self._pipes:
             await asyncio.wait(set(self._pipes))
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
+        self._begin(self._connect(reader, writer))
+
+    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         there, back = await asyncio.open_unix_connection(self._target)
-        self._writers |= {writer, back}
-        for source, target in ((reader, back), (there, writer)):
-            task = asyncio.create_task(self._pipe(source, target))
-            self._pipes.add(task)
-            task.add_done_callback(self._pipes.discard)
+        self._writers.add(back)
+        self._begin(self._pipe(reader, back))
+        self._begin(self._pipe(there, writer))
+        if writer.is_closing():  # the line was cut meanwhile
+            back.transport.abort()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._pipes.add(task)
+        task.add_done_callback(self._pipes.discard)
 
     async def _pipe(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
         with suppress(OSError):

@@ -46,10 +46,16 @@ class LoggingWitness:
         why = f" ({result.stop_reason})" if result.stop_reason else ""
         numbers = result.metrics
         log.info(
-            "ends: %s%s, %d messages from %d chunks in %.1f s",
-            *(result.status, why, numbers.messages, numbers.chunks, numbers.duration_ms / 1000),
+            "ends: %s%s, %s from %s in %.1f s",
+            *(result.status, why),
+            *(_counted(numbers.messages, "message"), _counted(numbers.chunks, "chunk")),
+            numbers.duration_ms / 1000,
         )
         stream_id.set("")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"1 {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _follow(context: StreamContext) -> Callable[[], None]:
