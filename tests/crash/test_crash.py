@@ -12,7 +12,7 @@ from tests.crash.model import LINES, expected
 from tests.crash.rounds import Plan, Played, Round, crash_rounds
 from tests.storage.servers import postgres_url
 
-KILLS = 3
+KILLS = 2
 PLAN = Plan("question 1", alter=True, lines=3, moment_s=0.0)
 WHOLE = tuple(expected("question 1"))
 
