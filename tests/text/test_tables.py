@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.events import Alignment, Boundary, Table
+from oshaberi.events import Alignment, Boundary, Table, Withheld
 from oshaberi.text.buffer import NEVER, Buffer
 from oshaberi.text.table_reader import TableReader
 from oshaberi.text.tables import cells, header_width, is_row, parse, separator
@@ -153,3 +153,12 @@ class Behind:
 
     def shift(self, by: int) -> None:
         raise AssertionError(by)
+
+
+def test_what_is_taken_out_of_a_table_is_told() -> None:
+    told = run("before\n| a | b |\n|---|---|\n| :nope_x: | 1 |\nafter")
+    kinds = [type(event).__name__ for event in told]
+    assert kinds == ["Message", "Table", "Withheld", "Message"]
+    (withheld,) = [event for event in told if isinstance(event, Withheld)]
+    (table,) = [event for event in told if isinstance(event, Table)]
+    assert (withheld.text.strip(), withheld.segment) == (":nope_x:", table.segment)

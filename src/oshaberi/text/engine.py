@@ -246,7 +246,10 @@ class TextEngine:
         identity = self._normalizers.block_identity(segment.ends_line)
         part = Part(segment.text, segment.boundary, segment.end, segment.gap, identity)
         if segment.kind == "table":
-            self._composer.add_table(self._normalizers.clean_table(segment.text), part)
+            source, taken = self._normalizers.clean_table(segment.text)
+            for text, reason in taken:
+                self._composer.note(text, reason, segment.end)
+            self._composer.add_table(source, part)
         else:
             part.is_code = True
             self._composer.add(part)

@@ -105,11 +105,13 @@ class Normalizers:
         """The identity under which a code block or a table goes out that comes now."""
         return self._modifiers.block_identity(ends_line) if self._modifiers else None
 
-    def clean_table(self, source: str) -> str:
-        """A table's Markdown with its emoji and mentions resolved, line by line."""
+    def clean_table(self, source: str) -> tuple[str, list[tuple[str, str]]]:
+        """A table's Markdown with its emoji and mentions resolved, line by line; what was taken."""
         if ":" not in source and "@" not in source:
-            return source
-        return "\n".join(_applied(self._table_steps, line) for line in source.split("\n"))
+            return source, []
+        lines = [_applied(self._table_steps, line) for line in source.split("\n")]
+        taken = [one for work in lines for one in work.withheld]
+        return "\n".join(work.pieces[0].text for work in lines), taken
 
     def carry(self) -> SpeakingState:
         """What the next stream of the turn goes on with."""
@@ -181,11 +183,11 @@ def _shown(work: Work) -> str:
     return "\n".join(piece.text for piece in work.pieces)
 
 
-def _applied(steps: Iterable[Callable[[Work], None]], text: str, line_start: bool = True) -> str:
+def _applied(steps: Iterable[Callable[[Work], None]], text: str, line_start: bool = True) -> Work:
     work = Work([Piece(text, line_start=line_start)])
     for step in steps:
         step(work)
-    return work.pieces[0].text
+    return work
 
 
 def _cleaned_prose(text: str, steps: Iterable[Callable[[Work], None]], is_first: bool) -> str:
@@ -195,7 +197,8 @@ def _cleaned_prose(text: str, steps: Iterable[Callable[[Work], None]], is_first:
         return text
     start = text.index(core)
     line_start = is_first or "\n" in text[:start]
-    return text[:start] + _applied(steps, core, line_start) + text[start + len(core) :]
+    cleaned = _applied(steps, core, line_start).pieces[0].text
+    return text[:start] + cleaned + text[start + len(core) :]
 
 
 def _fenced(text: str) -> list[tuple[int, int]]:
