@@ -30,6 +30,7 @@ def test_channels_threads_and_direct_messages(theatre: Theatre, page: Page) -> N
     box.fill("psst")
     box.press("Enter")
     expect(page.locator(".message .content")).to_have_text("psst")
+    expect(page.locator("#members .member-name")).to_have_text(["Mika", "Oshaberi"])
 
 
 def test_what_the_bot_makes_and_removes_is_seen(theatre: Theatre, page: Page) -> None:

@@ -10,12 +10,21 @@ export class Members {
   }
 
   draw() {
-    const { store } = this.app;
-    const guild = store.guild;
-    if (!guild) return;
-    const bots = guild.members.filter((member) => member.user.bot);
-    const people = guild.members.filter((member) => !member.user.bot);
+    const members = this.#present();
+    if (!members) return;
+    const bots = members.filter((member) => member.user.bot);
+    const people = members.filter((member) => !member.user.bot);
     clear(byId("members"), this.#group("Online", people), this.#group("Apps", bots));
+  }
+
+  // In a direct message only the two who talk.
+  #present() {
+    const { store } = this.app;
+    const members = store.guild?.members;
+    const channel = store.channels.get(store.channelId);
+    if (!members || !channel || channel.guild_id) return members;
+    const talking = new Set([store.world.bot.id, ...channel.recipients.map((user) => user.id)]);
+    return members.filter((member) => talking.has(member.user.id));
   }
 
   #group(title, members) {
