@@ -28,7 +28,7 @@ def test_all_settings_fit_into_one_answer() -> None:
         told = await show.run("config show")
         assert "* notify = first" in told
         assert [key for key in SERVER_KEYS if f"{key} = " not in told] == []
-        await show.run("config reset")
+        await show.run("config reset", {"key": "all"})
         assert "* notify" not in await show.run("config show")
 
     perform(act)
@@ -51,7 +51,7 @@ def test_changing_needs_manage_server(user: str) -> None:
         asked = {"key": "notify", "value": "first"}
         for refusal in (
             await show.run("config set", asked, user=user),
-            await show.run("config reset", user=user),
+            await show.run("config reset", {"key": "all"}, user=user),
         ):
             assert refusal == "Only members with the permission Manage Server can change this."
         assert await show.db.servers.config(show.server_id) == {}

@@ -365,3 +365,24 @@ def test_the_command_with_broken_settings(
     assert {"python", "bot", "fonts"} <= {record["name"] for record in records}
     assert cli.main(["doctor"]) == 1
     assert "✗ settings: hold_limit" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("folder")
+def test_every_mistake_of_the_settings_has_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mistakes = ("hold_limit = 1", "notify = 1", "stage_port = 'x'", "qqq = 1")
+    (tmp_path / "oshaberi.toml").write_text("\n".join(mistakes))
+    assert cli.main(["doctor"]) == 1
+    out = capsys.readouterr().out
+    told = [line for line in out.splitlines() if line.startswith("✗ settings: ")]
+    assert sorted(line.split()[2] for line in told) == [
+        "hold_limit:",
+        "notify:",
+        "qqq:",
+        "stage_port:",
+    ]
+    assert "more" not in "".join(told)
+    assert all(line.endswith("(from oshaberi.toml)") for line in told)
+    assert out.count("docs/settings.md has what is allowed") == 1
+    assert out.endswith("4 to mend\n")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from oshaberi.config import DECLARED, ProcessConfig, Settings, load
+from oshaberi.config.complaints import MistakesError
 from oshaberi.config.loading import NOT_SETTINGS
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.errors import ConfigError
@@ -272,8 +273,16 @@ def test_an_unknown_variable_is_named(read: Load) -> None:
 
 
 def test_several_mistakes_are_counted(read: Load) -> None:
-    with pytest.raises(ConfigError, match="and 2 more"):
+    with pytest.raises(ConfigError, match=r"and 2 more: `oshaberi doctor` lists them$"):
         read("hold_limit = 1\nnotify = 1\nqqq = 1")
+
+
+def test_all_mistakes_are_kept(read: Load) -> None:
+    with pytest.raises(MistakesError) as refused:
+        read("hold_limit = 1\nqqq = 1", OSHABERI_NOTIFY="x", OSHABERI_WWW="1", OSHABERI_ZZZ="1")
+    keys = [line.partition(":")[0] for line in refused.value.lines]
+    assert keys[:2] == ["OSHABERI_WWW", "OSHABERI_ZZZ"]
+    assert sorted(keys[2:]) == ["hold_limit", "notify", "qqq"]
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,37 @@ def test_what_needs_a_restart_is_named_and_waits(
         "these need a restart: redis_url, stage_port",
         "settings changed: log_level",
     ]
+
+
+@pytest.mark.parametrize("before", ["stage_port = 9000", None])
+def test_what_a_command_line_set_is_no_change_of_the_file(
+    path: Path, write: Write, caplog: pytest.LogCaptureFixture, before: str | None
+) -> None:
+    if before:
+        write(before)
+    settings = load(path, {}) if before else Settings(file=path)
+    chosen = replace(settings, discord_token="of-the-stage", stage_port=1)
+    reloader = Reloader(chosen, {"OSHABERI_DATA_DIR": str(settings.data_dir)})
+    with caplog.at_level(logging.INFO):
+        for number in (1, 2):
+            write(f"{before or ''}\n[persona]\nname = 'Mochi'\ntriggers = ['tea{number}']")
+            changed = reloader.check()
+            assert changed is not None
+            assert (changed.discord_token, changed.stage_port) == ("of-the-stage", 1)
+    told = ["settings changed: persona"] * 2
+    assert [record.getMessage() for record in caplog.records] == told
+
+
+def test_what_waits_for_a_restart_is_named_until_it_is_taken_back(
+    path: Path, write: Write, caplog: pytest.LogCaptureFixture
+) -> None:
+    write("stage_port = 9000")
+    reloader = Reloader(replace(load(path, {}), stage_port=1), {})
+    for toml in ("stage_port = 1", "stage_port = 1\nhold_limit = 300", "stage_port = 9000"):
+        write(toml)
+        reloader.check()
+    told = ["these need a restart: stage_port"] * 2
+    assert [record.getMessage() for record in caplog.records] == told
 
 
 def test_models_and_persona_are_taken_up(path: Path, write: Write) -> None:

@@ -49,7 +49,7 @@ def test_config_set_holds_from_the_next_answer_on() -> None:
         assert "Manage Server" in await here.run(
             "config set", {"key": "humanizer_degree", "value": "1"}, user="ren"
         )
-        await here.run("config reset")
+        await here.run("config reset", {"key": "all"})
         here.ask("and again")
         await here.says("One.", "Two.", "One.\n\nTwo.", "One.", "Two.")
 

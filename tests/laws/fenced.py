@@ -83,11 +83,12 @@ def prose_texts(proses: list[list[str]], heads: set[int]) -> list[str]:
 def _consume(
     block: Block, want: list[str], out: list[Piece], at: int, limit: int
 ) -> tuple[int, str | None]:
+    widths = [utf16(line) + _gaps(line) for line in want]
     want = [_plain(line) for line in want]
     want[0] = want[0].lstrip()
     if not block.closed:
         want = _without_blank_end(want)
-    reader = _Reader(want, limit, block.closed)
+    reader = _Reader(want, widths, limit, block.closed)
     first = at
     while at < len(out):
         lines = [_plain(line) for line in out[at].lines]
@@ -139,8 +140,9 @@ def _same_tag(info: str, again: str) -> bool:
 class _Reader:
     """Reads code lines against the wanted ones; only a line too long for a message may be cut."""
 
-    def __init__(self, want: list[str], limit: int, closed: bool) -> None:
+    def __init__(self, want: list[str], widths: list[int], limit: int, closed: bool) -> None:
         self.want = want
+        self.widths = widths  # with the blanks at the end of each line
         self.closed = closed
         self.room = limit - 8 - 2 * utf16(want[0][:20])
         self.at = 0
@@ -165,7 +167,7 @@ class _Reader:
         if self.rest is None and line == wanted:
             self.at += 1
             return None
-        if utf16(wanted) + _gaps(wanted) <= self.room:
+        if self.widths[self.at] <= self.room:
             return f"code line {wanted!r} became {line!r}"
         if self.rest is None:
             self.rest = "".join(wanted.split())

@@ -21,6 +21,7 @@ _TOKEN_END = re.compile(r"<a?:\w+:\d+>[.,!?;:。！？、，…]*$")
 _TOKEN_START = re.compile(r"<a?:\w+:\d+>")
 _EXTENDS = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
 _UNSEEN = regex.compile(r"[\s\p{Cf}]*")
+_UNSEEN_REST = regex.compile(r"[\s\p{Cf}]*\Z")
 _UNSEEN_END = regex.compile(r"(?r)[\s\p{Cf}]*$")
 _SENTENCE_END = re.compile(r"[。．｡！？!?.…][^\w\s]*$")
 _SPAN_STARTS = frozenset('([{（「『“„«»《*~|"`<\\')
@@ -111,6 +112,10 @@ class Sides:
             or (before and before[-1] in _SPAN_ENDS)
         )
 
+    def _paragraph(self, i: int) -> str:
+        """In `blocks` that is what is cut when it is too long for the buffer."""
+        return self.source[self.source.rfind("\n\n", 0, i) + 1 : i]
+
     def is_unseen(self, i: int, j: int) -> bool:
         """B8: whether what is at `i` stands in a segment or message with nothing visible."""
         start, end = self.source.rfind("\n", 0, i) + 1, self.source.find("\n", i)
@@ -118,6 +123,8 @@ class Sides:
         cut = not j or NEXT_MESSAGE in self.out[j : skip(self.out, j)]
         if cut and utf16(line) > min(self.limit, self.buffer):
             return True
+        if _UNSEEN_REST.match(self.source, i) and utf16(self._paragraph(i)) > self.buffer:
+            return True  # what is left behind a cut, at the very end
         behind = _UNSEEN.match(line, i - start)
         after = behind.end() if behind else 0
         if after < len(line) and not _TOKEN_START.match(line, after):

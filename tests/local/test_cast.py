@@ -37,7 +37,6 @@ def test_a_second_visit_keeps_what_was_changed(tmp_path: Path) -> None:
             own = SpriteRecord("own", "https://x.test/own.png")
             await db.personas.save(replace(mochi, prompt="mine now", sprites=(own,)))
             await db.personas.delete(server, "Yuki")
-            await db.servers.set_config(server, "auto_channels", [])
             await settle_in(db, MOVED, place)
             again = await db.personas.get(server, MAIN)
             assert again is not None
@@ -46,7 +45,6 @@ def test_a_second_visit_keeps_what_was_changed(tmp_path: Path) -> None:
             assert faces["own"] == "https://x.test/own.png"
             assert str(faces["happy"]).startswith(MOVED)
             assert await db.personas.get(server, "Yuki") is None
-            assert (await db.servers.config(server))["auto_channels"] == []
 
     asyncio.run(visits())
 
@@ -65,10 +63,7 @@ def test_a_persona_of_ones_own_has_a_server_to_itself(tmp_path: Path) -> None:
         async with Database.open(url, vault) as db:
             await settle_in(db, STAGE, place, aiko)
             assert await db.personas.of(server) == ()
-            assert (await db.servers.config(server))["auto_channels"]
-            await db.servers.set_config(server, "auto_channels", [])
-            await settle_in(db, STAGE, place, aiko)
-            assert (await db.servers.config(server))["auto_channels"] == []
+            assert await db.servers.config(server) == {}
 
     asyncio.run(visit())
 

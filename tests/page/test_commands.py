@@ -87,6 +87,39 @@ def test_a_required_option_cannot_be_left_out(theatre: Theatre, page: Page) -> N
 
 
 @pytest.mark.parametrize(
+    ("picked", "key"),
+    [("/sto", "Escape"), ("/sto", "Backspace"), ("/ec", "Escape"), ("/ec", "Backspace")],
+)
+def test_a_key_leaves_a_picked_command(page: Page, picked: str, key: str) -> None:
+    begin(page, picked)
+    page.keyboard.press("Enter")
+    expect(page.locator(".command-chip")).to_be_visible()
+    page.keyboard.press(key)
+    expect(page.locator(".command-chip")).to_have_count(0)
+    expect(page.locator("#composer-text")).to_be_focused()
+
+
+def test_a_command_that_lost_the_focus_can_be_left(page: Page) -> None:
+    begin(page, "/sto")
+    page.keyboard.press("Enter")
+    page.locator(".command-chip").evaluate("chip => chip.blur()")
+    page.keyboard.press("Escape")
+    expect(page.locator("#composer-text")).to_be_focused()
+
+
+def test_backspace_does_not_lose_what_is_filled_in(page: Page) -> None:
+    begin(page, "/ec")
+    page.keyboard.press("Enter")
+    page.keyboard.type("kept")
+    more = page.get_by_role("button", name="2 more options")
+    more.press("Backspace")
+    expect(page.get_by_role("textbox", name="text: What to say")).to_have_value("kept")
+    page.get_by_role("textbox", name="text: What to say").fill("")
+    more.press("Backspace")
+    expect(page.locator("#composer-text")).to_be_focused()
+
+
+@pytest.mark.parametrize(
     ("line", "answer"),
     [
         ("/echo hello", "hello"),
@@ -277,6 +310,7 @@ def test_the_menu_of_a_message_has_the_bots_entries(theatre: Theatre, page: Page
     page.locator(f"#message-{number}").click(button="right")
     page.get_by_role("menuitem", name=re.compile("Count letters")).click()
     expect(page.locator(".message.ephemeral .content")).to_have_text("12 letters")
+    expect(page.locator(".message .reply-line")).to_have_text("Mika used Count letters")
 
 
 def test_names_are_completed_while_typing(theatre: Theatre, page: Page) -> None:

@@ -203,6 +203,15 @@ export function mountInspector(root, { api, bus, selectMessage }) {
 }
 """
 
+ENTIRELY_SEEN = """() => {
+  const top = document.getElementById("scroller").getBoundingClientRect().top;
+  const seen = (view) => view.getBoundingClientRect().top >= top;
+  return [...document.querySelectorAll("#log .message")].find(seen).id;
+}"""
+FOUR_FRAMES = """async () => {
+  for (let i = 0; i < 4; i += 1) await new Promise(requestAnimationFrame);
+}"""
+
 
 @pytest.fixture
 def inspected() -> Iterator[Theatre]:
@@ -237,6 +246,19 @@ def test_the_inspector_is_mounted_beside_the_chat(inspected: Theatre, visit: Vis
     assert after["width"] > before["width"]
     panel.get_by_role("button", name="Close the inspector").click()
     expect(panel).to_be_hidden()
+
+
+def test_the_message_asked_about_stays_in_sight(inspected: Theatre, visit: Visit) -> None:
+    page = visit(inspected.stage.page_url)
+    for _ in range(8):
+        number = inspected.say("a line that needs more room beside the inspector " * 8)
+    expect(page.locator(f"#message-{number}")).to_be_in_viewport()
+    asked = page.evaluate(ENTIRELY_SEEN)
+    page.locator(f"#{asked}").hover()
+    page.get_by_role("toolbar").get_by_role("button", name="Why is it as it is?").click()
+    expect(page.get_by_role("complementary", name="Inspector")).to_be_visible()
+    page.evaluate(FOUR_FRAMES)
+    expect(page.locator(f"#{asked}")).to_be_in_viewport(ratio=0.9)
 
 
 def test_without_streams_there_is_no_inspector(theatre: Theatre, page: Page) -> None:

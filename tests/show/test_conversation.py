@@ -17,8 +17,10 @@ def test_a_setting_changes_the_next_answer(chat: Chat) -> None:
     whole = chat.ask("tell me a long story")
     assert len(whole.messages) < 4
     assert "\n" in whole.texts[0]
-    chat.command("/config set", "humanizer_degree", "2")
+    chat.box.fill("/config reset all")
+    chat.box.press("Enter")
     expect(chat.page.locator(".message.ephemeral")).to_have_count(2)
+    assert len(chat.ask("show me all your faces").messages) == 6
 
 
 def test_why_this_turn(chat: Chat) -> None:

@@ -64,18 +64,29 @@ async def _examine(as_json: bool, config_file: Path | None) -> int:
 async def _findings(config_file: Path | None) -> AsyncIterator[Finding]:
     """A file that cannot be used is a finding, too; then only the machine is looked at."""
     from oshaberi.cli.checks import examine
-    from oshaberi.cli.checks.finding import bad, good
+    from oshaberi.cli.checks.finding import good
 
     settings: Settings | None = None
     try:
         settings = settings_of(config_file)
     except ConfigError as error:
-        yield bad("settings", str(error), "correct it: docs/settings.md has what is allowed")
+        for finding in _mistakes(error):
+            yield finding
     else:
         places = sorted(set(settings.origins.values()))
         yield good("settings", f"from {', '.join(places)}" if places else "all at their defaults")
     async for finding in examine(settings, os.environ):
         yield finding
+
+
+def _mistakes(error: ConfigError) -> list[Finding]:
+    """Each is a finding; the advice is the same for all, and stands below the last."""
+    from oshaberi.cli.checks.finding import bad
+    from oshaberi.config.complaints import MistakesError
+
+    *before, last = error.lines if isinstance(error, MistakesError) else (str(error),)
+    advice = "correct it: docs/settings.md has what is allowed"
+    return [*(bad("settings", line, "") for line in before), bad("settings", last, advice)]
 
 
 def _lines(finding: Finding, palette: Palette) -> list[str]:

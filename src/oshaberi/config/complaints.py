@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from oshaberi.config.declared import DECLARED, near
 from oshaberi.config.masking import masked, plain
 from oshaberi.delivery.redact import MASK
+from oshaberi.errors import ConfigError
 
 LONGEST = 80
 _EXTRA = ("extra_forbidden", "unexpected_keyword_argument")
@@ -19,6 +20,16 @@ _WORDS = {
     "is_instance_of": "a table",
     "dataclass_type": "a table",
 }
+
+
+class MistakesError(ConfigError):
+    """The settings have mistakes. Tells the first and counts the others; `lines` has all."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self.lines = tuple(lines)
+        first, *others = self.lines
+        more = f", and {len(others)} more: `oshaberi doctor` lists them" if others else ""
+        super().__init__(first + more)
 
 
 def complaint(place: tuple[int | str, ...], wrong: Mapping[str, Any]) -> str:

@@ -29,10 +29,16 @@ def load(file: Path | None, environ: Mapping[str, str]) -> Settings:
     Without a `file`: the one that OSHABERI_CONFIG names, or oshaberi.toml here, if there is one.
     """
     path, required = _file(file, environ)
+    return load_from(path, environ, required=required)
+
+
+def load_from(path: Path, environ: Mapping[str, str], *, required: bool) -> Settings:
+    """The same of just this file. One that is not `required` may be missing."""
     from_file = _read_file(path, required)
-    from_variables = _read_variables(environ)
+    named = _named(environ)
+    from_variables = _read_variables(named)
     origins = {**dict.fromkeys(from_file, str(path)), **_variables(from_variables)}
-    values = _merged(origins, from_variables, from_file)
+    values = _merged(_unknown(named), origins, from_variables, from_file)
     values.setdefault("data_dir", data_home(environ))
     values = {key: _expanded(value) for key, value in values.items()}
     try:
@@ -61,37 +67,56 @@ def _read_file(path: Path, required: bool) -> dict[str, Any]:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def _read_variables(environ: Mapping[str, str]) -> dict[str, Any]:
-    """An empty variable is one that is not set."""
-    found: dict[str, Any] = {}
-    for variable, text in environ.items():
-        if variable.startswith(PREFIX) and variable not in NOT_SETTINGS and text.strip():
-            key = variable.removeprefix(PREFIX).lower()
-            if key not in DECLARED:
-                raise ConfigError(f"{variable}: no such setting{near(key, DECLARED)}")
-            found[key] = read(DECLARED[key].about, text)
-    return found
+def _named(environ: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """By key the variable and its text. An empty variable is one that is not set."""
+    return {
+        variable.removeprefix(PREFIX).lower(): (variable, text)
+        for variable, text in environ.items()
+        if variable.startswith(PREFIX) and variable not in NOT_SETTINGS and text.strip()
+    }
+
+
+def _read_variables(named: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
+    return {
+        key: read(DECLARED[key].about, text)
+        for key, (_variable, text) in named.items()
+        if key in DECLARED
+    }
+
+
+def _unknown(named: Mapping[str, tuple[str, str]]) -> list[str]:
+    return [
+        f"{variable}: no such setting{near(key, DECLARED)}"
+        for key, (variable, _text) in named.items()
+        if key not in DECLARED
+    ]
 
 
 def _variables(keys: Mapping[str, Any]) -> dict[str, str]:
     return {key: PREFIX + key.upper() for key in keys}
 
 
-def _merged(origins: Mapping[str, str], *places: Mapping[str, Any]) -> dict[str, Any]:
+def _merged(
+    unknown: Sequence[str], origins: Mapping[str, str], *places: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What the places say together, or all that is wrong there and `unknown`."""
     try:
         from pydantic import ValidationError
 
-        from oshaberi.config.complaints import complaint
+        from oshaberi.config.complaints import MistakesError, complaint
         from oshaberi.config.model import merged
     except ImportError as missing:
         what = f'settings need {missing.name}: pip install "oshaberi[bot]"'
         raise ConfigError(what) from None
     try:
-        return merged(*places)
+        values = merged(*places)
     except ValidationError as error:
-        first, *others = error.errors(include_url=False)
-        more = f", and {len(others)} more" if others else ""
-        raise ConfigError(_placed(complaint(first["loc"], first), origins) + more) from None
+        found = error.errors(include_url=False)
+        wrong = [_placed(complaint(one["loc"], one), origins) for one in found]
+        raise MistakesError([*unknown, *wrong]) from None
+    if unknown:
+        raise MistakesError(unknown)
+    return values
 
 
 def _placed(line: str, origins: Mapping[str, str]) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from oshaberi.config.declared import DECLARED
-from oshaberi.config.loading import load
+from oshaberi.config.loading import load, load_from
 from oshaberi.config.process import LIVE, ProcessConfig
 from oshaberi.config.settings import Settings
 from oshaberi.errors import ConfigError
@@ -37,6 +37,7 @@ class Reloader:
         self._on_change = on_change
         self._every_s = every_s
         self._seen = _fingerprint(settings.file)
+        self._written = _written(settings, environ)
 
     async def watch(self) -> None:
         """Until it is cancelled. Time is the loop's."""
@@ -57,18 +58,28 @@ class Reloader:
             return None
 
     def _take(self, new: Settings) -> Settings | None:
-        old = self.current
-        changed = {key for key in DECLARED if new.value(key) != old.value(key)}
+        changed = {key for key in DECLARED if new.value(key) != self._written.value(key)}
         waiting = sorted(key for key in changed if _needs_restart(key))
         if waiting:
             log.warning("these need a restart: %s", ", ".join(waiting))
         taken = sorted(changed.difference(waiting))
         if not taken:
             return None
-        self.current = _with_old(new, old)
+        self._written = _with_old(new, self._written)
+        self.current = _with_old(new, self.current)
         log.info("settings changed: %s", ", ".join(taken))
         self._on_change(self.current)
         return self.current
+
+
+def _written(settings: Settings, environ: Mapping[str, str]) -> Settings:
+    """What the file and the environment say: some of `settings` may be from a command line."""
+    if settings.file is None:
+        return settings
+    try:
+        return load_from(settings.file, environ, required=False)
+    except ConfigError:
+        return settings
 
 
 def _needs_restart(key: str) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from oshaberi.config import PersonaEntry
 from oshaberi.stage import World
@@ -65,24 +64,22 @@ def face_url(stage_url: str, name: str, mood: str | None = None) -> str:
 async def settle_in(
     db: Database, stage_url: str, place: World, own: PersonaEntry | None = None
 ) -> None:
-    """At the first visit the server gets its personas and settings; later they are its own.
+    """At the first visit the server gets its personas; later they are its own.
 
     Only the pictures move along: they are served by the stage, whose port may be another.
     """
     server = next(iter(place.guilds))
     known = {persona.name for persona in await db.personas.of(server)}
-    if not known and not await db.servers.config(server):
-        for key, value in _settings(place).items():
-            await db.servers.set_config(server, key, value)
     for persona in _personas(server, stage_url) if own is None else ():
         if not known or persona.name in known:
             stored = await db.personas.get(server, persona.name)
             await db.personas.save(persona if stored is None else _with_new_faces(stored, persona))
 
 
-def _settings(place: World) -> dict[str, Any]:
+def settings_of(place: World) -> dict[str, int]:
+    """Of the whole stage, not of the server: whoever resets the server's still gets answers."""
     return {
-        "auto_channels": [place.channel("general").id],
+        "auto_channels": place.channel("general").id,
         "thought_log_channel_id": place.channel("thoughts").id,
     }
 

@@ -16,7 +16,7 @@ from oshaberi.errors import ConfigError
 from oshaberi.inspector.actions import attach
 from oshaberi.inspector.log import StreamLog
 from oshaberi.local.answering import Answering
-from oshaberi.local.cast import settle_in, world
+from oshaberi.local.cast import settings_of, settle_in, world
 from oshaberi.local.models import ModelChoice
 from oshaberi.local.pictures import StagePictures
 from oshaberi.local.token import kept_token
@@ -44,6 +44,7 @@ async def perform(
     """`on_ready` gets the page's address when the bot answers."""
     streams = StreamLog()
     place = world(settings.persona)
+    settings, environ = _with_settings_of(place, settings, environ)
     putting_up = open_stage(place, settings.stage_port, kept_token(settings.data_dir))
     async with RehearsalModel(speed) as rehearsal, putting_up as stage:
         choice = ModelChoice(rehearsal, links(settings, environ))
@@ -96,6 +97,20 @@ async def open_stage(
                 "choose another one with --port (make run ARGS='--port 0' takes any)"
             ) from None
         yield stage
+
+
+def _with_settings_of(
+    place: World, settings: Settings, environ: Mapping[str, str]
+) -> tuple[Settings, Mapping[str, str]]:
+    """As variables too, which hold when the file is read again."""
+    chosen = settings_of(place)
+    turn = replace(
+        settings.turn,
+        auto_channels=(chosen["auto_channels"],),
+        thought_log_channel_id=chosen["thought_log_channel_id"],
+    )
+    variables = {f"OSHABERI_{key.upper()}": str(value) for key, value in chosen.items()}
+    return replace(settings, turn=turn), {**environ, **variables}
 
 
 async def _settle_in(settings: Settings, stage: Stage) -> None:

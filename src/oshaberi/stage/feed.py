@@ -19,7 +19,7 @@ from aiohttp import WSMsgType, web
 
 from oshaberi.stage import posting
 from oshaberi.stage.bus import Event
-from oshaberi.stage.choosing import GROUP, SUBCOMMAND
+from oshaberi.stage.choosing import GROUP, MESSAGE_MENU, SUBCOMMAND
 from oshaberi.stage.core import Core
 from oshaberi.stage.door import is_token
 from oshaberi.stage.message_payloads import reaction
@@ -39,16 +39,17 @@ def as_people_see(core: Core, item: Message) -> Json:
         "ephemeral_to": None if item.ephemeral_to is None else str(item.ephemeral_to),
         "notified": [str(user_id) for user_id in item.notified],
         "reactions": _reactions(core, item),
-        "command": _command(core, item),
+        **_command(core, item),
     }
 
 
-def _command(core: Core, item: Message) -> str | None:
-    """The name of the command it answers, with its subcommands."""
+def _command(core: Core, item: Message) -> Json:
+    """The name of the command it answers, with its subcommands; an entry of a menu has no slash."""
     begun = core.world.interactions.get(item.interaction_id or 0)
     if begun is None or "name" not in begun.data:
-        return None
-    return " ".join(_path(begun.data))
+        return {"command": None, "from_menu": False}
+    from_menu = begun.data.get("type") == MESSAGE_MENU
+    return {"command": " ".join(_path(begun.data)), "from_menu": from_menu}
 
 
 def _path(entry: Json) -> Iterator[str]:

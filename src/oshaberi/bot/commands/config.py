@@ -33,6 +33,8 @@ from oshaberi.turns.config import TurnConfig
 
 CHANNEL_KEYS = frozenset({"thought_log_channel_id"})
 MOST_SHOWN = 60
+ALL = "all"
+"""To be said in so many letters: nobody resets a server by pressing Enter twice."""
 MOST_MEANT = 3
 
 HasChannel = Callable[[int], bool]
@@ -61,9 +63,9 @@ async def set_config(desk: Desk, asker: Asker, key: str, text: str, has_channel:
     return f"`{setting.name}` is now `{_shown(value)}`."
 
 
-async def reset_config(desk: Desk, asker: Asker, key: str | None) -> str:
+async def reset_config(desk: Desk, asker: Asker, key: str) -> str:
     asker.must_manage()
-    name = None if key is None else _setting(key).name
+    name = None if key.strip().lower() == ALL else _setting(key).name
     await desk.db.servers.reset_config(asker.server_id, name)
     if name is None:
         return "All settings of this server are back at their defaults."
@@ -74,6 +76,10 @@ async def reset_config(desk: Desk, asker: Asker, key: str | None) -> str:
 def known_keys(typed: str) -> Choices:
     shown = ((f"{key}: {setting.what}", key) for key, setting in SERVER_KEYS.items())
     return choices(typed, shown)
+
+
+def resettable_keys(typed: str) -> Choices:
+    return choices(typed, [("all of them", ALL), *((key, key) for key in SERVER_KEYS)])
 
 
 def known_values(key: str, typed: str) -> Choices:
@@ -157,16 +163,20 @@ async def set_(interaction: Interaction, key: str, value: str) -> None:
 
 
 @config.command(description="Back to the default: one setting, or all of them")
-@app_commands.describe(key="One setting; all if left out")
-async def reset(interaction: Interaction, key: str | None = None) -> None:
+@app_commands.describe(key=f"One setting, or: {ALL}")
+async def reset(interaction: Interaction, key: str) -> None:
     await answer(interaction, reset_config(desk_of(interaction), asker_of(interaction), key))
 
 
 @show.autocomplete("key")
 @set_.autocomplete("key")
-@reset.autocomplete("key")
 async def _keys(_interaction: Interaction, typed: str) -> Choices:
     return known_keys(typed)
+
+
+@reset.autocomplete("key")
+async def _resettable(_interaction: Interaction, typed: str) -> Choices:
+    return resettable_keys(typed)
 
 
 @set_.autocomplete("value")

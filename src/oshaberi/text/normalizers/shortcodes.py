@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import regex
+
 from oshaberi.text.atoms import CUSTOM_EMOJI
 from oshaberi.text.config import TextConfig
 from oshaberi.text.holds import code_limit
@@ -12,6 +14,7 @@ from oshaberi.text.segment import Piece, Work
 
 _UNRESOLVED = "unresolved_shortcode"
 _DISABLED = "emoji_disabled"
+_NO_MARK = regex.compile(r"\P{M}|\Z")
 _LENGTHS = range(2, 33)  # of a custom emoji's name
 
 
@@ -42,10 +45,11 @@ class Shortcodes:
         for one in written_emoji(text, self._limit):
             old = text[one.at : one.stop]
             new, reason = self._resolve(one, old)
+            stop = one.stop if new else _after_marks(text, one.stop)
             if new != old:
-                edits.append((one.at, one.stop, new))
+                edits.append((one.at, stop, new))
             if not new:
-                work.withheld.append((old, reason))
+                work.withheld.append((text[one.at : stop], reason))
         if edits:
             piece.text = rewrite(text, edits)
 
@@ -66,6 +70,12 @@ class Shortcodes:
     def _keeps_tag(self, tag_id: str) -> bool:
         """With no list of the guild's emoji at all, nothing says that a whole tag is wrong."""
         return tag_id in self._ids or not self._ids
+
+
+def _after_marks(text: str, at: int) -> int:
+    """Marks behind what goes would stand on nothing."""
+    found = _NO_MARK.search(text, at)
+    return found.start() if found else at
 
 
 def _looks_like_emoji(one: WrittenEmoji) -> bool:

@@ -89,6 +89,7 @@ export class App {
   }
 
   why(messageId) {
+    this.log.hold(messageId);
     return this.inspector.select(messageId);
   }
 

@@ -18,10 +18,21 @@ export class CommandForm {
     this.fields = new Map();
     this.asked = 0;
     this.running = false;
+    document.addEventListener("keydown", (event) => this.#escape(event));
   }
 
   get open() {
     return this.command !== null;
+  }
+
+  get #blank() {
+    return [...this.fields.values()].every(({ input }) => !input.value);
+  }
+
+  // A click beside it takes the focus to the body: from there it must end too.
+  #escape(event) {
+    const near = event.target === document.body || byId("composer").contains(event.target);
+    if (event.key === "Escape" && this.open && near && !event.isComposing) this.#leave(event);
   }
 
   show(command) {
@@ -51,7 +62,7 @@ export class CommandForm {
       {
         class: "command-chip",
         type: "button",
-        title: `${command.description} — Enter runs it, Backspace leaves it`,
+        title: `${command.description} — Enter runs it, Escape leaves it`,
         "aria-label": `Command ${command.line}: ${command.description}`,
       },
       `/${command.line}`,
@@ -78,7 +89,7 @@ export class CommandForm {
     this.more.addEventListener("click", () => this.#offer(left));
     this.more.addEventListener("keydown", (event) => {
       if (this.suggestions.key(event)) return;
-      if (event.key === "Escape") this.#leave(event);
+      if (event.key === "Backspace" && this.#blank) this.#leave(event);
     });
     this.more.addEventListener("blur", () => this.suggestions.hide());
     return this.more;
@@ -129,14 +140,14 @@ export class CommandForm {
   #key(event, option) {
     if (this.suggestions.key(event) || event.isComposing) return;
     if (event.key === "Enter") this.submit(event);
-    else if (event.key === "Escape") this.#leave(event);
     else if (event.key === "Backspace" && !event.target.value) this.#drop(event, option);
   }
 
   #drop(event, option) {
     event.preventDefault();
     if (option.required) {
-      this.box.querySelector(".command-chip").focus();
+      if (this.#blank) this.#leave(event);
+      else this.box.querySelector(".command-chip").focus();
       return;
     }
     this.fields.delete(option.name);

@@ -118,8 +118,9 @@ function originLine(app, message) {
   if (message.message_reference) return replyLine(app, message);
   if (message.type !== COMMAND || !message.interaction_metadata) return null;
   const user = message.interaction_metadata.user;
+  const sign = message.from_menu ? "" : "/";
   const said = message.command
-    ? [" used ", el("span", { class: "command-name" }, `/${message.command}`)]
+    ? [" used ", el("span", { class: "command-name" }, `${sign}${message.command}`)]
     : " used a command";
   return el(
     "div",

@@ -9,6 +9,7 @@ import { messageView } from "./message.js";
 const NEAR_END_PX = 120;
 const NEAR_START_PX = 300;
 const FLASH_MS = 2000;
+const HOLD_MS = 1000;
 const SHOWN_MOST = 1000;
 const KEPT = 600;
 
@@ -22,6 +23,7 @@ export class MessageLog {
     this.stuck = true;
     this.loading = false;
     this.settling = false;
+    this.held = null;
     this.scroller.addEventListener("scroll", () => this.#scrolled(), { passive: true });
     this.latest.addEventListener("click", () => this.toEnd());
     const resized = new ResizeObserver(() => this.#settle());
@@ -158,13 +160,30 @@ export class MessageLog {
     requestAnimationFrame(() => {
       this.settling = false;
       if (this.stuck) this.scroller.scrollTop = this.scroller.scrollHeight;
+      if (this.held) this.#showHeld();
     });
   }
 
-  #scrolled() {
+  // What beside it makes the log narrower must not move this one out of sight.
+  hold(id) {
+    this.held = String(id);
+    setTimeout(() => (this.held = null), HOLD_MS);
+  }
+
+  #showHeld() {
+    this.views.get(this.held)?.scrollIntoView({ block: "nearest" });
+    if (this.#toGo() >= NEAR_END_PX) this.stuck = false;
+  }
+
+  #toGo() {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
+    return scrollHeight - scrollTop - clientHeight;
+  }
+
+  #scrolled() {
+    const { scrollTop } = this.scroller;
     // Only going up lets go of the end: what arrives in between makes the page longer, not us leave.
-    if (scrollHeight - scrollTop - clientHeight < NEAR_END_PX) this.stuck = true;
+    if (this.#toGo() < NEAR_END_PX) this.stuck = true;
     else if (scrollTop < this.top) this.stuck = false;
     this.top = scrollTop;
     if (this.stuck) this.latest.hidden = true;
