@@ -98,7 +98,7 @@ def hard_cut(text: str, start: int, limit: int, atoms: list[Stretch]) -> int:
     if space:
         return space
     edge = _before_atoms(limit - 1, inner)
-    return edge if edge < limit - 1 else grapheme_edge(text, start, edge)
+    return edge if edge < limit - 1 else _before_atoms(grapheme_edge(text, start, edge), inner)
 
 
 def _edge(text: str, start: int, target: int, atoms: list[Stretch]) -> int:
@@ -108,7 +108,9 @@ def _edge(text: str, start: int, target: int, atoms: list[Stretch]) -> int:
         return 0
     if cut == target:
         edge = whole_edge(text, start, cut)
-        return edge if edge > start else 0
+        cut = _before_atoms(edge, atoms)  # marks may have joined an atom's last character
+        if cut == edge or not has_visible(text[start:cut]):
+            return cut if cut == edge > start else 0
     low = max(start, cut - _LOOK_BACK)
     return _last_space(text, low, cut, _inside(atoms, low, cut)) or cut
 
