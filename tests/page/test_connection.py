@@ -95,6 +95,7 @@ def test_somebody_else_types(theatre: Theatre, page: Page, visit: Visit) -> None
     page.clock.fast_forward(11_000)
     expect(page.locator("#typing")).to_have_text("")
     other = visit(theatre.stage.page_url)
+    other.locator("#log .intro").wait_for()
     other.locator("#composer-text").press_sequentially("hm")
     theatre.do(lambda: theatre.stage.people.type("general", user="ren"))
     expect(other.locator("#typing")).to_have_text("Ren is typing…")
