@@ -12,6 +12,11 @@ from tests.page.salon import Salon
 from tests.page.theatre import Theatre, open_stage, open_theatre
 
 
+def shares(request: pytest.FixtureRequest) -> bool:
+    """A module marked `salon` is content with one theatre and page, tidied up for each test."""
+    return request.node.get_closest_marker("salon") is not None
+
+
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     with open_browser() as opened:
@@ -19,7 +24,10 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def theatre() -> Iterator[Theatre]:
+def theatre(request: pytest.FixtureRequest) -> Iterator[Theatre]:
+    if shares(request):
+        yield request.getfixturevalue("tidy").theatre
+        return
     with open_theatre() as opened:
         yield opened
 
@@ -43,8 +51,12 @@ def visit(browser: Browser) -> Iterator[Visit]:
 
 
 @pytest.fixture
-def page(theatre: Theatre, visit: Visit) -> Page:
+def page(request: pytest.FixtureRequest, theatre: Theatre) -> Page:
     """The chat of #general, as Mika."""
+    if shares(request):
+        shared: Page = request.getfixturevalue("tidy").page
+        return shared
+    visit: Visit = request.getfixturevalue("visit")
     opened = visit(theatre.stage.page_url)
     opened.locator("#log .intro").wait_for()
     return opened
@@ -60,6 +72,5 @@ def salon(browser: Browser) -> Iterator[Salon]:
 
 @pytest.fixture
 def tidy(salon: Salon) -> Salon:
-    """A module that is content with it says so: its `theatre` and `page` are `tidy`'s."""
     salon.tidy_up()
     return salon

@@ -10,18 +10,9 @@ import pytest
 from playwright.sync_api import FilePayload, Page, Route, expect
 
 from tests.page.bot import Counter
-from tests.page.salon import Salon
 from tests.page.theatre import Theatre
 
-
-@pytest.fixture
-def theatre(tidy: Salon) -> Theatre:
-    return tidy.theatre
-
-
-@pytest.fixture
-def page(tidy: Salon) -> Page:
-    return tidy.page
+pytestmark = pytest.mark.salon
 
 
 def test_what_is_written_is_sent(theatre: Theatre, page: Page) -> None:

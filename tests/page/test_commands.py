@@ -9,18 +9,9 @@ from playwright.sync_api import Page, expect
 
 from tests.chromium import Visit
 from tests.page.bot import Counter
-from tests.page.salon import Salon
 from tests.page.theatre import Theatre
 
-
-@pytest.fixture
-def theatre(tidy: Salon) -> Theatre:
-    return tidy.theatre
-
-
-@pytest.fixture
-def page(tidy: Salon) -> Page:
-    return tidy.page
+pytestmark = pytest.mark.salon
 
 
 def begin(page: Page, text: str) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.page.salon import Salon
 from tests.page.theatre import Theatre
+
+pytestmark = pytest.mark.salon
 
 SHOW = """async (texts) => {
   const { parse, isJumbo } = await import("/page/js/markdown/parse.js");
@@ -153,16 +154,6 @@ def test_unknown_languages_stay_plain(lab: Page) -> None:
     script = """async () =>
       (await import("/page/js/markdown/highlight.js")).tokenize("if x", "klingon")"""
     assert lab.evaluate(script) == [{"kind": "", "text": "if x"}]
-
-
-@pytest.fixture
-def theatre(tidy: Salon) -> Theatre:
-    return tidy.theatre
-
-
-@pytest.fixture
-def page(tidy: Salon) -> Page:
-    return tidy.page
 
 
 def test_it_becomes_elements(theatre: Theatre, page: Page) -> None:

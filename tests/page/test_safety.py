@@ -6,8 +6,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.chromium import Visit
-from tests.page.salon import Salon
 from tests.page.theatre import Theatre
+
+pytestmark = pytest.mark.salon
 
 ZALGO = "Z" + "̷̡̛̦̳̝̿͐͘͠" * 12 + "a" + "̵̢̺̖̐̈́" * 20
 ATTACKS = [
@@ -18,16 +19,6 @@ ATTACKS = [
     '`<b onmouseover="window.hit=1">`',
     "```html\n<svg onload=window.hit=1>\n```",
 ]
-
-
-@pytest.fixture
-def theatre(tidy: Salon) -> Theatre:
-    return tidy.theatre
-
-
-@pytest.fixture
-def page(tidy: Salon) -> Page:
-    return tidy.page
 
 
 @pytest.mark.parametrize("text", ATTACKS)

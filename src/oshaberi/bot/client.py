@@ -117,10 +117,11 @@ class OshaberiClient(discord.AutoShardedClient):
         return self.shard_ids is None or 0 in self.shard_ids
 
     async def close(self) -> None:
-        for task in self._getting_ready:
+        under_way = self._getting_ready - {asyncio.current_task()}
+        for task in under_way:
             task.cancel()
-        if self._getting_ready:
-            await asyncio.wait(self._getting_ready)
+        if under_way:
+            await asyncio.wait(under_way)
         if hasattr(self, "board"):
             await self.board.close()
         if isinstance(self.loop, asyncio.AbstractEventLoop):  # before a login discord.py cannot
