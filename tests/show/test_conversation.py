@@ -19,7 +19,7 @@ def test_a_setting_changes_the_next_answer(chat: Chat) -> None:
     assert "\n" in whole.texts[0]
     chat.box.fill("/config reset all")
     chat.box.press("Enter")
-    expect(chat.page.locator(".message.ephemeral")).to_have_count(2)
+    expect(chat.page.locator(".message.ephemeral").last).to_contain_text("at their defaults")
     assert len(chat.ask("show me all your faces").messages) == 6
 
 

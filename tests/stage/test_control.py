@@ -92,6 +92,27 @@ def test_faults_and_the_gateway_from_outside() -> None:
     remotely(scene)
 
 
+def test_rate_limits_are_lifted_and_come_back() -> None:
+    async def main() -> None:
+        async with Stage() as stage, aiohttp.ClientSession() as session:
+            place = f"{stage.url}/api/v10/channels/{stage.world.channel('general').id}/messages"
+            remote = Remote(stage, session)
+
+            async def statuses() -> set[int]:
+                heads = {"Authorization": f"Bot {stage.token}"}
+                return {
+                    (await session.post(place, json={"content": "x"}, headers=heads)).status
+                    for _ in range(6)
+                }
+
+            await remote.done("rate_limits", on=False)
+            assert await statuses() == {200}
+            await remote.done("rate_limits", on=True)
+            assert await statuses() == {200, 429}
+
+    asyncio.run(main())
+
+
 def test_the_world_changes_from_outside() -> None:
     async def scene(stage: Stage, bot: Bot, remote: Remote) -> None:
         webhook = await bot.place().create_webhook(name="w")
@@ -117,6 +138,7 @@ MISTAKES: list[tuple[str, dict[str, object], int, str]] = [
     ("edit", {"message": "x", "content": "x"}, 400, "`message` must be a number"),
     ("press", {"message": "1", "button": "x"}, 400, "there is no message 1"),
     ("fault", {"kind": "boom"}, 400, "no such kind 'boom'"),
+    ("rate_limits", {"on": "maybe"}, 400, "`on` must be true or false"),
     ("gateway", {"do": "explode"}, 400, "`do` is one of drop, close"),
     ("change", {"do": "rename"}, 400, "`do` is delete_channel"),
     ("submit", {"interaction": "1"}, 400, "there is no such interaction"),

@@ -57,6 +57,7 @@ class Actions:
             "submit": self._submit,
             "fault": self._fault,
             "clear_faults": self._clear_faults,
+            "rate_limits": self._rate_limits,
             "gateway": self._gateway,
             "change": self._change,
         }
@@ -150,6 +151,12 @@ class Actions:
     def _clear_faults(self, _said: Json) -> None:
         self._core.faults.clear()
         self._core.changes.notify()
+
+    def _rate_limits(self, said: Json) -> None:
+        on = said.get("on")
+        if not isinstance(on, bool):
+            raise StageError("rate_limits: `on` must be true or false")
+        self._core.limits.on = on
 
     def _gateway(self, said: Json) -> None:
         hub, what = self._core.hub, said.get("do")

@@ -73,8 +73,8 @@ class Core:
     def __post_init__(self) -> None:
         self.journal = Journal(self.now, self.changes.notify)
         self.faults = Faults(self.world, random.Random(self.settings.seed))
-        scale = self.settings.time_scale if self.settings.rate_limits else None
-        self.limits = RateLimits(self.now, scale)
+        limited = self.settings.rate_limits
+        self.limits = RateLimits(self.now, self.settings.time_scale, on=limited)
         self.nonces = Nonces(self.now, self.settings.nonce_s)
         self.bus.listen(lambda _event: self.changes.notify())
 

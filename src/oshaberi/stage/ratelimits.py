@@ -46,17 +46,18 @@ class _Window:
 
 
 class RateLimits:
-    """`scale` None switches all limits off."""
+    """While `on` is False nothing is counted and nobody is refused."""
 
-    def __init__(self, now: Callable[[], float], scale: float | None) -> None:
+    def __init__(self, now: Callable[[], float], scale: float, *, on: bool = True) -> None:
         self._now = now
         self._scale = scale
+        self.on = on
         self._windows: dict[tuple[str, str], _Window] = {}
         self._invalid: deque[float] = deque()
 
     def enter(self, limit: Limit | None, major: str, *, global_too: bool) -> dict[str, str]:
         """Count a request. Returns the headers of its answer, or refuses it with a 429."""
-        if self._scale is None:
+        if not self.on:
             return {}
         self._refuse_banned()
         if global_too:
@@ -65,7 +66,7 @@ class RateLimits:
 
     def enter_hidden(self, limit: Limit, major: str, code: int) -> None:
         """A limit that no header announces."""
-        if self._scale is not None:
+        if self.on:
             self._take(limit, major, scope="shared", code=code)
 
     def note(self, status: int) -> None:
@@ -89,10 +90,10 @@ class RateLimits:
         return window
 
     def _length(self, limit: Limit) -> float:
-        return limit.per_s / (self._scale or 1.0)
+        return limit.per_s / self._scale
 
     def _refuse_banned(self) -> None:
-        oldest = self._now() - INVALID_PER_S / (self._scale or 1.0)
+        oldest = self._now() - INVALID_PER_S / self._scale
         while self._invalid and self._invalid[0] < oldest:
             self._invalid.popleft()
         if len(self._invalid) >= INVALID_MOST:
