@@ -37,10 +37,15 @@ def test_all_settings_fit_into_one_answer() -> None:
 def test_lists_and_mentions_are_read() -> None:
     async def act(show: Show) -> None:
         place = show.id_of("logs")
-        await show.run("config set", {"key": "thought_log_channel_id", "value": f"<#{place}>"})
+        values = {"key": "thought_log_channel_id", "value": f"<#{place}>"}
+        told = await show.run("config set", values)
+        assert told == f"`thought_log_channel_id` is now <#{place}>."
         await show.run("config set", {"key": "llm_stop_strings", "value": "END, STOP"})
         stored = await show.db.servers.config(show.server_id)
         assert stored == {"thought_log_channel_id": place, "llm_stop_strings": ["END", "STOP"]}
+        told = await show.run("config set", {"key": "auto_channels", "value": f"{place}, 5"})
+        assert told == f"`auto_channels` is now <#{place}>, <#5>."
+        assert "now `(none)`" in await show.run("config set", {"key": "blocked_users", "value": ""})
 
     perform(act)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import signal
 import socket
 import subprocess
@@ -55,10 +56,10 @@ def test_a_bot_runs_with_its_arguments_and_ends_with_its_status(bot: str) -> Non
 
 
 @contextmanager
-def staying(bot: str) -> Iterator[subprocess.Popen[str]]:
+def staying(bot: str, *before: str) -> Iterator[subprocess.Popen[str]]:
     """From the moment the bot is there. The pipe is closed when the last of both is gone."""
     with subprocess.Popen(
-        [*OSHABERI, "stage", "exec", bot, "--stay"],
+        [*before, *OSHABERI, "stage", "exec", bot, "--stay"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -76,6 +77,15 @@ def test_a_signal_ends_both_with_the_status_of_the_bot(bot: str, number: int, st
     with staying(bot) as process:
         process.send_signal(number)
         assert process.wait(60) == status
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+def test_nohup_keeps_the_signal_from_the_bot_too(bot: str) -> None:
+    with staying(bot, "nohup") as process:
+        (ignored,) = re.findall(r"SigIgn:\s*(\w+)", Path(f"/proc/{process.pid}/status").read_text())
+        assert int(ignored, 16) & 1 << signal.SIGHUP - 1
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 143
 
 
 def test_ctrl_c_on_a_terminal_reaches_the_bot_once(bot: str) -> None:

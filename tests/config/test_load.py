@@ -228,6 +228,10 @@ BAD_FILE = [
     ("[[models]]\nprovider='openai'\nmodel=3", "models[0].model: 3 is not a text"),
     ("[persona]\nprompt = 'x'", "persona.name: is missing"),
     ("[persona]\nname = ' '", "persona: needs a name"),
+    (
+        "[persona]\nname = 'Discord Helper'",
+        "persona: cannot be called 'Discord Helper': Discord does not allow the word 'discord'",
+    ),
     ("[mcp_servers.a]\nargs = []", "mcp_servers.a: needs either a command or a url"),
     ("mcp_servers = []", "mcp_servers: [] is not tables by name"),
 ]

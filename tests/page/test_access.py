@@ -160,6 +160,8 @@ def test_messages_without_a_mouse(theatre: Theatre, page: Page) -> None:
     page.keyboard.press("End")
     expect(page.get_by_role("menuitem", name="Delete message")).to_be_focused()
     page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog").get_by_role("button", name="Delete")).to_be_focused()
+    page.keyboard.press("Enter")
     expect(page.locator(f"#message-{first}")).to_have_count(0)
 
 

@@ -109,6 +109,12 @@ def test_own_messages_can_be_edited_and_deleted(theatre: Theatre, page: Page) ->
     page.locator(".message").first.hover()
     page.get_by_role("toolbar").get_by_role("button", name="More").click()
     page.get_by_role("menuitem", name="Delete message").click()
+    page.keyboard.press("Escape")
+    expect(page.locator(".message")).to_have_count(2)
+    page.locator(".message").first.hover()
+    page.get_by_role("toolbar").get_by_role("button", name="More").click()
+    page.get_by_role("menuitem", name="Delete message").click()
+    page.keyboard.press("Enter")
     expect(page.locator(".message")).to_have_count(1)
 
 
@@ -124,6 +130,17 @@ def test_a_reply_names_what_it_answers(theatre: Theatre, page: Page) -> None:
     line.get_by_role("button").click()
     expect(page.locator(f"#message-{number}")).to_be_focused()
     expect(page.locator("#context-bar")).to_be_hidden()
+
+
+def test_a_reply_shows_its_question_as_it_is_now(theatre: Theatre, page: Page) -> None:
+    asked = theatre.post("a qestion?", user="ren")
+    theatre.post("an answer", user="mika", reply_to=int(asked))
+    line = page.locator(".message .reply-line")
+    expect(line).to_contain_text("a qestion?")
+    theatre.do(lambda: theatre.stage.people.edit(int(asked), "a question?"))
+    expect(line).to_contain_text("a question?")
+    theatre.do(lambda: theatre.stage.people.delete(int(asked)))
+    expect(line).to_have_text("Original message was deleted")
 
 
 def test_embeds_are_cards(theatre: Theatre, page: Page) -> None:
@@ -227,6 +244,23 @@ def test_what_was_not_sent_can_be_sent_again(theatre: Theatre, page: Page) -> No
     box.press("Enter")
     expect(page.locator("#log .message")).to_have_count(2)
     assert theatre.contents() == ["one", "three\nsomething else"]
+
+
+def test_an_answer_that_was_lost_writes_nothing_twice(theatre: Theatre, page: Page) -> None:
+    def lose(route: Route) -> None:
+        route.fetch()
+        route.abort("connectionreset")
+
+    page.route("**/stage/post", lose, times=1)
+    box = page.locator("#composer-text")
+    box.fill("once")
+    box.press("Enter")
+    page.locator("#outbox").get_by_role("button", name="Retry").click()
+    expect(page.locator("#outbox")).to_be_hidden()
+    box.fill("once")
+    box.press("Enter")
+    expect(page.locator("#log .message")).to_have_count(2)
+    assert theatre.contents() == ["once", "once"]
 
 
 def test_an_edit_that_fails_is_not_lost(theatre: Theatre, page: Page) -> None:

@@ -77,9 +77,11 @@ async def _execute(stage: Stage, arguments: list[str]) -> int:
             *(sys.executable, "-m", "oshaberi.stage.runner", *arguments),
             env=environment(stage.url, stage.token),
         )
-        asked = asyncio.Event()
+        asked, loop = asyncio.Event(), asyncio.get_running_loop()
         for number in SIGNALS:
-            asyncio.get_running_loop().add_signal_handler(number, _pass_on, number, process, asked)
+            # What `nohup` keeps from us, it keeps from the bot too.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                loop.add_signal_handler(number, _pass_on, number, process, asked)
         try:
             await _ended(process, asked)
         finally:

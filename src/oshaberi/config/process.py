@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 
 from oshaberi.errors import ConfigError
 from oshaberi.text.config import check_fields, choice, number
+from oshaberi.text.normalizers.usernames import name_problem
 from oshaberi.turns.config import ids, strings
 
 MOST_SHARDS = 16_384
@@ -83,6 +84,9 @@ class PersonaEntry:
     def __post_init__(self) -> None:
         if not self.name.strip():
             raise ValueError("needs a name")
+        problem = name_problem(" ".join(self.name.split()))
+        if problem is not None:
+            raise ValueError(f"cannot be called {self.name!r}: {problem}")
 
 
 def data_home(environ: Mapping[str, str]) -> Path:

@@ -109,8 +109,11 @@ class Actions:
         reply_to = _number(said, "reply_to") if said.get("reply_to") else None
         channel, content = _key(said, "channel"), _text(said, "content")
         user, files = _user(said), _files(said)
+        nonce = None if said.get("nonce") is None else _text(said, "nonce")
         return self._shown(
-            self._people.post(channel, content, user=user, reply_to=reply_to, files=files)
+            self._people.post(
+                channel, content, user=user, reply_to=reply_to, files=files, nonce=nonce
+            )
         )
 
     def _open_dm(self, said: Json) -> Json:

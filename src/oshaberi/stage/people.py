@@ -47,10 +47,11 @@ class People:
         user: Key | None = None,
         reply_to: MessageKey | None = None,
         files: Mapping[str, bytes] | Sequence[PostedFile] = (),
+        nonce: str | None = None,
     ) -> Message:
-        """Somebody writes. In a DM channel that is its person."""
+        """Somebody writes, with the same `nonce` only once. In a DM channel that is its person."""
         place, who = self._place(channel), self._who(user)
-        body: Json = {"content": content}
+        body: Json = {"content": content, "nonce": nonce, "enforce_nonce": True}
         if reply_to is not None:
             body["message_reference"] = {"message_id": str(self._message(reply_to).id)}
         named = _files(files)
@@ -58,6 +59,9 @@ class People:
         draft = read_draft(body, [Upload(i, f.name, f.content) for i, f in enumerate(named)])
         person = self._core.world.users[who]
         posting.may_post(self._core, place, person, draft)
+        made = posting.made_before(self._core, who, draft)
+        if made is not None:
+            return made
         if draft.empty:
             raise refusal(50006)
         posting.check_filters(self._core.world.guild_of(place), draft.content or "")

@@ -125,6 +125,15 @@ def check_filters(guild: Guild | None, text: str) -> None:
         raise refusal(240000)
 
 
+def made_before(core: Core, author_id: int, draft: Draft) -> Message | None:
+    """The message that this author's nonce has made already."""
+    if draft.nonce is None or not draft.enforce_nonce:
+        return None
+    made = core.nonces.find(author_id, draft.nonce)
+    # A deleted one is 10008: it was delivered once (facts: nonce).
+    return None if made is None else core.world.find_message(*made)
+
+
 def post(
     core: Core,
     channel: Channel,
@@ -164,6 +173,8 @@ def post(
     granted = ALL if speaker.is_webhook else core.world.permissions_of(speaker.id, channel)
     mentions.apply(core.world, item, draft.allowed, granted)
     core.world.messages.setdefault(channel.id, {})[item.id] = item
+    if item.nonce is not None:
+        core.nonces.remember(item.author_id, item.nonce, channel.id, item.id)
     if ephemeral_to is not None:
         item.flags |= MessageFlag.EPHEMERAL
         announce(core, "MESSAGE_CREATE", item)

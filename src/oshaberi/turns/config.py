@@ -13,8 +13,14 @@ def strings(what: str) -> Any:
     return field(default=(), metadata={"strings": True, "what": what})
 
 
-def ids(what: str) -> Any:
-    return field(default=(), metadata={"ids": True, "what": what})
+def ids(what: str, mention: str = "") -> Any:
+    """`mention` is `#` for channels, `@` for users."""
+    return field(default=(), metadata={"ids": True, "what": what, "mention": mention})
+
+
+def channel(what: str) -> Any:
+    about = {"low": 0, "high": 2**63 - 1, "what": what, "mention": "#"}
+    return field(default=0, metadata=about)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +37,7 @@ class TurnConfig:
         "log", ("off", "log", "spoiler", "subtext"), "where the model's thoughts go"
     )
     status_reactions: bool = switch(False, "👀 while working, ✅ or ⚠️ after")
-    thought_log_channel_id: int = number(
-        0, 0, 2**63 - 1, "the channel that gets the thoughts; 0 is none"
-    )
+    thought_log_channel_id: int = channel("the channel that gets the thoughts; 0 is none")
     llm_stop_strings: tuple[str, ...] = strings("the model is stopped where it writes one of these")
     speaker_guard_holdback_chars: int = number(
         32, 0, 256, "how much text is held back to see a speaker's label whole"
@@ -49,11 +53,11 @@ class TurnConfig:
     self_trigger_limit: int = number(
         3, 0, 20, "how often personas may answer each other before a person writes again"
     )
-    auto_channels: tuple[int, ...] = ids("channels where every message is answered")
-    allowed_users: tuple[int, ...] = ids("only these are answered; empty is everybody")
-    blocked_users: tuple[int, ...] = ids("these are never answered")
-    allowed_channels: tuple[int, ...] = ids("answers only there; empty is everywhere")
-    blocked_channels: tuple[int, ...] = ids("never answers there")
+    auto_channels: tuple[int, ...] = ids("channels where every message is answered", "#")
+    allowed_users: tuple[int, ...] = ids("only these are answered; empty is everybody", "@")
+    blocked_users: tuple[int, ...] = ids("these are never answered", "@")
+    allowed_channels: tuple[int, ...] = ids("answers only there; empty is everywhere", "#")
+    blocked_channels: tuple[int, ...] = ids("never answers there", "#")
     web_page_tool_enabled: bool = switch(False, "the model may read web pages")
 
     def __post_init__(self) -> None:

@@ -60,7 +60,7 @@ async def set_config(desk: Desk, asker: Asker, key: str, text: str, has_channel:
     stored = await desk.db.servers.config(asker.server_id)
     check_together(desk.settings(), {**stored, setting.name: value})
     await desk.db.servers.set_config(asker.server_id, setting.name, value)
-    return f"`{setting.name}` is now `{_shown(value)}`."
+    return f"`{setting.name}` is now {_told(setting, value)}."
 
 
 async def reset_config(desk: Desk, asker: Asker, key: str) -> str:
@@ -70,7 +70,8 @@ async def reset_config(desk: Desk, asker: Asker, key: str) -> str:
     if name is None:
         return "All settings of this server are back at their defaults."
     now = effective(desk.settings(), await desk.db.servers.config(asker.server_id))
-    return f"`{name}` is back at its default, `{_shown(_value(SERVER_KEYS[name], now))}`."
+    setting = SERVER_KEYS[name]
+    return f"`{name}` is back at its default, {_told(setting, _value(setting, now))}."
 
 
 def known_keys(typed: str) -> Choices:
@@ -111,7 +112,7 @@ def _meant(name: str) -> str:
 def _explained(setting: Setting, now: Effective, changed: bool) -> str:
     where = "changed here" if changed else "not changed here"
     return (
-        f"`{setting.name}` is `{_shown(_value(setting, now))}` ({where}): {setting.what}.\n"
+        f"`{setting.name}` is {_told(setting, _value(setting, now))} ({where}): {setting.what}.\n"
         f"Allowed: {setting.allowed}. Built-in default: `{_shown(setting.default)}`."
     )
 
@@ -129,6 +130,15 @@ def _value(setting: Setting, now: Effective) -> Any:
         TurnConfig: now.turn,
     }
     return getattr(homes[setting.section], setting.name)
+
+
+def _told(setting: Setting, value: Any) -> str:
+    """Channels and people as Discord shows them, the rest as it would be typed."""
+    sign = setting.about.get("mention")
+    if not sign or not value:
+        return f"`{_shown(value)}`"
+    many = value if isinstance(value, list | tuple) else [value]
+    return ", ".join(f"<{sign}{one}>" for one in many)
 
 
 def _shown(value: Any) -> str:

@@ -7,20 +7,17 @@ from urllib.parse import urlsplit
 
 from oshaberi.bot.commands.desk import RefusedError
 from oshaberi.discord_io.forms import AVATAR_URL_LIMIT
-from oshaberi.text.measure import has_visible, utf16_len
-from oshaberi.text.normalizers.usernames import MAX_UNITS, webhook_username
+from oshaberi.text.measure import utf16_len
+from oshaberi.text.normalizers.usernames import MAX_UNITS, name_problem
 
 MOST_WORDS = 20
 SPRITE_UNITS = 32
-REFUSED_WORDS = ("clyde", "discord")
-REFUSED_NAMES = ("everyone", "here")
-REFUSED_SIGNS = {"@": "an @", ":": "a colon", "```": "three backticks"}
 
 
 def checked_name(name: str, what: str = "persona", limit: int = MAX_UNITS) -> str:
     """The name without needless blanks, or a RefusedError that says what is wrong with it."""
     name = " ".join(name.split())
-    reason = _problem(name, limit)
+    reason = name_problem(name, limit)
     if reason is not None:
         raise RefusedError(f"A {what} cannot be called that: {reason}. Choose another name.")
     return name
@@ -58,27 +55,3 @@ def checked_words(text: str, what: str) -> tuple[str, ...]:
     if any(utf16_len(word) > MAX_UNITS for word in unique):
         raise RefusedError(f"{what}: each is at most {MAX_UNITS} characters long.")
     return unique
-
-
-def _problem(name: str, limit: int) -> str | None:
-    if not has_visible(name):
-        return "it is empty"
-    if utf16_len(name) > limit:
-        return f"it is longer than {limit} characters"
-    if name.casefold().lstrip("@") in REFUSED_NAMES:
-        return f"Discord does not allow {name!r} as a name"
-    for sign, said in REFUSED_SIGNS.items():
-        if sign in name:
-            return f"it contains {said}"
-    if webhook_username(name) != name:
-        return _refused_word(name)
-    return None
-
-
-def _refused_word(name: str) -> str:
-    """Why the name would have to be changed before Discord took it."""
-    bare = "".join(sign for sign in name.casefold() if sign.isprintable())
-    for word in REFUSED_WORDS:
-        if word in bare:
-            return f"Discord does not allow the word {word!r} in names"
-    return "it contains characters that cannot be seen"

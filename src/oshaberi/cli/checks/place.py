@@ -6,6 +6,7 @@ import platform
 import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
@@ -61,11 +62,17 @@ def _fonts() -> Finding:
 def data_folder(settings: Settings) -> Finding:
     """Nothing stays: the bot makes the folder when it starts."""
     folder = settings.data_dir
+    problem = unwritable(folder)
+    if problem is not None:
+        return bad("data folder", problem, "allow it, or set data_dir to another folder")
+    return good("data folder", str(folder) if folder.exists() else f"{folder} will be made")
+
+
+def unwritable(folder: Path) -> str | None:
+    """Why nothing can be put there, or into the folder in which it would be made."""
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     try:
         with TemporaryFile(dir=there):
-            pass
+            return None
     except OSError as error:
-        advice = "allow it, or set data_dir to another folder"
-        return bad("data folder", f"{there} cannot be written to: {error.strerror}", advice)
-    return good("data folder", str(folder) if there == folder else f"{folder} will be made")
+        return f"{there} cannot be written to: {error.strerror}"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from oshaberi.cli.checks.finding import Finding, bad, good, note
+from oshaberi.cli.checks.place import unwritable
 
 if TYPE_CHECKING:
     from oshaberi.config import Settings
@@ -47,6 +48,9 @@ def secret_key(settings: Settings, environ: Mapping[str, str]) -> Finding:
     except ImportError as missing:
         return bad(name, f"needs {missing.name}", 'pip install "oshaberi[bot]"')
     if not environ.get(KEY_VARIABLE, "").strip() and not file.exists():
+        problem = unwritable(file.parent)
+        if problem is not None:
+            return bad(name, problem, f"allow it, or set {KEY_VARIABLE}")
         return good(name, f"{file} will be made")
     try:
         vault = Vault.from_environment_or_file(file, environ)

@@ -24,17 +24,10 @@ async def create(call: Call) -> object:
     channel = call.core.world.find_channel(call.id("channel_id"))
     draft = read_draft(call.body, call.uploads)
     posting.may_post(call.core, channel, call.core.world.bot, draft)
-    message = _made_before(call.core, draft) or _create(call.core, channel, draft)
+    made = posting.made_before(call.core, call.core.world.bot.id, draft)
+    message = made or _create(call.core, channel, draft)
     shown = posting.shown(call.core, message)
     return shown | {"nonce": draft.nonce} if draft.nonce is not None else shown
-
-
-def _made_before(core: Core, draft: Draft) -> Message | None:
-    if draft.nonce is None or not draft.enforce_nonce:
-        return None
-    made = core.nonces.find(core.world.bot.id, draft.nonce)
-    # A deleted one is 10008: it was delivered once (facts: nonce).
-    return None if made is None else core.world.find_message(*made)
 
 
 def _create(core: Core, channel: Channel, draft: Draft) -> Message:
@@ -43,10 +36,7 @@ def _create(core: Core, channel: Channel, draft: Draft) -> Message:
         raise refusal(50006)
     posting.check_filters(core.world.guild_of(channel), draft.content or "")
     posting.check_slowmode(core, channel, bot)
-    message = posting.post(core, channel, posting.Speaker(bot.id), draft)
-    if draft.nonce is not None:
-        core.nonces.remember(bot.id, draft.nonce, channel.id, message.id)
-    return message
+    return posting.post(core, channel, posting.Speaker(bot.id), draft)
 
 
 def as_read(core: Core, messages: Sequence[Message]) -> list[Json]:

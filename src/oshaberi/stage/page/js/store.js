@@ -124,6 +124,16 @@ export class Store extends EventTarget {
     if (room && (created || known)) room.byId.set(message.id, message);
     if (created && message.channel_id !== this.channelId) this.#markUnread(message);
     this.tell("message", { message, created: created && !known });
+    if (room && !created) this.#toReplies(room, message.id, message);
+  }
+
+  // A reply shows what it answers as that is now.
+  #toReplies(room, id, now) {
+    for (const message of room.byId.values()) {
+      if (message.message_reference?.message_id !== id) continue;
+      message.referenced_message = now;
+      this.tell("message", { message, created: false });
+    }
   }
 
   #markUnread(message) {
@@ -142,6 +152,7 @@ export class Store extends EventTarget {
     for (const id of ids) {
       room?.byId.delete(id);
       this.tell("removed", { channelId, id });
+      if (room) this.#toReplies(room, id, null);
     }
   }
 

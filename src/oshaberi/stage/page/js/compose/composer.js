@@ -255,7 +255,8 @@ export class Composer {
 
   #posted(channel, content, target, files) {
     const { api, store } = this.app;
-    const body = { channel, user: store.me, content };
+    // A second try after an answer that was lost must not write it twice.
+    const body = { channel, user: store.me, content, nonce: crypto.randomUUID().slice(0, 23) };
     if (target) body.reply_to = target.message.id;
     return async () => api.post("post", { ...body, files: await encoded(files) });
   }

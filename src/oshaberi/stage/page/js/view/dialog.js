@@ -41,7 +41,8 @@ export function openDialog({ title, content, submitLabel = null, submit = null, 
   });
   dialog.addEventListener("keydown", (event) => goRound(event, dialog));
   show(dialog);
-  if (submit) form.querySelector(".dialog-body").querySelector(FIELDS)?.focus();
+  const field = form.querySelector(".dialog-body").querySelector(FIELDS);
+  if (submit) (field ?? form.querySelector("[type=submit]"))?.focus();
   return dialog;
 }
 

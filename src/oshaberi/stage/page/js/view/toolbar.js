@@ -4,7 +4,9 @@ import { byId, el } from "../dom.js";
 import { icon } from "../icons.js";
 import { openMenu } from "../menu.js";
 import { attempt, toast } from "../toast.js";
+import { openDialog } from "./dialog.js";
 import { pickEmoji } from "./emoji_picker.js";
+import { preview } from "./message.js";
 import { react } from "./reactions.js";
 
 const ON_MESSAGE = 3;
@@ -139,7 +141,15 @@ export class Toolbar {
   }
 
   #remove(message) {
-    attempt(() => this.app.api.post("delete", { message: message.id }));
+    openDialog({
+      title: "Delete message",
+      content: [
+        el("p", {}, "This cannot be undone."),
+        el("blockquote", { class: "doomed" }, preview(message, this.app.people)),
+      ],
+      submitLabel: "Delete",
+      submit: () => attempt(() => this.app.api.post("delete", { message: message.id })),
+    });
   }
 
   #contextMenu(event) {
