@@ -65,6 +65,11 @@ def test_scripts_name_the_command(shell: str, capsys: pytest.CaptureFixture[str]
     assert f"_OSHABERI_COMPLETE={shell}_complete" in script
 
 
+def test_explanations_have_commas(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["completion", "fish"]) == 0
+    assert 'string split --max 1 "," $completion' in capsys.readouterr().out
+
+
 def test_another_shell_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["completion", "tcsh"]) == 2
     assert "'tcsh' is not one of 'bash', 'zsh', 'fish'" in capsys.readouterr().err

@@ -24,4 +24,6 @@ def command(shell: str) -> None:
 
     kind = get_completion_class(shell)
     assert kind is not None
-    click.echo(kind(app, {}, "oshaberi", COMPLETE).source(), nl=False)
+    script = kind(app, {}, "oshaberi", COMPLETE).source()
+    # Click's own script for fish ends an explanation at its first comma.
+    click.echo(script.replace('string split ","', 'string split --max 1 ","'), nl=False)
