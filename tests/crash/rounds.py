@@ -227,7 +227,8 @@ class Theatre:
 
     def _now(self, question: Message, planned: Plan) -> Round:
         later = [one for one in self._stage.world.history(CHANNEL) if one.id > question.id]
-        told = tuple(one.content for one in later if _is_line(one.content))
+        # A send that took more than a second has its successors joined.
+        told = tuple(line for one in later for line in one.content.split("\n") if _is_line(line))
         reports = sum(bool(one.embeds) for one in later)
         return Round(planned, told, reports, sum(is_reply_notice(one.content) for one in later))
 

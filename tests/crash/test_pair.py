@@ -74,8 +74,9 @@ class Pair:
         return "" if said is None else said.content
 
     def told(self, channel: str = CHANNEL) -> list[str]:
-        history = self.stage.world.history(channel)
-        return [one.content for one in history if " line " in one.content]
+        """By line: a send that took more than a second has its successors joined."""
+        said = "\n".join(one.content for one in self.stage.world.history(channel))
+        return [line for line in said.split("\n") if " line " in line]
 
     async def answered(self, *numbers: int, channel: str = CHANNEL) -> None:
         """Each of them in full, once, and none in the middle of another."""
