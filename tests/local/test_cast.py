@@ -68,7 +68,7 @@ def test_a_persona_of_ones_own_has_a_server_to_itself(tmp_path: Path) -> None:
     asyncio.run(visit())
 
 
-@pytest.mark.parametrize("name", ["Mika", " A  name\nthat is far longer than Discord allows ", "x"])
+@pytest.mark.parametrize("name", ["Mika", " A  name\nthat is far longer than others are ", "x"])
 def test_any_persona_has_a_place(name: str) -> None:
     place = world(PersonaEntry(name))
     assert place.bot.name == " ".join(name.split())[:32].strip()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import TracebackType
@@ -36,8 +35,9 @@ HOST = "127.0.0.1"
 IDLE_S = 1e6
 POLL_S = 0.02
 """A predicate may look at the bot too, whose changes the stage does not hear of."""
-QUIET_S = 0.05
-"""Longer than a handler in another process takes to ask for something."""
+LOOK_S = 0.005
+QUIET_LOOKS = 20
+"""Together longer than a handler in another process takes to ask for something."""
 RECENT = 12
 
 
@@ -188,15 +188,20 @@ class Stage:
             raise StageTimeoutError(self._report(timeout_s)) from None
 
     async def _quiet(self) -> bool:
-        """Whether nothing was asked or sent for a moment of the wall's time."""
+        """Whether nothing was asked or sent for a moment.
+
+        Counted in rounds of the loop, not by the wall: a process that was not let run for a while
+        has not been quiet.
+        """
         while self.core.journal.running:
             await self._change()
         await self.core.hub.caught_up()
         before = self._activity()
-        until = time.monotonic() + QUIET_S
-        while time.monotonic() < until:
-            await self._change()
-        return before == self._activity()
+        for _ in range(QUIET_LOOKS):
+            await asyncio.sleep(LOOK_S * self.core.loop_scale)
+            if self._activity() != before:
+                return False
+        return True
 
     def _activity(self) -> tuple[int, int]:
         return len(self.requests), self.core.hub.dispatched()
