@@ -9,6 +9,8 @@ EXTRAS := $(RUN_EXTRAS),anthropic,google,novelai,postgres,redis
 SECONDS ?= 600
 # Many tests wait for a server or a browser: half as many again as there are processors.
 WORKERS = $(shell $(BIN)/python -c 'import os; print((os.cpu_count() or 1) * 3 // 2 or 1)')
+# Where bytecode is forbidden, each of the many programs that are started would compile everything anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup run test lint bench fuzz faults soak crash turns clean
 

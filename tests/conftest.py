@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 
 from hypothesis import settings
@@ -17,3 +18,9 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: it need not be looked through for garbage again."""
+    gc.collect()
+    gc.freeze()
