@@ -67,7 +67,7 @@ def test_scripts_name_the_command(shell: str, capsys: pytest.CaptureFixture[str]
 
 def test_explanations_have_commas(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["completion", "fish"]) == 0
-    assert 'string split --max 1 "," $completion' in capsys.readouterr().out
+    assert 'string split -m 1 "," $completion' in capsys.readouterr().out
 
 
 def test_another_shell_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,4 +26,4 @@ def command(shell: str) -> None:
     assert kind is not None
     script = kind(app, {}, "oshaberi", COMPLETE).source()
     # Click's own script for fish ends an explanation at its first comma.
-    click.echo(script.replace('string split ","', 'string split --max 1 ","'), nl=False)
+    click.echo(script.replace('string split ","', 'string split -m 1 ","'), nl=False)

@@ -35,6 +35,8 @@ HOST = "127.0.0.1"
 IDLE_S = 1e6
 POLL_S = 0.02
 """A predicate may look at the bot too, whose changes the stage does not hear of."""
+PATIENCE_S = 20.0
+"""Only a test that fails waits so long; one on a busy machine may need some of it."""
 LOOK_S = 0.005
 QUIET_LOOKS = 20
 """Together longer than a handler in another process takes to ask for something."""
@@ -165,7 +167,7 @@ class Stage:
         """The bot may not do this there any more: `stage.deny("general", "send_messages")`."""
         changes.deny(self.core, self.world.channel(channel), permission)
 
-    async def wait_for(self, predicate: Callable[[], T], timeout_s: float = 5.0) -> T:
+    async def wait_for(self, predicate: Callable[[], T], timeout_s: float = PATIENCE_S) -> T:
         """Until the predicate holds; returns what it returned. Looks again at every change."""
         try:
             async with self._timeout(timeout_s):
@@ -175,7 +177,7 @@ class Stage:
             raise StageTimeoutError(self._report(timeout_s)) from None
         return found
 
-    async def settled(self, timeout_s: float = 5.0) -> None:
+    async def settled(self, timeout_s: float = PATIENCE_S) -> None:
         """All is answered, every client has read what it was sent, and then nothing comes.
 
         A handler of the bot that sleeps is not seen: `wait_for` what it does instead.
