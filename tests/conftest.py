@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import signal
 
+import pytest
 from hypothesis import settings
 
 # How long an example takes says how busy the machine is; what must be fast has a bench.
@@ -22,5 +23,12 @@ def pytest_configure() -> None:
 
 def pytest_collection_finish() -> None:
     """What was collected stays to the end: it need not be looked through for garbage again."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="module")
+def little_to_collect() -> None:
+    """For measurements, which collect garbage first: what is loaded need not be looked through."""
     gc.collect()
     gc.freeze()

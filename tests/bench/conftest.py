@@ -1,16 +1,10 @@
-"""Each measurement collects garbage first; what pytest has loaded need not be looked through."""
+"""For measurements on a small scale."""
 
 from __future__ import annotations
-
-import gc
-from collections.abc import Iterator
 
 import pytest
 
 
 @pytest.fixture(scope="module", autouse=True)
-def little_to_collect() -> Iterator[None]:
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
+def _prepared(little_to_collect: None) -> None:
+    """See there."""

@@ -11,6 +11,7 @@ import pytest
 from oshaberi import cli
 
 
+@pytest.mark.usefixtures("little_to_collect")
 def test_in_a_checkout_it_measures(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
