@@ -7,8 +7,8 @@ READY_TO_RUN := $(VENV)/.ready-to-run
 RUN_EXTRAS := bot,images,mcp,openai,tables
 EXTRAS := $(RUN_EXTRAS),anthropic,google,novelai,postgres,redis
 SECONDS ?= 600
-# Many tests wait for a server or a browser: half as many again as there are processors.
-WORKERS = $(shell $(BIN)/python -c 'import os; print((os.cpu_count() or 1) * 3 // 2 or 1)')
+# A browser and servers run beside the tests: more workers than processors only get in their way.
+WORKERS = $(shell $(BIN)/python -c 'import os; print(max(2, os.cpu_count() or 1))')
 # Where bytecode is forbidden, each of the many programs that are started would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
