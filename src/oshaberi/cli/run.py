@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import sys
 import webbrowser
@@ -113,6 +114,7 @@ def _witnesses(record: Path | None, settings: Settings) -> Sequence[StreamWitnes
 
 def _on_discord() -> None:
     click.echo("The bot is on Discord and answers.")
+    _spare_what_is_loaded()
 
 
 def _on_stage(address: str, browser: bool) -> None:
@@ -122,6 +124,13 @@ def _on_stage(address: str, browser: bool) -> None:
     click.echo(palette.paint("  Open it in a browser and say hello. Ctrl-C ends.", "dim"))
     if browser:
         webbrowser.open(address)
+    _spare_what_is_loaded()
+
+
+def _spare_what_is_loaded() -> None:
+    """It stays: to look through it for garbage again would halt every stream for a moment."""
+    gc.collect()
+    gc.freeze()
 
 
 def _has_desktop() -> bool:
