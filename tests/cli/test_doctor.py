@@ -325,7 +325,7 @@ def test_a_folder_that_cannot_be_written_to() -> None:
     found = asyncio.run(findings(OSHABERI_DATA_DIR="/proc/nowhere"))
     assert found["data folder"].state == "bad"
     assert "/proc cannot be written to" in found["data folder"].text
-    assert found["secret key"].state == "bad"
+    assert found["database"].state == found["secret key"].state == "bad"
     assert "/proc cannot be written to" in found["secret key"].text
 
 

@@ -76,6 +76,13 @@ def test_a_port_in_use(tmp_path: Path) -> None:
     assert "--port" in line
 
 
+def test_two_on_one_folder(tmp_path: Path) -> None:
+    with show(tmp_path / "data"):
+        line = refused(tmp_path / "data", "--port", "0")
+    assert line.startswith(f"oshaberi: another oshaberi runs on {tmp_path / 'data'}")
+    assert "OSHABERI_DATA_DIR" in line
+
+
 def test_no_place_to_write(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     line = refused(tmp_path / "file" / "data", "--port", "0")

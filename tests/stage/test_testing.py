@@ -12,7 +12,7 @@ from pathlib import Path
 import discord
 import pytest
 
-from oshaberi.stage import Stage, StageError, StageProblemsError, StageTimeoutError, World
+from oshaberi.stage import Settings, Stage, StageError, StageProblemsError, StageTimeoutError, World
 from oshaberi.stage.loop import run_scaled
 from oshaberi.stage.testing import default_client, logged_in, on_stage, patch_discord, staged
 from tests.stage.plays import FAST, Bot, play
@@ -116,6 +116,13 @@ def test_a_scaled_loop_sleeps_less() -> None:
     slept = run_scaled(main(), 200.0)
     assert slept >= 20
     assert time.monotonic() - started < 10
+
+
+def test_time_that_does_not_pass_is_refused() -> None:
+    with pytest.raises(StageError, match="time_scale: 0 is not above 0"):
+        Settings(time_scale=0)
+    with pytest.raises(StageError, match="speed: -1 is not above 0"):
+        on_stage(lambda _stage, _bot: asyncio.sleep(0), client=default_client, speed=-1)
 
 
 def test_two_stages_have_nothing_in_common() -> None:

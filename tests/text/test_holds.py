@@ -194,9 +194,9 @@ def test_delays_nothing(text: str) -> None:
         ("“a „b“\nc”\nd", ["“a „b“\nc”", "d"]),
         ("**a *b*** c\nd", ["**a *b*** c", "d"]),
         ("**a *b\nc*** d\ne", ["**a *b\nc*** d", "e"]),
-        # neither a face nor a logical or closes what is open
+        # a face does not close what is open; bars do, wherever they stand, as in Discord
         ("*hugs *_* you\nthere* x\ny", ["*hugs *_* you\nthere* x", "y"]),
-        ("||a || b\nc|| d\ne", ["||a || b\nc|| d", "e"]),
+        ("||a || b\nc|| d\ne", ["||a || b", "c|| d", "e"]),
         # links
         ("[a (b](http://x) c\nd)", ["[a (b](http://x) c", "d)"]),
         ("x (see [a](http://b.c/d_(e)) now\nok)\nz", None),

@@ -29,6 +29,7 @@ from oshaberi.errors import OshaberiError
 from oshaberi.logs import LoggingWitness
 from oshaberi.providers.registry import connect
 from oshaberi.storage import Database, Vault
+from oshaberi.storage.ownership import sole_owner
 from oshaberi.turns.adapters import AdapterPool, Connect
 from oshaberi.turns.conversations import Conversations
 from oshaberi.turns.services import Services
@@ -122,6 +123,8 @@ async def open_bot(
     async with AsyncExitStack() as stack:
         vault = Vault.from_environment_or_file(settings.secret_key_file)
         db = await stack.enter_async_context(Database.open(settings.database_url, vault))
+        if settings.redis_url is None:  # with Redis each turn holds a lock
+            stack.enter_context(sole_owner(settings.database_url, settings.instance))
         shared = await stack.enter_async_context(shared_state(settings.redis_url))
         secrets = settings.secrets(environ)
         tools = await stack.enter_async_context(open_tools(settings, secrets))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from oshaberi.stage.bus import Bus, Event
+from oshaberi.stage.errors import StageError
 from oshaberi.stage.faults import Faults
 from oshaberi.stage.journal import Journal
 from oshaberi.stage.nonces import Nonces
@@ -33,6 +34,10 @@ class Settings:
     replay_most: int = 1000
     """Events a session keeps for a RESUME; who missed more has to start anew."""
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.time_scale > 0:
+            raise StageError(f"time_scale: {self.time_scale!r} is not above 0")
 
 
 class Changes:

@@ -32,7 +32,7 @@ from typing import TypeVar
 import discord
 
 from oshaberi.stage.core import Settings
-from oshaberi.stage.errors import StageTimeoutError
+from oshaberi.stage.errors import StageError, StageTimeoutError
 from oshaberi.stage.loop import run_scaled, scale_of
 from oshaberi.stage.pointing import patch_discord
 from oshaberi.stage.server import Stage
@@ -120,6 +120,8 @@ def on_stage(
         async with staged(world, settings) as stage, logged_in(stage, client()) as bot:
             await play(stage, bot)
 
+    if not speed > 0:
+        raise StageError(f"speed: {speed!r} is not above 0")
     run_scaled(main(), speed)
 
 

@@ -87,7 +87,7 @@ def _fernet(key: str, source: str) -> Fernet:
     except ValueError:
         raise StorageError(
             f"{source}: this is not a key (32 bytes in URL-safe base64); "
-            "remove it to have one made, or make one with oshaberi.storage.Vault.new_key()"
+            "put the right one there, or remove it for a new one (what was encrypted is lost then)"
         ) from None
 
 

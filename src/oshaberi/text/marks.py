@@ -160,9 +160,12 @@ def _run(holds: Holds, text: str, at: int, final: bool) -> int:
 def _pair_run(holds: Holds, text: str, at: int, end: int) -> None:
     kind = text[at:end]
     solid_behind = _solid(text, end)
-    if not solid_behind and not _solid_before(text, at):
+    if holds.open[kind] and kind == "||":
+        # To Discord the next bars end a spoiler, wherever they stand.
+        holds.close(kind, end)
+    elif not solid_behind and not _solid_before(text, at):
         return
-    if holds.open[kind]:
+    elif holds.open[kind]:
         holds.close(kind, end)
     elif solid_behind and (kind == "||" or not _stretches_vowel(text, at)):
         holds.push(kind, at)

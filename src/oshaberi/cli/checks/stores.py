@@ -20,6 +20,7 @@ async def database(settings: Settings) -> Finding:
     name, place = "database", settings.shown("database_url")
     try:
         from oshaberi.storage import StorageError, current_revision, head_revision
+        from oshaberi.storage.urls import address_of
     except ImportError as missing:
         return bad(name, f"needs {missing.name}", 'pip install "oshaberi[bot]"')
     try:
@@ -31,6 +32,10 @@ async def database(settings: Settings) -> Finding:
     except StorageError as error:
         return bad(name, str(error), "see database_url in docs/settings.md")
     if current is None:
+        file = address_of(settings.database_url).file
+        problem = None if file is None else unwritable(file.parent)
+        if problem is not None:
+            return bad(name, problem, "allow it, or correct database_url")
         return note(name, f"{place} is empty", "the bot makes its tables when it starts")
     if current > head:
         text = f"{place} has schema {current}, this program knows {head}"
