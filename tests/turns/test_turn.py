@@ -10,6 +10,7 @@ import pytest
 from oshaberi.chunks import Chunk, ThoughtPart
 from oshaberi.delivery.faults import Fault
 from oshaberi.delivery.sink import Face
+from oshaberi.storage.errors import StorageError
 from oshaberi.storage.records import PersonaRecord, SpriteRecord
 from oshaberi.stream.provider import Silence, Step
 from oshaberi.turns.values import Scenery
@@ -215,6 +216,24 @@ def test_a_database_that_cannot_be_read_costs_only_the_memory() -> None:
         spoil(house.store.facts, "of", broken)
         await house.answer()
         assert house.room.contents == ["Hm."]
+
+    play(scene)
+
+
+def test_while_the_database_is_away_a_server_without_models_asks_the_operators() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+
+        async def away(_server_id: int) -> Any:
+            raise StorageError("the database is malformed")
+
+        spoil(house.store.models, "chain", away)
+        await house.answer()
+        assert house.room.contents == ["Hm.", "Hm."]
+        assert house.room.embeds == []
+        house.services.guests.put(SERVER, False)  # it had some, and nobody knows which
+        await house.answer()
+        assert house.room.embeds == ["Something went wrong here"]
 
     play(scene)
 

@@ -8,13 +8,12 @@ from datetime import datetime, timedelta
 from oshaberi.storage.errors import StorageError
 from oshaberi.storage.records import PersonaRecord
 from oshaberi.turns.recent import Recent
-from oshaberi.turns.services import Services
+from oshaberi.turns.services import MOST_SERVERS, Services
 
 log = logging.getLogger(__name__)
 
 FRESH = timedelta(seconds=2)
 """Every message of every channel asks; a change is seen at the latest after this."""
-MOST_SERVERS = 1000
 
 Personas = tuple[PersonaRecord, ...]
 

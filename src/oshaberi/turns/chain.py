@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from oshaberi.storage.errors import StorageError
 from oshaberi.storage.records import KeyRecord, ModelRecord
 from oshaberi.turns.rests import KeyRests
 from oshaberi.turns.services import Link, Services
 from oshaberi.turns.store import Store
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +31,26 @@ class Candidate:
 async def chain_of(services: Services, server_id: int) -> tuple[Candidate, ...]:
     """The server's own models, else those of the operator's settings."""
     store = services.store
-    records = () if store is None else await store.models.chain(server_id)
+    records = () if store is None else await _stored(services, store, server_id)
     if store is None or not records:
         return tuple(one for link in services.models for one in _of_link(link))
     found: list[Candidate] = []
     for record in records:
         found += await _of_record(record, server_id, store, services.models)
     return tuple(found)
+
+
+async def _stored(services: Services, store: Store, server_id: int) -> Sequence[ModelRecord]:
+    """While the database is away, a server that had none of its own has none."""
+    try:
+        records = await store.models.chain(server_id)
+    except StorageError as error:
+        if not services.guests.get(server_id):
+            raise
+        log.error("server %s asks the operator's models, as before: %s", server_id, error)
+        return ()
+    services.guests.put(server_id, not records)
+    return records
 
 
 def _of_link(link: Link) -> list[Candidate]:

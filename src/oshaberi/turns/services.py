@@ -16,6 +16,7 @@ from oshaberi.storage.records import ModelRecord, PersonaRecord
 from oshaberi.stream.stops import StopRegistry
 from oshaberi.tools.base import ToolContext
 from oshaberi.turns.config import TurnConfig
+from oshaberi.turns.recent import Recent
 from oshaberi.turns.rests import KeyRests
 from oshaberi.turns.store import Store
 from oshaberi.turns.values import Attached
@@ -58,6 +59,7 @@ class Link:
     keys: tuple[str, ...] = field(default=(), repr=False)
 
 
+MOST_SERVERS = 1000
 NOBODY_YET = PersonaRecord(0, "Oshaberi", is_default=True)
 
 
@@ -101,3 +103,5 @@ class Services:
     clock: Callable[[], datetime] = utc_now
     alone: Alone = nobody_else
     rests: KeyRests = field(default_factory=KeyRests)
+    guests: Recent[int, bool] = field(default_factory=lambda: Recent(MOST_SERVERS))
+    """Servers, and whether they had no models of their own when the database was last asked."""
