@@ -19,6 +19,8 @@ from oshaberi.cli.checks import Finding, examine
 from oshaberi.cli.checks.place import machine
 from oshaberi.config import load
 from oshaberi.stage import Stage
+from oshaberi.storage import Database, Vault
+from oshaberi.storage.records import KeyRecord
 
 KEY = "a-very-secret-key"
 
@@ -319,6 +321,25 @@ def test_redis_that_answers(folder: str) -> None:
         assert found["redis"].state == "good"
     finally:
         server.shutdown()
+
+
+def test_a_key_that_does_not_open_what_is_stored(folder: str) -> None:
+    old, new = Vault.new_key(), Vault.new_key()
+
+    async def keep() -> None:
+        Path(folder).mkdir()
+        async with Database.open(f"sqlite:///{folder}/oshaberi.db", Vault([old])) as db:
+            await db.keys.add(KeyRecord(1, "openai", "sk-something"))
+
+    asyncio.run(keep())
+    states = {
+        key: asyncio.run(findings(OSHABERI_DATA_DIR=folder, OSHABERI_SECRET_KEY=key))["secret key"]
+        for key in (old, f"{new},{old}", new, "")
+    }
+    assert [one.state for one in states.values()] == ["good", "good", "bad", "bad"]
+    assert "encrypted with another key than OSHABERI_SECRET_KEY has" in states[new].text
+    assert "secret.key" in states[""].text
+    assert not (Path(folder) / "secret.key").exists()
 
 
 def test_a_folder_that_cannot_be_written_to() -> None:

@@ -52,6 +52,10 @@ def _parsed(assignment: str) -> tuple[str, Any]:
     if key not in known:
         from difflib import get_close_matches
 
+        from oshaberi.config.declared import DECLARED
+
+        if key in DECLARED:
+            raise ConfigError(f"--set {key}: only settings of the text count here")
         near = get_close_matches(key.lower(), known, n=1)
         meant = f"; did you mean {near[0]!r}?" if near else "; docs/settings.md lists them"
         raise ConfigError(f"--set {key}: no such setting{meant}")

@@ -55,3 +55,10 @@ class Database:
             database = cls(Store(engine, address, now), vault)
             await database.keys.renew()
             yield database
+
+
+async def check_secrets(url: str, vault: Vault) -> None:
+    """StorageError if the vault cannot read a secret. Only for a schema that is up to date."""
+    address = address_of(url)
+    async with open_engine(address) as engine:
+        await Keys(Store(engine, address, utc_now), vault).check()

@@ -54,6 +54,12 @@ class Keys:
         async with self._store.write() as session:
             await session.execute(row)
 
+    async def check(self) -> None:
+        """Whether all can be read. Nothing is changed."""
+        async with self._store.read() as session:
+            for row in await session.scalars(select(ApiKey)):
+                self._renewed(row)
+
     async def renew(self) -> None:
         """Check at start that all can be read, and encrypt with the first key what is older."""
         async with self._store.read() as session:

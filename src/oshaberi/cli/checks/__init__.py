@@ -21,7 +21,7 @@ async def examine(settings: Settings | None, environ: Mapping[str, str]) -> Asyn
     if settings is None:
         return
     yield place.data_folder(settings)
-    yield stores.secret_key(settings, environ)
+    yield await stores.secret_key(settings, environ)
     yield await stores.database(settings)
     yield await stores.redis(settings)
     async for asked in discord.examine(settings, environ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from oshaberi.cli.checks.finding import Finding, bad, good, note
@@ -11,6 +12,7 @@ from oshaberi.cli.checks.place import unwritable
 
 if TYPE_CHECKING:
     from oshaberi.config import Settings
+    from oshaberi.storage import Vault
 
 PATIENCE_S = 10.0
 KEY_VARIABLE = "OSHABERI_SECRET_KEY"
@@ -45,23 +47,41 @@ async def database(settings: Settings) -> Finding:
     return good(name, f"{place}, schema {current}")
 
 
-def secret_key(settings: Settings, environ: Mapping[str, str]) -> Finding:
-    """Looked at if it is there; it is not made here."""
+async def secret_key(settings: Settings, environ: Mapping[str, str]) -> Finding:
+    """Whether it opens what is stored. It is not made here."""
     name, file = "secret key", settings.secret_key_file
     try:
         from oshaberi.storage import StorageError, Vault
     except ImportError as missing:
         return bad(name, f"needs {missing.name}", 'pip install "oshaberi[bot]"')
-    if not environ.get(KEY_VARIABLE, "").strip() and not file.exists():
-        problem = unwritable(file.parent)
-        if problem is not None:
-            return bad(name, problem, f"allow it, or set {KEY_VARIABLE}")
-        return good(name, f"{file} will be made")
+    is_there = bool(environ.get(KEY_VARIABLE, "").strip()) or file.exists()
+    problem = None if is_there else unwritable(file.parent)
+    if problem is not None:
+        return bad(name, problem, f"allow it, or set {KEY_VARIABLE}")
     try:
-        vault = Vault.from_environment_or_file(file, environ)
+        if is_there:
+            vault = Vault.from_environment_or_file(file, environ)
+        else:
+            vault = Vault([Vault.new_key()], f"the new one in {file}")
+        await _check_secrets(settings.database_url, vault)
     except StorageError as error:
         return bad(name, str(error), f"see {KEY_VARIABLE} in docs/settings.md")
-    return good(name, f"from {vault.source}")
+    return good(name, f"from {vault.source}" if is_there else f"{file} will be made")
+
+
+async def _check_secrets(url: str, vault: Vault) -> None:
+    """A database that cannot be asked has a finding of its own."""
+    from oshaberi.storage import StorageError, current_revision, head_revision
+    from oshaberi.storage.database import check_secrets
+
+    with suppress(TimeoutError):
+        async with asyncio.timeout(PATIENCE_S):
+            try:
+                is_current = await current_revision(url) == head_revision()
+            except StorageError:
+                return
+            if is_current:
+                await check_secrets(url, vault)
 
 
 async def redis(settings: Settings) -> Finding:
