@@ -22,6 +22,12 @@ def test_the_second_is_refused_until_the_first_is_gone(tmp_path: Path) -> None:
         pass
 
 
+def test_a_place_where_nothing_can_be_written_is_named() -> None:
+    told = pytest.raises(StorageError, match=r"/proc/x/bot\.db cannot be written: .*; set data_dir")
+    with told, sole_owner("sqlite:////proc/x/bot.db", "main"):
+        pytest.fail("it cannot be in")
+
+
 @pytest.mark.parametrize("url", ["sqlite://", "postgresql://u:p@127.0.0.1/x"])
 def test_what_is_no_file_is_nobodys(url: str) -> None:
     with sole_owner(url, "main"), sole_owner(url, "main"):

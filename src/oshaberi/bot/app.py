@@ -122,9 +122,9 @@ async def open_bot(
     """Database, shared state, tools, models, client; closed in the opposite order."""
     async with AsyncExitStack() as stack:
         vault = Vault.from_environment_or_file(settings.secret_key_file)
-        db = await stack.enter_async_context(Database.open(settings.database_url, vault))
         if settings.redis_url is None:  # with Redis each turn holds a lock
             stack.enter_context(sole_owner(settings.database_url, settings.instance))
+        db = await stack.enter_async_context(Database.open(settings.database_url, vault))
         shared = await stack.enter_async_context(shared_state(settings.redis_url))
         secrets = settings.secrets(environ)
         tools = await stack.enter_async_context(open_tools(settings, secrets))

@@ -44,12 +44,16 @@ async def prepare_file(address: Address) -> None:
         try:
             await asyncio.to_thread(_prepare, address.file)
         except OSError as error:
-            raise StorageError(
-                f"the database {address.file} cannot be written: {error.strerror}; "
-                "set data_dir or database_url to a place that can"
-            ) from error
+            raise unwritable(address.file, error) from error
         except sqlite3.Error as error:
             raise StorageError(f"the database {address.file} cannot be used: {error}") from error
+
+
+def unwritable(file: Path, error: OSError) -> StorageError:
+    return StorageError(
+        f"the database {file} cannot be written: {error.strerror}; "
+        "set data_dir or database_url to a place that can"
+    )
 
 
 def _prepare(file: Path) -> None:

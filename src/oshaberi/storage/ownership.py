@@ -12,10 +12,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
+from oshaberi.storage.engine import OWNER_ONLY, unwritable
 from oshaberi.storage.errors import StorageError
 from oshaberi.storage.urls import address_of
-
-_OWNER_ONLY = 0o600
 
 
 @contextmanager
@@ -25,7 +24,7 @@ def sole_owner(database_url: str, instance: str) -> Iterator[None]:
     if file is None:
         yield
         return
-    lock = os.open(_beside(file, instance), os.O_RDWR | os.O_CREAT, _OWNER_ONLY)
+    lock = _opened(file, instance)
     try:
         _take(lock, file)
         yield
@@ -33,8 +32,13 @@ def sole_owner(database_url: str, instance: str) -> Iterator[None]:
         os.close(lock)
 
 
-def _beside(file: Path, instance: str) -> Path:
-    return file.with_name(f"{file.name}.{quote(instance, safe='')}.lock")
+def _opened(file: Path, instance: str) -> int:
+    beside = file.with_name(f"{file.name}.{quote(instance, safe='')}.lock")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(beside, os.O_RDWR | os.O_CREAT, OWNER_ONLY)
+    except OSError as error:
+        raise unwritable(file, error) from error
 
 
 def _take(lock: int, file: Path) -> None:

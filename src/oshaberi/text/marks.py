@@ -160,13 +160,10 @@ def _run(holds: Holds, text: str, at: int, final: bool) -> int:
 def _pair_run(holds: Holds, text: str, at: int, end: int) -> None:
     kind = text[at:end]
     solid_behind = _solid(text, end)
-    if holds.open[kind] and kind == "||":
+    if holds.open[kind]:
         # To Discord the next bars end a spoiler, wherever they stand.
-        holds.close(kind, end)
-    elif not solid_behind and not _solid_before(text, at):
-        return
-    elif holds.open[kind]:
-        holds.close(kind, end)
+        if kind == "||" or solid_behind or _solid_before(text, at):
+            holds.close(kind, end)
     elif solid_behind and (kind == "||" or not _stretches_vowel(text, at)):
         holds.push(kind, at)
 

@@ -12,8 +12,8 @@ _NAMELESS = "Unnamed"
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _ZERO_WIDTH = re.compile(r"[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 _BLANKS = re.compile(r"\s+")
-# Discord drops joiners before it looks, so they don't hide a word.
 _REFUSED_WORDS = ("clyde", "discord")
+# Discord drops joiners before it looks, so they don't hide a word.
 _REFUSED = re.compile(
     "|".join("[\u200c\u200d]*".join(word) for word in _REFUSED_WORDS), re.IGNORECASE
 )
