@@ -19,18 +19,18 @@ from bench.engines import cut
 from bench.shapes import SHAPES
 from bench.timing import Job, best_in_turns
 from bench.tokens import chunk_json
-from oshaberi.providers.anthropic import Anthropic
-from oshaberi.providers.base import Adapter
-from oshaberi.providers.context import said
+from oshaberi.providers.adapter_base import Adapter
+from oshaberi.providers.adapter_registry import connect
+from oshaberi.providers.anthropic.adapter import AnthropicAdapter
 from oshaberi.providers.endpoint import Endpoint
-from oshaberi.providers.google import Google
-from oshaberi.providers.openai_compatible import OpenAICompatible
-from oshaberi.providers.presets import PRESETS
-from oshaberi.providers.registry import connect
-from oshaberi.providers.request import Request
-from oshaberi.stage.models import AnthropicWire, ModelServer, OpenAIWire, Wire
-from oshaberi.stage.models.google import GoogleWire
-from oshaberi.stage.models.script import Say
+from oshaberi.providers.google.adapter import GoogleAdapter
+from oshaberi.providers.openai_chat.adapter import OpenAIChatAdapter
+from oshaberi.providers.provider_presets import PRESETS
+from oshaberi.providers.request.context_items import said
+from oshaberi.providers.request.model_request import Request
+from oshaberi.stage.model_servers import AnthropicWire, ModelServer, OpenAIWire, WireFormat
+from oshaberi.stage.model_servers.google_wire import GoogleWire
+from oshaberi.stage.model_servers.model_script import Say
 
 LIMIT = 4.0
 """Not held against Google, whose adapter also keeps the time: its SDK cannot, see `limited`."""
@@ -126,7 +126,7 @@ class _Response:
         return next(self._left, b"")
 
 
-class _OpenAIBytes(OpenAICompatible):
+class _OpenAIBytes(OpenAIChatAdapter):
     def __init__(self, pieces: Sequence[bytes]) -> None:
         super().__init__(Endpoint("openai", "m", PRESETS["openai"].base_url))
         self._pieces = pieces
@@ -135,7 +135,7 @@ class _OpenAIBytes(OpenAICompatible):
         return _Response(self._pieces)
 
 
-class _AnthropicBytes(Anthropic):
+class _AnthropicBytes(AnthropicAdapter):
     def __init__(self, pieces: Sequence[bytes]) -> None:
         super().__init__(Endpoint("anthropic", "m", PRESETS["anthropic"].base_url))
         self._pieces = pieces
@@ -144,7 +144,7 @@ class _AnthropicBytes(Anthropic):
         return _Response(self._pieces)
 
 
-class _GoogleBytes(Google):
+class _GoogleBytes(GoogleAdapter):
     def __init__(self, pieces: Sequence[bytes]) -> None:
         super().__init__(Endpoint("google", "m", PRESETS["google"].base_url))
         self._pieces = pieces
@@ -177,7 +177,7 @@ _GOOGLE_END = '{"candidates": [{"finishReason": "STOP", "index": 0}]}'
 @dataclass(frozen=True, slots=True)
 class _Family:
     name: str
-    wire: Callable[[], Wire]
+    wire: Callable[[], WireFormat]
     event: Callable[[str], str]
     before: str
     ending: tuple[str, ...]

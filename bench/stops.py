@@ -17,7 +17,7 @@ from bench.streams import percentile
 from bench.taps import NullSink, Tap
 from oshaberi import TextConfig
 from oshaberi.chunks import Chunk
-from oshaberi.delivery.sink import Post, Sent, Wire
+from oshaberi.delivery.sink import Post, Sent, WireState
 from oshaberi.stream import StopRegistry, StreamConfig, StreamContext, stream_to_sink
 
 LIMIT_MS = 50.0
@@ -81,7 +81,7 @@ class Quick(NullSink):
         super().__init__()
         self._watch = watch
 
-    async def send(self, post: Post, wire: Wire) -> Sent:
+    async def send(self, post: Post, wire: WireState) -> Sent:
         self._watch.requests.append(_now())
         sent = await self._answer(post, wire)
         self._watch.answered_at = _now()
@@ -92,14 +92,14 @@ class Quick(NullSink):
         if ms is not None:
             self._watch.reached.set()
 
-    async def _answer(self, post: Post, wire: Wire) -> Sent:
+    async def _answer(self, post: Post, wire: WireState) -> Sent:
         return await super().send(post, wire)
 
 
 class Slow(Quick):
     """A request is long on its way."""
 
-    async def _answer(self, post: Post, wire: Wire) -> Sent:
+    async def _answer(self, post: Post, wire: WireState) -> Sent:
         self._watch.reached.set()
         await asyncio.sleep(_SLOW_SECONDS)
         return await super()._answer(post, wire)
@@ -108,7 +108,7 @@ class Slow(Quick):
 class Limited(Quick):
     """A request waits for a rate limit before it leaves."""
 
-    async def _answer(self, post: Post, wire: Wire) -> Sent:
+    async def _answer(self, post: Post, wire: WireState) -> Sent:
         wire.hold()
         self._watch.reached.set()
         await asyncio.sleep(_FOR_EVER)

@@ -13,7 +13,7 @@ from typing import Any
 from bench.engines import cut
 from bench.readmes import readmes
 from oshaberi.chunks import Chunk, ProviderError
-from oshaberi.delivery.sink import Face, Post, Sent, Wire
+from oshaberi.delivery.sink import Post, Sent, WebhookFace, WireState
 
 _TICK_SECONDS = 0.002
 
@@ -61,20 +61,20 @@ class NullSink:
     def __init__(self) -> None:
         self.sent = 0
 
-    async def send(self, _post: Post, _wire: Wire) -> Sent:
+    async def send(self, _post: Post, _wire: WireState) -> Sent:
         self.sent += 1
         return Sent(self.sent)
 
-    async def edit(self, _sent: Sent, _post: Post, _wire: Wire) -> None:
+    async def edit(self, _sent: Sent, _post: Post, _wire: WireState) -> None:
         pass
 
-    async def delete(self, _sent: Sent, _wire: Wire) -> None:
+    async def delete(self, _sent: Sent, _wire: WireState) -> None:
         pass
 
     async def typing(self, _ms: int | None) -> None:
         pass
 
-    async def reply_notice(self, _face: Face, _wire: Wire) -> None:
+    async def reply_notice(self, _face: WebhookFace, _wire: WireState) -> None:
         pass
 
     async def open_webhook(self) -> None:

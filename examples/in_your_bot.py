@@ -13,7 +13,7 @@ from typing import Any
 import discord
 
 from oshaberi import TextConfig
-from oshaberi.discord_io import RequestTrace, Switchboard, emojis_of, known_people
+from oshaberi.discord_io import ClientState, RequestTrace, emojis_of, known_people
 from oshaberi.providers import Adapter, Request, connect, said
 from oshaberi.stream import StopRegistry, StreamConfig, StreamContext, stream_to_sink
 
@@ -23,7 +23,7 @@ INTENTS = discord.Intents(guilds=True, guild_messages=True, message_content=True
 class TeaBot(discord.Client):
     """Answers who mentions it; `stop` ends the answer under way in its channel."""
 
-    board: Switchboard
+    board: ClientState
 
     def __init__(self, model: Adapter, degree: int = 2, **options: Any) -> None:
         super().__init__(intents=INTENTS, http_trace=RequestTrace(), **options)
@@ -32,7 +32,7 @@ class TeaBot(discord.Client):
         self._stops = StopRegistry()
 
     async def setup_hook(self) -> None:
-        self.board = Switchboard(self)
+        self.board = ClientState(self)
 
     async def on_message(self, message: discord.Message) -> None:
         await self.board.on_message(message)

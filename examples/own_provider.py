@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 from oshaberi.chunks import Chunk, ProviderError
 from oshaberi.providers import Adapter, ContextItem, Endpoint, Request, TextPart, said
-from oshaberi.providers.steps import Finish, Step
+from oshaberi.providers.wire.wire_steps import FinishStep, Step
 
 
 class Parrot(Adapter):
@@ -36,7 +36,7 @@ class Parrot(Adapter):
 
     def read(self, event: str) -> Sequence[Step]:
         """What one event says."""
-        return (Chunk("text", f"{event} {event} "),) if event else (Finish("stop"),)
+        return (Chunk("text", f"{event} {event} "),) if event else (FinishStep("stop"),)
 
     def classify(self, error: Exception) -> ProviderError:
         """What kind of failure it is, whoever raised it: it decides what is tried next."""

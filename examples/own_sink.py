@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from oshaberi import Persona, Sprite, TextConfig
 from oshaberi.chunks import Chunk
-from oshaberi.delivery.sink import DiscordRefusalError, Face, Post, Sent, Wire
+from oshaberi.delivery.sink import DiscordRefusalError, Post, Sent, WebhookFace, WireState
 from oshaberi.stream import (
     ScriptedProvider,
     StreamConfig,
@@ -35,24 +35,24 @@ class LineSink:
     def display_name(self) -> str | None:
         return self._name
 
-    async def send(self, post: Post, _wire: Wire) -> Sent:
+    async def send(self, post: Post, _wire: WireState) -> Sent:
         """Raise DiscordRefusalError for a definite no, AmbiguousError if nobody can say."""
         name = post.face.username if post.face else self._name
         body = post.content or (post.embed.title if post.embed else post.files[0].source)
         self.lines += [f"<{name}> {line}" for line in body.splitlines()]
         return Sent(len(self.lines), via=post.via)
 
-    async def edit(self, _sent: Sent, _post: Post, _wire: Wire) -> None:
+    async def edit(self, _sent: Sent, _post: Post, _wire: WireState) -> None:
         raise DiscordRefusalError(CANNOT_EDIT, "lines cannot be edited")
 
-    async def delete(self, _sent: Sent, _wire: Wire) -> None:
+    async def delete(self, _sent: Sent, _wire: WireState) -> None:
         raise DiscordRefusalError(CANNOT_EDIT, "lines cannot be taken away")
 
     async def typing(self, ms: int | None) -> None:
         if ms is not None:
             self.lines.append(f"* {self._name} types for {ms} ms")
 
-    async def reply_notice(self, _face: Face, _wire: Wire) -> Sent | None:
+    async def reply_notice(self, _face: WebhookFace, _wire: WireState) -> Sent | None:
         """Nothing to show: every line has its name."""
         return None
 

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from oshaberi.clock import DeadlockError, VirtualLoop, run_virtual, settle
+from oshaberi.virtual_time import DeadlockError, VirtualLoop, run_virtual, settle
 
 
 def test_an_hour_passes_at_once() -> None:

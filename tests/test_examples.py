@@ -17,10 +17,10 @@ import pytest
 
 from oshaberi.chunks import ToolCall
 from oshaberi.providers import connect
-from oshaberi.providers.context import ToolResult
+from oshaberi.providers.request.context_items import ToolResult
 from oshaberi.stage import Stage
-from oshaberi.stage.models import ModelServer, OpenAIWire
-from oshaberi.stage.models.script import Say
+from oshaberi.stage.model_servers import ModelServer, OpenAIWire
+from oshaberi.stage.model_servers.model_script import Say
 from oshaberi.stage.testing import on_stage
 from oshaberi.tools import Tool, ToolBox, load_tools
 from oshaberi.tools.mcp import McpTools, mcp_servers

@@ -60,7 +60,7 @@ def is_within(name: str, package: str) -> bool:
 
 def test_there_is_something_to_read() -> None:
     assert len(TEXT) > 30
-    assert "oshaberi.text.config" in imports(SOURCE / "oshaberi" / "text" / "engine.py")
+    assert "oshaberi.text.text_config" in imports(SOURCE / "oshaberi" / "text" / "engine.py")
 
 
 @pytest.mark.parametrize("path", TEXT, ids=name_of)
@@ -85,7 +85,7 @@ def test_chance_comes_late() -> None:
     body = ast.parse(path.read_text(encoding="utf-8")).body
     at_once = {node.module for node in body if isinstance(node, ast.ImportFrom)}
     assert "random" in roots(path)
-    assert not at_once & {"random", "oshaberi.text.humanize"}
+    assert not at_once & {"random", "oshaberi.text.messages.humanize"}
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def loaded_by(statement: str) -> set[str]:
 def test_importing_it_is_light() -> None:
     assert loaded_by("import oshaberi") <= {"oshaberi", "__future__"}
     loaded = loaded_by("from oshaberi import *")
-    assert "oshaberi.text.engine" in loaded
+    assert "oshaberi.text.text_engine" in loaded
     assert not loaded & {"asyncio", "emoji", "PIL", "discord", "pydantic", "sqlalchemy", "click"}
 
 

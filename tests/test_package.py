@@ -51,11 +51,11 @@ def test_every_script_and_style_is_used() -> None:
 
 
 def test_scenes_and_migrations_are_found() -> None:
-    from oshaberi.stage.rehearsal.script import library
+    from oshaberi.stage.demo_model.written_scenes import library
     from oshaberi.storage import head_revision
 
     assert len(library()) >= 20
-    assert files("oshaberi.stage.rehearsal").joinpath("talk.json").is_file()
+    assert files("oshaberi.stage.demo_model").joinpath("talk.json").is_file()
     versions = files("oshaberi.storage").joinpath("migrations", "versions")
     written = [
         path.read_text("utf-8")

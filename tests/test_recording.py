@@ -16,28 +16,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oshaberi.chunks import Chunk, ProviderError, ThoughtPart, ToolCall
-from oshaberi.clock import run_virtual
-from oshaberi.delivery.config import StreamConfig
-from oshaberi.delivery.recording import RecordingSink
+from oshaberi.delivery.sinks.recording_sink import RecordingSink
+from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.recording import (
-    Frame,
-    Heard,
-    Masker,
-    Recorder,
+    HeardStream,
+    SceneFrame,
+    SecretMasker,
+    StreamRecorder,
     file_name,
     record_into,
     scene_of,
-    secrets,
+    secret_masker,
     secrets_in,
     write_scene,
 )
-from oshaberi.recording.files import encoded
-from oshaberi.recording.secrets import IMAGE, LONGEST_ARGUMENT, SLICE
+from oshaberi.recording.scene_writing import encoded
+from oshaberi.recording.secret_masker import IMAGE, LONGEST_ARGUMENT, SLICE
 from oshaberi.scenes import Scene, find_scenes, load_scene, parse_scene
-from oshaberi.scenes.play import perform
+from oshaberi.scenes.scene_playback import perform
 from oshaberi.stream import ScriptedProvider, Silence, Step, StreamContext, stream_to_sink
-from oshaberi.stream.provider import FollowUp, Stop
-from oshaberi.text.config import Known, Persona, Sprite, TextConfig
+from oshaberi.stream.provider_protocol import FollowUp, Stop
+from oshaberi.text.text_config import Known, Persona, Sprite, TextConfig
+from oshaberi.virtual_time import run_virtual
 
 SCENES = find_scenes([str(Path(__file__).parent / "scenes")])
 KEY = "sk-proj-Zk3v9Qp7LmX2aWbN"
@@ -63,23 +63,23 @@ SAYINGS = [
 ]
 
 
-def frame(**fields: Any) -> Frame:
-    return Frame("a stream", StreamConfig(text=TextConfig(**fields)))
+def frame(**fields: Any) -> SceneFrame:
+    return SceneFrame("a stream", StreamConfig(text=TextConfig(**fields)))
 
 
-def heard(*chunks: Chunk) -> list[Heard]:
-    return [Heard(0, chunk) for chunk in chunks]
+def heard(*chunks: Chunk) -> list[HeardStream]:
+    return [HeardStream(0, chunk) for chunk in chunks]
 
 
 def documented(*chunks: Chunk, secrets: Sequence[str] = (), **fields: Any) -> dict[str, Any]:
-    return scene_of(heard(*chunks), frame(**fields), Masker(secrets))
+    return scene_of(heard(*chunks), frame(**fields), SecretMasker(secrets))
 
 
 async def listened(
     steps: Sequence[Step], config: StreamConfig, *, reemits: bool = False, reply_to: bool = False
-) -> tuple[list[Heard], RecordingSink]:
-    tapes: list[Sequence[Heard]] = []
-    provider = Recorder(ScriptedProvider(steps, reemits=reemits), tapes.append)
+) -> tuple[list[HeardStream], RecordingSink]:
+    tapes: list[Sequence[HeardStream]] = []
+    provider = StreamRecorder(ScriptedProvider(steps, reemits=reemits), tapes.append)
     sink = RecordingSink(())
     context = StreamContext(channel="general", reply_to=reply_to)
     await stream_to_sink(provider, None, config, context, sink)
@@ -95,8 +95,8 @@ def rerun(scene: Scene) -> tuple[list[Any], list[Any]]:
     tape, sink = run_virtual(
         listened(scene.steps, scene.config, reemits=scene.reemits, reply_to=scene.reply_to)
     )
-    played = Frame(scene.name, scene.config, scene.reply_to, scene.reemits)
-    document = json.loads(encoded(scene_of(tape, played, Masker())))
+    played = SceneFrame(scene.name, scene.config, scene.reply_to, scene.reemits)
+    document = json.loads(encoded(scene_of(tape, played, SecretMasker())))
     return sink.records, perform(parse_scene(document, "recorded")).records
 
 
@@ -145,8 +145,8 @@ def test_every_kind_of_chunk_is_kept() -> None:
 
 def test_silences_add_up() -> None:
     """Each is rounded from the beginning, so that many small ones are not lost."""
-    tape = [Heard(0.4, Chunk("text", "x")) for _ in range(10)]
-    chunks = scene_of(tape, frame(), Masker())["chunks"]
+    tape = [HeardStream(0.4, Chunk("text", "x")) for _ in range(10)]
+    chunks = scene_of(tape, frame(), SecretMasker())["chunks"]
     assert sum(item["ms"] for item in chunks if isinstance(item, dict)) == 4
 
 
@@ -163,7 +163,9 @@ def test_what_a_stream_depends_on_is_kept() -> None:
         ),
         send_message_limit=4,
     )
-    document = scene_of(heard(Chunk("text", "hi")), Frame("n", config, True, True), Masker())
+    document = scene_of(
+        heard(Chunk("text", "hi")), SceneFrame("n", config, True, True), SecretMasker()
+    )
     scene = parse_scene(json.loads(encoded(document)), "recorded")
     assert (scene.config, scene.reply_to, scene.reemits) == (config, True, True)
 
@@ -185,16 +187,16 @@ class Failing(ScriptedProvider):
 
 
 def test_an_exception_is_recorded_and_passed_on() -> None:
-    tapes: list[Sequence[Heard]] = []
+    tapes: list[Sequence[HeardStream]] = []
 
     async def main() -> None:
-        recorder = Recorder(Failing([Chunk("text", "hi")]), tapes.append)
+        recorder = StreamRecorder(Failing([Chunk("text", "hi")]), tapes.append)
         with pytest.raises(OSError, match="reset"):
             async for _ in recorder.open(None):
                 pass
 
     run_virtual(main())
-    document = scene_of(tapes[0], frame(), Masker())
+    document = scene_of(tapes[0], frame(), SecretMasker())
     assert document["chunks"] == [
         "hi",
         {"type": "error", "error": {"type": "api_error", "message": "reset by [secret]"}},
@@ -202,11 +204,11 @@ def test_an_exception_is_recorded_and_passed_on() -> None:
 
 
 def test_a_reader_who_leaves_closes_the_provider_and_keeps_what_came() -> None:
-    tapes: list[Sequence[Heard]] = []
+    tapes: list[Sequence[HeardStream]] = []
     script = ScriptedProvider([Chunk("text", "a"), Chunk("text", "b")])
 
     async def main() -> None:
-        stream = Recorder(script, tapes.append).open(None)
+        stream = StreamRecorder(script, tapes.append).open(None)
         assert await anext(stream) == Chunk("text", "a")
         await stream.aclose()  # type: ignore[attr-defined]
 
@@ -216,11 +218,11 @@ def test_a_reader_who_leaves_closes_the_provider_and_keeps_what_came() -> None:
 
 
 def test_a_slow_reader_is_not_the_model_s_silence() -> None:
-    tapes: list[Sequence[Heard]] = []
+    tapes: list[Sequence[HeardStream]] = []
 
     async def main() -> None:
         steps: list[Step] = [Chunk("text", "a"), Silence(300), Chunk("text", "b")]
-        async for _ in Recorder(ScriptedProvider(steps), tapes.append).open(None):
+        async for _ in StreamRecorder(ScriptedProvider(steps), tapes.append).open(None):
             await asyncio.sleep(10)
 
     run_virtual(main())
@@ -229,11 +231,11 @@ def test_a_slow_reader_is_not_the_model_s_silence() -> None:
 
 def test_a_silence_that_nobody_waited_out_is_longer_than_their_patience() -> None:
     """Else a scene of a stream that timed out might just not time out."""
-    tapes: list[Sequence[Heard]] = []
+    tapes: list[Sequence[HeardStream]] = []
 
     async def main() -> None:
         steps: list[Step] = [Chunk("text", "a"), Silence(500_000)]
-        stream = Recorder(ScriptedProvider(steps), tapes.append).open(None)
+        stream = StreamRecorder(ScriptedProvider(steps), tapes.append).open(None)
         await anext(stream)
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(2):
@@ -245,7 +247,7 @@ def test_a_silence_that_nobody_waited_out_is_longer_than_their_patience() -> Non
 
 def test_it_is_the_provider_that_it_records() -> None:
     script = ScriptedProvider([], reemits=True)
-    recorder = Recorder(script, lambda _heard: None)
+    recorder = StreamRecorder(script, lambda _heard: None)
     assert (recorder.name, recorder.model, recorder.reemits) == ("script", "script", True)
     assert recorder.normalise(object()) is None
     assert recorder.classify(ValueError("x")).message == "x"
@@ -286,13 +288,13 @@ def test_no_cut_through_a_secret_lets_it_pass(data: st.DataObject) -> None:
     mixed = [chunk for both in zip(said, thoughts, strict=True) for chunk in both]
     document = documented(*mixed, secrets=[PLANTED["ours"]])
     assert leaks(document) == []
-    masked = Masker([PLANTED["ours"]]).text(text)
+    masked = SecretMasker([PLANTED["ours"]]).text(text)
     assert "".join(item for item in document["chunks"] if isinstance(item, str)) == masked
 
 
 def test_a_secret_in_a_text_without_spaces_leaves_the_rest_in_its_pieces() -> None:
     pieces = ["これは、", "「", KEY[:7], KEY[7:], "」です。", "では。"]
-    assert Masker().pieces(pieces) == ["これは、", "「", "[secret]", "", "」です。", "では。"]
+    assert SecretMasker().pieces(pieces) == ["これは、", "「", "[secret]", "", "」です。", "では。"]
 
 
 def test_masking_never_looks_far_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -303,9 +305,9 @@ def test_masking_never_looks_far_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
         lengths.append(len(text))
         return text
 
-    monkeypatch.setattr(secrets, "redact", looked_at)
+    monkeypatch.setattr(secret_masker, "redact", looked_at)
     word = "-eyJaaaaaaaa" * 4000
-    assert Masker().text(word) == word
+    assert SecretMasker().text(word) == word
     assert (max(lengths) <= SLICE, sum(lengths)) == (True, len(word))
 
 
@@ -319,12 +321,12 @@ PROSE = [
 
 @pytest.mark.parametrize("text", PROSE)
 def test_talk_about_keys_is_no_secret(text: str) -> None:
-    assert Masker().text(text) == text
+    assert SecretMasker().text(text) == text
 
 
 def test_fields_with_telling_names_are_masked_whatever_they_hold() -> None:
     args = {"api_key": "abc", "password": "x", "keyword": "cats", "nested": {"accessToken": "y"}}
-    assert Masker().value(args) == {
+    assert SecretMasker().value(args) == {
         "api_key": "[secret]",
         "password": "[secret]",
         "keyword": "cats",
@@ -338,7 +340,7 @@ def test_the_environment_knows_what_is_secret() -> None:
 
 
 def test_short_values_are_not_searched_for() -> None:
-    assert Masker(["false", None, ""]).text("false and truthful") == "false and truthful"
+    assert SecretMasker(["false", None, ""]).text("false and truthful") == "false and truthful"
 
 
 # -- what is too much ----------------------------------------------------------------------------

@@ -10,10 +10,10 @@ import pytest
 
 from oshaberi import SceneError
 from oshaberi.chunks import Chunk
-from oshaberi.delivery.faults import Fault
+from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
 from oshaberi.scenes import Scene, differences, find_scenes, load_scene, parse_scene, rechunk
-from oshaberi.scenes.play import perform
-from oshaberi.stream.provider import FollowUp, Silence, Stop
+from oshaberi.scenes.scene_playback import perform
+from oshaberi.stream.provider_protocol import FollowUp, Silence, Stop
 
 FOLDER = Path(__file__).parent / "scenes"
 PATHS = find_scenes([str(FOLDER)])
@@ -72,7 +72,7 @@ def test_every_kind_of_step_is_read() -> None:
     assert error.error.message == "late"
     assert isinstance(call, Chunk)
     assert call.calls[0].args == {"q": 1}
-    assert scene.faults == (Fault("send", 1, delay_ms=3000),)
+    assert scene.faults == (ScriptedFault("send", 1, delay_ms=3000),)
 
 
 def test_settings_find_their_place() -> None:

@@ -6,7 +6,7 @@ from io import StringIO
 
 import pytest
 
-from oshaberi.terminal import Palette, harmless
+from oshaberi.terminal_output import TerminalPalette, harmless
 
 
 class Screen(StringIO):
@@ -19,17 +19,17 @@ class Screen(StringIO):
 def test_colours_only_on_a_terminal_that_wants_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "")
     monkeypatch.setenv("TERM", "xterm")
-    assert Palette.of(StringIO()).paint("code", "code") == "code"
-    assert Palette.of(Screen()).paint("code", "code") == "\x1b[36mcode\x1b[0m"
+    assert TerminalPalette.of(StringIO()).paint("code", "code") == "code"
+    assert TerminalPalette.of(Screen()).paint("code", "code") == "\x1b[36mcode\x1b[0m"
     monkeypatch.setenv("NO_COLOR", "1")
-    assert Palette.of(Screen()).paint("code", "code") == "code"
+    assert TerminalPalette.of(Screen()).paint("code", "code") == "code"
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setenv("TERM", "dumb")
-    assert Palette.of(Screen()).paint("code", "code") == "code"
+    assert TerminalPalette.of(Screen()).paint("code", "code") == "code"
 
 
 def test_code_is_coloured_from_fence_to_fence() -> None:
-    lines = list(Palette(colours=True).lines_of("a\n```x```\nb\n```\nc"))
+    lines = list(TerminalPalette(colours=True).lines_of("a\n```x```\nb\n```\nc"))
     assert [line.startswith("\x1b[36m") for line in lines] == [False, True, False, True, True]
 
 

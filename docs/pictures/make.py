@@ -11,9 +11,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from oshaberi.delivery.policy import POLICIES
+from oshaberi.delivery.degree_policy import POLICIES
 from oshaberi.scenes import parse_scene
-from oshaberi.scenes.play import perform
+from oshaberi.scenes.scene_playback import perform
 
 HERE = Path(__file__).parent
 ANSWER = """\

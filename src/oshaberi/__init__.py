@@ -17,10 +17,10 @@ if TYPE_CHECKING:
         Thought,
         Withheld,
     )
-    from oshaberi.text.config import Known, Persona, Sprite, TextConfig
-    from oshaberi.text.engine import Carry, TextEngine
-    from oshaberi.text.normalize import cleaned_text
-    from oshaberi.text.observe import Decision
+    from oshaberi.text.decision_observer import Decision
+    from oshaberi.text.normalize.normalizer_table import cleaned_text
+    from oshaberi.text.text_config import Known, Persona, Sprite, TextConfig
+    from oshaberi.text.text_engine import Carry, TextEngine
 
 __version__ = "0.1.0"
 

@@ -18,7 +18,7 @@ from bench.taps import Tap, markdown_chunks, pump
 from bench import __main__ as command
 from bench import stops, streams
 from oshaberi.chunks import Chunk
-from oshaberi.clock import VirtualLoop, run_virtual
+from oshaberi.virtual_time import VirtualLoop, run_virtual
 
 _CHUNKS = [Chunk("text", token) for token in ("some", " wor", "ds i", "n a ", "line", ".\n")]
 _PLAN = streams.Plan(

@@ -8,23 +8,23 @@ from typing import Any
 
 import discord
 
-from oshaberi.bot.client import OshaberiClient
-from oshaberi.bot.commands import Desk
-from oshaberi.bot.room import DiscordRoom
-from oshaberi.config import Effective, Settings, effective
+from oshaberi.bot.client.discord_client import OshaberiClient
+from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
+from oshaberi.bot.commands import CommandContext
+from oshaberi.config import EffectiveSettings, LoadedSettings, effective
+from oshaberi.conversation.conversation_messages import IncomingMessage
+from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.stage import Settings as StageSettings
 from oshaberi.stage import Stage
-from oshaberi.stage.interactions import Interaction
-from oshaberi.stage.loop import run_scaled
-from oshaberi.stage.model import Message
+from oshaberi.stage.interactions.interaction_flow import Interaction
+from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stage.testing import logged_in, staged
-from oshaberi.storage import Database, Vault
-from oshaberi.stream.stops import StopRegistry
-from oshaberi.turns.adapters import AdapterPool
-from oshaberi.turns.conversations import Conversations
-from oshaberi.turns.room import Room
-from oshaberi.turns.services import Link, Services
-from oshaberi.turns.values import Incoming
+from oshaberi.stage.world.discord_records import StageMessage
+from oshaberi.storage import Database, SecretVault
+from oshaberi.stream.stop_registry import StopRegistry
+from oshaberi.turns.channel_turns import ChannelTurns
+from oshaberi.turns.generation.adapter_pool import AdapterPool
+from oshaberi.turns.turn_services import OperatorModel, TurnServices
 
 SPEED = 5.0
 FAST = StageSettings(time_scale=100.0, interaction_s=60.0)
@@ -52,15 +52,15 @@ def world(*channels: object, **more: object) -> dict[str, object]:
     return {"guilds": [guild | more]}
 
 
-class Talks(Conversations):
+class Talks(ChannelTurns):
     """Real ones that also note what they were given. `answering` off: nobody says anything."""
 
-    def __init__(self, services: Services, *, answering: bool) -> None:
+    def __init__(self, services: TurnServices, *, answering: bool) -> None:
         super().__init__(services)
-        self.heard: list[tuple[Incoming, Room]] = []
+        self.heard: list[tuple[IncomingMessage, TurnChannel]] = []
         self._answering = answering
 
-    async def submit(self, incoming: Incoming, room: Room) -> str:
+    async def submit(self, incoming: IncomingMessage, room: TurnChannel) -> str:
         self.heard.append((incoming, room))
         return await super().submit(incoming, room) if self._answering else "noted"
 
@@ -89,14 +89,16 @@ class Show:
         assert found is not None, name
         return found
 
-    def room(self, name: str = "general", message: discord.Message | None = None) -> DiscordRoom:
+    def room(
+        self, name: str = "general", message: discord.Message | None = None
+    ) -> DiscordTurnChannel:
         return self.client.room(self.channel(name), message)
 
-    async def heard(self, count: int) -> list[Incoming]:
+    async def heard(self, count: int) -> list[IncomingMessage]:
         await self.stage.wait_for(lambda: len(self.talks.heard) >= count)
         return [incoming for incoming, _room in self.talks.heard]
 
-    async def answer(self, asked: Interaction) -> Message:
+    async def answer(self, asked: Interaction) -> StageMessage:
         """What the bot said to it, once it is there in full."""
         await self.stage.wait_for(lambda: self._answer(asked) is not None)
         said = self._answer(asked)
@@ -154,7 +156,7 @@ class Show:
         await self.stage.wait_for(lambda: asked.reply)
         return [str(choice["value"]) for choice in asked.choices]
 
-    def _answer(self, asked: Interaction) -> Message | None:
+    def _answer(self, asked: Interaction) -> StageMessage | None:
         there = self.stage.world.messages.get(asked.channel_id, {})
         said = there.get(asked.original_id or 0)
         return said if said is not None and (said.content or said.embeds) else None
@@ -165,27 +167,27 @@ Act = Callable[[Show], Awaitable[None]]
 
 @asynccontextmanager
 async def desk_of(
-    own: Settings | None = None,
+    own: LoadedSettings | None = None,
     *,
-    models: Sequence[Link] = (),
+    models: Sequence[OperatorModel] = (),
     adapters: AdapterPool | None = None,
     answering: bool = False,
     url: str = "sqlite://",
     **services: Any,
-) -> AsyncIterator[tuple[Desk, Talks]]:
-    own = own or Settings()
-    async with Database.open(url, Vault([Vault.new_key()])) as db:
+) -> AsyncIterator[tuple[CommandContext, Talks]]:
+    own = own or LoadedSettings()
+    async with Database.open(url, SecretVault([SecretVault.new_key()])) as db:
 
-        async def settings_of(server_id: int) -> Effective:
+        async def settings_of(server_id: int) -> EffectiveSettings:
             return effective(own, await db.servers.config(server_id))
 
         pool = AdapterPool() if adapters is None else adapters
-        shared = Services(
+        shared = TurnServices(
             settings_of, StopRegistry(), pool, store=db, models=tuple(models), **services
         )
         talks = Talks(shared, answering=answering)
         try:
-            yield Desk(db, talks, shared, lambda: own), talks
+            yield CommandContext(db, talks, shared, lambda: own), talks
         finally:
             await talks.shutdown(0.1)
             await pool.aclose()

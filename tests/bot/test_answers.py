@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from oshaberi.bot.commands import helping, status
-from oshaberi.bot.commands.answers import (
+from oshaberi.bot.commands import help_command, status_command
+from oshaberi.bot.commands.command_answers import (
     MESSAGE_LIMIT,
     MOST_CHOICES,
     OUTDATED,
@@ -20,13 +20,13 @@ from oshaberi.bot.commands.answers import (
 )
 from oshaberi.errors import ConfigError
 from oshaberi.stage import Settings, Stage
-from oshaberi.stage.interactions import Reply
+from oshaberi.stage.interactions.interaction_flow import InteractionReply
 from oshaberi.storage import StorageError
-from oshaberi.storage.records import KeyRecord, ModelRecord
-from oshaberi.turns.services import Link
+from oshaberi.storage.stored_records import KeyRecord, ModelRecord
+from oshaberi.turns.turn_services import OperatorModel
 from tests.bot.shows import MEMBER, OWNER, Show, perform
 
-OPERATORS = Link(ModelRecord(0, "openai", "gpt-x"), ("sk-operators-own-key",))
+OPERATORS = OperatorModel(ModelRecord(0, "openai", "gpt-x"), ("sk-operators-own-key",))
 
 
 def test_what_was_not_expected_is_told_privately_and_logged(
@@ -35,7 +35,7 @@ def test_what_was_not_expected_is_told_privately_and_logged(
     async def broken(*_given: Any) -> str:
         raise ZeroDivisionError("with details that are nobody's business")
 
-    monkeypatch.setattr(status, "status_of", broken)
+    monkeypatch.setattr(status_command, "status_of", broken)
 
     async def act(show: Show) -> None:
         assert await show.run("status", user=MEMBER) == UNEXPECTED
@@ -52,7 +52,7 @@ def test_a_broken_database_is_our_fault_and_tells_nothing_about_itself(
     async def broken(*_given: Any) -> str:
         raise StorageError("the database /home/somebody/oshaberi.db failed")
 
-    monkeypatch.setattr(status, "status_of", broken)
+    monkeypatch.setattr(status_command, "status_of", broken)
 
     async def act(show: Show) -> None:
         assert await show.run("status", user=MEMBER) == UNEXPECTED
@@ -74,7 +74,7 @@ def test_a_refusal_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     async def refused(*_given: Any) -> str:
         raise ConfigError("one\n\ntwo " + "x" * 5000)
 
-    monkeypatch.setattr(status, "status_of", refused)
+    monkeypatch.setattr(status_command, "status_of", refused)
 
     async def act(show: Show) -> None:
         told = await show.run("status", user=MEMBER)
@@ -91,12 +91,12 @@ def test_work_that_takes_long_is_deferred(monkeypatch: pytest.MonkeyPatch) -> No
         await go.wait()
         return "at last"
 
-    monkeypatch.setattr(helping, "help_text", slow)
+    monkeypatch.setattr(help_command, "help_text", slow)
 
     async def act(show: Show) -> None:
         asked = show.stage.people.run("help", user=MEMBER)
         await show.stage.wait_for(lambda: asked.reply)
-        assert asked.reply is Reply.DEFER
+        assert asked.reply is InteractionReply.DEFER
         go.set()
         assert await show.private(asked) == "at last"
 
@@ -112,7 +112,7 @@ def test_an_answer_that_comes_too_late_is_a_line_in_the_log(
         done.set()
         return "nobody hears this"
 
-    monkeypatch.setattr(helping, "help_text", quick)
+    monkeypatch.setattr(help_command, "help_text", quick)
 
     async def act(show: Show) -> None:
         show.stage.people.run("help", user=MEMBER)

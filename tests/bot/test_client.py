@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from oshaberi.bot.client import OshaberiClient, intents
-from oshaberi.bot.incoming import MessageReader
+from oshaberi.bot.client.discord_client import OshaberiClient, intents
+from oshaberi.bot.client.incoming_messages import MessageReader
 from oshaberi.errors import ConfigError, OshaberiError
 from oshaberi.stage import Fault, Stage
-from oshaberi.stage.loop import run_scaled
+from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stage.testing import logged_in, staged
-from oshaberi.storage.records import PersonaRecord, TurnRecord
+from oshaberi.storage.stored_records import PersonaRecord, TurnRecord
 from tests.bot.shows import FAST, MEMBER, OWNER, SPEED, Show, desk_of, perform, world
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.bot.app import GRACE_SECONDS
+from oshaberi.bot.wiring import GRACE_SECONDS
 from oshaberi.config import load
-from oshaberi.config.declared import DECLARED
-from oshaberi.storage.vault import VARIABLE as SECRET_KEY
-from oshaberi.turns.conversations import COURTESY_SECONDS, LAST_SECONDS
+from oshaberi.config.setting_declarations import DECLARED
+from oshaberi.storage.secret_vault import VARIABLE as SECRET_KEY
+from oshaberi.turns.channel_turns import COURTESY_SECONDS, LAST_SECONDS
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from discord import app_commands
 
-from oshaberi.bot.commands import COMMANDS, Described, described
-from oshaberi.bot.commands.helping import LISTED
+from oshaberi.bot.commands import COMMANDS, DescribedCommand, described
+from oshaberi.bot.commands.help_command import LISTED
 
 PAGE = Path(__file__).parents[2] / "docs" / "bot-commands.md"
 BEGIN, END = "<!-- commands -->\n", "<!-- end -->"
 
 
-def _row(command: Described) -> str:
+def _row(command: DescribedCommand) -> str:
     name = " ".join((command.name, *command.options))
     who = "Manage Server" if command.for_managers else "everybody"
     return f"| `{name}` | {command.what} | {who} |"
@@ -49,7 +49,7 @@ def test_help_names_every_slash_command() -> None:
 
 
 @pytest.mark.parametrize("command", described(), ids=lambda one: one.name)
-def test_every_option_is_described(command: Described) -> None:
+def test_every_option_is_described(command: DescribedCommand) -> None:
     assert command.what or not command.name.startswith("/")
     for leaf in _leaves(command.name):
         assert [o.name for o in leaf.parameters if str(o.description) in ("", "…")] == []

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.bot.ending import Ending
+from oshaberi.bot.shutdown import ShutdownSignals
 from oshaberi.stage import Settings, Stage
 from tests.crash import model
 from tests.crash.model import SLOW, STALLED, asked, expected, lined_model
@@ -94,7 +94,7 @@ def test_who_waits_is_woken_by_a_signal_and_work_is_ended_by_the_next() -> None:
             finally:
                 ended.append("work")
 
-        with Ending() as ending:
+        with ShutdownSignals() as ending:
             task = asyncio.create_task(work())
             await asyncio.sleep(0)
             signal.raise_signal(signal.SIGTERM)
@@ -112,7 +112,7 @@ def test_who_waits_is_woken_by_a_signal_and_work_is_ended_by_the_next() -> None:
 
 def test_a_signal_that_comes_too_early_is_not_lost() -> None:
     async def main() -> None:
-        with Ending() as ending:
+        with ShutdownSignals() as ending:
             signal.raise_signal(signal.SIGTERM)
             await asyncio.sleep(0.01)
             async with asyncio.timeout(SOON_S):
@@ -123,7 +123,7 @@ def test_a_signal_that_comes_too_early_is_not_lost() -> None:
 
 def test_work_that_ends_by_itself() -> None:
     async def main() -> None:
-        with Ending() as ending:
+        with ShutdownSignals() as ending:
             async with asyncio.timeout(SOON_S):
                 await ending.or_done(asyncio.sleep(0))
 

@@ -13,19 +13,19 @@ import aiohttp
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as families
 
-from oshaberi.bot.app import open_bot
-from oshaberi.bot.health import health_endpoint
-from oshaberi.bot.meter import Meter
+from oshaberi.bot.observability.health_endpoint import health_endpoint
+from oshaberi.bot.observability.metrics import BotMetrics
+from oshaberi.bot.wiring import open_bot
 from oshaberi.chunks import ProviderError, Usage
 from oshaberi.config import load
-from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.errors import ConfigError
 from oshaberi.stage import Stage
 from oshaberi.stage.testing import staged
-from oshaberi.stream.context import StreamContext
-from oshaberi.stream.provider import ScriptedProvider
-from oshaberi.stream.result import Metrics, StreamResult
-from oshaberi.stream.thoughts import ThoughtLog
+from oshaberi.stream.provider_protocol import ScriptedProvider
+from oshaberi.stream.stream_context import StreamContext
+from oshaberi.stream.stream_result import Metrics, StreamResult
+from oshaberi.stream.thought_collector import ThoughtLog
 
 DOCS = Path(__file__).parents[2] / "docs" / "operations.md"
 CONTEXT = StreamContext(channel="1")
@@ -46,7 +46,7 @@ def values(text: str) -> dict[str, float]:
     return found
 
 
-def watch(act: Callable[[str], Awaitable[None]], meter: Meter, problem: str | None) -> None:
+def watch(act: Callable[[str], Awaitable[None]], meter: BotMetrics, problem: str | None) -> None:
     async def main() -> None:
         async with health_endpoint(meter, lambda: problem, 0) as url:
             await act(url)
@@ -61,11 +61,11 @@ def test_a_problem_is_a_status(problem: str | None, status: int) -> None:
         assert told == status
         assert (f'"problem": "{problem}"' in body) is (problem is not None)
 
-    watch(act, Meter(), problem)
+    watch(act, BotMetrics(), problem)
 
 
 def test_metrics_count_what_happened() -> None:
-    meter = Meter(lambda: 0.25)
+    meter = BotMetrics(lambda: 0.25)
     provider = ScriptedProvider(())
     log = ThoughtLog(provider="openai", model="m")
     for _ in range(3):
@@ -103,7 +103,7 @@ def test_metrics_count_what_happened() -> None:
 
 
 def test_every_metric_is_documented() -> None:
-    known = {family.name for family in families(Meter().text().decode())}
+    known = {family.name for family in families(BotMetrics().text().decode())}
     documented = set(re.findall(r"`(oshaberi_\w+)`", DOCS.read_text(encoding="utf-8")))
     made = {name for name in known if not name.endswith("_created")}
     assert {name.removesuffix("_total") for name in documented} == made
@@ -114,7 +114,7 @@ def test_a_port_that_is_taken() -> None:
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
             taken.listen()
-            async with health_endpoint(Meter(), lambda: None, taken.getsockname()[1]):
+            async with health_endpoint(BotMetrics(), lambda: None, taken.getsockname()[1]):
                 pytest.fail("it was opened")
 
     with pytest.raises(ConfigError, match=r"health_port: .* cannot be used"):

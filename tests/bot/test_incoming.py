@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.delivery.sink import Embed, Face, Post, Wire
-from oshaberi.discord_io.reply_notice import is_reply_notice
-from oshaberi.stage import posting
-from oshaberi.stage.forms import Draft
-from oshaberi.stage.model import MessageType
-from oshaberi.turns.values import Said
+from oshaberi.conversation.conversation_messages import ChannelMessage
+from oshaberi.delivery.sink import Embed, Post, WebhookFace, WireState
+from oshaberi.discord_io.webhooks.reply_notice import is_reply_notice
+from oshaberi.stage.rules.message_rules import MessageDraft
+from oshaberi.stage.world import message_posting
+from oshaberi.stage.world.discord_records import MessageType
 from tests.bot.shows import MEMBER, MODERATOR, OWNER, Show, perform, world
 
-MOCHI = Face("Mochi", "https://pictures.test/mochi.png")
+MOCHI = WebhookFace("Mochi", "https://pictures.test/mochi.png")
 
 
-async def _say(show: Show, text: str, face: Face | None = None, embed: Embed | None = None) -> int:
+async def _say(
+    show: Show, text: str, face: WebhookFace | None = None, embed: Embed | None = None
+) -> int:
     """The bot writes; the id of its message."""
     sink = show.room().sink(None)
     if face is not None:
         await sink.open_webhook()
     sent = await sink.send(
-        Post(f"n{len(show.stage.requests)}", text, face=face, embed=embed), Wire(0)
+        Post(f"n{len(show.stage.requests)}", text, face=face, embed=embed), WireState(0)
     )
     assert sent.id is not None
     return sent.id
 
 
-async def _last(show: Show) -> Said:
+async def _last(show: Show) -> ChannelMessage:
     incoming = (await show.heard(1))[-1]
     return incoming.said
 
@@ -148,8 +150,10 @@ def test_what_is_ours_is_not_handed_on() -> None:
 def test_a_proxy_of_others_is_a_bot_unless_it_is_known(trusted: bool) -> None:
     async def act(show: Show) -> None:
         core = show.stage.core
-        speaker = posting.Speaker(4711, 4711, "Somebody", None, 466)
-        posting.post(core, show.stage.world.channel("general"), speaker, Draft(content="hi"))
+        speaker = message_posting.PostAuthor(4711, 4711, "Somebody", None, 466)
+        message_posting.post(
+            core, show.stage.world.channel("general"), speaker, MessageDraft(content="hi")
+        )
         author = (await _last(show)).author
         assert (author.name, author.is_bot) == ("Somebody", not trusted)
         scenery = await show.room().scenery(None, 10)

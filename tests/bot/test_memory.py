@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oshaberi.storage.records import Exchange, Fact
+from oshaberi.storage.stored_records import Exchange, Fact
 from tests.bot.shows import ADMIN, MEMBER, MODERATOR, OWNER, Show, perform
 
 

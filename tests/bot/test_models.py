@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from oshaberi.storage.records import KeyRecord, ModelRecord
-from oshaberi.turns.services import Link
+from oshaberi.storage.stored_records import KeyRecord, ModelRecord
+from oshaberi.turns.turn_services import OperatorModel
 from tests.bot.shows import ADMIN, MEMBER, OWNER, Show, perform
 
 SECRET = "sk-ant-0123456789-abcdefgh-WXYZ"
-OPERATORS = Link(ModelRecord(0, "openai", "gpt-x"), ("sk-operators-own-key",))
+OPERATORS = OperatorModel(ModelRecord(0, "openai", "gpt-x"), ("sk-operators-own-key",))
 GIVEN = {"provider": "anthropic", "model": "claude-x"}
 
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.bot.commands.desk import RefusedError
-from oshaberi.bot.commands.names import checked_name, checked_sprite, checked_url, checked_words
-from oshaberi.storage.records import PersonaRecord, SpriteRecord
+from oshaberi.bot.commands.command_context import CommandRefusedError
+from oshaberi.bot.commands.input_checks import (
+    checked_name,
+    checked_sprite,
+    checked_url,
+    checked_words,
+)
+from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord
 from tests.bot.shows import ADMIN, MEMBER, Show, perform
 
 FACE = "https://pictures.test/mochi.png"
@@ -160,7 +165,7 @@ def test_changing_personas_needs_manage_server(command: str, options: dict[str, 
     ],
 )
 def test_a_name_that_discord_refuses_is_refused_with_the_reason(name: str, reason: str) -> None:
-    with pytest.raises(RefusedError, match="cannot be called that") as refused:
+    with pytest.raises(CommandRefusedError, match="cannot be called that") as refused:
         checked_name(name)
     assert reason in str(refused.value)
 
@@ -176,15 +181,15 @@ def test_needless_blanks_are_dropped() -> None:
 
 def test_sprites_pictures_and_words_have_limits_too() -> None:
     for wrong in ("", "a(b)", "x" * 33):
-        with pytest.raises(RefusedError):
+        with pytest.raises(CommandRefusedError):
             checked_sprite(wrong)
     for wrong in ("", "ftp://a.b/c", "https://", "https://a b/c", "https://a.b/" + "c" * 2048):
-        with pytest.raises(RefusedError):
+        with pytest.raises(CommandRefusedError):
             checked_url(wrong)
     assert checked_words(" a, b,,a ", "Words") == ("a", "b")
-    with pytest.raises(RefusedError, match="at most 20"):
+    with pytest.raises(CommandRefusedError, match="at most 20"):
         checked_words(",".join(map(str, range(21))), "Words")
-    with pytest.raises(RefusedError, match="80 characters"):
+    with pytest.raises(CommandRefusedError, match="80 characters"):
         checked_words("x" * 81, "Words")
 
 

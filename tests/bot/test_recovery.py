@@ -8,25 +8,31 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oshaberi.bot.recovery import GO_ON, IN_DOUBT, INTERRUPTED, TITLE, Recovery
-from oshaberi.bot.room import DiscordRoom
-from oshaberi.bot.shared import Alone
-from oshaberi.bot.succession import Succession
-from oshaberi.delivery.journal import post_as_body
-from oshaberi.delivery.sink import Post, Wire
-from oshaberi.storage.records import JournalPost, JournalStream, TurnRecord
-from oshaberi.turns.services import nobody_else
+from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
+from oshaberi.bot.coordination.crash_recovery import (
+    GO_ON,
+    IN_DOUBT,
+    INTERRUPTED,
+    TITLE,
+    CrashRecovery,
+)
+from oshaberi.bot.coordination.orphaned_journals import OrphanedJournals
+from oshaberi.bot.coordination.process_coordination import SingleProcess
+from oshaberi.delivery.bookkeeping.send_journal import post_as_body
+from oshaberi.delivery.sink import Post, WireState
+from oshaberi.storage.stored_records import JournalledPost, JournalledStream, TurnRecord
+from oshaberi.turns.turn_services import nobody_else
 from tests.bot.shows import MEMBER, Act, Show, perform
 
 INSTANCE, KEY = "main", "abcdef"
 POST = Post(f"{KEY}-1", "first line")
 
 
-async def begun(show: Show, *posts: Post) -> JournalStream:
+async def begun(show: Show, *posts: Post) -> JournalledStream:
     """A crash in the middle of an answer: these were about to be sent."""
     asked = show.stage.people.post("general", "hello", user=MEMBER)
     place = show.stage.world.channel("general")
-    stream = JournalStream(
+    stream = JournalledStream(
         key=KEY,
         instance=INSTANCE,
         server_id=show.server_id,
@@ -38,14 +44,14 @@ async def begun(show: Show, *posts: Post) -> JournalStream:
     )
     await show.db.journal.begin(stream)
     for number, post in enumerate(posts, 1):
-        entry = JournalPost(post.nonce, number, post_as_body(post), newest_id=asked.id)
+        entry = JournalledPost(post.nonce, number, post_as_body(post), newest_id=asked.id)
         await show.db.journal.intend(KEY, entry)
     return stream
 
 
-def recovery(show: Show, shared: Alone | None = None) -> Recovery:
+def recovery(show: Show, shared: SingleProcess | None = None) -> CrashRecovery:
     alone = nobody_else if shared is None else shared.alone
-    return Recovery(show.db, INSTANCE, show.client.find_room, alone)
+    return CrashRecovery(show.db, INSTANCE, show.client.find_room, alone)
 
 
 def told(show: Show) -> list[str]:
@@ -68,7 +74,7 @@ def test_what_was_about_to_leave_is_there_once(arrived: bool) -> None:
     async def act(show: Show) -> None:
         stream = await begun(show, POST)
         if arrived:
-            await show.room().sink(None).send(POST, Wire(asyncio.get_running_loop().time()))
+            await show.room().sink(None).send(POST, WireState(asyncio.get_running_loop().time()))
         assert await recovery(show).run() == 1
         assert told(show) == ["first line", TITLE]
         assert await left(show) == 0
@@ -147,7 +153,7 @@ def test_an_earlier_answer_to_the_same_message_hides_nothing() -> None:
 
 def test_a_turn_that_still_runs_elsewhere_is_left_alone() -> None:
     async def act(show: Show) -> None:
-        shared = Alone()
+        shared = SingleProcess()
         stream = await begun(show, POST)
         async with shared.alone(f"turn:{stream.channel_id}"):
             waiting = asyncio.create_task(recovery(show, shared).run())
@@ -163,7 +169,7 @@ def test_a_turn_that_still_runs_elsewhere_is_left_alone() -> None:
 
 def test_two_processes_of_one_name_tell_it_once() -> None:
     async def act(show: Show) -> None:
-        shared = Alone()
+        shared = SingleProcess()
         await begun(show, POST)
         both = [recovery(show, shared).run(), recovery(show, shared).run()]
         assert sorted(await asyncio.gather(*both)) == [0, 1]
@@ -175,9 +181,9 @@ def test_two_processes_of_one_name_tell_it_once() -> None:
 def test_what_a_name_left_that_does_not_come_back_is_settled() -> None:
     async def act(show: Show) -> None:
         stream = await begun(show, POST)
-        heir = Recovery(show.db, "other", show.client.find_room)
+        heir = CrashRecovery(show.db, "other", show.client.find_room)
         ready: list[bool] = []
-        succession = Succession(show.db, "other", heir, lambda: bool(ready))
+        succession = OrphanedJournals(show.db, "other", heir, lambda: bool(ready))
         await show.db.instances.beat(INSTANCE)
         ready.append(True)
         assert await succession.look() == 0
@@ -203,8 +209,8 @@ def test_who_succeeds_leaves_its_own_running_answers_alone() -> None:
         await show.db.journal.begin(running)
         await show.db.instances.beat(INSTANCE)
         await long_ago(show, INSTANCE)
-        heir = Recovery(show.db, "other", show.client.find_room)
-        assert await Succession(show.db, "other", heir, lambda: True).look() == 1
+        heir = CrashRecovery(show.db, "other", show.client.find_room)
+        assert await OrphanedJournals(show.db, "other", heir, lambda: True).look() == 1
         assert [one.key for one in await show.db.journal.unfinished("other")] == ["mine"]
         assert told(show) == ["first line", TITLE]
 
@@ -234,10 +240,10 @@ def test_a_channel_that_cannot_be_reached_is_tried_again(caplog: pytest.LogCaptu
     async def act(show: Show) -> None:
         await begun(show, POST)
 
-        async def away(_channel_id: int) -> DiscordRoom | None:
+        async def away(_channel_id: int) -> DiscordTurnChannel | None:
             raise ConnectionResetError("the line is dead")
 
-        await Recovery(show.db, INSTANCE, away).run()
+        await CrashRecovery(show.db, INSTANCE, away).run()
         assert await left(show) == 1
         await recovery(show).run()
         assert told(show) == ["first line", TITLE]

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from oshaberi.bot.room import DiscordRoom
-from oshaberi.delivery.sink import Embed, Face, Post, Wire
-from oshaberi.stage.model import Message, MessageFlag
+from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
+from oshaberi.delivery.sink import Embed, Post, WebhookFace, WireState
+from oshaberi.stage.world.discord_records import MessageFlag, StageMessage
 from tests.bot.shows import MEMBER, MODERATOR, OWNER, Show, perform, world
 
-MOCHI = Face("Mochi", "https://pictures.test/mochi.png")
+MOCHI = WebhookFace("Mochi", "https://pictures.test/mochi.png")
 
 
 async def say(
-    room: DiscordRoom, text: str, face: Face | None = None, embed: Embed | None = None
+    room: DiscordTurnChannel, text: str, face: WebhookFace | None = None, embed: Embed | None = None
 ) -> int:
     sink = room.sink(None)
     if face is not None:
         await sink.open_webhook()
-    sent = await sink.send(Post(f"say {hash((text, face))}", text, face=face, embed=embed), Wire(0))
+    sent = await sink.send(
+        Post(f"say {hash((text, face))}", text, face=face, embed=embed), WireState(0)
+    )
     assert sent.id is not None
     return sent.id
 
 
-def last(show: Show, channel: str = "general") -> Message:
+def last(show: Show, channel: str = "general") -> StageMessage:
     return show.stage.world.history(channel)[-1]
 
 
@@ -108,7 +110,7 @@ def test_the_answer_replies_to_what_was_asked() -> None:
         asked = show.stage.people.post("general", "hello", user=MEMBER)
         (incoming,) = await show.heard(1)
         _incoming, room = show.talks.heard[0]
-        await room.sink(incoming).send(Post("a", "hi", reply=True), Wire(0))
+        await room.sink(incoming).send(Post("a", "hi", reply=True), WireState(0))
         reference = last(show).reference
         assert reference is not None
         assert int(reference["message_id"]) == asked.id

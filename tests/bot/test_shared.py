@@ -11,15 +11,19 @@ import discord
 import pytest
 from redis.asyncio import Redis
 
-from oshaberi.bot import redis_shared
-from oshaberi.bot.redis_shared import OverRedis, over_redis
-from oshaberi.bot.shared import Alone, Shared, shared_state
-from oshaberi.clock import run_virtual
-from oshaberi.discord_io import Switchboard
-from oshaberi.discord_io.webhooks import alone_anyway
+from oshaberi.bot.coordination import redis_coordination
+from oshaberi.bot.coordination.process_coordination import (
+    ProcessCoordination,
+    SingleProcess,
+    shared_state,
+)
+from oshaberi.bot.coordination.redis_coordination import RedisCoordination, over_redis
+from oshaberi.discord_io import ClientState
+from oshaberi.discord_io.webhooks.managed_webhooks import alone_anyway
 from oshaberi.errors import ConfigError
 from oshaberi.stage import Fault
 from oshaberi.stage.testing import default_client, logged_in, staged
+from oshaberi.virtual_time import run_virtual
 from tests.crash.redis_line import RedisLine, redis_line
 from tests.storage.servers import redis_url
 
@@ -31,8 +35,8 @@ FAST = {"LOCK_SECONDS": 1, "ALIVE_SECONDS": 1, "RENEW_SECONDS": 0.05}
 class Pair:
     """Two processes; the line to the second can be cut."""
 
-    first: OverRedis
-    second: OverRedis
+    first: RedisCoordination
+    second: RedisCoordination
     redis: Redis
     line: RedisLine
     first_life: AsyncExitStack
@@ -42,7 +46,7 @@ class Pair:
 @pytest.fixture(autouse=True)
 def _fast(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in FAST.items():
-        monkeypatch.setattr(redis_shared, name, value)
+        monkeypatch.setattr(redis_coordination, name, value)
 
 
 def play(act: Callable[[Pair], Awaitable[None]]) -> None:
@@ -59,11 +63,11 @@ def play(act: Callable[[Pair], Awaitable[None]]) -> None:
     asyncio.run(main())
 
 
-async def order_of(one: Shared, other: Shared, what: str) -> list[str]:
+async def order_of(one: ProcessCoordination, other: ProcessCoordination, what: str) -> list[str]:
     """Both want the same block; what they did in it, in order."""
     done: list[str] = []
 
-    async def work(name: str, shared: Shared) -> None:
+    async def work(name: str, shared: ProcessCoordination) -> None:
         for _ in range(3):
             async with shared.alone(what):
                 done.append(f"{name} in")
@@ -85,7 +89,7 @@ def is_orderly(done: list[str]) -> bool:
 def test_one_process_takes_a_message_once() -> None:
     async def main() -> None:
         async with shared_state(None) as shared:
-            assert isinstance(shared, Alone)
+            assert isinstance(shared, SingleProcess)
             assert [await shared.claim(1), await shared.claim(2), await shared.claim(1)] == [
                 True,
                 True,
@@ -97,7 +101,7 @@ def test_one_process_takes_a_message_once() -> None:
 
 def test_one_process_is_alone_in_a_block_and_forgets_its_name() -> None:
     async def main() -> None:
-        shared = Alone()
+        shared = SingleProcess()
         done = await order_of(shared, shared, "turn:1")
         assert len(done) == 12
         assert all(done[at].endswith("in") for at in range(0, 12, 2)), done
@@ -151,7 +155,7 @@ def test_a_redis_that_forgot_everything_proves_no_departure() -> None:
         await pair.redis.flushall()
         # Nor does it for a while: the other has not had the time to say that it is there.
         await pair.second._look_around()
-        await pair.redis.delete(redis_shared._alive(pair.first._name))
+        await pair.redis.delete(redis_coordination._alive(pair.first._name))
         await pair.second._look_around()
         assert not pair.second._departed.is_set()
         with pytest.raises(TimeoutError):
@@ -238,7 +242,7 @@ def test_two_processes_make_one_webhook(shared: bool, made: int) -> None:
             sinks = []
             for process in (pair.first, pair.second):
                 client = await stack.enter_async_context(logged_in(stage, default_client()))
-                board = Switchboard(client, process.alone if shared else alone_anyway)
+                board = ClientState(client, process.alone if shared else alone_anyway)
                 stack.push_async_callback(board.close)
                 channel = client.get_channel(stage.world.channel("general").id)
                 assert isinstance(channel, discord.TextChannel)

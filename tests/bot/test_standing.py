@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from oshaberi.bot.standing import Standing
-from oshaberi.config import Settings
-from oshaberi.storage import Database, StorageError, Vault
+from oshaberi.bot.live_settings import LiveSettings
+from oshaberi.config import LoadedSettings
+from oshaberi.storage import Database, SecretVault, StorageError
 
 SERVER, NEW = 7, 8
 
@@ -22,8 +22,10 @@ def test_while_the_database_is_away_a_server_keeps_its_settings(
         raise StorageError("the database is away")
 
     async def main() -> None:
-        async with Database.open("sqlite://", Vault([Vault.new_key()])) as db:
-            standing = Standing(Settings(), {}, db, lambda: pytest.fail("nothing was reloaded"))
+        async with Database.open("sqlite://", SecretVault([SecretVault.new_key()])) as db:
+            standing = LiveSettings(
+                LoadedSettings(), {}, db, lambda: pytest.fail("nothing was reloaded")
+            )
             await db.servers.set_config(SERVER, "blocked_users", [5])
             assert (await standing.of(SERVER)).turn.blocked_users == (5,)
             with monkeypatch.context() as patch:

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from oshaberi.chunks import Chunk
-from oshaberi.config import Settings
-from oshaberi.delivery.config import StreamConfig
-from oshaberi.storage.records import ModelRecord, PersonaRecord
-from oshaberi.stream.provider import ScriptedProvider, Silence, Step
-from oshaberi.text.config import TextConfig
-from oshaberi.turns.adapters import AdapterPool
-from oshaberi.turns.services import Link
+from oshaberi.config import LoadedSettings
+from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
+from oshaberi.stream.provider_protocol import ScriptedProvider, Silence, Step
+from oshaberi.text.text_config import TextConfig
+from oshaberi.turns.generation.adapter_pool import AdapterPool
+from oshaberi.turns.turn_services import OperatorModel
 from tests.bot.shows import MEMBER, MODERATOR, OWNER, Act, Show, perform
 
 QUICK: dict[str, Any] = {
@@ -22,7 +22,7 @@ QUICK: dict[str, Any] = {
     "min_random_pause_ms": 0,
     "max_random_pause_ms": 0,
 }
-SETTINGS = Settings(stream=StreamConfig(text=TextConfig(humanizer_degree=1), **QUICK))
+SETTINGS = LoadedSettings(stream=StreamConfig(text=TextConfig(humanizer_degree=1), **QUICK))
 LONG = Silence(3_600_000)
 
 
@@ -55,7 +55,7 @@ class Model:
 def talk(act: Act, *answers: Sequence[str | Step], **options: Any) -> None:
     """A play in which the model gives these answers."""
     model = Model(answers)
-    link = Link(ModelRecord(0, "ollama", "script"))
+    link = OperatorModel(ModelRecord(0, "ollama", "script"))
     pool = AdapterPool(lambda *_given, **_more: model)
     desk: dict[str, Any] = {"models": [link], "adapters": pool, "answering": True}
     perform(act, **(desk | {"own": SETTINGS} | options))

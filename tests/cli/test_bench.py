@@ -36,7 +36,7 @@ def test_an_unknown_part_is_one_line(capsys: pytest.CaptureFixture[str]) -> None
 def test_elsewhere_it_says_where(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    from oshaberi.cli import bench
+    from oshaberi.cli.commands import bench
 
     monkeypatch.setattr(bench, "ROOT", tmp_path)
     assert cli.main(["bench"]) == 2

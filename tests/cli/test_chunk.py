@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from oshaberi import OshaberiError
-from oshaberi.cli.app import app
-from oshaberi.cli.chunk import SEPARATOR
+from oshaberi.cli.command_group import app
+from oshaberi.cli.commands.chunk import SEPARATOR
 
 
 def chunk(*args: str, text: str | bytes = "") -> Result:

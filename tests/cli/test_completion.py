@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from oshaberi import cli
-from oshaberi.cli.app import COMMANDS
-from oshaberi.text.config import TextConfig
+from oshaberi.cli.command_group import COMMANDS
+from oshaberi.text.text_config import TextConfig
 
 BASH = shutil.which("bash")
 
@@ -55,7 +55,7 @@ def test_naming_the_commands_imports_none_of_them() -> None:
     )
     count, modules = done.stdout.splitlines()
     assert int(count) == len(COMMANDS)
-    assert modules == "oshaberi.cli.app"
+    assert modules == "oshaberi.cli.command_group"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -19,12 +19,12 @@ import pytest
 from click import Command, Group
 from click.testing import CliRunner
 
-from oshaberi.cli.app import COMMANDS, LazyGroup, app
-from oshaberi.cli.checks.discord import NEEDED, WANTED
+from oshaberi.cli.command_group import COMMANDS, LazyGroup, app
+from oshaberi.cli.doctor_checks.discord_checks import NEEDED, WANTED
 from oshaberi.config import DECLARED, Setting, load
-from oshaberi.config.declared import SECTIONS
-from oshaberi.config.server import OPERATOR_KEYS
-from oshaberi.text.config import TextConfig
+from oshaberi.config.server_settings import OPERATOR_KEYS
+from oshaberi.config.setting_declarations import SECTIONS
+from oshaberi.text.text_config import TextConfig
 from oshaberi.tools import mcp_servers
 from tests.cli.pages import DOCS, PAGES, ROOT, blocks, name_of, table, text_of, with_table
 

@@ -15,12 +15,12 @@ import pytest
 from aiohttp import web
 
 from oshaberi import cli
-from oshaberi.cli.checks import Finding, examine
-from oshaberi.cli.checks.place import machine
+from oshaberi.cli.doctor_checks import Finding, examine
+from oshaberi.cli.doctor_checks.machine_checks import machine
 from oshaberi.config import load
 from oshaberi.stage import Stage
-from oshaberi.storage import Database, Vault
-from oshaberi.storage.records import KeyRecord
+from oshaberi.storage import Database, SecretVault
+from oshaberi.storage.stored_records import KeyRecord
 
 KEY = "a-very-secret-key"
 
@@ -255,7 +255,9 @@ def test_modules_with_tools(
 
 
 def test_mcp_servers(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oshaberi.cli.checks.tools.PATIENCE_S", 120.0)  # this machine may be busy
+    monkeypatch.setattr(
+        "oshaberi.cli.doctor_checks.tool_checks.PATIENCE_S", 120.0
+    )  # this machine may be busy
     servers = {
         "tea": {"command": sys.executable, "args": [str(EXAMPLES / "mcp_server.py")]},
         "lost": {"command": "no-such-command", "env": {"API_TOKEN": KEY}},
@@ -275,7 +277,7 @@ def test_mcp_servers(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_mcp_server_that_says_nothing(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oshaberi.cli.checks.tools.PATIENCE_S", 0.1)
+    monkeypatch.setattr("oshaberi.cli.doctor_checks.tool_checks.PATIENCE_S", 0.1)
     servers = json.dumps(
         {"mute": {"command": sys.executable, "args": ["-c", "while True: input()"]}}
     )
@@ -324,11 +326,11 @@ def test_redis_that_answers(folder: str) -> None:
 
 
 def test_a_key_that_does_not_open_what_is_stored(folder: str) -> None:
-    old, new = Vault.new_key(), Vault.new_key()
+    old, new = SecretVault.new_key(), SecretVault.new_key()
 
     async def keep() -> None:
         Path(folder).mkdir()
-        async with Database.open(f"sqlite:///{folder}/oshaberi.db", Vault([old])) as db:
+        async with Database.open(f"sqlite:///{folder}/oshaberi.db", SecretVault([old])) as db:
             await db.keys.add(KeyRecord(1, "openai", "sk-something"))
 
     asyncio.run(keep())
@@ -351,10 +353,10 @@ def test_a_folder_that_cannot_be_written_to() -> None:
 
 
 def test_extras_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from oshaberi.cli.checks import place
+    from oshaberi.cli.doctor_checks import machine_checks
 
-    monkeypatch.setitem(place.EXTRAS, "bot", ("no_such_module",))
-    monkeypatch.setitem(place.EXTRAS, "tables", ("no_such_font",))
+    monkeypatch.setitem(machine_checks.EXTRAS, "bot", ("no_such_module",))
+    monkeypatch.setitem(machine_checks.EXTRAS, "tables", ("no_such_font",))
     found = {one.name: one for one in machine()}
     assert (found["bot"].state, found["tables"].state) == ("bad", "note")
     assert 'pip install "oshaberi[tables]"' in found["tables"].advice

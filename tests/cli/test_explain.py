@@ -10,19 +10,19 @@ import pytest
 from click.testing import CliRunner
 
 from oshaberi import TextConfig, TextEngine
-from oshaberi.cli.app import app
-from oshaberi.cli.explain import explained
+from oshaberi.cli.command_group import app
+from oshaberi.cli.commands.explain import explained
 from oshaberi.events import Boundary
-from oshaberi.inspector.telling import quoted, tell
-from oshaberi.inspector.witness import Witness
-from oshaberi.inspector.words import BOUNDARIES, ENDS, STATUS, STOPS, TRANSFORMS
+from oshaberi.inspector.decision_sentences import quoted, tell
+from oshaberi.inspector.decision_words import BOUNDARIES, ENDS, STATUS, STOPS, TRANSFORMS
+from oshaberi.inspector.engine_recorder import EngineRecorder
 from oshaberi.scenes import find_scenes, load_scene, parse_scene
-from oshaberi.stream.result import Status, StopReason
-from oshaberi.terminal import Palette
-from oshaberi.text.normalize import ORDER
+from oshaberi.stream.stream_result import Status, StopReason
+from oshaberi.terminal_output import TerminalPalette
+from oshaberi.text.normalize.normalizer_table import ORDER
 
 SCENES = Path(__file__).parents[1] / "scenes"
-PLAIN = Palette(colours=False)
+PLAIN = TerminalPalette(colours=False)
 
 
 def told(text: str, **settings: object) -> list[str]:
@@ -118,7 +118,7 @@ def test_every_scene_can_be_explained(path: str) -> None:
 
 def test_watching_changes_nothing() -> None:
     text = "One (two\nthree) <think>x</think>four\n```\ncode\n```\n...\nfive :tada:"
-    engine, witness = TextEngine(TextConfig()), Witness(TextConfig(), None)
+    engine, witness = TextEngine(TextConfig()), EngineRecorder(TextConfig(), None)
     assert witness.feed(text) + witness.finish() == engine.feed(text) + engine.finish()
     assert len(tell(witness.entries)) >= 5
     assert {field.name for field in fields(type(tell(witness.entries)[0]))} == {"sentence", "notes"}

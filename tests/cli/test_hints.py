@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from oshaberi.cli.app import COMMANDS, app
+from oshaberi.cli.command_group import COMMANDS, app
 
 SOURCE = Path(__file__).parents[2] / "src" / "oshaberi"
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")

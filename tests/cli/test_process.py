@@ -92,11 +92,11 @@ sys.exit(main(sys.argv[2:]))
 @pytest.mark.parametrize(
     ("module", "args"),
     [
-        ("oshaberi.cli.app", ["chunk"]),
-        ("oshaberi.text.engine", ["chunk"]),
+        ("oshaberi.cli.command_group", ["chunk"]),
+        ("oshaberi.text.text_engine", ["chunk"]),
         ("oshaberi.scenes", ["replay", "-"]),
-        ("oshaberi.config.loading", ["run"]),
-        ("oshaberi.local.show", ["run"]),
+        ("oshaberi.config.settings_loading", ["run"]),
+        ("oshaberi.local_run.startup", ["run"]),
     ],
 )
 def test_ctrl_c_is_quiet_while_things_are_loaded(
@@ -164,7 +164,7 @@ print(*sys.modules, file=sys.stderr)
 
 
 OF_THE_BOT = {"pydantic", "pydantic_settings", "sqlalchemy", "alembic", "discord", "aiohttp"}
-OF_THE_BOT |= {"oshaberi.turns", "oshaberi.config.loading"}
+OF_THE_BOT |= {"oshaberi.turns", "oshaberi.config.settings_loading"}
 
 
 def imported_by(*args: str) -> set[str]:
@@ -182,7 +182,7 @@ def test_chunk_imports_nothing_heavy(tmp_path: Path) -> None:
 
 def test_replay_draws_only_what_has_to_be_drawn() -> None:
     modules = imported_by("replay", str(SCENES / "typing-between.json"))
-    assert modules & {"PIL", "emoji", "oshaberi.render.paint", *OF_THE_BOT} == set()
+    assert modules & {"PIL", "emoji", "oshaberi.render.png.table_png", *OF_THE_BOT} == set()
     assert "PIL" in imported_by("replay", str(SCENES / "table.json"))
 
 
@@ -247,7 +247,7 @@ def test_a_ctrl_c_in_disguise(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Python 3.11 makes a RuntimeError of one that comes while a class is made."""
-    from oshaberi.cli import chunk
+    from oshaberi.cli.commands import chunk
 
     def interrupted(*_args: object) -> None:
         raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
@@ -260,7 +260,7 @@ def test_a_ctrl_c_in_disguise(
 def test_a_fault_of_ours_is_one_line_too(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from oshaberi.cli import chunk
+    from oshaberi.cli.commands import chunk
 
     def broken(*_args: object) -> None:
         raise RuntimeError("oh no")

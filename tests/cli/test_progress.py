@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from oshaberi.cli.progress import Progress
+from oshaberi.cli.progress_line import Progress
 
 
 class Terminal(io.StringIO):

@@ -20,18 +20,27 @@ import pytest
 
 from oshaberi import cli
 from oshaberi.scenes import load_scene
-from oshaberi.scenes.play import perform
-from oshaberi.stage.models import AnthropicWire, ModelServer, OpenAIWire, Wire
-from oshaberi.stage.models.google import GoogleWire
-from oshaberi.stage.models.novelai import NovelAIWire
-from oshaberi.stage.models.script import Call, Cut, Finish, Refuse, Say, Stall, Step, Think
+from oshaberi.scenes.scene_playback import perform
+from oshaberi.stage.model_servers import AnthropicWire, ModelServer, OpenAIWire, WireFormat
+from oshaberi.stage.model_servers.google_wire import GoogleWire
+from oshaberi.stage.model_servers.model_script import (
+    Call,
+    Cut,
+    Finish,
+    Refuse,
+    Say,
+    Stall,
+    Step,
+    Think,
+)
+from oshaberi.stage.model_servers.novelai_wire import NovelAIWire
 
 KEY = "hush-This1sTheKey-of-nobody"
 ANSWER = ("Hi th", "ere!\nHow are ", "you?\n```py\nx = 1\n```\nBye.")
 
 
 @contextmanager
-def serving(wire: Wire, *scripts: Sequence[Step]) -> Iterator[ModelServer]:
+def serving(wire: WireFormat, *scripts: Sequence[Step]) -> Iterator[ModelServer]:
     """A model in a loop of its own: the command brings its own, too."""
     ready: Future[tuple[ModelServer, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
 
@@ -95,7 +104,7 @@ def said(path: Path) -> list[Any]:
     return [one for one in chunks if isinstance(one, str) or one["type"] != "wait"]
 
 
-FAMILIES: list[tuple[str, Wire]] = [
+FAMILIES: list[tuple[str, WireFormat]] = [
     ("openai", OpenAIWire()),
     ("anthropic", AnthropicWire()),
     ("google", GoogleWire()),
@@ -104,7 +113,9 @@ FAMILIES: list[tuple[str, Wire]] = [
 
 
 @pytest.mark.parametrize(("provider", "wire"), FAMILIES, ids=[name for name, _ in FAMILIES])
-def test_a_stream_of_each_family_becomes_a_scene(provider: str, wire: Wire, desk: Desk) -> None:
+def test_a_stream_of_each_family_becomes_a_scene(
+    provider: str, wire: WireFormat, desk: Desk
+) -> None:
     with serving(wire, (Say(*ANSWER),)) as server:
         ran = desk.ask(server, "--degree", "1", provider=provider)
     assert (ran.status, ran.out) == (0, "".join(ANSWER) + "\n")

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from oshaberi import cli
-from oshaberi.cli.app import app
+from oshaberi.cli.command_group import app
 
 SCENES = Path(__file__).parents[1] / "scenes"
 Write = Callable[..., str]
@@ -128,7 +128,7 @@ def test_real_time_tells_the_same(write: Write) -> None:
 
 
 def test_check_passes_over_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oshaberi.cli.progress.EVERY_S", math.inf)  # this machine may be busy
+    monkeypatch.setattr("oshaberi.cli.progress_line.EVERY_S", math.inf)  # this machine may be busy
     result = replay("--check", str(SCENES))
     assert (result.exit_code, result.stderr) == (0, "")
     count = len(list(SCENES.rglob("*.json")))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from oshaberi.cli.app import app
+from oshaberi.cli.command_group import app
 from tests.local.shows import OSHABERI, environment, show
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.config import DECLARED, Setting, Settings, load
-from oshaberi.config.declared import SECTIONS
+from oshaberi.config import DECLARED, LoadedSettings, Setting, load
+from oshaberi.config.setting_declarations import SECTIONS
 from tests.cli.pages import ROOT, text_of
 
 FILE = ROOT / "examples" / "oshaberi.toml"
@@ -83,7 +83,7 @@ def test_it_can_be_used_as_it_is() -> None:
     assert set(settings.mcp_servers) == {"kettle"}
 
 
-def _all_on(tmp_path: Path) -> Settings:
+def _all_on(tmp_path: Path) -> LoadedSettings:
     path = tmp_path / "oshaberi.toml"
     path.write_text(re.sub(r"^#(?=\S)", "", text_of(FILE), flags=re.MULTILINE), encoding="utf-8")
     return load(path, {"HOME": str(tmp_path)})

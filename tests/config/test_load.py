@@ -9,22 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.config import DECLARED, ProcessConfig, Settings, load
-from oshaberi.config.complaints import MistakesError
-from oshaberi.config.loading import NOT_SETTINGS
-from oshaberi.delivery.config import StreamConfig
+from oshaberi.config import DECLARED, LoadedSettings, ProcessConfig, load
+from oshaberi.config.setting_errors import SettingMistakesError
+from oshaberi.config.settings_loading import NOT_SETTINGS
+from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.errors import ConfigError
-from oshaberi.text.config import TextConfig
-from oshaberi.turns.config import TurnConfig
+from oshaberi.text.text_config import TextConfig
 
-Load = Callable[..., Settings]
+Load = Callable[..., LoadedSettings]
 
 
 @pytest.fixture
 def read(tmp_path: Path) -> Load:
     """Settings from a file with this text, and these variables."""
 
-    def settings(toml: str = "", **variables: str) -> Settings:
+    def settings(toml: str = "", **variables: str) -> LoadedSettings:
         path = tmp_path / "oshaberi.toml"
         path.write_text(toml, encoding="utf-8")
         return load(path, {"HOME": "/home/mika", **variables})
@@ -282,7 +282,7 @@ def test_several_mistakes_are_counted(read: Load) -> None:
 
 
 def test_all_mistakes_are_kept(read: Load) -> None:
-    with pytest.raises(MistakesError) as refused:
+    with pytest.raises(SettingMistakesError) as refused:
         read("hold_limit = 1\nqqq = 1", OSHABERI_NOTIFY="x", OSHABERI_WWW="1", OSHABERI_ZZZ="1")
     keys = [line.partition(":")[0] for line in refused.value.lines]
     assert keys[:2] == ["OSHABERI_WWW", "OSHABERI_ZZZ"]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.clock import run_virtual
-from oshaberi.config import Reloader, Settings, load
+from oshaberi.config import LoadedSettings, Reloader, load
+from oshaberi.virtual_time import run_virtual
 
 Write = Callable[[str], None]
 
@@ -38,7 +38,7 @@ def write(path: Path) -> Write:
 
 def test_a_change_is_taken_up(path: Path, write: Write) -> None:
     write("hold_limit = 300")
-    heard: list[Settings] = []
+    heard: list[LoadedSettings] = []
     reloader = Reloader(load(path, {}), {}, heard.append)
     assert reloader.check() is None
     write("hold_limit = 400")
@@ -108,7 +108,7 @@ def test_what_a_command_line_set_is_no_change_of_the_file(
 ) -> None:
     if before:
         write(before)
-    settings = load(path, {}) if before else Settings(file=path)
+    settings = load(path, {}) if before else LoadedSettings(file=path)
     chosen = replace(settings, discord_token="of-the-stage", stage_port=1)
     reloader = Reloader(chosen, {"OSHABERI_DATA_DIR": str(settings.data_dir)})
     with caplog.at_level(logging.INFO):

@@ -8,7 +8,7 @@ import pytest
 
 from oshaberi.config import (
     SERVER_KEYS,
-    Settings,
+    LoadedSettings,
     check_together,
     effective,
     load,
@@ -18,11 +18,11 @@ from oshaberi.errors import ConfigError
 
 
 @pytest.fixture
-def settings() -> Settings:
+def settings() -> LoadedSettings:
     return load(None, {"OSHABERI_HUMANIZER_DEGREE": "1", "OSHABERI_COOLDOWN_MS": "9"})
 
 
-def test_the_server_goes_on_top(settings: Settings) -> None:
+def test_the_server_goes_on_top(settings: LoadedSettings) -> None:
     changed = {"humanizer_degree": 3, "notify": "first", "auto_channels": [7]}
     found = effective(settings, changed)
     assert found.stream.text.humanizer_degree == 3
@@ -79,7 +79,7 @@ def test_what_admins_may_not_type(key: str, text: str, reason: str) -> None:
 
 
 def test_what_fits_alone_but_not_together_is_refused_before_it_is_stored(
-    settings: Settings,
+    settings: LoadedSettings,
 ) -> None:
     low = {"min_random_pause_ms": parse_server_value("min_random_pause_ms", "3000")}
     with pytest.raises(ConfigError, match="min_random_pause_ms: 3000 is not at most"):
@@ -88,7 +88,7 @@ def test_what_fits_alone_but_not_together_is_refused_before_it_is_stored(
 
 
 def test_a_stored_value_that_is_no_longer_allowed_does_not_silence_the_bot(
-    settings: Settings, caplog: pytest.LogCaptureFixture
+    settings: LoadedSettings, caplog: pytest.LogCaptureFixture
 ) -> None:
     stored = {"hold_limit": 1, "notify": "last", "gone": 5, "discord_token": "x"}
     with caplog.at_level(logging.WARNING):
@@ -104,6 +104,6 @@ def test_a_stored_value_that_is_no_longer_allowed_does_not_silence_the_bot(
     [{"max_random_pause_ms": 0}, {"auto_channels": 5}, {"llm_stop_strings": "abc"}],
 )
 def test_whatever_is_stored_there_are_settings(
-    settings: Settings, stored: dict[str, object]
+    settings: LoadedSettings, stored: dict[str, object]
 ) -> None:
     assert effective(settings, stored) == effective(settings, {})

@@ -9,11 +9,11 @@ import asyncio
 import os
 import sys
 
-from oshaberi.bot.app import run
+from oshaberi.bot.wiring import run
 from oshaberi.config import load
 from oshaberi.logs import setup
-from oshaberi.stage.pointing import patch_discord
-from oshaberi.stage.runner import URL_VARIABLE
+from oshaberi.stage.bot_runner import URL_VARIABLE
+from oshaberi.stage.discord_patch import patch_discord
 
 
 def main() -> None:

@@ -15,8 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import oshaberi.bot.recovery as recovery
-from oshaberi.storage.journal import Journal
+import oshaberi.bot.coordination.crash_recovery as recovery
+from oshaberi.storage.repositories.journal_repository import JournalRepository
 from tests.crash import child, rounds
 
 MODULE = "tests.crash.mutants"
@@ -46,7 +46,7 @@ def has_no_journal() -> None:
         """Not written down."""
 
     for name in ("begin", "intend", "sent", "refused"):
-        setattr(Journal, name, nothing)
+        setattr(JournalRepository, name, nothing)
 
 
 def says_nothing() -> None:
@@ -54,7 +54,7 @@ def says_nothing() -> None:
         """Nobody is told."""
 
     for name in ("_tell",):
-        setattr(recovery.Recovery, name, silent)
+        setattr(recovery.CrashRecovery, name, silent)
 
 
 MUTANTS: dict[str, Callable[[], None]] = {

@@ -14,11 +14,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from oshaberi.discord_io.reply_notice import is_reply_notice
+from oshaberi.discord_io.webhooks.reply_notice import is_reply_notice
 from oshaberi.stage import SEND, WEBHOOK, Fault, Settings, Stage
-from oshaberi.stage.errors import StageTimeoutError
-from oshaberi.stage.model import Message
-from oshaberi.storage import Database, Vault
+from oshaberi.stage.stage_errors import StageTimeoutError
+from oshaberi.stage.world.discord_records import StageMessage
+from oshaberi.storage import Database, SecretVault
 from tests.crash.model import LINES, PAUSE_S, asked, expected, lined_model
 from tests.crash.process import BotProcess
 from tests.crash.scenery import CHANNEL, USER, environment, settle_in, world
@@ -175,7 +175,7 @@ class Theatre:
             await bot.kill()
         return rounds
 
-    def _ask(self, planned: Plan) -> Message:
+    def _ask(self, planned: Plan) -> StageMessage:
         bot_id = self._stage.world.bot.id
         text = asked(planned.question, alter=planned.alter, bot_id=bot_id)
         if planned.slow:
@@ -188,7 +188,7 @@ class Theatre:
             slow = Fault(kind="delay", route=route, call=call, times=3, after=True, delay_s=0.3)
             self._stage.fault(slow)
 
-    async def _until_told(self, question: Message, planned: Plan) -> None:
+    async def _until_told(self, question: StageMessage, planned: Plan) -> None:
         with suppress(StageTimeoutError):
             await self._stage.wait_for(
                 lambda: len(self._now(question, planned).told) >= planned.lines, SETTLE_S
@@ -218,14 +218,14 @@ class Theatre:
             raise
         return bot
 
-    async def _look(self, question: Message, planned: Plan) -> Round:
+    async def _look(self, question: StageMessage, planned: Plan) -> Round:
         """When nothing more is to come: the answer is whole, or the bot said that it is not."""
         with suppress(StageTimeoutError):  # then the round itself tells what is missing
             await self._stage.wait_for(lambda: self._now(question, planned).is_over, SETTLE_S)
         await self._stage.settled(SETTLE_S)
         return self._now(question, planned)
 
-    def _now(self, question: Message, planned: Plan) -> Round:
+    def _now(self, question: StageMessage, planned: Plan) -> Round:
         later = [one for one in self._stage.world.history(CHANNEL) if one.id > question.id]
         # A send that took more than a second has its successors joined.
         told = tuple(line for one in later for line in one.content.split("\n") if _is_line(line))
@@ -238,7 +238,7 @@ def _is_line(content: str) -> bool:
 
 
 async def _unfinished(database_url: str, folder: Path) -> int:
-    vault = Vault.from_environment_or_file(folder / "secret.key")
+    vault = SecretVault.from_environment_or_file(folder / "secret.key")
     async with Database.open(database_url, vault) as db:
         return len(await db.journal.unfinished(INSTANCE))
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from oshaberi.stage import Stage
-from oshaberi.stage.runner import TOKEN_VARIABLE, URL_VARIABLE
-from oshaberi.storage import Database, Vault
-from oshaberi.storage.records import PersonaRecord, SpriteRecord
+from oshaberi.stage.bot_runner import TOKEN_VARIABLE, URL_VARIABLE
+from oshaberi.storage import Database, SecretVault
+from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord
 from tests.crash.model import ALTER, PERSONA, SPRITE
 
 CHANNEL = "general"
@@ -47,7 +47,7 @@ async def settle_in(stage: Stage, database_url: str, folder: Path) -> None:
     """The bot's own persona wears another face for some lines; the alter speaks by webhook only."""
     server_id = next(iter(stage.world.guilds))
     sprite = SpriteRecord(SPRITE, f"{stage.url}/cdn/{SPRITE}.png")
-    vault = Vault.from_environment_or_file(folder / "secret.key")
+    vault = SecretVault.from_environment_or_file(folder / "secret.key")
     async with Database.open(database_url, vault) as db:
         mochi = PersonaRecord(server_id, PERSONA, sprites=(sprite,), is_default=True)
         await db.personas.save(mochi)

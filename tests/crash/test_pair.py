@@ -14,8 +14,8 @@ from typing import Any
 from redis.asyncio import Redis
 
 from oshaberi.stage import Settings, Stage
-from oshaberi.stage.interactions import Interaction
-from oshaberi.stage.model import Message
+from oshaberi.stage.interactions.interaction_flow import Interaction
+from oshaberi.stage.world.discord_records import StageMessage
 from tests.crash.model import SLOW, STALLED, asked, expected, lined_model
 from tests.crash.process import BotProcess
 from tests.crash.rounds import errors_in
@@ -43,11 +43,11 @@ class Pair:
         channel: str = CHANNEL,
         user: str = USER,
         alter: bool = False,
-    ) -> Message:
+    ) -> StageMessage:
         bot_id = self.stage.world.bot.id
         text = asked(f"question {number}", alter=alter, bot_id=bot_id)
         post = self.stage.people.post
-        said: Message = await self._taken(of, lambda: post(channel, text, user=user))
+        said: StageMessage = await self._taken(of, lambda: post(channel, text, user=user))
         return said
 
     async def stop(self, *, at: BotProcess, user: str = USER, channel: str = CHANNEL) -> str:

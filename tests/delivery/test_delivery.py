@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from oshaberi.chunks import Chunk, ToolCall
-from oshaberi.delivery.faults import Fault
-from oshaberi.delivery.recording import RecordingSink
-from oshaberi.delivery.response import Response, SpriteRecord
-from oshaberi.render.picture import RenderUnavailableError
+from oshaberi.delivery.response_state import ResponseState, SentSprite
+from oshaberi.delivery.sinks.recording_sink import RecordingSink
+from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
+from oshaberi.render.table_picture import RenderUnavailableError
 from oshaberi.stream import Silence, Stop
 
 from ..stream.play import FakeRenderer, play
@@ -41,7 +41,7 @@ class TestFaces:
 
     def test_sprite_records_name_message_and_sprite(self) -> None:
         played = play("Tomori (mad): one\nTomori (Voice): two\nTomori: three", text=TOMORI)
-        assert played.response.sprites == [SpriteRecord(1, "Tomori", "mad")]
+        assert played.response.sprites == [SentSprite(1, "Tomori", "mad")]
 
     def test_a_reply_notice_precedes_the_first_webhook_message_only(self) -> None:
         played = play("Tomori (mad): one\nTomori: two", text=TOMORI, reply_to=True)
@@ -63,7 +63,7 @@ class TestFaces:
 
 
 class TestFallback:
-    FAULTS = (Fault("create_webhook", 1, 30007),)
+    FAULTS = (ScriptedFault("create_webhook", 1, 30007),)
 
     def test_the_name_stands_in_front_once_per_run(self) -> None:
         text = "Tomori (mad): one\ntwo\nTomori (shy): three\nTomori: four\nTomori (shy): five"
@@ -134,7 +134,7 @@ class TestLimits:
         assert played.result.undelivered == "c3\nd4\ne5"
 
     def test_refused_messages_do_not_count(self) -> None:
-        played = play("a\nb\nc", send_message_limit=2, faults=[Fault("send", 1, 200000)])
+        played = play("a\nb\nc", send_message_limit=2, faults=[ScriptedFault("send", 1, 200000)])
         assert (played.messages, played.result.status) == (["b", "c"], "completed")
 
     def test_the_rest_as_a_file(self) -> None:
@@ -179,7 +179,7 @@ class TestNotify:
         assert played.times == [5000, 10_000, 10_000]
 
     def test_a_tool_call_releases_it_quietly(self) -> None:
-        response = Response(key="k")
+        response = ResponseState(key="k")
         first = play("one", LOOK, notify="last", response=response)
         second = play("two", notify="last", response=response)
         assert [p.post.silent for p in (*first.sink.posted, *second.sink.posted)] == [True, False]
@@ -195,7 +195,7 @@ class TestNotify:
 
 class TestJoining:
     def test_neighbours_share_a_message_when_the_sink_was_blocked(self) -> None:
-        played = play("a\nb\nc\nd", faults=[Fault("send", 1, delay_ms=1500)])
+        played = play("a\nb\nc\nd", faults=[ScriptedFault("send", 1, delay_ms=1500)])
         assert played.messages == ["a", "b\nc\nd"]
         assert played.result.accumulated_text == "a\nb\nc\nd"
         assert [entry.message_id for entry in played.result.ledger.entries] == [1, 2, 2, 2]
@@ -206,7 +206,7 @@ class TestJoining:
         ids=["two waiting", "one second"],
     )
     def test_but_not_sooner(self, text: str, delay_ms: int) -> None:
-        played = play(text, faults=[Fault("send", 1, delay_ms=delay_ms)])
+        played = play(text, faults=[ScriptedFault("send", 1, delay_ms=delay_ms)])
         assert played.messages == text.split("\n")
 
     def test_pacing_is_not_being_blocked(self) -> None:
@@ -215,23 +215,23 @@ class TestJoining:
     def test_not_code_emoji_or_tables(self) -> None:
         soup = "<:soup:111111111111111111>"
         text = f"a\nb\nc\n```\nx\n```\nd\n{soup}\ne\nf\n{TABLE}\ng\nh"
-        late = [Fault("send", 1, delay_ms=1500)]
+        late = [ScriptedFault("send", 1, delay_ms=1500)]
         played = play(text, faults=late, text={"emojis": [soup]})
         assert played.messages == ["a", "b\nc", "```\nx\n```", "d", soup, "e\nf", "g\nh"]
 
     def test_not_over_the_limit(self) -> None:
         lines = ["a", "b" * 1000, "c" * 900, "d" * 60]
-        played = play("\n".join(lines), faults=[Fault("send", 1, delay_ms=1500)])
+        played = play("\n".join(lines), faults=[ScriptedFault("send", 1, delay_ms=1500)])
         assert played.messages == ["a", "b" * 1000 + "\n" + "c" * 900, "d" * 60]
 
     def test_not_across_faces(self) -> None:
         text = "a\nb\nTomori (mad): c\nTomori (mad): d\nTomori: e"
-        played = play(text, text=TOMORI, faults=[Fault("send", 1, delay_ms=1500)])
+        played = play(text, text=TOMORI, faults=[ScriptedFault("send", 1, delay_ms=1500)])
         assert played.messages == ["a", "b", "c\nd", "e"]
         assert played.result.accumulated_text == "a\nb\nTomori (mad): c\nTomori (mad): d\ne"
 
     def test_retries_block_too(self) -> None:
-        faults = [Fault("send", n, "http_503") for n in (2, 3)]
+        faults = [ScriptedFault("send", n, "http_503") for n in (2, 3)]
         played = play("a\nb\nc\nd\ne", faults=faults)
         assert played.messages == ["a", "b", "c\nd\ne"]
 
@@ -267,20 +267,22 @@ class TestTables:
 
     @pytest.mark.parametrize("code", [40005, 50013])
     def test_pictures_are_not_wanted(self, code: int) -> None:
-        played = play(f"{TABLE}\nend", faults=[Fault("file", 1, code)])
+        played = play(f"{TABLE}\nend", faults=[ScriptedFault("file", 1, code)])
         assert played.messages == ["```\na b\n```", "```\n1 2\n```", "end"]
         assert played.result.status == "completed"
 
     @pytest.mark.parametrize("nth", [1, 2])
     def test_as_code_it_is_delivered_only_as_a_whole(self, nth: int) -> None:
-        played = play(f"{TABLE}\nend", render_tables=False, faults=[Fault("send", nth, 200000)])
+        played = play(
+            f"{TABLE}\nend", render_tables=False, faults=[ScriptedFault("send", nth, 200000)]
+        )
         assert len(played.messages) == 2
         assert played.result.undelivered == TABLE.strip()
         assert played.result.accumulated_text == "end"
 
     def test_a_lost_answer_does_not_double_it(self) -> None:
         for text in ({}, ALTER):
-            played = play(TABLE, text=text, faults=[Fault("file", 1, "reset_after_write")])
+            played = play(TABLE, text=text, faults=[ScriptedFault("file", 1, "reset_after_write")])
             assert len(played.of("file")) == 1
             assert played.result.status == "completed"
 
@@ -328,25 +330,25 @@ class TestLive:
 
     @pytest.mark.parametrize("trouble", ["reset_after_write", "reset_before_write", "timeout"])
     def test_a_doubtful_edit_is_repeated(self, trouble: str) -> None:
-        fault = Fault("edit", 1, trouble)  # type: ignore[arg-type]
+        fault = ScriptedFault("edit", 1, trouble)  # type: ignore[arg-type]
         played = play("a\nb", delivery="live", faults=[fault])
         assert played.messages == ["a\nb"]
         assert played.result.undelivered == ""
 
     @pytest.mark.parametrize("code", [10008, 30046, 10015])
     def test_a_message_that_is_gone_is_continued_in_a_new_one(self, code: int) -> None:
-        played = play("a\nb\nc", delivery="live", faults=[Fault("edit", 1, code)])
+        played = play("a\nb\nc", delivery="live", faults=[ScriptedFault("edit", 1, code)])
         assert played.messages == ["a", "b\nc"]
 
     def test_a_refused_edit_withholds_its_text_alone(self) -> None:
         played = play(
-            "a\nb\n", Silence(3000), "c", delivery="live", faults=[Fault("edit", 1, 200000)]
+            "a\nb\n", Silence(3000), "c", delivery="live", faults=[ScriptedFault("edit", 1, 200000)]
         )
         assert played.messages == ["a\nc"]
         assert played.result.undelivered == "b"
 
     def test_the_channel_is_gone(self) -> None:
-        played = play("a\nb\nc", delivery="live", faults=[Fault("edit", 1, 50001)])
+        played = play("a\nb\nc", delivery="live", faults=[ScriptedFault("edit", 1, 50001)])
         assert played.result.stop_reason == "channel_unavailable"
         assert played.result.undelivered == "b\nc"
 
@@ -384,7 +386,9 @@ def test_a_closing_flush_whose_messages_were_joined_meanwhile(
 ) -> None:
     """Degree 0: the first was answered late, so those behind it share a message."""
     lines = ("one\n", "Tomori (mad): two\n", "three\n", "four\n")
-    played = play(*lines, Stop("1"), degree=0, text=TOMORI, faults=[Fault("send", 1, "timeout")])
+    played = play(
+        *lines, Stop("1"), degree=0, text=TOMORI, faults=[ScriptedFault("send", 1, "timeout")]
+    )
     assert "fault of ours" not in caplog.text
     assert played.result.status == "stopped_by_user"
     assert (played.messages, played.result.undelivered) == (["two\nthree\nfour"], "one")

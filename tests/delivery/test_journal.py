@@ -11,28 +11,28 @@ from typing import Any, TypeVar
 
 import pytest
 
-from oshaberi.clock import run_virtual, settle
-from oshaberi.delivery.faults import CallKind, Fault, Trouble
-from oshaberi.delivery.gate import Gate
-from oshaberi.delivery.journal import (
+from oshaberi.delivery.bookkeeping.send_journal import (
     JOURNAL_SECONDS,
+    JournalledPost,
     JournalledSink,
-    JournalPost,
-    JournalStream,
+    JournalledStream,
     post_as_body,
     post_of_body,
     split_nonce,
 )
-from oshaberi.delivery.outcome import Delivered, Outcome, Refused, Uncertain, Withdrawn
-from oshaberi.delivery.recording import RecordingSink
-from oshaberi.delivery.response import Response
-from oshaberi.delivery.sender import Sender
-from oshaberi.delivery.sink import Embed, Face, File, Post, Wire
+from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
+from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
+from oshaberi.delivery.posting.send_outcome import Delivered, Outcome, Refused, Uncertain, Withdrawn
+from oshaberi.delivery.response_state import ResponseState
+from oshaberi.delivery.sink import Embed, File, Post, WebhookFace, WireState
+from oshaberi.delivery.sinks.recording_sink import RecordingSink
+from oshaberi.delivery.sinks.scripted_faults import CallKind, ScriptedFault, Trouble
+from oshaberi.virtual_time import run_virtual, settle
 
 T = TypeVar("T")
 
 PLAIN = Post("k-1", "hello", reply=True)
-WORN = Post("k-1", "hello", face=Face("Ren", "https://x.test/ren.png"))
+WORN = Post("k-1", "hello", face=WebhookFace("Ren", "https://x.test/ren.png"))
 EVERYTHING = Post(
     "k-7",
     "text",
@@ -41,7 +41,7 @@ EVERYTHING = Post(
         File("r.txt", b""),
     ),
     embed=Embed("title", "words"),
-    face=Face("Ren"),
+    face=WebhookFace("Ren"),
     reply=True,
     silent=True,
     suppress_embeds=True,
@@ -52,18 +52,18 @@ class MemoryJournal:
     """Keeps what the database would keep, and what was done in which order."""
 
     def __init__(self) -> None:
-        self.streams: dict[str, JournalStream] = {}
-        self.posts: dict[str, JournalPost] = {}
+        self.streams: dict[str, JournalledStream] = {}
+        self.posts: dict[str, JournalledPost] = {}
         self.did: list[str] = []
         self.broken: Callable[[], Awaitable[None]] | None = None
 
-    async def begin(self, stream: JournalStream) -> None:
+    async def begin(self, stream: JournalledStream) -> None:
         self.streams[stream.key] = stream
 
     async def finish(self, key: str) -> None:
         del self.streams[key]
 
-    async def intend(self, key: str, post: JournalPost) -> None:
+    async def intend(self, key: str, post: JournalledPost) -> None:
         await self._do(f"intend {post.nonce}")
         assert key == "k"
         first = self.posts.get(post.nonce, post)
@@ -88,14 +88,14 @@ class MemoryJournal:
 class Desk:
     """A sender over a journalled sink over a channel."""
 
-    def __init__(self, *faults: Fault) -> None:
+    def __init__(self, *faults: ScriptedFault) -> None:
         self.channel = RecordingSink(faults, display_name="Bot")
         self.journal = MemoryJournal()
-        self.gate = Gate()
-        self.response = Response(key="k")
+        self.gate = InterruptibleWaits()
+        self.response = ResponseState(key="k")
         self.newest = 100
         self.sink = JournalledSink(self.channel, self.journal, lambda: self.newest)
-        self.sender = Sender(self.sink, self.gate, self.response)
+        self.sender = ExactlyOnceSender(self.sink, self.gate, self.response)
 
     async def deliver(self, post: Post) -> Outcome:
         outcome = await self.sender.deliver(post)
@@ -108,7 +108,7 @@ class Desk:
         return [(post.state, post.message_id) for post in self.journal.posts.values()]
 
 
-def at_desk(scenario: Callable[[Desk], Awaitable[T]], *faults: Fault) -> T:
+def at_desk(scenario: Callable[[Desk], Awaitable[T]], *faults: ScriptedFault) -> T:
     async def main() -> T:
         desk = Desk(*faults)
         try:
@@ -149,7 +149,7 @@ def test_a_doubt_that_is_cleared_up(post: Post, doubt: Trouble) -> None:
         assert desk.state == [("sent", 1)]
         assert desk.journal.did == ["intend k-1", "sent k-1 as 1"], "no second entry is needed"
 
-    at_desk(scenario, Fault(kind, 1, doubt))
+    at_desk(scenario, ScriptedFault(kind, 1, doubt))
 
 
 def test_a_witness_is_not_taken_for_a_twin() -> None:
@@ -158,7 +158,7 @@ def test_a_witness_is_not_taken_for_a_twin() -> None:
         await desk.deliver(replace(WORN, nonce="k-2"))
         assert desk.state == [("sent", 1), ("sent", 2)]
 
-    at_desk(scenario, Fault("webhook_send", 2, "reset_after_write"))
+    at_desk(scenario, ScriptedFault("webhook_send", 2, "reset_after_write"))
 
 
 def test_a_refusal() -> None:
@@ -166,7 +166,7 @@ def test_a_refusal() -> None:
         assert isinstance(await desk.deliver(replace(PLAIN, reply=False)), Refused)
         assert desk.state == [("refused", None)]
 
-    at_desk(scenario, Fault("send", 1, 50035))
+    at_desk(scenario, ScriptedFault("send", 1, 50035))
 
 
 def test_a_refusal_that_is_tried_again_otherwise() -> None:
@@ -178,7 +178,7 @@ def test_a_refusal_that_is_tried_again_otherwise() -> None:
         assert desk.journal.did == ["intend k-1", "refused k-1", "intend k-1", "sent k-1 as 1"]
         assert post_of_body(desk.journal.posts["k-1"].body) == replace(PLAIN, reply=False)
 
-    at_desk(scenario, Fault("send", 1, 10008))
+    at_desk(scenario, ScriptedFault("send", 1, 10008))
 
 
 def test_a_refusal_after_a_doubt_proves_nothing() -> None:
@@ -188,7 +188,9 @@ def test_a_refusal_after_a_doubt_proves_nothing() -> None:
         assert desk.channel.contents == ["hello"]
         assert desk.state == [("sent", 1)], "the witness was found"
 
-    at_desk(scenario, Fault("send", 1, "reset_after_write"), Fault("send", 2, 50035))
+    at_desk(
+        scenario, ScriptedFault("send", 1, "reset_after_write"), ScriptedFault("send", 2, 50035)
+    )
 
 
 def test_a_doubt_that_stays_is_left_open() -> None:
@@ -202,7 +204,7 @@ def test_a_doubt_that_stays_is_left_open() -> None:
         await stopping
         assert desk.state == [("intended", None)]
 
-    at_desk(scenario, Fault("send", 1, "http_503"))
+    at_desk(scenario, ScriptedFault("send", 1, "http_503"))
 
 
 def test_it_was_there_and_is_deleted() -> None:
@@ -212,7 +214,9 @@ def test_it_was_there_and_is_deleted() -> None:
         assert outcome.sent.id is None
         assert desk.state == [("sent", None)]
 
-    at_desk(scenario, Fault("send", 1, "reset_after_write"), Fault("send", 2, 10008))
+    at_desk(
+        scenario, ScriptedFault("send", 1, "reset_after_write"), ScriptedFault("send", 2, 10008)
+    )
 
 
 def test_what_a_stop_withdraws_is_not_sent_after_a_crash() -> None:
@@ -228,7 +232,7 @@ def test_what_a_stop_withdraws_is_not_sent_after_a_crash() -> None:
         assert desk.channel.contents == []
         assert desk.state == [("refused", None)]
 
-    at_desk(scenario, Fault("send", 1, rate_limit_ms=5000))
+    at_desk(scenario, ScriptedFault("send", 1, rate_limit_ms=5000))
 
 
 def test_a_stop_while_it_is_written_down() -> None:
@@ -264,7 +268,7 @@ def test_a_send_that_is_cut_off_is_left_open() -> None:
             await task
         assert desk.state == [("intended", None)]
 
-    at_desk(scenario, Fault("send", 1, delay_ms=5000))
+    at_desk(scenario, ScriptedFault("send", 1, delay_ms=5000))
 
 
 @pytest.mark.parametrize("slow", [False, True], ids=["it raises", "it hangs"])
@@ -292,11 +296,11 @@ def test_the_rest_passes_through() -> None:
     async def scenario(desk: Desk) -> None:
         assert desk.sink.display_name == "Bot"
         await desk.sink.open_webhook()
-        await desk.sink.reply_notice(Face("Ren"), Wire(0))
+        await desk.sink.reply_notice(WebhookFace("Ren"), WireState(0))
         await desk.sink.typing(500)
         outcome = await desk.deliver(PLAIN)
         assert isinstance(outcome, Delivered)
-        await desk.sink.edit(outcome.sent, replace(PLAIN, content="changed"), Wire(0))
+        await desk.sink.edit(outcome.sent, replace(PLAIN, content="changed"), WireState(0))
         await desk.sink.forget_webhook()
         kinds = [record["kind"] for record in desk.channel.records]
         assert kinds == ["reply_notice", "typing", "message", "edit"]
@@ -312,5 +316,5 @@ def test_a_post_survives_json(post: Post) -> None:
 
 
 def test_a_nonce_taken_apart() -> None:
-    assert split_nonce(Response(key="a-b").nonce(12)) == ("a-b", 12)
+    assert split_nonce(ResponseState(key="a-b").nonce(12)) == ("a-b", 12)
     assert split_nonce("odd") == ("", 0)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from oshaberi import TextEngine
-from oshaberi.delivery.faults import Fault
-from oshaberi.delivery.recording import RecordingSink
+from oshaberi.delivery.sinks.recording_sink import RecordingSink
+from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
 from oshaberi.stream import FollowUp, Silence, Stop
 
 from ..stream.play import Played, play
@@ -141,27 +141,27 @@ def test_through_the_webhook_with_one_reply_notice() -> None:
 
 
 def test_without_a_webhook_nothing_unfinished_is_shown() -> None:
-    fault = Fault("create_webhook", 1, 50013)
+    fault = ScriptedFault("create_webhook", 1, 50013)
     played = live(BEGIN, Silence(1500), "little fox.", text=ALTER, faults=[fault])
     assert told(played) == [("message", 1500, f"**Ren**: {BEGIN}little fox.")]
 
 
 def test_what_is_refused_unfinished_may_pass_when_it_is_finished() -> None:
-    faults = [Fault("send", 1, 200000)]
+    faults = [ScriptedFault("send", 1, 200000)]
     played = live(BEGIN, Silence(1500), "little", Silence(1500), " fox.", faults=faults)
     assert told(played) == [("message", 3000, f"{BEGIN}little fox.")]
     assert played.result.status == "completed"
 
 
 def test_a_finished_text_that_is_refused_does_not_stay_half() -> None:
-    faults = [Fault("edit", 1, 200000)]
+    faults = [ScriptedFault("edit", 1, 200000)]
     played = live(BEGIN, Silence(1500), "bad\nok", faults=faults)
     assert played.messages == ["ok"]
     assert played.result.undelivered == f"{BEGIN}bad"
 
 
 def test_a_doubtful_beginning_is_not_said_twice() -> None:
-    faults = [Fault("webhook_send", 1, "reset_after_write")]
+    faults = [ScriptedFault("webhook_send", 1, "reset_after_write")]
     played = live(
         BEGIN,
         Silence(2500),
@@ -177,7 +177,7 @@ def test_a_doubtful_beginning_is_not_said_twice() -> None:
     ("end", "status"), [(Stop("1"), "stopped_by_user"), (FollowUp("1"), "follow_up_interrupt")]
 )
 def test_a_beginning_that_may_have_arrived_is_told_at_a_stop(end: Any, status: str) -> None:
-    faults = [Fault("send", 1, "reset_after_write")]
+    faults = [ScriptedFault("send", 1, "reset_after_write")]
     played = live(BEGIN, Silence(100), end, faults=faults)
     assert played.result.status == status
     assert played.messages == [BEGIN.strip()]

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oshaberi.chunks import Chunk, ToolCall
-from oshaberi.delivery.config import StreamConfig
-from oshaberi.delivery.pacing import Wait, fit, pause_ms, table_typing_ms, typing_ms
-from oshaberi.delivery.policy import POLICIES, paces, policy_of
-from oshaberi.delivery.response import Response
+from oshaberi.delivery.degree_policy import POLICIES, paces, policy_of
+from oshaberi.delivery.pacing.typing_pace import Wait, fit, pause_ms, table_typing_ms, typing_ms
+from oshaberi.delivery.response_state import ResponseState
+from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.errors import ConfigError
 from oshaberi.stream import Silence
-from oshaberi.text.config import TextConfig
+from oshaberi.text.text_config import TextConfig
 
 from ..stream.play import play
 
@@ -139,7 +139,7 @@ def test_a_long_queue_takes_15_seconds_and_keeps_its_order() -> None:
 
 
 def test_the_pace_goes_on_over_a_tool_call() -> None:
-    response = Response(key="k", last_sent_at=0.0, sent=1)
+    response = ResponseState(key="k", last_sent_at=0.0, sent=1)
     assert play("two", degree=2, response=response, **STEADY).times == [1750]
 
 

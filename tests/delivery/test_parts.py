@@ -7,22 +7,22 @@ import asyncio
 import pytest
 
 from oshaberi.chunks import ErrorType, ProviderError
-from oshaberi.clock import run_virtual
-from oshaberi.delivery.faults import Fault
-from oshaberi.delivery.gate import Gate
-from oshaberi.delivery.ledger import DELIVERED, Ledger
-from oshaberi.delivery.notices import HEADLINES, error_notice, flush_limit_notice
-from oshaberi.delivery.outgoing import Outgoing
-from oshaberi.delivery.pacing import Wait
-from oshaberi.delivery.queue import BOUND, Queue
-from oshaberi.delivery.recording import RecordingSink
-from oshaberi.delivery.redact import MASK, redact
-from oshaberi.delivery.sink import AmbiguousError, Face, Post, Wire
+from oshaberi.delivery.bookkeeping.character_ledger import DELIVERED, Ledger
+from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
+from oshaberi.delivery.pacing.typing_pace import Wait
+from oshaberi.delivery.posting.stream_notices import HEADLINES, error_notice, flush_limit_notice
+from oshaberi.delivery.queue.message_queue import BOUND, MessageQueue
+from oshaberi.delivery.queue.outgoing_message import OutgoingMessage
+from oshaberi.delivery.sink import AmbiguousError, Post, WebhookFace, WireState
+from oshaberi.delivery.sinks.recording_sink import RecordingSink
+from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
 from oshaberi.events import Message, Withheld
+from oshaberi.redaction import MASK, redact
+from oshaberi.virtual_time import run_virtual
 
 
-def item(number: int, text: str = "x") -> Outgoing:
-    return Outgoing(number, text, None, (), text, 0.0, Wait(0, 0))
+def item(number: int, text: str = "x") -> OutgoingMessage:
+    return OutgoingMessage(number, text, None, (), text, 0.0, Wait(0, 0))
 
 
 class TestGate:
@@ -32,7 +32,7 @@ class TestGate:
     )
     def test_who_wakes_whom(self, action: str, pause_ends: float, hold_ends: float) -> None:
         async def main() -> tuple[float, float, bool]:
-            loop, gate = asyncio.get_running_loop(), Gate()
+            loop, gate = asyncio.get_running_loop(), InterruptibleWaits()
             ends: dict[str, float] = {}
 
             async def pause() -> None:
@@ -53,7 +53,7 @@ class TestGate:
 
     def test_after_it_nobody_waits(self) -> None:
         async def main() -> float:
-            gate = Gate()
+            gate = InterruptibleWaits()
             gate.hurry()
             await gate.pause(10)
             gate.halt()
@@ -67,7 +67,7 @@ class TestGate:
     def test_until_the_work_is_done(self, seconds: float | None, done: bool) -> None:
         async def main() -> bool:
             work = asyncio.create_task(asyncio.sleep(1))
-            found = await Gate().until(work, seconds)
+            found = await InterruptibleWaits().until(work, seconds)
             await work
             return found
 
@@ -77,7 +77,7 @@ class TestGate:
 class TestQueue:
     def test_order_and_end(self) -> None:
         async def main() -> list[int]:
-            queue = Queue(100)
+            queue = MessageQueue(100)
             queue.extend([item(1), item(2)])
             queue.close()
             numbers = []
@@ -90,7 +90,7 @@ class TestQueue:
 
     def test_room_comes_back_when_one_leaves(self) -> None:
         async def main() -> float:
-            loop, queue = asyncio.get_running_loop(), Queue(100)
+            loop, queue = asyncio.get_running_loop(), MessageQueue(100)
             queue.extend(item(n) for n in range(BOUND))
             assert queue.full
             loop.call_later(3, queue.take)
@@ -100,7 +100,7 @@ class TestQueue:
         assert run_virtual(main()) == 3.0
 
     def test_what_is_put_back_is_first_and_frozen(self) -> None:
-        queue = Queue(100)
+        queue = MessageQueue(100)
         queue.extend([item(1, "a"), item(2, "b"), item(3, "c"), item(4, "d")])
         first = queue.take()
         first.attempted = True
@@ -179,20 +179,20 @@ class TestChannel:
             ids = []
             for pause in (0, 60, 300):
                 await asyncio.sleep(pause)
-                ids.append((await sink.send(Post("n", "x"), Wire(0))).id)
+                ids.append((await sink.send(Post("n", "x"), WireState(0))).id)
             return ids
 
         assert run_virtual(main()) == [1, 1, 2]
 
     def test_webhooks_have_no_nonce(self) -> None:
         async def main() -> list[str]:
-            sink = RecordingSink([Fault("webhook_send", 1, "reset_after_write")])
+            sink = RecordingSink([ScriptedFault("webhook_send", 1, "reset_after_write")])
             await sink.open_webhook()
-            post = Post("n", "x", face=Face("Ren"))
+            post = Post("n", "x", face=WebhookFace("Ren"))
             with pytest.raises(AmbiguousError):
-                await sink.send(post, Wire(0))
+                await sink.send(post, WireState(0))
             assert len(await sink.witnesses(post, 0)) == 1
-            await sink.send(post, Wire(0))
+            await sink.send(post, WireState(0))
             return sink.contents
 
         assert run_virtual(main()) == ["x", "x"]

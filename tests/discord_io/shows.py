@@ -12,11 +12,11 @@ from typing import Any
 import discord
 
 from oshaberi.chunks import Chunk
-from oshaberi.discord_io import RequestTrace, Switchboard
+from oshaberi.discord_io import ClientState, RequestTrace
 from oshaberi.events import Table
-from oshaberi.render.picture import Picture
-from oshaberi.stage import Message, Settings, Stage
-from oshaberi.stage.loop import run_scaled
+from oshaberi.render.table_picture import Picture
+from oshaberi.stage import Settings, Stage, StageMessage
+from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stage.testing import logged_in, staged
 from oshaberi.stream import (
     ScriptedProvider,
@@ -27,7 +27,7 @@ from oshaberi.stream import (
     StreamResult,
     stream_to_sink,
 )
-from oshaberi.text.config import TextConfig
+from oshaberi.text.text_config import TextConfig
 
 SPEED = 10.0
 """How much faster than the wall the loop runs: the waits of a retry are real ones."""
@@ -43,7 +43,7 @@ QUICK: dict[str, Any] = {
 class Bot(discord.Client):
     """Does nothing but notice what arrives."""
 
-    board: Switchboard
+    board: ClientState
 
     def __init__(self, intents: discord.Intents | None = None, *, watched: bool = True) -> None:
         options: dict[str, Any] = {"http_trace": RequestTrace()} if watched else {}
@@ -51,7 +51,7 @@ class Bot(discord.Client):
         super().__init__(intents=wanted, guild_ready_timeout=0.1, **options)
 
     async def setup_hook(self) -> None:
-        self.board = Switchboard(self)
+        self.board = ClientState(self)
 
     async def on_message(self, message: discord.Message) -> None:
         await self.board.on_message(message)
@@ -99,7 +99,7 @@ class Show:
         there: discord.Message = await self.channel(name).fetch_message(posted.id)
         return there
 
-    def messages(self, name: str) -> list[Message]:
+    def messages(self, name: str) -> list[StageMessage]:
         """What the bot and its webhooks wrote there."""
         place = self.stage.world.channel(name)
         bot_id = self.stage.world.bot.id
@@ -177,7 +177,7 @@ def guild(*channels: object, **more: object) -> dict[str, object]:
     return {"guilds": [described | more]}
 
 
-def words(messages: Iterable[Message]) -> list[str]:
+def words(messages: Iterable[StageMessage]) -> list[str]:
     """Every line that can be read there, in order; a picture reads as its alt text."""
     lines: list[str] = []
     for message in messages:

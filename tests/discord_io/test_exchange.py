@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError, Post, Wire
+from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError, Post, WireState
 from oshaberi.discord_io import DiscordSink, TokenRevokedError
 from oshaberi.stage import Fault, RefusalError, Settings
-from oshaberi.stage.faults import SEND, TYPING
+from oshaberi.stage.rest.injected_faults import SEND, TYPING
 from tests.discord_io.shows import Show, perform
 
 NO_LIMITS = Settings(rate_limits=False)
@@ -26,8 +26,8 @@ def sink_of(show: Show, name: str = "general") -> DiscordSink:
     return show.bot.board.sink(show.channel(name))
 
 
-async def send(sink: DiscordSink, text: str, wire: Wire | None = None) -> None:
-    await sink.send(Post(f"n-{text}", text), wire or Wire(now()))
+async def send(sink: DiscordSink, text: str, wire: WireState | None = None) -> None:
+    await sink.send(Post(f"n-{text}", text), wire or WireState(now()))
 
 
 def test_answers_as_soon_as_discord_did() -> None:
@@ -39,7 +39,7 @@ def test_answers_as_soon_as_discord_did() -> None:
         for number in range(5):
             await send(sink, f"text {number}")
         assert now() - began < 2
-        wire = Wire(now())
+        wire = WireState(now())
         sixth = asyncio.create_task(send(sink, "text 5", wire))
         await asyncio.sleep(1)
         assert not wire.on_wire
@@ -55,7 +55,7 @@ def test_answers_as_soon_as_discord_did() -> None:
 def test_a_rate_limit_that_was_not_foreseen_is_no_time_on_the_wire() -> None:
     async def act(show: Show) -> None:
         show.stage.fault(Fault(kind="status", status=429, retry_after_s=8.0, route=SEND))
-        wire = Wire(now())
+        wire = WireState(now())
         sending = asyncio.create_task(send(sink_of(show), "text", wire))
         await refused(show, SEND)
         assert not wire.on_wire
@@ -174,11 +174,11 @@ def test_revoked_token_has_an_error_of_its_own() -> None:
 def test_the_same_nonce_after_its_message_was_deleted() -> None:
     async def act(show: Show) -> None:
         sink = sink_of(show)
-        sent = await sink.send(Post("n", "text"), Wire(now()))
+        sent = await sink.send(Post("n", "text"), WireState(now()))
         assert sent.id is not None
         show.stage.people.delete(sent.id)
         with pytest.raises(DiscordRefusalError) as refused:
-            await sink.send(Post("n", "text"), Wire(now()))
+            await sink.send(Post("n", "text"), WireState(now()))
         assert refused.value.code == 10008
 
     perform(act, settings=NO_LIMITS)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import ThoughtPart
-from oshaberi.delivery.sink import AmbiguousError, Embed, Face, Post, Wire
+from oshaberi.delivery.sink import AmbiguousError, Embed, Post, WebhookFace, WireState
 from oshaberi.discord_io import (
     MENTIONS,
     bot_name,
@@ -17,9 +17,9 @@ from oshaberi.discord_io import (
     notice_embed,
     thought_log_embed,
 )
-from oshaberi.discord_io.forms import avatar_url, edit_form, webhook_form
-from oshaberi.discord_io.refusals import refusal_of
-from oshaberi.discord_io.reply_notice import quoted
+from oshaberi.discord_io.requests.discord_refusals import refusal_of
+from oshaberi.discord_io.requests.request_forms import avatar_url, edit_form, webhook_form
+from oshaberi.discord_io.webhooks.reply_notice import quoted
 from oshaberi.stage import Settings
 from oshaberi.stream import ThoughtLog
 from tests.discord_io.shows import Show, guild, perform
@@ -82,23 +82,23 @@ def test_thought_log_prefers_summaries_and_masks_secrets() -> None:
 def test_mentions_never_reach_everyone() -> None:
     allowed: dict[str, Any] = {**MENTIONS.to_dict()}
     assert allowed == {"parse": ["users", "roles"]}
-    for form in (edit_form(Post("n", "x")), webhook_form(Post("n", "x"), Face("Aki"), None)):
+    for form in (edit_form(Post("n", "x")), webhook_form(Post("n", "x"), WebhookFace("Aki"), None)):
         assert form.payload is not None
         assert "everyone" not in form.payload["allowed_mentions"]["parse"]
-    worn = webhook_form(Post("n", "x"), Face("Aki"), None).payload
+    worn = webhook_form(Post("n", "x"), WebhookFace("Aki"), None).payload
     assert worn is not None
     assert "nonce" not in worn
 
 
 @pytest.mark.parametrize("url", [None, "ftp://x", "x", "https://" + "x" * 2048])
 def test_avatar_that_discord_would_refuse_is_left_out(url: str | None) -> None:
-    assert avatar_url(Face("Aki", url)) is None
+    assert avatar_url(WebhookFace("Aki", url)) is None
 
 
 def test_half_a_character_does_not_lose_the_message() -> None:
     async def act(show: Show) -> None:
         sink = show.bot.board.sink(show.channel("general"))
-        await sink.send(Post("n", "a\ud83dz"), Wire(0.0))
+        await sink.send(Post("n", "a\ud83dz"), WireState(0.0))
         assert show.contents("general") == ["a\ufffdz"]
 
     perform(act, settings=NO_LIMITS)

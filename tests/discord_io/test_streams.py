@@ -9,9 +9,9 @@ import discord
 import pytest
 
 from oshaberi.stage import Fault, Settings
-from oshaberi.stage.faults import EDIT, SEND, TYPING
+from oshaberi.stage.rest.injected_faults import EDIT, SEND, TYPING
 from oshaberi.stream import FollowUp, Silence, Step, Stop, StopRegistry
-from oshaberi.text.config import Persona, Sprite
+from oshaberi.text.text_config import Persona, Sprite
 from tests.discord_io.shows import Show, guild, perform
 
 NO_LIMITS = Settings(rate_limits=False)

@@ -6,10 +6,10 @@ import pytest
 
 from oshaberi.delivery.sink import File, Post
 from oshaberi.discord_io.png_text import text_in, with_text
-from oshaberi.discord_io.table_button import GONE, LABEL, TableSources, shows_table, told
-from oshaberi.stage import Fault, Message, Settings
-from oshaberi.stage.faults import SEND
-from oshaberi.text.config import Persona
+from oshaberi.discord_io.table_button import GONE, LABEL, TableSourceLookup, shows_table, told
+from oshaberi.stage import Fault, Settings, StageMessage
+from oshaberi.stage.rest.injected_faults import SEND
+from oshaberi.text.text_config import Persona
 from tests.discord_io.shows import Show, perform, tiny_png
 
 NO_LIMITS = Settings(rate_limits=False)
@@ -18,18 +18,18 @@ TABLE = "| name | age |\n|---|---|\n| Aki | 7 |"
 PERSONAS = pytest.mark.parametrize("persona", [None, AKI], ids=["bot", "webhook"])
 
 
-async def table_message(show: Show, persona: Persona | None) -> Message:
+async def table_message(show: Show, persona: Persona | None) -> StageMessage:
     result = await show.play("general", f"{TABLE}\n\n", text={"persona": persona})
     assert result.status == "completed"
     (message,) = show.messages("general")
     return message
 
 
-async def pressed(show: Show, message: Message) -> tuple[str, int]:
+async def pressed(show: Show, message: StageMessage) -> tuple[str, int]:
     """What the button answers, and to whom alone it is shown."""
     interaction = show.stage.people.press(message, LABEL, user="ren")
 
-    def answer() -> Message | None:
+    def answer() -> StageMessage | None:
         there = show.stage.world.messages[message.channel_id].values()
         ours = [m for m in there if m.interaction_id == interaction.id and not m.flags & 128]
         return ours[0] if ours else None
@@ -120,7 +120,7 @@ def test_source_that_is_no_code_block_comes_as_a_file() -> None:
 
 
 def test_oldest_sources_are_forgotten_first() -> None:
-    sources = TableSources(kept=2)
+    sources = TableSourceLookup(kept=2)
     sources.remember(1, "one")
     sources.remember(2, "two")
     assert sources.get(1) == "one"

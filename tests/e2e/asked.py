@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from oshaberi.stage.models import Received
+from oshaberi.stage.model_servers import ReceivedRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Turn:
 class Asked:
     """A request to a model."""
 
-    request: Received
+    request: ReceivedRequest
 
     @property
     def turns(self) -> list[Turn]:

@@ -14,20 +14,20 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from oshaberi.bot.app import Bot, open_bot
-from oshaberi.config import Settings, load
+from oshaberi.bot.wiring import Bot, open_bot
+from oshaberi.config import LoadedSettings, load
 from oshaberi.errors import ConfigError
 from oshaberi.stage import Settings as StageSettings
 from oshaberi.stage import Stage
-from oshaberi.stage.interactions import Interaction
-from oshaberi.stage.loop import run_scaled, scale_of
-from oshaberi.stage.model import Message
-from oshaberi.stage.models import ModelServer, OpenAIWire
-from oshaberi.stage.models.script import Say, Step
-from oshaberi.stage.models.wire import Wire
+from oshaberi.stage.interactions.interaction_flow import Interaction
+from oshaberi.stage.model_servers import ModelServer, OpenAIWire
+from oshaberi.stage.model_servers.model_script import Say, Step
+from oshaberi.stage.model_servers.wire_format import WireFormat
+from oshaberi.stage.scaled_loop import run_scaled, scale_of
 from oshaberi.stage.testing import staged
+from oshaberi.stage.world.discord_records import StageMessage
 from oshaberi.storage import Database
-from oshaberi.storage.records import PersonaRecord
+from oshaberi.storage.stored_records import PersonaRecord
 from tests.bot.shows import MEMBER, OWNER, world
 from tests.e2e.asked import Asked
 
@@ -60,7 +60,7 @@ class Evening:
     """A bot among people, and the models it asks."""
 
     def __init__(
-        self, stage: Stage, bot: Bot, models: Sequence[ModelServer], settings: Settings
+        self, stage: Stage, bot: Bot, models: Sequence[ModelServer], settings: LoadedSettings
     ) -> None:
         self.stage = stage
         self.bot = bot
@@ -123,7 +123,7 @@ class Evening:
         embeds = [str(embed.get("description")) for embed in message.embeds]
         return "\n".join(filter(None, [message.content, *embeds]))
 
-    def _reply(self, asked: Interaction) -> Message | None:
+    def _reply(self, asked: Interaction) -> StageMessage | None:
         said = self.stage.world.messages.get(asked.channel_id, {}).get(asked.original_id or 0)
         return said if said is not None and (said.content or said.embeds) else None
 
@@ -137,7 +137,7 @@ class Evening:
         async with asyncio.timeout(PATIENCE_S * scale_of(asyncio.get_running_loop())):
             await self.bot.conversations.idle()
 
-    def ours(self, channel: str = "general") -> list[Message]:
+    def ours(self, channel: str = "general") -> list[StageMessage]:
         """What the bot wrote, under whatever name."""
         people = {user.id for user in self.stage.world.users.values() if not user.bot}
         return [m for m in self.stage.world.history(channel) if m.author_id not in people]
@@ -145,7 +145,7 @@ class Evening:
     def said(self, channel: str = "general") -> list[str]:
         return [message.content for message in self.ours(channel)]
 
-    async def says(self, *texts: str, channel: str = "general") -> list[Message]:
+    async def says(self, *texts: str, channel: str = "general") -> list[StageMessage]:
         """Wait until the bot has said this there, and nothing else."""
         try:
             await self.wait_for(lambda: self.said(channel) == list(texts))
@@ -178,7 +178,7 @@ class Evening:
 Act = Callable[[Evening], Awaitable[None]]
 
 
-def settings_of(folder: Path, environ: Mapping[str, str], **given: object) -> Settings:
+def settings_of(folder: Path, environ: Mapping[str, str], **given: object) -> LoadedSettings:
     """As they would be read from the environment."""
     told = {f"OSHABERI_{key.upper()}": _told(value) for key, value in given.items()}
     return load(None, {"HOME": str(folder), "OSHABERI_DATA_DIR": str(folder), **told, **environ})
@@ -204,7 +204,7 @@ def links(
 
 
 @asynccontextmanager
-async def serving(settings: Settings, stage: Stage, **options: Any) -> AsyncIterator[Bot]:
+async def serving(settings: LoadedSettings, stage: Stage, **options: Any) -> AsyncIterator[Bot]:
     """The bot, connected and ready; closed in order at the end."""
     ready = asyncio.Event()
     options = {"guild_ready_timeout": 0.1, **options}
@@ -240,7 +240,7 @@ async def _ready(ready: asyncio.Event, task: asyncio.Task[None]) -> None:
 async def evening(
     *answers: Answer,
     described: Mapping[str, object] | None = None,
-    wires: Sequence[Wire] | None = None,
+    wires: Sequence[WireFormat] | None = None,
     scripts: Sequence[Sequence[Answer]] = (),
     keys: Sequence[Sequence[str]] = (),
     folder: Path | None = None,

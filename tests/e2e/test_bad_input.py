@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from oshaberi.bot.app import run
+from oshaberi.bot.wiring import run
 from oshaberi.errors import OshaberiError
 from oshaberi.stage import Fault
-from oshaberi.stage.changes import channel_changed
 from oshaberi.stage.testing import staged
-from oshaberi.storage import Database, Vault
-from oshaberi.storage.migrate import VERSION_TABLE
+from oshaberi.stage.world.world_changes import channel_changed
+from oshaberi.storage import Database, SecretVault
+from oshaberi.storage.schema.migration_runner import VERSION_TABLE
 from tests.bot.shows import MEMBER, OWNER, world
 from tests.e2e.evening import FAST, Evening, play, settings_of
 
@@ -86,7 +86,7 @@ def test_a_newer_schema_is_not_touched(tmp_path: Path) -> None:
     file = tmp_path / "oshaberi.db"
 
     async def create() -> None:
-        async with Database.open(f"sqlite:///{file}", Vault([Vault.new_key()])):
+        async with Database.open(f"sqlite:///{file}", SecretVault([SecretVault.new_key()])):
             pass
 
     asyncio.run(create())

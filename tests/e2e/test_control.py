@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oshaberi.stage import SEND
-from oshaberi.stage.models.script import Call, Say, Stall
+from oshaberi.stage.model_servers.model_script import Call, Say, Stall
 from tests.bot.shows import MEMBER, OWNER
 from tests.e2e import handy
 from tests.e2e.evening import Evening, play

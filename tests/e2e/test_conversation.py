@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from oshaberi.stage.models.script import Say
-from oshaberi.storage.records import SpriteRecord
+from oshaberi.stage.model_servers.model_script import Say
+from oshaberi.storage.stored_records import SpriteRecord
 from tests.bot.shows import OWNER
 from tests.e2e.evening import Evening, play
 

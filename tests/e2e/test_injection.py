@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.stage.model import Message
-from oshaberi.stage.models.script import ErrorEvent, Refuse, Say, Think
-from oshaberi.stage.permissions import NAMES
+from oshaberi.stage.model_servers.model_script import ErrorEvent, Refuse, Say, Think
+from oshaberi.stage.world.discord_records import StageMessage
+from oshaberi.stage.world.permissions import NAMES
 from tests.bot.shows import MEMBER, OWNER, world
 from tests.e2e import handy
 from tests.e2e.evening import KEY, Evening, play
@@ -25,7 +25,7 @@ def shown(here: Evening, count: int) -> bool:
     return len(here.notices()) == count
 
 
-def everything_said(here: Evening) -> list[Message]:
+def everything_said(here: Evening) -> list[StageMessage]:
     return [m for channel in here.stage.world.messages.values() for m in channel.values()]
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from oshaberi.stage.models import ModelServer, OpenAIWire
-from oshaberi.stage.models.script import Say
+from oshaberi.stage.model_servers import ModelServer, OpenAIWire
+from oshaberi.stage.model_servers.model_script import Say
 from oshaberi.stage.testing import staged
-from oshaberi.storage.records import SpriteRecord
+from oshaberi.storage.stored_records import SpriteRecord
 from tests.bot.shows import MEMBER, world
 from tests.e2e.evening import FAST, PERSONA, QUICK, Evening, links, play, serving, settings_of
 from tests.e2e.test_tools import call

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from oshaberi.stage.models import AnthropicWire, OpenAIWire
-from oshaberi.stage.models.script import Count, Cut, Finish, Refuse, Say, Stall, Status, Think
+from oshaberi.stage.model_servers import AnthropicWire, OpenAIWire
+from oshaberi.stage.model_servers.model_script import (
+    Count,
+    Cut,
+    Finish,
+    Refuse,
+    Say,
+    Stall,
+    Status,
+    Think,
+)
 from tests.e2e.evening import Evening, play
 
 BUSY = Status(

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import aiohttp
 
-from oshaberi.bot.app import Bot, run
+from oshaberi.bot.wiring import Bot, run
 from oshaberi.config import load
 from oshaberi.stage import Stage
-from oshaberi.stage.models import ModelServer, OpenAIWire
-from oshaberi.stage.models.script import Count, Refuse, Say, Stall
+from oshaberi.stage.model_servers import ModelServer, OpenAIWire
+from oshaberi.stage.model_servers.model_script import Count, Refuse, Say, Stall
 from oshaberi.stage.testing import staged
 from tests.bot.shows import world
 from tests.e2e.evening import FAST, KEY, QUICK, Evening, links, play, serving, settings_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.stage.model import MessageFlag
-from oshaberi.stage.models.script import Refuse, Say, Stall, Think
+from oshaberi.stage.model_servers.model_script import Refuse, Say, Stall, Think
+from oshaberi.stage.world.discord_records import MessageFlag
 from tests.e2e.evening import Evening, play
 
 

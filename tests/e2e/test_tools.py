@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from oshaberi.stage.models.script import Call, Say
+from oshaberi.stage.model_servers.model_script import Call, Say
 from tests.e2e.evening import Evening, play
 from tests.e2e.handy import STARTED
 

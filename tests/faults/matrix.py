@@ -11,11 +11,11 @@ from typing import Literal
 from unittest.mock import patch
 
 from oshaberi.delivery import deliverer
-from oshaberi.delivery.ledger import DELIVERED
+from oshaberi.delivery.bookkeeping.character_ledger import DELIVERED
 from oshaberi.stage import SEND, WEBHOOK, Fault, Settings
-from oshaberi.stage.loop import run_scaled
+from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stream import StreamResult
-from oshaberi.text.config import Persona
+from oshaberi.text.text_config import Persona
 from tests.discord_io.shows import Show, showing, words
 from tests.faults.kinds import KINDS, Kind
 

@@ -18,11 +18,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from oshaberi.chunks import Chunk, ProviderError
-from oshaberi.delivery.response import Response
+from oshaberi.delivery.response_state import ResponseState
 from oshaberi.stage import SEND, WEBHOOK, Fault, Settings
-from oshaberi.stage.loop import run_scaled
+from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stream import StreamConfig, StreamContext, StreamResult, stream_to_sink
-from oshaberi.text.config import Persona, TextConfig
+from oshaberi.text.text_config import Persona, TextConfig
 from tests.discord_io.shows import QUICK, Show, showing
 from tests.faults.kinds import code, limited, status
 
@@ -156,7 +156,7 @@ async def _respond(show: Show, name: str, lines: list[str]) -> StreamResult:
     persona = ALTER if int(name[1:]) % 2 else None
     config = StreamConfig(text=TextConfig(humanizer_degree=1, persona=persona), **QUICK)
     provider = Dictation(lines)
-    context = StreamContext(channel=name, response=Response(), progress=provider.progress)
+    context = StreamContext(channel=name, response=ResponseState(), progress=provider.progress)
     return await stream_to_sink(provider, None, config, context, show.bot.board.sink(channel))
 
 

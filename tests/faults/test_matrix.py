@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from oshaberi.delivery.sink import Post, Sent, Wire
+from oshaberi.delivery.sink import Post, Sent, WireState
 from oshaberi.discord_io import DiscordSink
 from tests.faults.document import documented_table
 from tests.faults.kinds import KINDS, Kind
@@ -52,7 +52,7 @@ def test_notices_a_sink_that_changes_the_nonce(monkeypatch: pytest.MonkeyPatch) 
     right = DiscordSink.send
     attempts: list[str] = []
 
-    async def wrong(sink: DiscordSink, post: Post, wire: Wire) -> Sent:
+    async def wrong(sink: DiscordSink, post: Post, wire: WireState) -> Sent:
         attempts.append(post.nonce)
         nonce = f"{post.nonce[:20]}.{len(attempts)}"
         return await right(sink, replace(post, nonce=nonce), wire)
@@ -66,7 +66,7 @@ def test_notices_a_sink_that_changes_the_nonce(monkeypatch: pytest.MonkeyPatch) 
 def test_notices_a_sink_that_drops_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     right = DiscordSink.send
 
-    async def wrong(sink: DiscordSink, post: Post, wire: Wire) -> Sent:
+    async def wrong(sink: DiscordSink, post: Post, wire: WireState) -> Sent:
         if "delta" in post.content:
             return Sent(1)
         return await right(sink, post, wire)

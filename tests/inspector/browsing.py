@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from playwright.async_api import Browser, ConsoleMessage, Page, Route, async_playwright
 
 from oshaberi.inspector import StreamLog
-from oshaberi.inspector.actions import attach
+from oshaberi.inspector.inspector_api import attach
 from oshaberi.stage import Stage
 
 HARNESS = """

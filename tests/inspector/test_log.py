@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import Chunk, ToolCall
-from oshaberi.clock import run_virtual
-from oshaberi.delivery.recording import RecordingSink
+from oshaberi.delivery.sinks.recording_sink import RecordingSink
 from oshaberi.inspector import StreamLog, trace
-from oshaberi.inspector.kept import MOST_CHUNKS
-from oshaberi.stream.context import StreamContext
-from oshaberi.stream.provider import FollowUp, Silence, Step, Stop
+from oshaberi.inspector.logged_stream import MOST_CHUNKS
+from oshaberi.stream.provider_protocol import FollowUp, Silence, Step, Stop
+from oshaberi.stream.stream_context import StreamContext
+from oshaberi.virtual_time import run_virtual
 from tests.inspector.streaming import crumbs, stream, virtual_log
 
 Json = dict[str, Any]

@@ -7,20 +7,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oshaberi import TextConfig, TextEngine
-from oshaberi.inspector.located import located, trimmed
-from oshaberi.inspector.source import NOWHERE, Source, plain_pieces, source_of
-from oshaberi.inspector.trace import trace
+from oshaberi.inspector.stream_trace import trace
+from oshaberi.inspector.text_location import located, trimmed
+from oshaberi.inspector.visible_text_origin import (
+    NOWHERE,
+    VisibleTextOrigin,
+    plain_pieces,
+    source_of,
+)
 
 PIECES = st.sampled_from(
     (*"a \n`<é👍", "word ", "<think>", "</think>", "<details>", "</details>", "```", "x>")
 )
 
 
-def source(raw: str, took_back: bool = False, **settings: object) -> Source:
+def source(raw: str, took_back: bool = False, **settings: object) -> VisibleTextOrigin:
     return source_of(raw, TextConfig(**settings), lambda _text: took_back)  # type: ignore[arg-type]
 
 
-def words(raw: str, made: Source) -> list[str]:
+def words(raw: str, made: VisibleTextOrigin) -> list[str]:
     return [raw[slice(*one.span)] for one in made.taken]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from oshaberi.inspector import replayed, trace
 from oshaberi.scenes import find_scenes, parse_scene
-from oshaberi.scenes.play import perform
+from oshaberi.scenes.scene_playback import perform
 
 SCENES = find_scenes([str(Path(__file__).parents[1] / "scenes")])
 Json = dict[str, Any]

@@ -9,7 +9,7 @@ from collections import Counter
 from itertools import pairwise
 
 from oshaberi.events import Details, Event, Message, Table, Thought, Withheld
-from oshaberi.text.config import TextConfig
+from oshaberi.text.text_config import TextConfig
 
 from .aligning import Aligner, Alignment, Held
 from .atoms import atoms, cuts_cluster, in_huge_cluster, utf16

@@ -9,7 +9,7 @@ import pytest
 from oshaberi import TextEngine
 from oshaberi.errors import EngineClosedError
 from oshaberi.events import Event, Message
-from oshaberi.text.config import TextConfig
+from oshaberi.text.text_config import TextConfig
 
 from . import checks, mutants
 from .configs import config

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from oshaberi.local.answering import Answering
+from oshaberi.local_run.running_turns import RunningTurns
 
 
 def test_pages_are_told_and_may_ask() -> None:
     told: list[tuple[str, dict[str, Any]]] = []
-    answering = Answering(lambda name, data: told.append((name, data)))
+    answering = RunningTurns(lambda name, data: told.append((name, data)))
     read = answering.extension().read
     assert read is not None
     answering.note(20, True)

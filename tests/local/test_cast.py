@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from oshaberi.config import PersonaEntry
-from oshaberi.local.cast import FACES, MAIN, settle_in, world
-from oshaberi.storage import Database, Vault
-from oshaberi.storage.records import SpriteRecord
+from oshaberi.local_run.demo_world import FACES, MAIN, settle_in, world
+from oshaberi.storage import Database, SecretVault
+from oshaberi.storage.stored_records import SpriteRecord
 
 STAGE, MOVED = "http://127.0.0.1:1", "http://127.0.0.1:2"
 
@@ -28,7 +28,7 @@ def test_a_second_visit_keeps_what_was_changed(tmp_path: Path) -> None:
     async def visits() -> None:
         place = world()
         server = next(iter(place.guilds))
-        url, vault = f"sqlite:///{tmp_path / 'bot.db'}", Vault([Vault.new_key()])
+        url, vault = f"sqlite:///{tmp_path / 'bot.db'}", SecretVault([SecretVault.new_key()])
         async with Database.open(url, vault) as db:
             await settle_in(db, STAGE, place)
             mochi = await db.personas.get(server, MAIN)
@@ -59,7 +59,7 @@ def test_a_persona_of_ones_own_has_a_server_to_itself(tmp_path: Path) -> None:
         assert place.bot.name == "Aiko"
         assert server not in world().guilds
         assert list(place.guilds) == list(world(aiko).guilds)
-        url, vault = f"sqlite:///{tmp_path / 'bot.db'}", Vault([Vault.new_key()])
+        url, vault = f"sqlite:///{tmp_path / 'bot.db'}", SecretVault([SecretVault.new_key()])
         async with Database.open(url, vault) as db:
             await settle_in(db, STAGE, place, aiko)
             assert await db.personas.of(server) == ()

@@ -8,27 +8,29 @@ from typing import Any
 
 import pytest
 
-from oshaberi.local.models import ModelChoice
-from oshaberi.stage.errors import StageError
-from oshaberi.stage.rehearsal import MODEL, RehearsalModel
-from oshaberi.storage.records import ModelRecord
-from oshaberi.stream.stops import StopRegistry
-from oshaberi.turns.adapters import AdapterPool
-from oshaberi.turns.services import Effective, Link, Services
+from oshaberi.local_run.model_choice import ModelChoice
+from oshaberi.stage.demo_model import MODEL, DemoModel
+from oshaberi.stage.stage_errors import StageError
+from oshaberi.storage.stored_records import ModelRecord
+from oshaberi.stream.stop_registry import StopRegistry
+from oshaberi.turns.generation.adapter_pool import AdapterPool
+from oshaberi.turns.turn_services import EffectiveConfigs, OperatorModel, TurnServices
 
-OWN = Link(ModelRecord(0, "openrouter", "some/model"), ("sk-of-the-settings",))
+OWN = OperatorModel(ModelRecord(0, "openrouter", "some/model"), ("sk-of-the-settings",))
 KEY = "sk-only-in-memory"
 
 
-async def no_settings(_server_id: int) -> Effective:
+async def no_settings(_server_id: int) -> EffectiveConfigs:
     raise AssertionError("nobody asks")
 
 
-def chosen(play: Callable[[ModelChoice, Services], Awaitable[None]], *configured: Link) -> None:
+def chosen(
+    play: Callable[[ModelChoice, TurnServices], Awaitable[None]], *configured: OperatorModel
+) -> None:
     async def main() -> None:
-        async with RehearsalModel() as rehearsal:
+        async with DemoModel() as rehearsal:
             choice = ModelChoice(rehearsal, configured)
-            services = Services(no_settings, StopRegistry(), AdapterPool())
+            services = TurnServices(no_settings, StopRegistry(), AdapterPool())
             choice.give_to(services)
             await play(choice, services)
 
@@ -36,7 +38,7 @@ def chosen(play: Callable[[ModelChoice, Services], Awaitable[None]], *configured
 
 
 def test_without_settings_the_rehearsal_speaks() -> None:
-    async def play(choice: ModelChoice, services: Services) -> None:
+    async def play(choice: ModelChoice, services: TurnServices) -> None:
         (link,) = services.models
         assert link.model.model == MODEL
         state = await choice.read({})
@@ -46,7 +48,7 @@ def test_without_settings_the_rehearsal_speaks() -> None:
 
 
 def test_the_models_of_the_settings_come_first_and_come_back() -> None:
-    async def play(choice: ModelChoice, services: Services) -> None:
+    async def play(choice: ModelChoice, services: TurnServices) -> None:
         assert services.models == (OWN,)
         await choice.act({"use": "rehearsal"})
         assert services.models[0].model.model == MODEL
@@ -58,7 +60,7 @@ def test_the_models_of_the_settings_come_first_and_come_back() -> None:
 
 
 def test_a_key_is_used_and_never_shown() -> None:
-    async def play(choice: ModelChoice, services: Services) -> None:
+    async def play(choice: ModelChoice, services: TurnServices) -> None:
         said = {"use": "openai-compatible", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
         state = await choice.act({**said, "key": KEY})
         (link,) = services.models
@@ -84,7 +86,7 @@ def test_a_key_is_used_and_never_shown() -> None:
     ],
 )
 def test_what_makes_no_sense_changes_nothing(said: dict[str, Any], named: str) -> None:
-    async def play(choice: ModelChoice, services: Services) -> None:
+    async def play(choice: ModelChoice, services: TurnServices) -> None:
         before = services.models
         with pytest.raises(StageError, match=named):
             await choice.act(said)
@@ -94,7 +96,7 @@ def test_what_makes_no_sense_changes_nothing(said: dict[str, Any], named: str) -
 
 
 def test_speed() -> None:
-    async def play(choice: ModelChoice, _services: Services) -> None:
+    async def play(choice: ModelChoice, _services: TurnServices) -> None:
         assert (await choice.act({"speed": 4}))["speed"] == 4.0
 
     chosen(play)

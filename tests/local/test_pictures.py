@@ -10,10 +10,10 @@ import pytest
 from aiohttp import web
 from PIL import Image
 
-from oshaberi.local.pictures import StagePictures
-from oshaberi.providers.context import ImagePart, TextPart
+from oshaberi.local_run.uploaded_pictures import StagePictures
+from oshaberi.providers.request.context_items import ImagePart, TextPart
 from oshaberi.stage import Stage
-from oshaberi.stage.model import Attachment
+from oshaberi.stage.world.discord_records import Attachment
 
 
 def png() -> bytes:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from oshaberi.errors import ConfigError
-from oshaberi.local.token import FILE, kept_token
+from oshaberi.local_run.control_token import FILE, kept_token
 
 
 def test_it_is_made_once_and_kept(tmp_path: Path) -> None:

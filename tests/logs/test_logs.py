@@ -11,15 +11,15 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from oshaberi.chunks import Chunk, ThoughtPart
-from oshaberi.clock import run_virtual
-from oshaberi.delivery.recording import RecordingSink
-from oshaberi.logs import LoggingWitness, of_stream, setup, stream_id
-from oshaberi.logs.lines import _Handler
+from oshaberi.delivery.sinks.recording_sink import RecordingSink
+from oshaberi.logs import StreamLogger, of_stream, setup, stream_id
+from oshaberi.logs.log_lines import _Handler
 from oshaberi.stream import ScriptedProvider, StreamConfig, StreamContext, stream_to_sink
-from oshaberi.stream.context import text_engine
-from oshaberi.stream.observed import listen
-from oshaberi.stream.provider import Provider, Silence, Step
-from oshaberi.text.config import TextConfig
+from oshaberi.stream.observed_engines import listen
+from oshaberi.stream.provider_protocol import Provider, Silence, Step
+from oshaberi.stream.stream_context import text_engine
+from oshaberi.text.text_config import TextConfig
+from oshaberi.virtual_time import run_virtual
 
 log = logging.getLogger("oshaberi.tests")
 SOUP = "<:soup:111111111111111111>"
@@ -152,7 +152,7 @@ CHUNKS = [
 
 
 def stream(
-    witness: LoggingWitness,
+    witness: StreamLogger,
     context: StreamContext,
     config: StreamConfig = CONFIG,
     steps: Sequence[Step] = CHUNKS,
@@ -173,7 +173,7 @@ def stream(
 def test_at_debug_every_step_is_told() -> None:
     out = lines("debug")
     context = StreamContext()
-    stream(LoggingWitness(), context)
+    stream(StreamLogger(), context)
     told = [line.split("] ", 1) for line in out.getvalue().splitlines()]
     assert {head.split("[")[1] for head, _ in told} == {context.response.key}
     steps = [step for _, step in told]
@@ -198,7 +198,7 @@ def test_at_debug_every_step_is_told() -> None:
 def test_a_live_message_is_sent_once_and_then_edited() -> None:
     out = lines("debug")
     steps: list[Step] = [Chunk("text", "one\ntwo\n"), Silence(3000), Chunk("text", "three")]
-    stream(LoggingWitness(), StreamContext(), StreamConfig(delivery="live"), steps)
+    stream(StreamLogger(), StreamContext(), StreamConfig(delivery="live"), steps)
     text = out.getvalue()
     assert text.count("sent message 1: id 1 by bot") == 1
     assert text.count("edited message 1: id 1 by bot") >= 1
@@ -208,7 +208,7 @@ def test_a_live_message_is_sent_once_and_then_edited() -> None:
 def test_without_debug_nothing_is_put_into_a_stream() -> None:
     out = lines("info")
     context = StreamContext()
-    provider = stream(LoggingWitness(), context)
+    provider = stream(StreamLogger(), context)
     assert isinstance(provider, ScriptedProvider)
     assert context.make_engine is text_engine
     assert context.progress is None
@@ -226,7 +226,7 @@ def test_afterwards_the_context_is_as_it_was_and_others_are_heard_too() -> None:
     context = StreamContext(progress=progress.append)
     before = context.progress
     leave = listen(context, lambda decision: heard.append(decision.kind))
-    stream(LoggingWitness(), context)
+    stream(StreamLogger(), context)
     assert {"boundary", "orphan"} <= set(heard)
     assert {"chunk", "sent"} == set(progress)
     assert context.progress is before
@@ -236,7 +236,7 @@ def test_afterwards_the_context_is_as_it_was_and_others_are_heard_too() -> None:
 
 def test_a_turn_with_several_streams_tells_each_step_once() -> None:
     out = lines("debug")
-    context, witness = StreamContext(), LoggingWitness()
+    context, witness = StreamContext(), StreamLogger()
     stream(witness, context)
     stream(witness, context)
     assert out.getvalue().count("flush at 12 (period)") == 2

@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from oshaberi.stage import Fault
-from oshaberi.stage.control import Extension
-from oshaberi.stage.errors import StageError
+from oshaberi.stage.control.control_api import ControlExtension
+from oshaberi.stage.stage_errors import StageError
 from tests.chromium import Visit
 from tests.page.theatre import Theatre, open_theatre
 
@@ -35,7 +35,9 @@ def test_the_greeting_has_six_prompts_and_goes_away(theatre: Theatre, page: Page
 
 def test_prompts_can_come_from_whoever_runs_the_bot(visit: Visit) -> None:
     prompts = [{"title": "Mine", "text": "{bot} do it"}]
-    with open_theatre(extensions={"prompts": Extension(read=lambda _asked: prompts)}) as theatre:
+    with open_theatre(
+        extensions={"prompts": ControlExtension(read=lambda _asked: prompts)}
+    ) as theatre:
         page = visit(theatre.stage.page_url)
         page.get_by_role("button", name="Mine do it").click()
         theatre.wait_for(lambda: theatre.stage.world.contents("general"))
@@ -78,7 +80,7 @@ class Model:
 
 def test_the_model_can_be_changed(visit: Visit) -> None:
     model = Model()
-    with open_theatre(extensions={"model": Extension(model.read, model.act)}) as theatre:
+    with open_theatre(extensions={"model": ControlExtension(model.read, model.act)}) as theatre:
         page = visit(theatre.stage.page_url)
         page.get_by_role("button", name="Settings").click()
         panel = page.get_by_role("group", name="Model")
@@ -215,7 +217,7 @@ FOUR_FRAMES = """async () => {
 
 @pytest.fixture
 def inspected() -> Iterator[Theatre]:
-    with open_theatre(extensions={"streams": Extension(read=lambda _asked: [])}) as theatre:
+    with open_theatre(extensions={"streams": ControlExtension(read=lambda _asked: [])}) as theatre:
         yield theatre
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from oshaberi.stage import Settings, Stage, World
-from oshaberi.stage.control import Extension
+from oshaberi.stage.control.control_api import ControlExtension
 from oshaberi.stage.testing import logged_in, patch_discord
 from tests.page.bot import PageBot
 
@@ -97,7 +97,7 @@ def open_stage() -> Iterator[Stage]:
 @contextmanager
 def open_theatre(
     world: World | Mapping[str, object] | None = None,
-    extensions: Mapping[str, Extension] | None = None,
+    extensions: Mapping[str, ControlExtension] | None = None,
     *,
     port: int = 0,
     control_token: str | None = None,

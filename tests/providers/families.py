@@ -9,11 +9,11 @@ from typing import Any, Literal, get_args
 import pytest
 
 from oshaberi.chunks import ErrorType
-from oshaberi.providers.base import Adapter
-from oshaberi.providers.registry import connect
-from oshaberi.stage.models import AnthropicWire, ModelServer, OpenAIWire, Wire
-from oshaberi.stage.models.google import GoogleWire
-from oshaberi.stage.models.novelai import NovelAIWire
+from oshaberi.providers.adapter_base import Adapter
+from oshaberi.providers.adapter_registry import connect
+from oshaberi.stage.model_servers import AnthropicWire, ModelServer, OpenAIWire, WireFormat
+from oshaberi.stage.model_servers.google_wire import GoogleWire
+from oshaberi.stage.model_servers.novelai_wire import NovelAIWire
 
 Ability = Literal[
     "thoughts", "signatures", "calls", "call_pieces", "usage", "error_events", "filter"
@@ -29,7 +29,7 @@ class Family:
     """A wire, the preset that talks to it, and what its API cannot do."""
 
     name: str
-    wire: Callable[[], Wire]
+    wire: Callable[[], WireFormat]
     preset: str
     lacks: frozenset[Ability] = frozenset()
     kinds: frozenset[ErrorType] = ALL_KINDS

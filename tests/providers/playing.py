@@ -8,11 +8,11 @@ from contextlib import aclosing
 from typing import Any, TypeVar
 
 from oshaberi.chunks import Chunk, ProviderError
-from oshaberi.providers.base import Adapter
-from oshaberi.providers.context import said
-from oshaberi.providers.request import Request
-from oshaberi.stage.models import ModelServer
-from oshaberi.stage.models.script import Step
+from oshaberi.providers.adapter_base import Adapter
+from oshaberi.providers.request.context_items import said
+from oshaberi.providers.request.model_request import Request
+from oshaberi.stage.model_servers import ModelServer
+from oshaberi.stage.model_servers.model_script import Step
 from tests.providers.families import Family
 
 T = TypeVar("T")

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import ThoughtPart, ToolCall
-from oshaberi.providers.anthropic_body import DEFAULT_OUTPUT, body
-from oshaberi.providers.context import (
+from oshaberi.providers.anthropic.body import DEFAULT_OUTPUT, body
+from oshaberi.providers.endpoint import Endpoint
+from oshaberi.providers.request.context_items import (
     ContextItem,
     FilePart,
     ImagePart,
@@ -18,8 +19,7 @@ from oshaberi.providers.context import (
     ToolRound,
     said,
 )
-from oshaberi.providers.endpoint import Endpoint
-from oshaberi.providers.request import Request, Thinking
+from oshaberi.providers.request.model_request import Request, Thinking
 
 HI = said("user", "hi", "current")
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import Chunk, ThoughtPart
-from oshaberi.providers.anthropic_events import read
-from oshaberi.providers.errors import error_type
-from oshaberi.providers.sdk import StreamError
-from oshaberi.providers.steps import CallPiece, Finish, Keepsake, Step, Tokens
+from oshaberi.providers.anthropic.events import read
+from oshaberi.providers.error_classification import error_type
+from oshaberi.providers.wire.sdk_loading import StreamError
+from oshaberi.providers.wire.wire_steps import CallPiece, FinishStep, SignedBlock, Step, TokenCount
 
 
 def _delta(**delta: Any) -> dict[str, Any]:
@@ -33,11 +33,11 @@ CASES: dict[str, tuple[dict[str, Any], list[Step]]] = {
     "no text": (_delta(type="text_delta", text=""), []),
     "thought": (
         _delta(type="thinking_delta", thinking="hm"),
-        [THOUGHT, Keepsake(2, {}, {"thinking": "hm"})],
+        [THOUGHT, SignedBlock(2, {}, {"thinking": "hm"})],
     ),
     "signature": (
         _delta(type="signature_delta", signature="s"),
-        [Keepsake(2, {}, {"signature": "s"})],
+        [SignedBlock(2, {}, {"signature": "s"})],
     ),
     "a piece of a call": (
         _delta(type="input_json_delta", partial_json='{"a'),
@@ -46,19 +46,19 @@ CASES: dict[str, tuple[dict[str, Any], list[Step]]] = {
     "something new": (_delta(type="smell_delta", smell="roses"), []),
     "text begins": (
         _start(type="text", text=""),
-        [Keepsake(2, {"type": "text"}, optional=True)],
+        [SignedBlock(2, {"type": "text"}, optional=True)],
     ),
     "text begins at once": (
         _start(type="text", text="Hi"),
-        [Keepsake(2, {"type": "text"}, optional=True), Chunk("text", "Hi")],
+        [SignedBlock(2, {"type": "text"}, optional=True), Chunk("text", "Hi")],
     ),
     "thinking begins": (
         _start(type="thinking", thinking="", signature=""),
-        [Keepsake(2, {"type": "thinking"}, {"thinking": "", "signature": ""})],
+        [SignedBlock(2, {"type": "thinking"}, {"thinking": "", "signature": ""})],
     ),
     "redacted": (
         _start(type="redacted_thinking", data="d"),
-        [Keepsake(2, {"type": "redacted_thinking", "data": "d"})],
+        [SignedBlock(2, {"type": "redacted_thinking", "data": "d"})],
     ),
     "a call begins": (
         _start(type="tool_use", id="t", name="f", input={}),
@@ -72,20 +72,20 @@ CASES: dict[str, tuple[dict[str, Any], list[Step]]] = {
     "stop": ({"type": "content_block_stop", "index": 2}, []),
     "ping": ({"type": "ping"}, []),
     "unheard of": ({"type": "news"}, []),
-    "tokens": ({"type": "message_start", "message": {"usage": CACHED}}, [Tokens(12, 1)]),
+    "tokens": ({"type": "message_start", "message": {"usage": CACHED}}, [TokenCount(12, 1)]),
     "end": (
         {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {}},
-        [Finish("tool_calls")],
+        [FinishStep("tool_calls")],
     ),
     "later tokens": (
         {"type": "message_delta", "delta": {}, "usage": {"output_tokens": 9}},
-        [Tokens(None, 9)],
+        [TokenCount(None, 9)],
     ),
     "a new reason": (
         {"type": "message_delta", "delta": {"stop_reason": "tired"}},
-        [Finish("tired")],
+        [FinishStep("tired")],
     ),
-    "message stop": ({"type": "message_stop"}, [Finish()]),
+    "message stop": ({"type": "message_stop"}, [FinishStep()]),
 }
 
 

@@ -7,24 +7,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oshaberi.chunks import Chunk, ThoughtPart, ToolCall
-from oshaberi.providers.assembler import Assembler
-from oshaberi.providers.calls import Calls
-from oshaberi.providers.glue import LOOK_AHEAD, Unglue
-from oshaberi.providers.holdback import HoldBack
-from oshaberi.providers.keepsakes import Keepsakes, unpacked
-from oshaberi.providers.request import Request
-from oshaberi.providers.steps import CallPiece, Finish, Keepsake, Step, Tokens
+from oshaberi.providers.request.model_request import Request
+from oshaberi.providers.wire.chunk_assembler import ChunkAssembler
+from oshaberi.providers.wire.reasoning_tail import LOOK_AHEAD, ReasoningTail
+from oshaberi.providers.wire.signed_blocks import SignedBlocks, unpacked
+from oshaberi.providers.wire.speaker_holdback import SpeakerHoldback
+from oshaberi.providers.wire.tool_call_assembly import ToolCallAssembly
+from oshaberi.providers.wire.wire_steps import CallPiece, FinishStep, SignedBlock, Step, TokenCount
 
 
 def _assembled(steps: list[Step], request: Request | None = None) -> list[Chunk]:
-    assembler = Assembler("p", request or Request(()))
+    assembler = ChunkAssembler("p", request or Request(()))
     made = [chunk for step in steps for chunk in assembler.take((step,))]
     return made if assembler.is_over else [*made, *assembler.finish()]
 
 
 def _unglued(pieces: list[str]) -> tuple[str, str]:
     thought: Step = Chunk("text", thoughts=(ThoughtPart("I "),))
-    steps: list[Step] = [thought, *(Chunk("text", piece) for piece in pieces), Finish("stop")]
+    steps: list[Step] = [thought, *(Chunk("text", piece) for piece in pieces), FinishStep("stop")]
     made = _assembled(steps)
     return (
         "".join(part.text for chunk in made for part in chunk.thoughts).removeprefix("I "),
@@ -57,18 +57,18 @@ def test_glued_tails(text: str, tail: str) -> None:
 
 
 def test_without_reasoning_nothing_is_glued() -> None:
-    made = _assembled([Chunk("text", "must do.Hello"), Finish("stop")])
+    made = _assembled([Chunk("text", "must do.Hello"), FinishStep("stop")])
     assert made[0].content == "must do.Hello"
 
 
 def test_the_look_ahead_is_bounded() -> None:
-    unglue = Unglue()
+    unglue = ReasoningTail()
     assert unglue.feed("a" * LOOK_AHEAD) is None
     assert unglue.feed("b") == ("", "a" * LOOK_AHEAD + "b")
 
 
 def _held_back(pieces: list[str], chars: int = 32) -> tuple[str, str | None]:
-    hold = HoldBack(("Mika", "Ren the Great", "A+"), chars)
+    hold = SpeakerHoldback(("Mika", "Ren the Great", "A+"), chars)
     out = ""
     for piece in pieces:
         out += hold.feed(piece)
@@ -129,18 +129,18 @@ def test_cuts_change_nothing(words: list[str], chars: int) -> None:
 
 
 def test_so_much_is_kept_back() -> None:
-    hold = HoldBack((), 32)
+    hold = SpeakerHoldback((), 32)
     assert hold.feed("x" * 40) == "x" * 8
     assert hold.feed("") == ""
     assert hold.finish() == "x" * 32
 
 
 def test_nothing_is_kept_back_if_nothing_is_to_be() -> None:
-    assert HoldBack((), 0).feed("abc") == "abc"
+    assert SpeakerHoldback((), 0).feed("abc") == "abc"
 
 
 def test_pieces_of_calls_may_come_mixed() -> None:
-    calls = Calls()
+    calls = ToolCallAssembly()
     for piece in (
         CallPiece(0, "a", '{"x"', "id-a"),
         CallPiece(1, "b", "", "id-b"),
@@ -152,31 +152,31 @@ def test_pieces_of_calls_may_come_mixed() -> None:
 
 
 def test_calls_that_all_have_the_number_0() -> None:
-    calls = Calls()
+    calls = ToolCallAssembly()
     calls.add(CallPiece(0, "a", "{}", "id-a"))
     calls.add(CallPiece(0, "b", "{}", "id-b"))
     assert [call.name for call in calls.whole()] == ["a", "b"]
 
 
 def test_a_name_repeated_in_every_piece_is_one_call() -> None:
-    calls = Calls()
+    calls = ToolCallAssembly()
     calls.add(CallPiece(0, "a", "{", "id-a"))
     calls.add(CallPiece(0, "a", "}", "id-a"))
     assert calls.whole() == (ToolCall("a", {}, "id-a"),)
 
 
 def test_a_call_without_a_name() -> None:
-    calls = Calls()
+    calls = ToolCallAssembly()
     calls.add(CallPiece(0, "", "{}"))
     (call,) = calls.whole()
     assert call.error == "the call names no tool"
 
 
 def test_keepsakes_grow_and_are_unpacked_again() -> None:
-    kept = Keepsakes()
-    kept.add(Keepsake(0, {"type": "thinking"}, {"thinking": "a"}))
-    kept.add(Keepsake(1, {"type": "text"}, optional=True))
-    kept.add(Keepsake(0, {}, {"thinking": "b", "signature": "s"}))
+    kept = SignedBlocks()
+    kept.add(SignedBlock(0, {"type": "thinking"}, {"thinking": "a"}))
+    kept.add(SignedBlock(1, {"type": "text"}, optional=True))
+    kept.add(SignedBlock(0, {}, {"thinking": "b", "signature": "s"}))
     packed = kept.packed()
     assert unpacked(packed) == [
         {"type": "thinking", "thinking": "ab", "signature": "s"},
@@ -185,8 +185,8 @@ def test_keepsakes_grow_and_are_unpacked_again() -> None:
 
 
 def test_places_alone_are_not_kept() -> None:
-    kept = Keepsakes()
-    kept.add(Keepsake(1, {"type": "text"}, optional=True))
+    kept = SignedBlocks()
+    kept.add(SignedBlock(1, {"type": "text"}, optional=True))
     assert kept.packed() is None
 
 
@@ -198,7 +198,7 @@ def test_a_stream_that_does_not_say_that_it_ends_was_cut() -> None:
 
 
 def test_tokens_are_counted_from_all_that_is_said() -> None:
-    made = _assembled([Tokens(5, 1), Tokens(None, 9), Finish("stop"), Finish()])
+    made = _assembled([TokenCount(5, 1), TokenCount(None, 9), FinishStep("stop"), FinishStep()])
     assert made[-1].usage is not None
     assert (made[-1].usage.input_tokens, made[-1].usage.output_tokens) == (5, 9)
     assert made[-1].finish_reason == "stop"

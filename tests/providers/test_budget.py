@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oshaberi.chunks import ToolCall
-from oshaberi.providers.budget import PER_IMAGE, cost, estimate, trimmed
-from oshaberi.providers.context import (
+from oshaberi.providers.request.context_items import (
     ContextItem,
     ImagePart,
     Item,
@@ -18,7 +17,8 @@ from oshaberi.providers.context import (
     ToolRound,
     said,
 )
-from oshaberi.providers.request import Request
+from oshaberi.providers.request.model_request import Request
+from oshaberi.providers.request.window_budget import PER_IMAGE, cost, estimate, trimmed
 
 LONG = "word " * 60
 SYSTEM = said("system", LONG, "persona")

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import pytest
 
 from oshaberi.chunks import ProviderError
-from oshaberi.providers.base import Adapter
-from oshaberi.providers.errors import Failure, provider_error
-from oshaberi.providers.presets import PRESETS
-from oshaberi.stage.models import ModelServer
-from oshaberi.stage.models.script import Status
+from oshaberi.providers.adapter_base import Adapter
+from oshaberi.providers.error_classification import ProviderFailure, provider_error
+from oshaberi.providers.provider_presets import PRESETS
+from oshaberi.stage.model_servers import ModelServer
+from oshaberi.stage.model_servers.model_script import Status
 from tests.providers.families import FAMILIES
 from tests.providers.playing import error, read, run
 
@@ -42,7 +42,7 @@ def _seen(problem: ProviderError) -> tuple[str, bool]:
 
 @pytest.mark.parametrize("row", _rows(), ids=lambda row: f"{row.status} {row.code} {row.message}")
 def test_the_rules(row: Row) -> None:
-    failure = Failure(row.status, (row.code,) if row.code else (), row.message)
+    failure = ProviderFailure(row.status, (row.code,) if row.code else (), row.message)
     assert _seen(provider_error(failure, "p", str)) == (row.type, row.retryable)
 
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from oshaberi.providers.base import Adapter
-from oshaberi.providers.context import ToolDeclaration
-from oshaberi.providers.degrade import Ladder
-from oshaberi.stage.models import ModelServer
-from oshaberi.stage.models.script import (
+from oshaberi.providers.adapter_base import Adapter
+from oshaberi.providers.request.context_items import ToolDeclaration
+from oshaberi.providers.wire.parameter_fallback import ParameterFallback
+from oshaberi.stage.model_servers import ModelServer
+from oshaberi.stage.model_servers.model_script import (
     Call,
     Count,
     ErrorEvent,
@@ -119,8 +119,8 @@ def test_nothing_is_cached() -> None:
 
 
 def test_a_ladder_skips_what_changes_nothing() -> None:
-    ladder = Ladder({"model": 1, "messages": 2, "stream": 3})
+    ladder = ParameterFallback({"model": 1, "messages": 2, "stream": 3})
     assert ladder.down("anything") is None
-    ladder = Ladder({"model": 1, "seed": 2})
+    ladder = ParameterFallback({"model": 1, "seed": 2})
     assert ladder.down("seed") == {"model": 1}
     assert ladder.down("seed") is None

@@ -12,8 +12,9 @@ import pytest
 
 from oshaberi.chunks import Chunk, ToolCall
 from oshaberi.errors import ConfigError
-from oshaberi.providers.base import Adapter
-from oshaberi.providers.context import (
+from oshaberi.providers.adapter_base import Adapter
+from oshaberi.providers.adapter_registry import connect
+from oshaberi.providers.request.context_items import (
     ContextItem,
     FilePart,
     ImagePart,
@@ -23,11 +24,10 @@ from oshaberi.providers.context import (
     ToolRound,
     said,
 )
-from oshaberi.providers.registry import connect
-from oshaberi.providers.request import Request
-from oshaberi.stage.models import ModelServer
-from oshaberi.stage.models.google import GoogleWire, blocked_prompt
-from oshaberi.stage.models.script import Call, Count, Refuse, Say, Status, Step, Think
+from oshaberi.providers.request.model_request import Request
+from oshaberi.stage.model_servers import ModelServer
+from oshaberi.stage.model_servers.google_wire import GoogleWire, blocked_prompt
+from oshaberi.stage.model_servers.model_script import Call, Count, Refuse, Say, Status, Step, Think
 from tests.providers.families import KEY, Family
 from tests.providers.playing import ASK, chunks, error, read, run, text, thoughts
 

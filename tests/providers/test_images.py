@@ -12,8 +12,8 @@ import pytest
 from aiohttp import web
 from PIL import Image
 
-from oshaberi.providers.context import ImagePart, TextPart
-from oshaberi.providers.images import (
+from oshaberi.providers.request.context_items import ImagePart, TextPart
+from oshaberi.providers.request.image_fetching import (
     Address,
     ImageFetcher,
     ImageLimits,

@@ -12,15 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oshaberi.chunks import Chunk, ToolCall
-from oshaberi.providers.base import Adapter
-from oshaberi.providers.context import ContextItem, ImagePart, TextPart, ToolResult, ToolRound, said
+from oshaberi.providers.adapter_base import Adapter
+from oshaberi.providers.adapter_registry import connect
 from oshaberi.providers.endpoint import Endpoint
-from oshaberi.providers.novelai import _Until, body, prompt
-from oshaberi.providers.registry import connect
-from oshaberi.providers.request import Request
-from oshaberi.stage.models import ModelServer
-from oshaberi.stage.models.novelai import NovelAIWire
-from oshaberi.stage.models.script import Finish, Say, Stall, Status
+from oshaberi.providers.novelai.adapter import _StopWatch, body, prompt
+from oshaberi.providers.request.context_items import (
+    ContextItem,
+    ImagePart,
+    TextPart,
+    ToolResult,
+    ToolRound,
+    said,
+)
+from oshaberi.providers.request.model_request import Request
+from oshaberi.stage.model_servers import ModelServer
+from oshaberi.stage.model_servers.model_script import Finish, Say, Stall, Status
+from oshaberi.stage.model_servers.novelai_wire import NovelAIWire
 from tests.providers.families import KEY, Family
 from tests.providers.playing import ASK, chunks, error, read, run, text
 
@@ -141,7 +148,7 @@ def test_cuts_do_not_matter_to_stops(words: str, data: st.DataObject) -> None:
     stops = ("\nUs:", "\n***", "s:a")
     found = [at for at in (words.find(stop) for stop in stops) if at >= 0]
     expected = words[: min(found)] if found else words
-    until, shown, at = _Until(stops), "", 0
+    until, shown, at = _StopWatch(stops), "", 0
     while at < len(words) and not until.found:
         size = data.draw(st.integers(1, 6))
         shown += until.feed(words[at : at + size])

@@ -8,7 +8,10 @@ import pytest
 
 from oshaberi.chunks import ThoughtPart, ToolCall
 from oshaberi.errors import ConfigError
-from oshaberi.providers.context import (
+from oshaberi.providers.endpoint import Endpoint
+from oshaberi.providers.openai_chat.body import body
+from oshaberi.providers.provider_presets import PRESETS
+from oshaberi.providers.request.context_items import (
     ContextItem,
     FilePart,
     ImagePart,
@@ -18,10 +21,7 @@ from oshaberi.providers.context import (
     ToolRound,
     said,
 )
-from oshaberi.providers.endpoint import Endpoint
-from oshaberi.providers.openai_body import body
-from oshaberi.providers.presets import PRESETS
-from oshaberi.providers.request import Request, Thinking
+from oshaberi.providers.request.model_request import Request, Thinking
 
 HI = said("user", "hi", "current")
 

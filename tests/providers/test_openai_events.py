@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import Chunk, ThoughtPart
-from oshaberi.providers.errors import error_type
-from oshaberi.providers.openai_events import DONE, read
-from oshaberi.providers.sdk import StreamError
-from oshaberi.providers.steps import CallPiece, Finish, Keepsake, Step, Tokens
+from oshaberi.providers.error_classification import error_type
+from oshaberi.providers.openai_chat.events import DONE, read
+from oshaberi.providers.wire.sdk_loading import StreamError
+from oshaberi.providers.wire.wire_steps import CallPiece, FinishStep, SignedBlock, Step, TokenCount
 
 
 def _delta(delta: Any, finish: str | None = None, **fields: Any) -> dict[str, Any]:
@@ -32,11 +32,11 @@ CASES: dict[str, tuple[dict[str, Any], list[Step]]] = {
     "no choices at all": ({"id": "x"}, []),
     "done": (dict(DONE), []),
     "text with nulls": (_delta({"content": "Hi", "reasoning": None, "tool_calls": None}), [TEXT]),
-    "text and end": (_delta({"content": "Hi"}, "stop"), [TEXT, Finish("stop")]),
+    "text and end": (_delta({"content": "Hi"}, "stop"), [TEXT, FinishStep("stop")]),
     "refusal": (_delta({"content": None, "refusal": "Hi"}), [TEXT]),
     "whole message": (
         {"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]},
-        [TEXT, Finish("stop")],
+        [TEXT, FinishStep("stop")],
     ),
     "reasoning_content": (_delta({"reasoning_content": "hm", "content": None}), [_thought("hm")]),
     "reasoning before text": (_delta({"content": "Hi", "reasoning": "hm"}), [_thought("hm"), TEXT]),
@@ -44,7 +44,7 @@ CASES: dict[str, tuple[dict[str, Any], list[Step]]] = {
         _delta({"reasoning_details": [{"type": "reasoning.summary", "summary": "hm", "index": 2}]}),
         [
             _thought("hm", "summary"),
-            Keepsake(
+            SignedBlock(
                 "reasoning.summary 2",
                 {"type": "reasoning.summary", "index": 2},
                 {"summary": "hm"},
@@ -72,15 +72,15 @@ CASES: dict[str, tuple[dict[str, Any], list[Step]]] = {
     ),
     "usage": (
         {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 4}},
-        [Tokens(3, 4)],
+        [TokenCount(3, 4)],
     ),
     "usage (Groq)": (
         _delta({}, "stop", x_groq={"usage": {"prompt_tokens": 3, "completion_tokens": 4}}),
-        [Finish("stop"), Tokens(3, 4)],
+        [FinishStep("stop"), TokenCount(3, 4)],
     ),
-    "reason of Z.ai": (_delta({}, "sensitive"), [Finish("content_filter")]),
-    "old reason": (_delta({}, "function_call"), [Finish("tool_calls")]),
-    "unknown reason": (_delta({}, "tired"), [Finish("tired")]),
+    "reason of Z.ai": (_delta({}, "sensitive"), [FinishStep("content_filter")]),
+    "old reason": (_delta({}, "function_call"), [FinishStep("tool_calls")]),
+    "unknown reason": (_delta({}, "tired"), [FinishStep("tired")]),
 }
 
 
@@ -91,12 +91,12 @@ def test_events(case: str) -> None:
 
 
 def test_the_end_is_an_end() -> None:
-    assert list(read(DONE)) == [Finish()]
+    assert list(read(DONE)) == [FinishStep()]
 
 
 def test_reasoning_is_kept_where_it_is_wanted_back() -> None:
     event = _delta({"reasoning_content": "hm"})
-    kept = Keepsake("reasoning_content", {}, {"reasoning_content": "hm"})
+    kept = SignedBlock("reasoning_content", {}, {"reasoning_content": "hm"})
     assert list(read(event, keeps_reasoning=True)) == [_thought("hm"), kept]
 
 

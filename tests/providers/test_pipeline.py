@@ -9,15 +9,24 @@ from dataclasses import replace
 import pytest
 
 from oshaberi.chunks import ProviderError
-from oshaberi.delivery.config import StreamConfig
-from oshaberi.delivery.recording import RecordingSink
-from oshaberi.providers.base import Adapter
-from oshaberi.providers.context import ContextItem, ImagePart, Part, TextPart, said
-from oshaberi.providers.request import Request
-from oshaberi.stage.models import ModelServer
-from oshaberi.stage.models.script import Call, Count, Cut, Refuse, Say, Stall, Step, Think
+from oshaberi.delivery.sinks.recording_sink import RecordingSink
+from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.providers.adapter_base import Adapter
+from oshaberi.providers.request.context_items import ContextItem, ImagePart, Part, TextPart, said
+from oshaberi.providers.request.model_request import Request
+from oshaberi.stage.model_servers import ModelServer
+from oshaberi.stage.model_servers.model_script import (
+    Call,
+    Count,
+    Cut,
+    Refuse,
+    Say,
+    Stall,
+    Step,
+    Think,
+)
 from oshaberi.stream import StreamContext, StreamResult, stream_to_sink
-from oshaberi.text.config import TextConfig
+from oshaberi.text.text_config import TextConfig
 from tests.providers.families import Family, every_family, having
 from tests.providers.playing import ASK, read, run
 

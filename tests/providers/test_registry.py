@@ -13,10 +13,18 @@ import pytest
 
 from oshaberi.chunks import Chunk, ProviderError
 from oshaberi.errors import ConfigError
-from oshaberi.providers import PRESETS, Adapter, Endpoint, Request, connect, families, registry
-from oshaberi.providers import sdk as sdks
-from oshaberi.providers.context import Part, TextPart
-from oshaberi.providers.steps import Finish, Step
+from oshaberi.providers import (
+    PRESETS,
+    Adapter,
+    Endpoint,
+    Request,
+    adapter_registry,
+    connect,
+    families,
+)
+from oshaberi.providers.request.context_items import Part, TextPart
+from oshaberi.providers.wire import sdk_loading as sdks
+from oshaberi.providers.wire.wire_steps import FinishStep, Step
 
 HOSTED = [preset.name for preset in PRESETS.values() if preset.family == "openai"]
 
@@ -32,7 +40,7 @@ class Parrot(Adapter):
         yield "polly"
 
     def read(self, event: str) -> Sequence[Step]:
-        return (Chunk("text", event), Finish("stop"))
+        return (Chunk("text", event), FinishStep("stop"))
 
     def classify(self, error: Exception) -> ProviderError:
         return ProviderError("api_error", str(error))
@@ -43,10 +51,10 @@ class Parrot(Adapter):
 
 @pytest.fixture
 def parrot(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = EntryPoint("parrot", f"{__name__}:Parrot", registry.GROUP)
+    found = EntryPoint("parrot", f"{__name__}:Parrot", adapter_registry.GROUP)
     monkeypatch.setattr(EntryPoint, "load", lambda _self: Parrot)
     points = EntryPoints([found])
-    monkeypatch.setattr(registry, "entry_points", lambda **wanted: points.select(**wanted))
+    monkeypatch.setattr(adapter_registry, "entry_points", lambda **wanted: points.select(**wanted))
 
 
 @pytest.mark.usefixtures("parrot")
@@ -163,14 +171,14 @@ def test_images_are_fetched_by_us_and_not_from_private_addresses(
 ) -> None:
     made: list[Endpoint] = []
 
-    def family(_name: str) -> registry.MakeAdapter:
+    def family(_name: str) -> adapter_registry.MakeAdapter:
         def make(endpoint: Endpoint) -> Adapter:
             made.append(endpoint)
             return Parrot(endpoint)
 
         return make
 
-    monkeypatch.setattr(registry, "family", family)
+    monkeypatch.setattr(adapter_registry, "family", family)
     connect("openai", "m", api_key="k" * 20)
     fetch = made[0].fetch_image
     assert fetch is not None

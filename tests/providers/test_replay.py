@@ -10,20 +10,20 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import Chunk, ThoughtPart, ToolCall
-from oshaberi.clock import run_virtual
-from oshaberi.delivery.config import StreamConfig
-from oshaberi.delivery.recording import RecordingSink
+from oshaberi.delivery.sinks.recording_sink import RecordingSink
+from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.errors import SceneError
-from oshaberi.providers.context import said
+from oshaberi.providers.adapter_registry import family
 from oshaberi.providers.endpoint import Endpoint
-from oshaberi.providers.registry import family
-from oshaberi.providers.replay import Replay
-from oshaberi.providers.request import Request
+from oshaberi.providers.replay.adapter import ReplayAdapter
+from oshaberi.providers.request.context_items import said
+from oshaberi.providers.request.model_request import Request
 from oshaberi.recording import record_into
 from oshaberi.scenes import find_scenes, load_scene
-from oshaberi.scenes.play import perform
+from oshaberi.scenes.scene_playback import perform
 from oshaberi.stream import ScriptedProvider, Silence, Step, StreamContext, stream_to_sink
-from oshaberi.text.config import TextConfig
+from oshaberi.text.text_config import TextConfig
+from oshaberi.virtual_time import run_virtual
 
 REQUEST = Request((said("user", "hello", "current"),))
 CONFIG = StreamConfig(text=TextConfig(humanizer_degree=1))
@@ -35,18 +35,18 @@ def scene(path: Path, *chunks: Any, **fields: Any) -> Path:
     return path
 
 
-def replay(path: Path, **quirks: Any) -> Replay:
-    return Replay(Endpoint("replay", str(path), quirks=quirks))
+def replay(path: Path, **quirks: Any) -> ReplayAdapter:
+    return ReplayAdapter(Endpoint("replay", str(path), quirks=quirks))
 
 
-async def heard(adapter: Replay) -> list[Chunk]:
+async def heard(adapter: ReplayAdapter) -> list[Chunk]:
     chunks = [adapter.normalise(raw) async for raw in adapter.open(REQUEST)]
     return [chunk for chunk in chunks if chunk is not None]
 
 
 def test_the_registry_knows_it(tmp_path: Path) -> None:
     path = scene(tmp_path / "a.json", "hi")
-    assert isinstance(family("replay")(Endpoint("replay", str(path))), Replay)
+    assert isinstance(family("replay")(Endpoint("replay", str(path))), ReplayAdapter)
 
 
 def test_chunks_come_again(tmp_path: Path) -> None:

@@ -9,11 +9,19 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import ProviderError
-from oshaberi.providers.base import Adapter
+from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.endpoint import Endpoint
-from oshaberi.providers.redactor import Redactor
-from oshaberi.stage.models import ModelServer
-from oshaberi.stage.models.script import Cut, ErrorEvent, Garbage, Refuse, Say, Status, Step
+from oshaberi.providers.key_redactor import KeyRedactor
+from oshaberi.stage.model_servers import ModelServer
+from oshaberi.stage.model_servers.model_script import (
+    Cut,
+    ErrorEvent,
+    Garbage,
+    Refuse,
+    Say,
+    Status,
+    Step,
+)
 from tests.providers.families import KEY, Family, every_family
 from tests.providers.playing import ASK, run
 
@@ -99,8 +107,8 @@ def test_an_endpoint_does_not_show_its_key() -> None:
     endpoint = Endpoint("p", "m", api_key=KEY, headers={"x": HEADER})
     assert KEY not in repr(endpoint)
     assert HEADER not in repr(endpoint)
-    assert KEY not in repr(Redactor.of(endpoint))
+    assert KEY not in repr(KeyRedactor.of(endpoint))
 
 
 def test_short_words_are_no_secrets() -> None:
-    assert Redactor(["true", "on"])("is it true that he is on?") == "is it true that he is on?"
+    assert KeyRedactor(["true", "on"])("is it true that he is on?") == "is it true that he is on?"

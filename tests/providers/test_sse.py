@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oshaberi.providers.sdk import StreamError
-from oshaberi.providers.sse import LONGEST_LINE, SseDecoder, read_object
+from oshaberi.providers.wire.sdk_loading import StreamError
+from oshaberi.providers.wire.sse_decoder import LONGEST_LINE, SseDecoder, read_object
 
 STREAM = (
     b": comment\n\n"

@@ -9,15 +9,15 @@ from contextlib import aclosing
 from typing import Any, TypeVar
 
 from oshaberi.chunks import Chunk
+from oshaberi.conversation.conversation_messages import ChannelInfo
 from oshaberi.providers import connect
-from oshaberi.providers.base import Adapter
-from oshaberi.providers.context import Item, ToolDeclaration, said
-from oshaberi.providers.request import Request
-from oshaberi.stage.rehearsal import MODEL, RehearsalModel
-from oshaberi.storage.records import PersonaRecord, SpriteRecord
-from oshaberi.turns.rules import rules
-from oshaberi.turns.transcript import line
-from oshaberi.turns.values import Scenery
+from oshaberi.providers.adapter_base import Adapter
+from oshaberi.providers.request.context_items import Item, ToolDeclaration, said
+from oshaberi.providers.request.model_request import Request
+from oshaberi.stage.demo_model import MODEL, DemoModel
+from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord
+from oshaberi.turns.context.system_text import rules
+from oshaberi.turns.context.transcript_lines import line
 
 T = TypeVar("T")
 SYSTEM = rules(
@@ -29,7 +29,7 @@ SYSTEM = rules(
             SpriteRecord("sleepy", "https://x.test/s"),
         ),
     ),
-    Scenery(),
+    ChannelInfo(),
 )
 FOREVER = 400
 """An answer with more chunks than this has no end."""
@@ -40,9 +40,9 @@ def ask(words: str, *more: Item, system: str = SYSTEM, **settings: Any) -> Reque
     return Request(items, **settings)
 
 
-def with_model(play: Callable[[RehearsalModel, Adapter], Awaitable[T]]) -> T:
+def with_model(play: Callable[[DemoModel, Adapter], Awaitable[T]]) -> T:
     async def main() -> T:
-        async with RehearsalModel(speed=math.inf) as model:
+        async with DemoModel(speed=math.inf) as model:
             adapter = connect("openai", MODEL, base_url=model.url, api_key="none")
             try:
                 return await play(model, adapter)
@@ -67,7 +67,7 @@ async def chunks(adapter: Adapter, request: Request, most: int = FOREVER) -> lis
 
 
 def answer(words: str, *more: Item, **settings: Any) -> list[Chunk]:
-    async def play(_model: RehearsalModel, adapter: Adapter) -> list[Chunk]:
+    async def play(_model: DemoModel, adapter: Adapter) -> list[Chunk]:
         return await chunks(adapter, ask(words, *more, **settings), most=10_000)
 
     return with_model(play)

@@ -8,13 +8,13 @@ import pytest
 
 from oshaberi.chunks import ToolCall
 from oshaberi.errors import SceneError
-from oshaberi.providers.base import Adapter
-from oshaberi.providers.context import ToolResult, ToolRound
+from oshaberi.providers.adapter_base import Adapter
+from oshaberi.providers.request.context_items import ToolResult, ToolRound
 from oshaberi.scenes import parse_scene
-from oshaberi.scenes.play import perform
-from oshaberi.stage.rehearsal import PROMPTS, RehearsalModel
-from oshaberi.stage.rehearsal.choosing import scene_for
-from oshaberi.stage.rehearsal.script import library, written
+from oshaberi.scenes.scene_playback import perform
+from oshaberi.stage.demo_model import PROMPTS, DemoModel
+from oshaberi.stage.demo_model.scene_choice import scene_for
+from oshaberi.stage.demo_model.written_scenes import library, written
 from tests.rehearsal.asking import CLOCK, MEMORY, answer, ask, chunks, text, with_model
 
 NAMES = [scene.name for scene in library()]
@@ -54,7 +54,7 @@ def test_a_scene_that_fails(name: str, kind: str) -> None:
 
 @pytest.mark.parametrize("name", ENDLESS)
 def test_it_stops_when_nobody_listens(name: str) -> None:
-    async def play(model: RehearsalModel, adapter: Adapter) -> str:
+    async def play(model: DemoModel, adapter: Adapter) -> str:
         begun = await chunks(adapter, ask(name), most=20)
         await asyncio.wait_for(model.idle(), 5)
         return text(begun)

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession
 
-from oshaberi.providers.context import said
-from oshaberi.stage.rehearsal import MODEL, RehearsalModel
-from oshaberi.stage.rehearsal.asked import read
-from oshaberi.stage.rehearsal.server import TOKENS_PER_SECOND
-from oshaberi.turns.transcript import line
+from oshaberi.providers.request.context_items import said
+from oshaberi.stage.demo_model import MODEL, DemoModel
+from oshaberi.stage.demo_model.demo_server import TOKENS_PER_SECOND
+from oshaberi.stage.demo_model.request_reading import read
+from oshaberi.turns.context.transcript_lines import line
 from tests.rehearsal.asking import answer
 
 Json = Mapping[str, Any]
@@ -26,7 +26,7 @@ def call(
     method: str, path: str, body: bytes | None = None, **headers: str
 ) -> tuple[int, Json | str]:
     async def main() -> tuple[int, Json | str]:
-        async with RehearsalModel(speed=math.inf) as model, ClientSession() as session:
+        async with DemoModel(speed=math.inf) as model, ClientSession() as session:
             url = model.url.removesuffix("/v1") + path
             async with session.request(method, url, data=body, headers=headers) as response:
                 text = await response.text()
@@ -112,7 +112,7 @@ def test_history_makes_a_difference() -> None:
 
 
 def test_speed_is_in_tokens() -> None:
-    model = RehearsalModel(speed=2)
+    model = DemoModel(speed=2)
     assert model.tokens_per_second == 2 * TOKENS_PER_SECOND
     model.tokens_per_second = 10
     assert model.speed == 10 / TOKENS_PER_SECOND

@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from oshaberi.stage.rehearsal.asked import Asked
-from oshaberi.stage.rehearsal.choosing import scene_for
-from oshaberi.stage.rehearsal.talk import talk
+from oshaberi.stage.demo_model.request_reading import DemoRequest
+from oshaberi.stage.demo_model.scene_choice import scene_for
+from oshaberi.stage.demo_model.small_talk import talk
 from tests.rehearsal.asking import answer, text
 
 
@@ -39,7 +39,7 @@ def test_which_scene(words: str, name: str | None) -> None:
 
 
 def said(words: str, user: str = "Ren", turns: int = 3) -> str:
-    asked = Asked(words, user=user, turns=turns)
+    asked = DemoRequest(words, user=user, turns=turns)
     return talk(asked, Random(f"{words}\n{turns}"))
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from oshaberi.providers.context import ToolDeclaration, ToolResult, ToolRound
-from oshaberi.stage.rehearsal.arguments import asked_arguments, made_arguments
-from oshaberi.stage.rehearsal.asked import read
-from oshaberi.stage.rehearsal.naming import Named, named_in
+from oshaberi.providers.request.context_items import ToolDeclaration, ToolResult, ToolRound
+from oshaberi.stage.demo_model.request_reading import read
+from oshaberi.stage.demo_model.tool_arguments import asked_arguments, made_arguments
+from oshaberi.stage.demo_model.tool_requests import RequestedTool, named_in
 from tests.rehearsal.asking import CLOCK, MEMORY, answer, text
 
 TOOLS = ("roll_dice", "react", "forget", "searchWeb", "files-read", "remember", "current_time")
@@ -152,4 +152,4 @@ def test_it_is_read_from_the_newest_message() -> None:
     tool = {"type": "function", "function": {"name": "roll_dice"}}
     said = "Ren: call roll_dice\nAda: @Mochi call roll_dice note=hi"
     body = {"stream": True, "messages": [{"role": "user", "content": said}], "tools": [tool]}
-    assert read(body).named == Named("roll_dice", "note=hi")
+    assert read(body).named == RequestedTool("roll_dice", "note=hi")

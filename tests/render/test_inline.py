@@ -4,37 +4,40 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.render.inline import Mark, Span, parse_cell, plain_text
+from oshaberi.render.cells.cell_markdown import CellMark, StyledSpan, parse_cell, plain_text
 
 
-def looks(cell: str) -> list[tuple[str, Mark]]:
+def looks(cell: str) -> list[tuple[str, CellMark]]:
     return [(span.text, span.marks) for span in parse_cell(cell)]
 
 
 @pytest.mark.parametrize(
     ("cell", "expected"),
     [
-        ("plain", [("plain", Mark.PLAIN)]),
+        ("plain", [("plain", CellMark.PLAIN)]),
         ("", []),
-        ("**b**", [("b", Mark.BOLD)]),
-        ("*i* _j_", [("i", Mark.ITALIC), (" ", Mark.PLAIN), ("j", Mark.ITALIC)]),
-        ("***x***", [("x", Mark.BOLD | Mark.ITALIC)]),
-        ("*a **b***", [("a ", Mark.ITALIC), ("b", Mark.ITALIC | Mark.BOLD)]),
-        ("**a*b**", [("a", Mark.BOLD), ("*", Mark.BOLD), ("b", Mark.BOLD)]),
-        ("__u__ ~~s~~", [("u", Mark.UNDERLINE), (" ", Mark.PLAIN), ("s", Mark.STRIKE)]),
-        ("`**x**`", [("**x**", Mark.CODE)]),
-        (r"`a\|b`", [("a|b", Mark.CODE)]),
-        ("**`x`**", [("x", Mark.CODE | Mark.BOLD)]),
-        ("**「強調」**です", [("「強調」", Mark.BOLD), ("です", Mark.PLAIN)]),
-        ("[a **b**](http://x.y)", [("a ", Mark.LINK), ("b", Mark.LINK | Mark.BOLD)]),
-        ("[`f`](http://x.y/a_(b))", [("f", Mark.LINK | Mark.CODE)]),
-        ("http://x.y/a_b_c.", [("http://x.y/a_b_c", Mark.LINK), (".", Mark.PLAIN)]),
-        ("<@1> <@&2>", [("@user", Mark.MENTION), (" ", Mark.PLAIN), ("@role", Mark.MENTION)]),
-        ("<#3>", [("#channel", Mark.MENTION)]),
-        ("</play now:3>", [("/play now", Mark.MENTION)]),
+        ("**b**", [("b", CellMark.BOLD)]),
+        ("*i* _j_", [("i", CellMark.ITALIC), (" ", CellMark.PLAIN), ("j", CellMark.ITALIC)]),
+        ("***x***", [("x", CellMark.BOLD | CellMark.ITALIC)]),
+        ("*a **b***", [("a ", CellMark.ITALIC), ("b", CellMark.ITALIC | CellMark.BOLD)]),
+        ("**a*b**", [("a", CellMark.BOLD), ("*", CellMark.BOLD), ("b", CellMark.BOLD)]),
+        ("__u__ ~~s~~", [("u", CellMark.UNDERLINE), (" ", CellMark.PLAIN), ("s", CellMark.STRIKE)]),
+        ("`**x**`", [("**x**", CellMark.CODE)]),
+        (r"`a\|b`", [("a|b", CellMark.CODE)]),
+        ("**`x`**", [("x", CellMark.CODE | CellMark.BOLD)]),
+        ("**「強調」**です", [("「強調」", CellMark.BOLD), ("です", CellMark.PLAIN)]),
+        ("[a **b**](http://x.y)", [("a ", CellMark.LINK), ("b", CellMark.LINK | CellMark.BOLD)]),
+        ("[`f`](http://x.y/a_(b))", [("f", CellMark.LINK | CellMark.CODE)]),
+        ("http://x.y/a_b_c.", [("http://x.y/a_b_c", CellMark.LINK), (".", CellMark.PLAIN)]),
+        (
+            "<@1> <@&2>",
+            [("@user", CellMark.MENTION), (" ", CellMark.PLAIN), ("@role", CellMark.MENTION)],
+        ),
+        ("<#3>", [("#channel", CellMark.MENTION)]),
+        ("</play now:3>", [("/play now", CellMark.MENTION)]),
     ],
 )
-def test_looks(cell: str, expected: list[tuple[str, Mark]]) -> None:
+def test_looks(cell: str, expected: list[tuple[str, CellMark]]) -> None:
     assert looks(cell) == expected
 
 
@@ -62,4 +65,4 @@ def test_words(cell: str, words: str) -> None:
 def test_addresses_follow_their_link_once() -> None:
     cell = "[**a** b](http://x.y) http://z.w"
     assert plain_text(cell, addresses=True) == "a b (http://x.y) http://z.w"
-    assert parse_cell("[a](http://x.y)") == [Span("a", Mark.LINK, "http://x.y")]
+    assert parse_cell("[a](http://x.y)") == [StyledSpan("a", CellMark.LINK, "http://x.y")]

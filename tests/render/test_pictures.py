@@ -17,13 +17,13 @@ from oshaberi.render import Picture, RenderUnavailableError, can_draw, render_ta
 pytest.importorskip("PIL", reason="the tables extra is not installed")
 from PIL import Image
 
-from oshaberi.render.columns import share
-from oshaberi.render.fonts import face_of, faces_for, package_folder
-from oshaberi.render.grid import grid_of
-from oshaberi.render.inline import Mark, Span
-from oshaberi.render.layout import MAX_HEIGHT, MAX_WIDTH, lay_out
-from oshaberi.render.shape import shape
-from oshaberi.render.twemoji import emoji_name
+from oshaberi.render.cells.cell_markdown import CellMark, StyledSpan
+from oshaberi.render.cells.line_shaping import shape
+from oshaberi.render.column_widths import share
+from oshaberi.render.fonts.font_faces import face_of, faces_for, package_folder
+from oshaberi.render.fonts.twemoji import emoji_name
+from oshaberi.render.png.page_layout import MAX_HEIGHT, MAX_WIDTH, lay_out
+from oshaberi.render.table_grid import grid_of
 
 NASTY = [
     "**bold** *it* `code` ~~no~~ [l](http://x.y)",
@@ -153,7 +153,7 @@ def test_long_cells_wrap_within_reading_width() -> None:
 
 
 def test_japanese_breaks_between_characters_but_not_before_closing_signs() -> None:
-    ((*units,),) = shape([Span("「猫」です。")], Mark.PLAIN)
+    ((*units,),) = shape([StyledSpan("「猫」です。")], CellMark.PLAIN)
     assert ["".join(piece.text for piece in unit.pieces) for unit in units] == [
         "「猫」",
         "で",
@@ -162,7 +162,7 @@ def test_japanese_breaks_between_characters_but_not_before_closing_signs() -> No
 
 
 def test_style_changes_inside_a_word_keep_it_whole() -> None:
-    ((unit,),) = shape([Span("bo", Mark.BOLD), Span("ld")], Mark.PLAIN)
+    ((unit,),) = shape([StyledSpan("bo", CellMark.BOLD), StyledSpan("ld")], CellMark.PLAIN)
     assert [piece.text for piece in unit.pieces] == ["bo", "ld"]
 
 
@@ -171,7 +171,7 @@ def test_style_changes_inside_a_word_keep_it_whole() -> None:
     [("a", 0), ("я", 0), ("λ", 0), ("ế", 0), ("日", 1), ("ー", 1), ("・", 1), ("한", 1), ("，", 1)],
 )
 def test_each_script_finds_its_font(text: str, index: int) -> None:
-    faces = faces_for(Mark.PLAIN)
+    faces = faces_for(CellMark.PLAIN)
     assert face_of(text, faces) is faces[index]
     assert ord(text) in faces[index].characters
 
@@ -222,8 +222,8 @@ def test_share_fills_the_room_and_respects_the_least() -> None:
 
 
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "oshaberi.render.paint", None)
-    monkeypatch.delattr("oshaberi.render.paint", raising=False)
+    monkeypatch.setitem(sys.modules, "oshaberi.render.png.table_png", None)
+    monkeypatch.delattr("oshaberi.render.png.table_png", raising=False)
     with pytest.raises(RenderUnavailableError, match=r'pip install "oshaberi\[tables\]"'):
         render_table(table(("A",), ("1",)))
     assert not can_draw(table(("A",), ("1",)))

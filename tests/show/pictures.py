@@ -16,9 +16,9 @@ from docs.pictures.make import ANSWER, TOKEN_CHARS
 from PIL import Image
 from playwright.sync_api import FloatRect, Page, expect
 
-from oshaberi.delivery.policy import POLICIES
-from oshaberi.stage.models import ModelServer, OpenAIWire
-from oshaberi.stage.models.script import Say
+from oshaberi.delivery.degree_policy import POLICIES
+from oshaberi.stage.model_servers import ModelServer, OpenAIWire
+from oshaberi.stage.model_servers.model_script import Say
 from tests.chromium import Visit, open_browser, visits
 from tests.local.shows import Show, show
 from tests.page.theatre import looping

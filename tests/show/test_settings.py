@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import FilePayload, Locator, Page, expect
 
-from oshaberi.stage.models import ModelServer, OpenAIWire
-from oshaberi.stage.models.script import Say
+from oshaberi.stage.model_servers import ModelServer, OpenAIWire
+from oshaberi.stage.model_servers.model_script import Say
 from tests.page.theatre import looping
 from tests.show.chat import FAST, Chat
 

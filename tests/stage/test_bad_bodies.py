@@ -8,10 +8,11 @@ import json
 import aiohttp
 import pytest
 
-from oshaberi.stage import Settings, Stage, interactions
-from oshaberi.stage.interactions import InteractionType
+from oshaberi.stage import Settings, Stage
+from oshaberi.stage.interactions import interaction_flow
+from oshaberi.stage.interactions.interaction_flow import InteractionType
 from oshaberi.stage.rest import ENDPOINTS
-from oshaberi.stage.rest.routes import Endpoint
+from oshaberi.stage.rest.route_table import RouteHandler
 
 WORLD: dict[str, object] = {
     "bot": {"permissions": ["administrator"]},
@@ -76,7 +77,7 @@ def address(stage: Stage, path: str, channel: str) -> str:
     world, place = stage.world, stage.world.channel(channel)
     message = stage.people.post("general", "hi")
     message.author_id = world.bot.id
-    asked = interactions.begin(
+    asked = interaction_flow.begin(
         stage.core, InteractionType.COMPONENT, world.user("mika").id, place, {}, message
     )
     webhook = next(iter(world.webhooks.values()))
@@ -186,14 +187,14 @@ def test_no_two_routes_answer_the_same() -> None:
 
 def test_fixed_words_stand_before_variables() -> None:
     """`/users/@me` must not be swallowed by `/users/{user_id}`."""
-    seen: list[Endpoint] = []
+    seen: list[RouteHandler] = []
     for endpoint in ENDPOINTS:
         for earlier in seen:
             assert not _swallows(earlier, endpoint), (earlier.path, endpoint.path)
         seen.append(endpoint)
 
 
-def _swallows(earlier: Endpoint, later: Endpoint) -> bool:
+def _swallows(earlier: RouteHandler, later: RouteHandler) -> bool:
     ours, theirs = earlier.path.split("/"), later.path.split("/")
     if earlier.method != later.method or len(ours) != len(theirs):
         return False

@@ -10,9 +10,9 @@ import discord
 import pytest
 
 from oshaberi.stage import Fault, RefusalError, Settings, Stage
-from oshaberi.stage.model import Json
-from oshaberi.stage.names import check_avatar_data
-from oshaberi.stage.refusals import CODES
+from oshaberi.stage.rules.api_refusals import CODES
+from oshaberi.stage.rules.webhook_name_rules import check_avatar_data
+from oshaberi.stage.world.discord_records import Json
 from tests.stage.plays import FAST, Bot, play, world
 
 Act = Callable[[Stage, Bot], Awaitable[object]]

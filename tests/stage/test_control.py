@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from oshaberi.stage import Stage
-from oshaberi.stage.door import HEADER
+from oshaberi.stage.control.access_guard import HEADER
 from tests.stage.plays import FAST, Bot, play, world
 
 

@@ -8,34 +8,35 @@ from xml.etree import ElementTree
 import aiohttp
 import pytest
 
-from oshaberi.local.cast import FACES
-from oshaberi.local.cast import world as local_world
-from oshaberi.stage import Stage, drawn
+from oshaberi.local_run.demo_world import FACES
+from oshaberi.local_run.demo_world import world as local_world
+from oshaberi.stage import Stage
+from oshaberi.stage.cdn import drawn_avatars
 
 EMOJI = ("mochi_wave", "mochi_nap", "tea", "tea_sad", "ramen", "snail", "cat_party", "x", "日本")
 
 
 @pytest.mark.parametrize("name", EMOJI)
 def test_every_emoji_is_a_picture(name: str) -> None:
-    assert ElementTree.fromstring(drawn.blob(name)).tag.endswith("svg")
-    assert drawn.blob(name) == drawn.blob(name)
+    assert ElementTree.fromstring(drawn_avatars.blob(name)).tag.endswith("svg")
+    assert drawn_avatars.blob(name) == drawn_avatars.blob(name)
 
 
 def test_emoji_look_like_what_they_are_called() -> None:
-    assert len({drawn.blob(name) for name in EMOJI}) == len(EMOJI)
-    assert drawn.blob("team") != drawn.blob("steam")
-    assert drawn.blob("nap") == drawn.blob("sleepy")
+    assert len({drawn_avatars.blob(name) for name in EMOJI}) == len(EMOJI)
+    assert drawn_avatars.blob("team") != drawn_avatars.blob("steam")
+    assert drawn_avatars.blob("nap") == drawn_avatars.blob("sleepy")
 
 
 def test_the_mascot_has_moods() -> None:
-    faces = {mood: drawn.mascot(mood) for mood in drawn.MOODS}
+    faces = {mood: drawn_avatars.mascot(mood) for mood in drawn_avatars.MOODS}
     assert len(set(faces.values())) == len(faces)
-    assert drawn.mascot("mad") == faces["angry"]
-    assert drawn.mascot() == drawn.mascot("whatever") == faces["neutral"]
+    assert drawn_avatars.mascot("mad") == faces["angry"]
+    assert drawn_avatars.mascot() == drawn_avatars.mascot("whatever") == faces["neutral"]
 
 
 def test_no_face_of_the_cast_is_the_usual_one() -> None:
-    assert len({drawn.mascot(), *map(drawn.mascot, FACES)}) == len(FACES) + 1
+    assert len({drawn_avatars.mascot(), *map(drawn_avatars.mascot, FACES)}) == len(FACES) + 1
 
 
 def test_the_bots_own_faces_are_the_mascot() -> None:
@@ -47,8 +48,8 @@ def test_the_bots_own_faces_are_the_mascot() -> None:
 
     found = asyncio.run(main())
     assert list(found.values()) == [
-        drawn.mascot(),
-        drawn.mascot("sad"),
-        drawn.mascot("sad"),
-        drawn.face("Mika", "sad"),
+        drawn_avatars.mascot(),
+        drawn_avatars.mascot("sad"),
+        drawn_avatars.mascot("sad"),
+        drawn_avatars.face("Mika", "sad"),
     ]

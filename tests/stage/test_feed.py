@@ -12,9 +12,9 @@ import aiohttp
 import pytest
 
 from oshaberi.stage import SEND, Fault, Stage
-from oshaberi.stage.control import Extension
-from oshaberi.stage.errors import StageError
-from oshaberi.stage.feed import BAD_HELLO, BAD_TOKEN, KEPT
+from oshaberi.stage.control.control_api import ControlExtension
+from oshaberi.stage.control.live_feed import BAD_HELLO, BAD_TOKEN, KEPT
+from oshaberi.stage.stage_errors import StageError
 from tests.stage.plays import Bot, play
 from tests.stage.test_control import Remote
 
@@ -223,7 +223,7 @@ def test_others_can_publish_and_add_actions() -> None:
                 raise StageError("`number` is missing")
             return int(said["number"]) * 2
 
-        stage.extensions["double"] = Extension(read=double, act=double)
+        stage.extensions["double"] = ControlExtension(read=double, act=double)
         async with listening(stage) as feed, aiohttp.ClientSession() as session:
             remote = Remote(stage, session)
             assert await remote.read("extensions") == (200, {"result": ["double"]})

@@ -10,8 +10,8 @@ import pytest
 from discord import app_commands
 
 from oshaberi.stage import RefusalError, Settings, Stage, StageError
-from oshaberi.stage.interactions import Interaction, Reply
-from oshaberi.stage.model import MessageFlag
+from oshaberi.stage.interactions.interaction_flow import Interaction, InteractionReply
+from oshaberi.stage.world.discord_records import MessageFlag
 from tests.stage.plays import Bot, play, world
 
 Asked = discord.Interaction[Any]
@@ -229,7 +229,7 @@ def test_autocomplete() -> None:
     async def scene(stage: Stage, _bot: Commander) -> None:
         asked = await replied(stage, stage.people.complete("pick", "fruit", "ap"))
         assert [choice["value"] for choice in asked.choices] == ["apple", "apricot"]
-        assert asked.reply is Reply.CHOICES
+        assert asked.reply is InteractionReply.CHOICES
 
     acted(scene)
 

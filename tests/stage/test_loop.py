@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from oshaberi.stage import loop as module
-from oshaberi.stage.loop import run_scaled
+from oshaberi.stage import scaled_loop as module
+from oshaberi.stage.scaled_loop import run_scaled
 
 
 class Wall:

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from oshaberi.stage import Message, Stage
-from oshaberi.stage.runner import environment
+from oshaberi.stage import Stage, StageMessage
+from oshaberi.stage.bot_runner import environment
 
 EXAMPLE = Path(__file__).parent / "example_bot.py"
 SENDER = """
@@ -30,7 +30,7 @@ async def bot_process(stage: Stage, script: Path) -> AsyncIterator[asyncio.subpr
         sys.executable,
         *quiet,
         "-m",
-        "oshaberi.stage.runner",
+        "oshaberi.stage.bot_runner",
         str(script),
         env=environment(stage.url, stage.token),
     )
@@ -42,11 +42,11 @@ async def bot_process(stage: Stage, script: Path) -> AsyncIterator[asyncio.subpr
         await process.wait()
 
 
-def last(stage: Stage) -> Message:
+def last(stage: Stage) -> StageMessage:
     return stage.world.history("general")[-1]
 
 
-async def says(stage: Stage, text: str) -> Message:
+async def says(stage: Stage, text: str) -> StageMessage:
     await stage.wait_for(lambda: text in stage.world.contents("general"))
     return last(stage)
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from oshaberi.stage import RefusalError, Settings, Stage
-from oshaberi.stage import ratelimits as limits
+from oshaberi.stage.rest import rate_limits as limits
 from tests.stage.plays import Bot, play
 
 

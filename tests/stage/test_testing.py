@@ -13,7 +13,7 @@ import discord
 import pytest
 
 from oshaberi.stage import Settings, Stage, StageError, StageProblemsError, StageTimeoutError, World
-from oshaberi.stage.loop import run_scaled
+from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stage.testing import default_client, logged_in, on_stage, patch_discord, staged
 from tests.stage.plays import FAST, Bot, play
 

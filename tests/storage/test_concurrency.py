@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from oshaberi.clock import run_virtual
-from oshaberi.storage import Database, Vault
-from oshaberi.storage.records import ModelRecord, PersonaRecord
+from oshaberi.storage import Database, SecretVault
+from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
+from oshaberi.virtual_time import run_virtual
 
 from .servers import postgres_url
 from .using import KEY, ask, using
@@ -26,7 +26,7 @@ def test_many_writers_and_readers(url: str) -> None:
 
 def test_two_programs_write_at_once(url: str) -> None:
     async def main() -> int:
-        vault = Vault([KEY])
+        vault = SecretVault([KEY])
         async with Database.open(url, vault) as one, Database.open(url, vault) as two:
             adds = (db.usage.add(1, "p", "m", 1, 1) for _ in range(TASKS) for db in (one, two))
             await asyncio.gather(*adds)
@@ -79,7 +79,7 @@ def test_a_lost_connection_is_made_anew() -> None:
     others = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 
     async def main() -> None:
-        async with Database.open(url, Vault([KEY])) as db:
+        async with Database.open(url, SecretVault([KEY])) as db:
             await db.usage.add(1, "p", "m", 1, 1)
             ended = await asyncio.to_thread(ask, url, f"SELECT pg_terminate_backend(pid) {others}")
             assert len(ended) >= 1
@@ -93,7 +93,7 @@ def test_virtual_time_stands_still_for_the_database(url: str) -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
         rung = asyncio.create_task(asyncio.sleep(3600))
-        async with Database.open(url, Vault([KEY])) as db:
+        async with Database.open(url, SecretVault([KEY])) as db:
             await asyncio.gather(*(db.usage.add(1, "p", "m", 1, 1) for _ in range(5)))
             assert (await db.usage.of(1))[0].requests == 5
         assert loop.time() == 0

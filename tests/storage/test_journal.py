@@ -11,17 +11,17 @@ from datetime import timedelta
 
 import pytest
 
-from oshaberi.clock import run_virtual
-from oshaberi.delivery.faults import Fault
-from oshaberi.delivery.journal import JournalledSink, post_of_body
-from oshaberi.delivery.recording import RecordingSink
-from oshaberi.delivery.sink import AmbiguousError, File, Post, Wire
-from oshaberi.storage import Database, StorageError, Vault
-from oshaberi.storage.records import JournalPost, JournalStream
+from oshaberi.delivery.bookkeeping.send_journal import JournalledSink, post_of_body
+from oshaberi.delivery.sink import AmbiguousError, File, Post, WireState
+from oshaberi.delivery.sinks.recording_sink import RecordingSink
+from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
+from oshaberi.storage import Database, SecretVault, StorageError
+from oshaberi.storage.stored_records import JournalledPost, JournalledStream
+from oshaberi.virtual_time import run_virtual
 
 from .using import KEY, NOON, Clock, ask, using
 
-STREAM = JournalStream("k", "one", 1, 2**60, 3, 4, "Ren", NOON)
+STREAM = JournalledStream("k", "one", 1, 2**60, 3, 4, "Ren", NOON)
 BODY = {"content": "ja \ud83d\x00", "files": [], "reply": True}
 
 FILE = File("t.png", bytes(range(256)), source="|a|", width=3, height=4)
@@ -61,7 +61,7 @@ def test_what_one_left_is_adopted_once(url: str) -> None:
     async def scenario(db: Database) -> None:
         await db.journal.begin(STREAM)
         await db.journal.begin(replace(STREAM, key="other", instance="two"))
-        entry = JournalPost("k-1", 1, {"content": "x"}, 9)
+        entry = JournalledPost("k-1", 1, {"content": "x"}, 9)
         await db.journal.intend("k", entry)
         adopted = await asyncio.gather(*(db.journal.adopt("one", "heir") for _ in range(3)))
         assert sorted(adopted) == [(), (), ("k",)]
@@ -97,16 +97,16 @@ def test_who_is_silent_and_left_something_is_gone(url: str) -> None:
 def test_a_sink_writes_it(url: str) -> None:
     """One message arrives, of the other nobody knows; then the process is gone."""
 
-    async def main() -> JournalStream:
-        async with Database.open(url, Vault([KEY])) as db:
+    async def main() -> JournalledStream:
+        async with Database.open(url, SecretVault([KEY])) as db:
             await db.journal.begin(replace(STREAM, began=None))
-            channel = RecordingSink([Fault("file", 1, "reset_after_write")])
+            channel = RecordingSink([ScriptedFault("file", 1, "reset_after_write")])
             sink = JournalledSink(channel, db.journal, lambda: 40)
             loop = asyncio.get_running_loop()
-            await sink.send(Post("k-1", "one"), Wire(loop.time()))
+            await sink.send(Post("k-1", "one"), WireState(loop.time()))
             with pytest.raises(AmbiguousError):
-                await sink.send(Post("k-2", "two", files=(FILE,)), Wire(loop.time()))
-        async with Database.open(url, Vault([KEY])) as db:
+                await sink.send(Post("k-2", "two", files=(FILE,)), WireState(loop.time()))
+        async with Database.open(url, SecretVault([KEY])) as db:
             (stream,) = await db.journal.unfinished("one")
             return stream
 
@@ -117,14 +117,14 @@ def test_a_sink_writes_it(url: str) -> None:
 
 
 def test_a_stream_comes_back_whole(url: str) -> None:
-    post = JournalPost("k-2", 2, BODY, 2**61)
+    post = JournalledPost("k-2", 2, BODY, 2**61)
 
     async def scenario(db: Database) -> None:
         await db.journal.begin(STREAM)
         await db.journal.begin(replace(STREAM, key="other", instance="two"))
         await db.journal.intend("k", post)
-        await db.journal.intend("k", JournalPost("k-10", 10, {}))
-        await db.journal.intend("k", JournalPost("k-1", 1, {}))
+        await db.journal.intend("k", JournalledPost("k-10", 10, {}))
+        await db.journal.intend("k", JournalledPost("k-1", 1, {}))
         await db.journal.sent("k", "k-1", None)
         (found,) = await db.journal.unfinished("one")
         assert replace(found, posts=()) == STREAM
@@ -141,11 +141,11 @@ def test_a_second_attempt(url: str) -> None:
 
     async def scenario(db: Database) -> None:
         await db.journal.begin(STREAM)
-        await db.journal.intend("k", JournalPost("k-1", 1, {"face": "x"}, 5))
+        await db.journal.intend("k", JournalledPost("k-1", 1, {"face": "x"}, 5))
         await db.journal.refused("k", "k-1")
-        await db.journal.intend("k", JournalPost("k-1", 1, {"face": None}, 8))
+        await db.journal.intend("k", JournalledPost("k-1", 1, {"face": None}, 8))
         (found,) = await db.journal.unfinished("one")
-        assert found.posts == (JournalPost("k-1", 1, {"face": None}, 5),)
+        assert found.posts == (JournalledPost("k-1", 1, {"face": None}, 5),)
 
     using(url, scenario)
 
@@ -153,7 +153,7 @@ def test_a_second_attempt(url: str) -> None:
 def test_what_is_finished_is_forgotten(url: str) -> None:
     async def scenario(db: Database) -> None:
         await db.journal.begin(STREAM)
-        await db.journal.intend("k", JournalPost("k-1", 1, BODY))
+        await db.journal.intend("k", JournalledPost("k-1", 1, BODY))
         await db.journal.finish("k")
         await db.journal.sent("k", "k-1", 5)
         assert await db.journal.unfinished("one") == ()
@@ -165,7 +165,7 @@ def test_what_is_finished_is_forgotten(url: str) -> None:
 def test_a_message_needs_its_stream(url: str) -> None:
     async def scenario(db: Database) -> None:
         with pytest.raises(StorageError, match=r"(?i)foreign key"):
-            await db.journal.intend("nobody", JournalPost("nobody-1", 1, BODY))
+            await db.journal.intend("nobody", JournalledPost("nobody-1", 1, BODY))
 
     using(url, scenario)
 

@@ -14,11 +14,18 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from oshaberi.storage import Database, StorageError, Vault, current_revision, head_revision, upgrade
-from oshaberi.storage.migrate import VERSION_TABLE
-from oshaberi.storage.records import Exchange, KeyRecord, PersonaRecord, SpriteRecord
-from oshaberi.storage.schema import Base
-from oshaberi.storage.urls import address_of
+from oshaberi.storage import (
+    Database,
+    SecretVault,
+    StorageError,
+    current_revision,
+    head_revision,
+    upgrade,
+)
+from oshaberi.storage.database_urls import address_of
+from oshaberi.storage.schema.migration_runner import VERSION_TABLE
+from oshaberi.storage.schema.table_rows import Base
+from oshaberi.storage.stored_records import Exchange, KeyRecord, PersonaRecord, SpriteRecord
 
 from .using import KEY, NOON, ask, using
 
@@ -39,7 +46,7 @@ def first_schema_with_data(url: str) -> None:
         f"INSERT INTO table_sources VALUES (11, 2, '|a|', {when})",
         "INSERT INTO seen_messages VALUES (2, 11)",
         "INSERT INTO models VALUES (7, 1, 0, 'openai', 'big', NULL, '{}')",
-        f"INSERT INTO api_keys VALUES (8, 1, 'openai', '{Vault([KEY]).encrypt('sk')}', '', NULL)",
+        f"INSERT INTO api_keys VALUES (8, 1, 'openai', '{SecretVault([KEY]).encrypt('sk')}', '', NULL)",
         f"INSERT INTO exchanges VALUES (9, 2, 3, 'q', 'a', 'd', {when}, {later})",
         f"INSERT INTO facts VALUES (4, 1, 3, 'likes tea', {when})",
         f"INSERT INTO journal_streams VALUES ('k', 'me', 1, 2, 3, NULL, 'Ren', {when})",

@@ -13,7 +13,7 @@ from sqlalchemy.engine import make_url
 
 from oshaberi import storage
 from oshaberi.storage import Database, StorageError, current_revision
-from oshaberi.storage.urls import address_of
+from oshaberi.storage.database_urls import address_of
 
 from .servers import postgres_url
 from .using import ask, using

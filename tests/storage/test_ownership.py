@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from oshaberi.storage import StorageError
-from oshaberi.storage.ownership import sole_owner
+from oshaberi.storage.sqlite_ownership import sole_owner
 
 
 def test_the_second_is_refused_until_the_first_is_gone(tmp_path: Path) -> None:

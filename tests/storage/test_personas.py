@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from oshaberi.storage import Database, StorageError
-from oshaberi.storage.records import PersonaRecord, SpriteRecord
+from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord
 
 from .using import ask, using
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from oshaberi.storage import Database, StorageError
-from oshaberi.storage.facts import MOST_FACTS
-from oshaberi.storage.records import (
+from oshaberi.storage.repositories.fact_repository import MOST_FACTS
+from oshaberi.storage.stored_records import (
     TAKEN_BACK,
     Exchange,
     Fact,
@@ -209,7 +209,7 @@ def test_messages_with_a_face_and_tables(url: str) -> None:
 
 
 def test_messages_are_bounded(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oshaberi.storage.messages.KEPT_PER_CHANNEL", 3)
+    monkeypatch.setattr("oshaberi.storage.repositories.message_repository.KEPT_PER_CHANNEL", 3)
     clock = Clock()
 
     async def scenario(db: Database) -> None:
@@ -284,7 +284,7 @@ def test_direct_channels_newest_first(url: str) -> None:
 
 
 def test_turns_are_bounded(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oshaberi.storage.turns.KEPT_PER_CHANNEL", 2)
+    monkeypatch.setattr("oshaberi.storage.repositories.turn_repository.KEPT_PER_CHANNEL", 2)
 
     async def scenario(db: Database) -> None:
         for message_id in range(1, 5):

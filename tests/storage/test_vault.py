@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.storage import Database, StorageError, Vault
-from oshaberi.storage.records import KeyRecord
-from oshaberi.storage.vault import VARIABLE
+from oshaberi.storage import Database, SecretVault, StorageError
+from oshaberi.storage.secret_vault import VARIABLE
+from oshaberi.storage.stored_records import KeyRecord
 
 from .using import KEY, ask, using
 
 SECRET = "sk-very-secret-0123456789"
-OLD, NEW = Vault.new_key(), Vault.new_key()
+OLD, NEW = SecretVault.new_key(), SecretVault.new_key()
 
 
 def keys_of(url: str, *keys: str) -> list[str]:
     async def main() -> list[str]:
-        async with Database.open(url, Vault(keys)) as db:
+        async with Database.open(url, SecretVault(keys)) as db:
             return [record.secret for record in await db.keys.of(1, "openai")]
 
     return asyncio.run(main())
@@ -30,14 +30,14 @@ def keys_of(url: str, *keys: str) -> list[str]:
 
 def store(url: str, key: str = KEY) -> None:
     async def main() -> None:
-        async with Database.open(url, Vault([key])) as db:
+        async with Database.open(url, SecretVault([key])) as db:
             await db.keys.add(KeyRecord(1, "openai", SECRET))
 
     asyncio.run(main())
 
 
 def test_there_and_back() -> None:
-    vault = Vault([KEY])
+    vault = SecretVault([KEY])
     token = vault.encrypt("秘密 \ud83d")
     assert "秘密" not in token
     assert vault.decrypt(token) == "秘密 \ud83d"
@@ -71,7 +71,7 @@ def test_nothing_shows_it(url: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     using(url, scenario)
     assert SECRET not in caplog.text
-    assert KEY not in repr(Vault([KEY]))
+    assert KEY not in repr(SecretVault([KEY]))
 
 
 def test_a_wrong_key_is_told_at_the_start(url: str) -> None:
@@ -90,20 +90,20 @@ def test_a_key_is_replaced(url: str) -> None:
 
 def test_the_file_is_made_once_and_for_its_owner(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "key"
-    token = Vault.from_environment_or_file(path, {}).encrypt("x")
+    token = SecretVault.from_environment_or_file(path, {}).encrypt("x")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert list(path.parent.iterdir()) == [path]
-    assert Vault.from_environment_or_file(path, {}).decrypt(token) == "x"
+    assert SecretVault.from_environment_or_file(path, {}).decrypt(token) == "x"
 
 
 def test_two_makers_agree(tmp_path: Path) -> None:
     path = tmp_path / "key"
-    vaults: list[Vault] = []
+    vaults: list[SecretVault] = []
     start = threading.Barrier(8)
 
     def make() -> None:
         start.wait()
-        vaults.append(Vault.from_environment_or_file(path, {}))
+        vaults.append(SecretVault.from_environment_or_file(path, {}))
 
     threads = [threading.Thread(target=make) for _ in range(8)]
     for thread in threads:
@@ -115,28 +115,28 @@ def test_two_makers_agree(tmp_path: Path) -> None:
 
 
 def test_the_environment_comes_first(tmp_path: Path) -> None:
-    vault = Vault.from_environment_or_file(tmp_path / "key", {VARIABLE: f"{NEW}, {OLD}"})
+    vault = SecretVault.from_environment_or_file(tmp_path / "key", {VARIABLE: f"{NEW}, {OLD}"})
     assert not (tmp_path / "key").exists()
-    assert vault.decrypt(Vault([OLD]).encrypt("x")) == "x"
-    assert Vault([NEW]).decrypt(vault.encrypt("x")) == "x"
-    assert not vault.is_current(Vault([OLD]).encrypt("x"))
+    assert vault.decrypt(SecretVault([OLD]).encrypt("x")) == "x"
+    assert SecretVault([NEW]).decrypt(vault.encrypt("x")) == "x"
+    assert not vault.is_current(SecretVault([OLD]).encrypt("x"))
 
 
 def test_a_loose_file_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "key"
     path.write_text(KEY)
     path.chmod(0o644)
-    Vault.from_environment_or_file(path, {})
+    SecretVault.from_environment_or_file(path, {})
     assert "chmod 600" in caplog.text
 
 
 def test_what_is_no_key_is_refused_without_showing_it(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=VARIABLE) as caught:
-        Vault.from_environment_or_file(tmp_path / "key", {VARIABLE: "hunter2"})
+        SecretVault.from_environment_or_file(tmp_path / "key", {VARIABLE: "hunter2"})
     assert "hunter2" not in str(caught.value)
     (tmp_path / "empty").touch(0o600)
     with pytest.raises(StorageError, match="has no key in it"):
-        Vault.from_environment_or_file(tmp_path / "empty", {})
+        SecretVault.from_environment_or_file(tmp_path / "empty", {})
     (tmp_path / "file").touch()
     with pytest.raises(StorageError, match=VARIABLE):
-        Vault.from_environment_or_file(tmp_path / "file" / "key", {})
+        SecretVault.from_environment_or_file(tmp_path / "file" / "key", {})

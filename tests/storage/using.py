@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from oshaberi.storage import Database, Vault
-from oshaberi.storage.urls import address_of
+from oshaberi.storage import Database, SecretVault
+from oshaberi.storage.database_urls import address_of
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ class Clock:
 
 def using(url: str, scenario: Callable[[Database], Awaitable[T]], *, now: Clock | None = None) -> T:
     async def main() -> T:
-        async with Database.open(url, Vault([KEY]), now=now or Clock()) as db:
+        async with Database.open(url, SecretVault([KEY]), now=now or Clock()) as db:
             return await scenario(db)
 
     return asyncio.run(main())

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from oshaberi.chunks import Chunk
-from oshaberi.clock import run_virtual
-from oshaberi.delivery.faults import Fault
-from oshaberi.delivery.recording import Record, RecordingSink
-from oshaberi.delivery.response import Response
+from oshaberi.delivery.response_state import ResponseState
+from oshaberi.delivery.sinks.recording_sink import Record, RecordingSink
+from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
 from oshaberi.events import Table
-from oshaberi.render.picture import Picture
+from oshaberi.render.table_picture import Picture
 from oshaberi.stream import (
     ScriptedProvider,
     Step,
@@ -23,7 +22,8 @@ from oshaberi.stream import (
     StreamResult,
     stream_to_sink,
 )
-from oshaberi.text.config import TextConfig
+from oshaberi.text.text_config import TextConfig
+from oshaberi.virtual_time import run_virtual
 
 CHANNEL = "channel"
 
@@ -53,7 +53,7 @@ class Played:
 
     result: StreamResult
     sink: RecordingSink
-    response: Response
+    response: ResponseState
     progress: list[str]
 
     def of(self, kind: str) -> list[Record]:
@@ -75,13 +75,13 @@ def chunks(steps: Sequence[str | Step]) -> list[Step]:
 def play(
     *steps: str | Step,
     degree: int = 1,
-    faults: Sequence[Fault] = (),
+    faults: Sequence[ScriptedFault] = (),
     text: dict[str, Any] | None = None,
     sink: Callable[[], RecordingSink] | None = None,
     provider: Callable[[StopRegistry], Any] | None = None,
     reply_to: bool = False,
     user: str | None = None,
-    response: Response | None = None,
+    response: ResponseState | None = None,
     renderer: FakeRenderer | None = None,
     reemits: bool = False,
     **settings: Any,
@@ -98,7 +98,7 @@ def play(
             reply_to=reply_to,
             user=user,
             stops=stops,
-            response=response or Response(key="k"),
+            response=response or ResponseState(key="k"),
             progress=seen.append,
             renderer=renderer or FakeRenderer(),
         )

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import Chunk, ProviderError
-from oshaberi.clock import run_virtual
-from oshaberi.delivery.recording import RecordingSink
-from oshaberi.delivery.sink import Post, Sent, Wire
+from oshaberi.delivery.sink import Post, Sent, WireState
+from oshaberi.delivery.sinks.recording_sink import RecordingSink
 from oshaberi.stream import (
     ScriptedProvider,
     Silence,
@@ -21,7 +20,8 @@ from oshaberi.stream import (
     StreamContext,
     stream_to_sink,
 )
-from oshaberi.text.config import TextConfig
+from oshaberi.text.text_config import TextConfig
+from oshaberi.virtual_time import run_virtual
 
 from .play import CHANNEL, Played, chunks, play
 
@@ -185,7 +185,7 @@ class BrokenSink(RecordingSink):
         self._error = error
         self._left = nth
 
-    async def send(self, post: Post, wire: Wire) -> Sent:
+    async def send(self, post: Post, wire: WireState) -> Sent:
         self._left -= 1
         if self._left == 0:
             raise self._error
@@ -210,7 +210,7 @@ def test_a_sink_that_is_cut_off_is_asked_again(error: BaseException) -> None:
 
 def test_a_sink_that_never_answers() -> None:
     class Deaf(RecordingSink):
-        async def send(self, post: Post, wire: Wire) -> Sent:
+        async def send(self, post: Post, wire: WireState) -> Sent:
             await asyncio.sleep(10**6)
             return await super().send(post, wire)
 

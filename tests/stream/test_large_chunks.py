@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import Chunk, ToolCall
-from oshaberi.clock import run_virtual
-from oshaberi.delivery.recording import RecordingSink
+from oshaberi.delivery.sinks.recording_sink import RecordingSink
 from oshaberi.stream import (
     ScriptedProvider,
     Silence,
@@ -20,7 +19,8 @@ from oshaberi.stream import (
     StreamResult,
     stream_to_sink,
 )
-from oshaberi.text.config import TextConfig
+from oshaberi.text.text_config import TextConfig
+from oshaberi.virtual_time import run_virtual
 
 from .play import CHANNEL
 

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from oshaberi.chunks import Chunk, ProviderError, ThoughtPart, ToolCall, Usage
-from oshaberi.delivery.faults import Fault
-from oshaberi.delivery.response import Response
+from oshaberi.delivery.response_state import ResponseState
+from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
 from oshaberi.stream import FollowUp, ScriptedProvider, Silence, Step, Stop, StopRegistry
 
 from .play import CHANNEL, chunks, play
@@ -108,19 +108,19 @@ class TestStop:
         assert played.result.metrics.duration_ms == 1200
 
     def test_a_send_on_the_wire_is_awaited_and_counted(self) -> None:
-        late = Fault("send", 1, delay_ms=3000)
+        late = ScriptedFault("send", 1, delay_ms=3000)
         played = play("one\ntwo\nx", Silence(500), Stop("1"), faults=[late])
         assert played.messages == ["one"]
         assert played.result.undelivered == "two\nx"
         assert played.result.metrics.duration_ms == 3000
 
     def test_behind_a_send_on_the_wire_the_buffer_leaves(self) -> None:
-        late = Fault("send", 1, delay_ms=3000)
+        late = ScriptedFault("send", 1, delay_ms=3000)
         played = play("one\ntwo", Silence(500), Stop("1"), faults=[late])
         assert played.messages == ["one", "two"]
 
     def test_but_not_for_ever(self) -> None:
-        late = Fault("send", 1, delay_ms=18_000)
+        late = ScriptedFault("send", 1, delay_ms=18_000)
         played = play("one\ntwo\n", Silence(500), Stop("1"), faults=[late])
         assert played.messages == []
         assert played.result.undelivered == "one\ntwo"
@@ -128,14 +128,14 @@ class TestStop:
         assert played.result.metrics.duration_ms == 10_500
 
     def test_a_send_that_waits_for_a_rate_limit_is_withdrawn(self) -> None:
-        held = Fault("send", 1, rate_limit_ms=30_000)
+        held = ScriptedFault("send", 1, rate_limit_ms=30_000)
         played = play("one\ntwo", Silence(500), Stop("1"), faults=[held])
         assert played.messages == []
         assert played.result.ledger.sums() == {"stop": 6}
         assert played.result.metrics.duration_ms == 500
 
     def test_it_ends_the_waiting_between_retries(self) -> None:
-        down = [Fault("send", n, "http_503") for n in range(1, 9)]
+        down = [ScriptedFault("send", n, "http_503") for n in range(1, 9)]
         played = play("one\ntwo\n", Silence(3500), Stop("1"), faults=down)
         assert played.result.metrics.duration_ms == 3500
         assert played.result.ledger.sums() == {"uncertain": 3, "stop": 3}
@@ -152,7 +152,7 @@ class TestStop:
             asyncio.get_running_loop().call_later(2, stops.request_stop, CHANNEL, "1")
             return ScriptedProvider(chunks([lines]))
 
-        late = Fault("send", 1, delay_ms=5000)
+        late = ScriptedFault("send", 1, delay_ms=5000)
         many = {"max_flush_count": 1000}
         played = play(provider=provider, faults=[late], text=many)
         assert len(played.messages) == 1
@@ -211,7 +211,7 @@ class TestTimeout:
 
     def test_not_while_the_queue_is_full(self) -> None:
         lines = "".join(f"{n}\n" for n in range(200))
-        slow = [Fault("send", n, delay_ms=900) for n in range(1, 10)]
+        slow = [ScriptedFault("send", n, delay_ms=900) for n in range(1, 10)]
         played = play(
             *(lines[at : at + 50] for at in range(0, len(lines), 50)),
             faults=slow,
@@ -230,7 +230,7 @@ class TestError:
         assert played.result.data == ProviderError("rate_limit", "slow down")
 
     def test_a_stop_while_it_leaves_shows_no_embed(self) -> None:
-        late = Fault("send", 1, delay_ms=3000)
+        late = ScriptedFault("send", 1, delay_ms=3000)
         error = play("one", OOPS, faults=[late])
         assert len(error.of("embed")) == 1
 
@@ -238,13 +238,13 @@ class TestError:
         assert play("x", OOPS, suppress_user_errors=True).of("embed") == []
 
     def test_no_embed_into_a_channel_that_is_gone(self) -> None:
-        played = play("one", OOPS, faults=[Fault("send", 1, 10003)])
+        played = play("one", OOPS, faults=[ScriptedFault("send", 1, 10003)])
         assert played.result.status == "error"
         assert played.result.undelivered == "one"
         assert played.of("embed") == []
 
     def test_a_failing_embed_changes_nothing(self) -> None:
-        played = play("one", OOPS, faults=[Fault("embed", 1, 50013)])
+        played = play("one", OOPS, faults=[ScriptedFault("embed", 1, 50013)])
         assert played.result.status == "error"
         assert played.messages == ["one"]
 
@@ -255,12 +255,12 @@ class TestToolCall:
         assert played.times == [0, 100, 100]
 
     def test_a_stop_before_the_text_is_visible_is_a_stop(self) -> None:
-        gone = play("one\ntwo", LOOK, faults=[Fault("send", 2, 10003)])
+        gone = play("one\ntwo", LOOK, faults=[ScriptedFault("send", 2, 10003)])
         assert gone.result.status == "stopped_by_user"
         assert gone.result.stop_reason == "channel_unavailable"
 
     def test_the_response_goes_on_in_the_next_stream(self) -> None:
-        response = Response(key="k")
+        response = ResponseState(key="k")
         first = play("one", LOOK, response=response, reply_to=True)
         second = play("two\nthree", response=response, reply_to=True, send_message_limit=2)
         assert first.of("message")[0]["reply"] is True
@@ -272,7 +272,7 @@ class TestToolCall:
 
     def test_the_active_sprite_goes_on(self) -> None:
         persona = {"name": "T", "sprites": [{"name": "mad", "avatar_url": "https://x.test/m"}]}
-        response = Response(key="k")
+        response = ResponseState(key="k")
         play("T (mad): one", LOOK, response=response, text={"persona": persona})
         second = play("two", response=response, text={"persona": persona})
         assert second.of("message")[0]["avatar_url"] == "https://x.test/m"
@@ -312,7 +312,9 @@ def test_suppressed_output_is_collected() -> None:
 
 
 def test_nothing_sent_at_all_is_an_error() -> None:
-    played = play("one\ntwo", faults=[Fault("send", 1, 200000), Fault("send", 2, 50035)])
+    played = play(
+        "one\ntwo", faults=[ScriptedFault("send", 1, 200000), ScriptedFault("send", 2, 50035)]
+    )
     assert played.result.status == "error"
     assert getattr(played.result.data, "code", None) == 50035
     assert played.result.undelivered == "one\ntwo"

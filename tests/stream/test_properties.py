@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from oshaberi.chunks import Chunk, ProviderError, ToolCall
 from oshaberi.delivery import deliverer
-from oshaberi.delivery.faults import Fault
-from oshaberi.delivery.ledger import DELIVERED
-from oshaberi.delivery.recording import RecordingSink
+from oshaberi.delivery.bookkeeping.character_ledger import DELIVERED
+from oshaberi.delivery.sinks.recording_sink import RecordingSink
+from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
 from oshaberi.stream import FollowUp, Silence, Step, Stop
 
 from .play import Played, play
@@ -63,7 +63,7 @@ class Case:
 
     shapes: list[str | int]
     end: str
-    faults: list[Fault]
+    faults: list[ScriptedFault]
     degree: int
     alter: bool
     readable: bool
@@ -120,10 +120,10 @@ def no_fault_of_ours() -> Iterator[None]:
     assert [record.getMessage() for record in seen] == []
 
 
-def _fault(on: str, nth: int, trouble: Any, retry_after_ms: int | None) -> Fault:
+def _fault(on: str, nth: int, trouble: Any, retry_after_ms: int | None) -> ScriptedFault:
     delay, held = {"late": (3000, 0), "stuck": (25_000, 0), "held": (0, 2000)}.get(trouble, (0, 0))
     error = None if delay or held else trouble
-    return Fault(on, nth, error, delay, held, retry_after_ms)  # type: ignore[arg-type]
+    return ScriptedFault(on, nth, error, delay, held, retry_after_ms)  # type: ignore[arg-type]
 
 
 SENDS = ("send", "send", "webhook_send", "webhook_send", "edit")

@@ -15,7 +15,7 @@ from redis.backoff import NoBackoff
 
 from oshaberi.stream import redis_stops
 from oshaberi.stream.redis_stops import TOPIC, RedisStops
-from oshaberi.stream.stops import StopRequest
+from oshaberi.stream.stop_registry import StopRequest
 from tests.crash.redis_line import RedisLine, redis_line
 from tests.storage.servers import redis_url
 

@@ -6,17 +6,17 @@ import itertools
 
 import pytest
 
-from oshaberi.stream.state import (
+from oshaberi.stream.stream_state import (
     TRANSITIONS,
     IllegalTransitionError,
-    Phase,
-    Trigger,
+    StreamPhase,
+    StreamTrigger,
     following,
 )
 
 EXPECTED = {
-    Phase.NEW: {"OPEN": "READING"},
-    Phase.READING: {
+    StreamPhase.NEW: {"OPEN": "READING"},
+    StreamPhase.READING: {
         "END": "DRAINING",
         "GUARD": "DRAINING",
         "CALL": "HURRYING",
@@ -26,35 +26,35 @@ EXPECTED = {
         "FOLLOW_UP": "DISCARDING",
         "BROKEN": "DISCARDING",
     },
-    Phase.DRAINING: {
+    StreamPhase.DRAINING: {
         "STOP": "HALTING",
         "FOLLOW_UP": "DISCARDING",
         "BROKEN": "DISCARDING",
         "DRAINED": "DONE",
     },
-    Phase.HURRYING: {
+    StreamPhase.HURRYING: {
         "STOP": "HALTING",
         "FOLLOW_UP": "DISCARDING",
         "BROKEN": "DISCARDING",
         "DRAINED": "DONE",
     },
-    Phase.HALTING: {"DRAINED": "DONE"},
-    Phase.DISCARDING: {"DRAINED": "DONE"},
-    Phase.DONE: {},
+    StreamPhase.HALTING: {"DRAINED": "DONE"},
+    StreamPhase.DISCARDING: {"DRAINED": "DONE"},
+    StreamPhase.DONE: {},
 }
 
 
-@pytest.mark.parametrize(("phase", "trigger"), list(itertools.product(Phase, Trigger)))
-def test_every_pair(phase: Phase, trigger: Trigger) -> None:
+@pytest.mark.parametrize(("phase", "trigger"), list(itertools.product(StreamPhase, StreamTrigger)))
+def test_every_pair(phase: StreamPhase, trigger: StreamTrigger) -> None:
     expected = EXPECTED[phase].get(trigger.name)
     if expected is None:
         with pytest.raises(IllegalTransitionError, match=f"{trigger.name} in {phase.name}"):
             following(phase, trigger)
     else:
-        assert following(phase, trigger) is Phase[expected]
+        assert following(phase, trigger) is StreamPhase[expected]
 
 
 def test_every_phase_but_the_first_can_be_reached_and_leads_to_the_end() -> None:
     reached = set(TRANSITIONS.values())
-    assert reached == set(Phase) - {Phase.NEW}
-    assert {phase for phase, _ in TRANSITIONS} == set(Phase) - {Phase.DONE}
+    assert reached == set(StreamPhase) - {StreamPhase.NEW}
+    assert {phase for phase, _ in TRANSITIONS} == set(StreamPhase) - {StreamPhase.DONE}

@@ -7,9 +7,8 @@ import asyncio
 import pytest
 
 from oshaberi.chunks import Chunk
-from oshaberi.clock import run_virtual
-from oshaberi.delivery.faults import Fault
-from oshaberi.delivery.recording import RecordingSink
+from oshaberi.delivery.sinks.recording_sink import RecordingSink
+from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
 from oshaberi.stream import (
     ScriptedProvider,
     Silence,
@@ -18,7 +17,8 @@ from oshaberi.stream import (
     StreamResult,
     stream_to_sink,
 )
-from oshaberi.stream.stops import SETTLE_SECONDS, StopAnswer, StopRegistry, StopRequest
+from oshaberi.stream.stop_registry import SETTLE_SECONDS, StopAnswer, StopRegistry, StopRequest
+from oshaberi.virtual_time import run_virtual
 
 USER, OTHER = "77", "88"
 STOP = StopRequest(USER)
@@ -114,7 +114,7 @@ def test_listeners_hear_at_once_and_late_ones_too() -> None:
 async def _stopped_in_mid_sentence(flush_ms: int) -> tuple[StopAnswer, list[str], StreamResult]:
     """What the channel held when the stop was answered."""
     registry = StopRegistry()
-    sink = RecordingSink([Fault("send", 2, delay_ms=flush_ms)])
+    sink = RecordingSink([ScriptedFault("send", 2, delay_ms=flush_ms)])
     provider = ScriptedProvider([Chunk("text", "one\nand tw"), Silence(60_000)])
     context = StreamContext(channel="c", stops=registry)
     stream = stream_to_sink(provider, None, StreamConfig(), context, sink)

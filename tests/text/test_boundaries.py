@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from oshaberi.text.boundaries import Boundaries
-from oshaberi.text.config import TextConfig
-from oshaberi.text.engine import TextEngine
+from oshaberi.text.segments.segment_boundaries import SegmentBoundaries
+from oshaberi.text.text_config import TextConfig
+from oshaberi.text.text_engine import TextEngine
 
 from .engine_runs import Ending, messages, outcome, run, shown
 
@@ -135,9 +135,9 @@ def test_period(text: str, expected: list[str]) -> None:
 
 
 def sentences(text: str) -> list[tuple[str, str]]:
-    whole = Boundaries(TextConfig(humanizer_degree=3))
+    whole = SegmentBoundaries(TextConfig(humanizer_degree=3))
     segments = [*whole.feed(text), *whole.close("final")]
-    letters = Boundaries(TextConfig(humanizer_degree=3))
+    letters = SegmentBoundaries(TextConfig(humanizer_degree=3))
     assert segments == [
         *(segment for letter in text for segment in letters.feed(letter)),
         *letters.close("final"),
@@ -191,7 +191,7 @@ def test_tables(text: str, expected: list[tuple[str, str]]) -> None:
 
 
 def test_possible_header_is_given_up_at_once() -> None:
-    boundaries = Boundaries(TextConfig())
+    boundaries = SegmentBoundaries(TextConfig())
     assert boundaries.feed("| a | b |\n| - ") == []
     assert [segment.text for segment in boundaries.feed("x")] == ["| a | b |"]
 

@@ -10,17 +10,19 @@ import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from oshaberi.text.chunk import Chunker
-from oshaberi.text.config import TextConfig
-from oshaberi.text.lines import begins_block, block_kind, indent, is_intro
-from oshaberi.text.measure import has_visible, utf16_len
+from oshaberi.text.line_kinds import begins_block, block_kind, indent, is_intro
+from oshaberi.text.messages.segment_chunker import SegmentChunker
+from oshaberi.text.text_config import TextConfig
+from oshaberi.text.text_measure import has_visible, utf16_len
 
 SOUP = "<:soup:111111111111111111>"
 DANCE = "<a:dance:222222222222222222>"
 
 
-def chunker(limit: int = 1950, degree: int = 2, **settings: Any) -> Chunker:
-    return Chunker(TextConfig(max_single_message_length=limit, humanizer_degree=degree, **settings))
+def chunker(limit: int = 1950, degree: int = 2, **settings: Any) -> SegmentChunker:
+    return SegmentChunker(
+        TextConfig(max_single_message_length=limit, humanizer_degree=degree, **settings)
+    )
 
 
 @pytest.mark.parametrize(

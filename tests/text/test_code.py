@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oshaberi.text.code import CodeBlock, split_code
-from oshaberi.text.measure import utf16_len
+from oshaberi.text.code_blocks import CodeBlock, split_code
+from oshaberi.text.text_measure import utf16_len
 
 FENCE = "```"
 

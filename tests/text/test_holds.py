@@ -6,12 +6,18 @@ from typing import Any
 
 import pytest
 
-from oshaberi.text.auto_close import closing
-from oshaberi.text.boundaries import Boundaries
-from oshaberi.text.config import TextConfig
-from oshaberi.text.holds import CLOSERS, KINDS, Held, Holds, code_limit
-from oshaberi.text.marks import MARKS, read_mark
-from oshaberi.text.scan import begun_url, find_spans
+from oshaberi.text.segments.marker_closing import closing
+from oshaberi.text.segments.marker_rules import MARKS, read_mark
+from oshaberi.text.segments.open_markers import (
+    CLOSERS,
+    KINDS,
+    HeldBoundary,
+    OpenMarkers,
+    code_limit,
+)
+from oshaberi.text.segments.segment_boundaries import SegmentBoundaries
+from oshaberi.text.span_scan import begun_url, find_spans
+from oshaberi.text.text_config import TextConfig
 
 from .engine_runs import messages, run, shown
 
@@ -40,7 +46,7 @@ PAIRS = [
 
 def segments(text: str, **settings: Any) -> list[str]:
     """What leaves stage 05, before lines are looked at once more."""
-    boundaries = Boundaries(TextConfig(humanizer_degree=1, **settings))
+    boundaries = SegmentBoundaries(TextConfig(humanizer_degree=1, **settings))
     found = [segment for letter in text for segment in boundaries.feed(letter)]
     return [segment.text for segment in found + boundaries.close("final")]
 
@@ -222,26 +228,26 @@ def test_what_opens_and_closes(text: str, expected: list[str] | None) -> None:
 # -- bookkeeping --------------------------------------------------------------------------------
 
 
-def held(*places: int) -> list[Held]:
-    return [Held(at, at, "newline") for at in places]
+def held(*places: int) -> list[HeldBoundary]:
+    return [HeldBoundary(at, at, "newline") for at in places]
 
 
 def test_closing_frees_what_lies_before_the_pair_only() -> None:
-    holds = Holds(500)
+    holds = OpenMarkers(500)
     holds.push("(", 2)
-    holds.wait(Held(5, 5, "newline"))
+    holds.wait(HeldBoundary(5, 5, "newline"))
     holds.close("(", 8)
     assert (holds.held, holds.free, holds.stack) == ([], [], [])
     assert holds.spans == [(2, 8, False)]
 
 
 def test_expiry_frees_boundaries_before_the_next_opener() -> None:
-    holds = Holds(10)
+    holds = OpenMarkers(10)
     holds.push("(", 0)
     for boundary in held(2, 4):
         holds.wait(boundary)
     holds.push("(", 5)
-    holds.wait(Held(7, 7, "newline"))
+    holds.wait(HeldBoundary(7, 7, "newline"))
     assert holds.expiry() == 11
     holds.expire()
     assert (holds.free, holds.held) == (held(2, 4), held(7))
@@ -249,32 +255,32 @@ def test_expiry_frees_boundaries_before_the_next_opener() -> None:
 
 
 def test_shift_moves_every_place() -> None:
-    holds = Holds(10)
+    holds = OpenMarkers(10)
     holds.push("(", 20)
-    holds.wait(Held(25, 27, "newline", 26))
+    holds.wait(HeldBoundary(25, 27, "newline", 26))
     holds.spans.append((18, 19, True))
     holds.shift(10)
     assert holds.stack == [("(", 10)]
-    assert holds.held == [Held(15, 17, "newline", 16)]
+    assert holds.held == [HeldBoundary(15, 17, "newline", 16)]
     assert holds.spans == [(8, 9, True)]
-    assert Held(25, 27, "newline").moved(10) == Held(15, 17, "newline")
+    assert HeldBoundary(25, 27, "newline").moved(10) == HeldBoundary(15, 17, "newline")
 
 
 def test_forced_flush_keeps_the_openers_of_the_last_line() -> None:
-    holds = Holds(500)
+    holds = OpenMarkers(500)
     holds.push("(", 0)
-    holds.wait(Held(3, 3, "newline"))
+    holds.wait(HeldBoundary(3, 3, "newline"))
     holds.push("**", 6)
     assert holds.force(4, 10) == [("**", 6)]
     assert holds.free == held(3)
 
 
 def test_cut_forgets_what_has_left() -> None:
-    holds = Holds(500)
+    holds = OpenMarkers(500)
     holds.push("(", 0)
-    holds.wait(Held(3, 3, "newline"))
+    holds.wait(HeldBoundary(3, 3, "newline"))
     holds.push("(", 9)
-    holds.wait(Held(12, 12, "newline"))
+    holds.wait(HeldBoundary(12, 12, "newline"))
     holds.spans += [(0, 4, True), (8, 14, True)]
     holds.cut(10)
     assert (holds.stack, holds.held, holds.free) == ([], [], held(12))
@@ -289,7 +295,7 @@ def test_every_kind_is_counted() -> None:
 
 @pytest.mark.parametrize("mark", sorted(MARKS))
 def test_every_mark_is_read(mark: str) -> None:
-    assert read_mark(Holds(500), f"a {mark}", 2, final=True) > 2
+    assert read_mark(OpenMarkers(500), f"a {mark}", 2, final=True) > 2
 
 
 @pytest.mark.parametrize(
@@ -297,7 +303,7 @@ def test_every_mark_is_read(mark: str) -> None:
 )
 def test_undecided_marks_wait(text: str) -> None:
     at = 2
-    holds = Holds(500)
+    holds = OpenMarkers(500)
     assert read_mark(holds, text, at, final=False) == -1
     assert holds.stack == []
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.text.intake import Intake
+from oshaberi.text.intake.character_intake import CharacterIntake
 
 from .engine_runs import messages
 
 
 def read(*pieces: str) -> list[str]:
-    intake = Intake()
+    intake = CharacterIntake()
     return [*(intake.feed(piece) for piece in pieces), intake.finish()]
 
 
@@ -40,7 +40,7 @@ def test_made_plain(pieces: list[str], expected: list[str]) -> None:
 
 
 def test_keeps_back_one_character_at_most() -> None:
-    intake = Intake()
+    intake = CharacterIntake()
     assert intake.feed("x" * 1000 + "\r") == "x" * 1000
     assert intake.feed("\r" * 1000) == "\n" * 1000
 

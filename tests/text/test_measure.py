@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.text.measure import (
+from oshaberi.text.text_measure import (
     first_visible,
     fits,
     grapheme_edge,

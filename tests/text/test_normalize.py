@@ -14,11 +14,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oshaberi.text.atoms import code_spans
-from oshaberi.text.config import Known, Persona, Sprite, TextConfig
-from oshaberi.text.holds import code_limit
-from oshaberi.text.measure import has_visible
-from oshaberi.text.normalize import NORMALIZERS, Normalizers, cleaned_text
-from oshaberi.text.segment import Piece, Work
+from oshaberi.text.normalize.normalizer_table import NORMALIZERS, Normalizers, cleaned_text
+from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
+from oshaberi.text.segments.open_markers import code_limit
+from oshaberi.text.text_config import Known, Persona, Sprite, TextConfig
+from oshaberi.text.text_measure import has_visible
 
 FULL = TextConfig(
     persona=Persona("Tomori", ("Lilya",), sprites=(Sprite("mad", "https://x.test/mad.png"),)),
@@ -39,8 +39,8 @@ PARTS = (
 texts = st.one_of(st.text(), st.lists(st.sampled_from(PARTS), max_size=25).map("".join))
 
 
-def run(text: str, config: TextConfig, line_start: bool = True) -> Work:
-    work = Work([Piece(text, line_start=line_start)])
+def run(text: str, config: TextConfig, line_start: bool = True) -> SegmentWork:
+    work = SegmentWork([TextPiece(text, line_start=line_start)])
     Normalizers(config).run(work)
     return work
 
@@ -71,14 +71,14 @@ def test_every_rule_of_the_table_can_run() -> None:
     seen: list[str] = []
     normalizers = Normalizers(FULL, observe=lambda *change: seen.append(change[0]))
     text = "Tomori (mad): Tomori: :soup: a<br>b ｈ</think> :dance: @al\n---\nUser: x"
-    normalizers.run(Work([Piece(text)]))
+    normalizers.run(SegmentWork([TextPiece(text)]))
     assert seen == [name for _, *row in NORMALIZERS for name in row]
 
 
 def test_the_observer_sees_before_and_after() -> None:
     seen = []
     normalizers = Normalizers(FULL, observe=lambda *change: seen.append(change))
-    normalizers.run(Work([Piece("Lilya: hi @al")]))
+    normalizers.run(SegmentWork([TextPiece("Lilya: hi @al")]))
     assert seen == [
         ("own_name", "Lilya: hi @al", "hi @al"),
         ("mentions", "hi @al", "hi <@1>"),

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from oshaberi.events import Message
-from oshaberi.text.config import TextConfig
-from oshaberi.text.engine import TextEngine
-from oshaberi.text.measure import utf16_len
-from oshaberi.text.overflow import Window, choose_cut
+from oshaberi.text.segments.overflow_cuts import CutWindow, choose_cut
+from oshaberi.text.text_config import TextConfig
+from oshaberi.text.text_engine import TextEngine
+from oshaberi.text.text_measure import utf16_len
 
 from .engine_runs import run
 
@@ -67,9 +67,9 @@ def test_a_link_that_has_only_begun_is_not_cut() -> None:
 
 
 def test_small_buffers_shrink_the_windows() -> None:
-    assert Window.of(100) == (100, 33, 20)
-    assert Window.of(1000) == (1000, 300, 200)
-    assert Window.of(4000) == (4000, 300, 200)
+    assert CutWindow.of(100) == (100, 33, 20)
+    assert CutWindow.of(1000) == (1000, 300, 200)
+    assert CutWindow.of(4000) == (4000, 300, 200)
     assert lengths("x" * 119, flush_buffer_size=100) == [119]
     assert lengths("x" * 120, flush_buffer_size=100) == [100, 20]
     assert lengths("x" * 68 + " " + "y" * 90, flush_buffer_size=100) == [68, 90]
@@ -88,7 +88,7 @@ def test_what_is_longer_than_a_message_is_cut_all_the_same() -> None:
 
 
 def test_choice_goes_by_what_stands_before_the_limit() -> None:
-    window = Window.of(1000)
+    window = CutWindow.of(1000)
     text = "a" * 1150 + "." + "b" * 400
     assert choose_cut(text + " ", 0, window, [], []) == 1000
     assert choose_cut("a" * 1150 + ". " + "b" * 400, 0, window, [], []) == 1151

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from oshaberi.text.config import Persona
-from oshaberi.text.prefill import Prefill
+from oshaberi.text.intake.prefill_echo import PrefillEcho
+from oshaberi.text.text_config import Persona
 
 from .engine_runs import messages, outcome, run
 
@@ -94,7 +94,7 @@ def test_thoughts_come_before_it(text: str, thoughts: list[str], expected: list[
 
 
 def test_waits_only_while_undecided() -> None:
-    prefill = Prefill("Hello", ["Hello"], visible=True)
+    prefill = PrefillEcho("Hello", ["Hello"], visible=True)
     assert prefill.feed("  He") == ""
     assert prefill.feed("llo w") == "Hello w"
     assert prefill.feed("Hello") == "Hello"
@@ -102,7 +102,7 @@ def test_waits_only_while_undecided() -> None:
 
 
 def test_what_is_undecided_leaves_at_the_end() -> None:
-    prefill = Prefill("Hello", ["Hello"], visible=True)
+    prefill = PrefillEcho("Hello", ["Hello"], visible=True)
     assert prefill.feed("Hel") == ""
     assert prefill.finish() == "Hello"
     assert prefill.finish() == ""

@@ -8,7 +8,7 @@ from types import FrameType
 import pytest
 
 from oshaberi import Decision, TextConfig, TextEngine
-from oshaberi.text.preview import showable
+from oshaberi.text.messages.live_preview import showable
 
 PERSONA = {"name": "Tomori", "sprites": [{"name": "mad", "avatar_url": "https://x.test/mad"}]}
 

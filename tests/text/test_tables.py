@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from oshaberi.events import Alignment, Boundary, Table, Withheld
-from oshaberi.text.buffer import NEVER, Buffer
-from oshaberi.text.table_reader import TableReader
-from oshaberi.text.tables import cells, header_width, is_row, parse, separator
+from oshaberi.text.markdown_tables import cells, header_width, is_row, parse, separator
+from oshaberi.text.segments.table_reader import TableReader
+from oshaberi.text.segments.visible_buffer import NEVER, VisibleBuffer
 
 from .engine_runs import run, shown
 
@@ -133,7 +133,7 @@ def test_emoji_and_mentions_in_cells() -> None:
 )
 def test_rows_as_they_come(rest: str, told: str | None) -> None:
     head = "| a | b |\n|---|---|\n"
-    buffer = Buffer(NEVER)
+    buffer = VisibleBuffer(NEVER)
     buffer.text = head + rest
     behind, again = Behind(), Behind()
     reader = TableReader(buffer, len(head), 100, lambda _at: behind, lambda: again)

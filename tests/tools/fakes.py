@@ -7,11 +7,16 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from oshaberi.delivery.recording import RecordingSink
-from oshaberi.delivery.sink import Embed, Face, Sink
-from oshaberi.storage.records import Exchange, Fact
-from oshaberi.tools.base import ToolContext
-from oshaberi.turns.values import Incoming, Person, Said, Scenery
+from oshaberi.conversation.conversation_messages import (
+    ChannelInfo,
+    ChannelMessage,
+    IncomingMessage,
+    Person,
+)
+from oshaberi.delivery.sink import Embed, Sink, WebhookFace
+from oshaberi.delivery.sinks.recording_sink import RecordingSink
+from oshaberi.storage.stored_records import Exchange, Fact
+from oshaberi.tools.tool_definition import ToolContext
 
 MIKA = Person(77, "Mika", ("mika_m",), avatar_url="https://cdn.test/mika.png")
 REN = Person(78, "Ren", can_manage_server=True)
@@ -19,15 +24,15 @@ NOW = datetime(2026, 11, 3, 21, 5, 9, tzinfo=UTC)
 SERVER, CHANNEL = 5, 9
 
 
-def said(message_id: int, text: str, author: Person = MIKA, **more: Any) -> Said:
-    return Said(message_id, author, text, NOW, **more)
+def said(message_id: int, text: str, author: Person = MIKA, **more: Any) -> ChannelMessage:
+    return ChannelMessage(message_id, author, text, NOW, **more)
 
 
 @dataclass
 class FakeRoom:
     """A channel with messages, and a sink per message that is answered."""
 
-    messages: list[Said] = field(default_factory=list)
+    messages: list[ChannelMessage] = field(default_factory=list)
     emojis: tuple[str, ...] = ("<:wave2:123>", "<a:Dance:456>")
     sinks: dict[int | None, RecordingSink] = field(default_factory=dict)
     reactions: list[tuple[int, str]] = field(default_factory=list)
@@ -35,14 +40,14 @@ class FakeRoom:
     channel_id: int = CHANNEL
     server_id: int = SERVER
 
-    def sink(self, answering: Incoming | None) -> Sink:
+    def sink(self, answering: IncomingMessage | None) -> Sink:
         key = None if answering is None else answering.said.id
         return self.sinks.setdefault(key, RecordingSink())
 
-    async def scenery(self, before: int | None, limit: int) -> Scenery:
+    async def scenery(self, before: int | None, limit: int) -> ChannelInfo:
         older = [one for one in self.messages if before is None or one.id < before]
         people = {one.author.id: one.author for one in self.messages}
-        return Scenery(
+        return ChannelInfo(
             server_name="Tea House",
             channel_name="general",
             channel_topic="tea",
@@ -52,7 +57,7 @@ class FakeRoom:
             history=tuple(older[-limit:] if limit else ()),
         )
 
-    async def said(self, message_id: int) -> Said | None:
+    async def said(self, message_id: int) -> ChannelMessage | None:
         return next((one for one in self.messages if one.id == message_id), None)
 
     async def react(self, message_id: int, emoji: str) -> bool:
@@ -66,7 +71,7 @@ class FakeRoom:
         self.messages = [one for one in self.messages if one.id not in message_ids]
 
     async def log_thoughts(
-        self, channel_id: int, embeds: Sequence[Embed], face: Face | None
+        self, channel_id: int, embeds: Sequence[Embed], face: WebhookFace | None
     ) -> None:
         raise AssertionError((channel_id, embeds, face))
 
@@ -111,8 +116,8 @@ class FakeStore:
     memory: FakeExchanges = field(default_factory=FakeExchanges)
 
 
-def asking(text: str = "hi", author: Person = MIKA, server_id: int = SERVER) -> Incoming:
-    return Incoming(said(100, text, author), CHANNEL, server_id)
+def asking(text: str = "hi", author: Person = MIKA, server_id: int = SERVER) -> IncomingMessage:
+    return IncomingMessage(said(100, text, author), CHANNEL, server_id)
 
 
 def context(

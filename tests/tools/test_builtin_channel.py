@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import ToolCall
-from oshaberi.clock import run_virtual
-from oshaberi.delivery.config import StreamConfig
-from oshaberi.delivery.faults import Fault
-from oshaberi.delivery.recording import RecordingSink
-from oshaberi.delivery.response import Response
-from oshaberi.providers.context import ToolResult
-from oshaberi.text.config import Known, Persona, TextConfig
+from oshaberi.conversation.conversation_messages import AttachedFile
+from oshaberi.delivery.response_state import ResponseState
+from oshaberi.delivery.sinks.recording_sink import RecordingSink
+from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
+from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.providers.request.context_items import ToolResult
+from oshaberi.text.text_config import Known, Persona, TextConfig
 from oshaberi.tools import ToolBox, ToolContext, builtin_tools
-from oshaberi.turns.values import Attached
+from oshaberi.virtual_time import run_virtual
 from tests.tools.fakes import MIKA, REN, FakeRoom, context, said
 
 BOX = ToolBox(builtin_tools())
@@ -44,7 +44,7 @@ def refused(given: ToolContext, name: str, **args: Any) -> str:
 
 
 def room() -> FakeRoom:
-    file = Attached("tea.png", "https://cdn.test/tea.png")
+    file = AttachedFile("tea.png", "https://cdn.test/tea.png")
     return FakeRoom(
         [
             said(10, "hello"),
@@ -193,7 +193,7 @@ def test_a_reply_is_cleaned_like_every_answer() -> None:
     persona = Persona("Tomori")
     known = (Known("Mika", id="77"),)
     text = TextConfig(persona=persona, known=known, emojis=there.emojis, humanizer_degree=1)
-    response = Response(replied=True, sent=1)
+    response = ResponseState(replied=True, sent=1)
     given = context(there, stream=StreamConfig(text=text), response=response)
     written = "<think>secret</think>Tomori: hi :wave2: @Mika\n\n***\nsecond"
     assert ask(given, "reply_to_message", text=written, message_id="10") == "Sent, as 2 messages."
@@ -222,7 +222,7 @@ def test_a_persona_keeps_its_face() -> None:
 def test_replies_count_to_the_limit() -> None:
     there = room()
     stream = StreamConfig(text=TextConfig(humanizer_degree=1), send_message_limit=3)
-    given = context(there, stream=stream, response=Response(sent=2))
+    given = context(there, stream=stream, response=ResponseState(sent=2))
     words = "1 messages were sent, then no more: send_message_limit"
     assert refused(given, "reply_to_message", text="one\ntwo\nthree") == words
     assert refused(given, "reply_to_message", text="more").startswith("0 messages were sent")
@@ -232,7 +232,7 @@ def test_replies_count_to_the_limit() -> None:
 def test_replies_at_once_come_one_after_the_other_under_one_limit() -> None:
     there = room()
     stream = StreamConfig(text=TextConfig(humanizer_degree=1), send_message_limit=3)
-    response = Response(key="abc", numbered=7, sent=1)
+    response = ResponseState(key="abc", numbered=7, sent=1)
     given = context(there, stream=stream, response=response)
     calls = [
         ToolCall("reply_to_message", {"text": f"{n}a\n{n}b", "message_id": str(n)})
@@ -257,7 +257,7 @@ def test_nothing_to_say(text: str) -> None:
 def test_a_reply_that_discord_refuses() -> None:
     async def main() -> tuple[ToolResult, list[str]]:
         there = room()
-        there.sinks[100] = RecordingSink([Fault("send", 1, 50013)])
+        there.sinks[100] = RecordingSink([ScriptedFault("send", 1, 50013)])
         result = await run(context(there), "reply_to_message", text="hi")
         return result, [one["kind"] for one in there.sinks[100].records]
 
@@ -273,10 +273,10 @@ def test_a_reply_to_what_is_not_here() -> None:
 
 
 def test_a_stop_withdraws_the_rest_and_awaits_what_has_left() -> None:
-    async def main() -> tuple[list[str], Response, float]:
+    async def main() -> tuple[list[str], ResponseState, float]:
         there = room()
-        there.sinks[100] = RecordingSink([Fault("send", 1, delay_ms=2000)])
-        response = Response()
+        there.sinks[100] = RecordingSink([ScriptedFault("send", 1, delay_ms=2000)])
+        response = ResponseState()
         stream = StreamConfig(text=TextConfig(humanizer_degree=1))
         given = context(there, stream=stream, response=response)
         running = asyncio.create_task(run(given, "reply_to_message", text="one\ntwo\nthree"))

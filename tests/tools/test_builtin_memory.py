@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import ToolCall
-from oshaberi.clock import run_virtual
-from oshaberi.providers.context import ToolResult
-from oshaberi.storage.records import Exchange
+from oshaberi.conversation.conversation_messages import Person
+from oshaberi.providers.request.context_items import ToolResult
+from oshaberi.storage.stored_records import Exchange
 from oshaberi.tools import ToolBox, builtin_tools
-from oshaberi.turns.values import Person
+from oshaberi.virtual_time import run_virtual
 from tests.tools.fakes import CHANNEL, MIKA, NOW, REN, SERVER, FakeExchanges, FakeStore, context
 
 BOX = ToolBox(builtin_tools())

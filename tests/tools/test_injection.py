@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import ToolCall
-from oshaberi.clock import run_virtual
-from oshaberi.delivery.config import StreamConfig
-from oshaberi.providers.context import ToolResult
+from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.providers.request.context_items import ToolResult
 from oshaberi.stage import Settings
-from oshaberi.text.config import Persona, TextConfig
+from oshaberi.text.text_config import Persona, TextConfig
 from oshaberi.tools import ToolBox, builtin_tools, tool
+from oshaberi.virtual_time import run_virtual
 from tests.discord_io.shows import QUICK, Show, guild, perform
 from tests.tools.fakes import REN, FakeRoom, FakeStore, context, said
 

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import ToolCall
-from oshaberi.providers.context import ToolResult
+from oshaberi.providers.request.context_items import ToolResult
 from oshaberi.tools import McpServer, McpTools, ToolBox, builtin_tools
-from oshaberi.tools.mcp import connection
+from oshaberi.tools.mcp import mcp_connection
 from tests.tools.fakes import context
 
 SCRIPT = str(Path(__file__).with_name("mcp_server.py"))
@@ -244,7 +244,7 @@ def test_a_server_that_is_killed_while_nobody_asks(caplog: pytest.LogCaptureFixt
 def test_a_server_that_dies_again_and_again_has_to_wait(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(connection, "BACKOFF_S", (0.0, 3600.0))
+    monkeypatch.setattr(mcp_connection, "BACKOFF_S", (0.0, 3600.0))
     starts = tmp_path / "starts"
 
     async def act(running: Servers) -> None:
@@ -269,7 +269,7 @@ def test_a_call_that_hangs_does_not_block_the_others() -> None:
 
 
 def test_a_server_that_hangs_as_a_whole_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "PROBE_S", 0.1)
+    monkeypatch.setattr(mcp_connection, "PROBE_S", 0.1)
 
     async def act(running: Servers) -> None:
         first = int(await running.told("whoami"))
@@ -284,7 +284,7 @@ def test_a_server_that_hangs_as_a_whole_is_replaced(monkeypatch: pytest.MonkeyPa
 def test_an_http_server_that_dies_and_comes_back(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(connection, "BACKOFF_S", (0.0,))
+    monkeypatch.setattr(mcp_connection, "BACKOFF_S", (0.0,))
 
     async def main() -> None:
         async with AsyncExitStack() as stack:
@@ -304,7 +304,7 @@ def test_an_http_server_that_dies_and_comes_back(
 def test_a_server_without_tools_yet_is_tried_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(connection, "RETRY_S", 0.05)
+    monkeypatch.setattr(mcp_connection, "RETRY_S", 0.05)
     ready = tmp_path / "ready"
     late = f'test -e {ready} && exec "{sys.executable}" "{SCRIPT}"'
 

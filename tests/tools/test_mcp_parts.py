@@ -50,7 +50,7 @@ def test_servers_from_the_settings() -> None:
 
 
 def test_servers_that_the_settings_have_read() -> None:
-    from oshaberi.config import McpServer as Entry
+    from oshaberi.config import McpServerEntry as Entry
 
     entries = {"files": Entry("npx", ("-y",), {"A": "x"}), "web": Entry(url="https://x.test/mcp")}
     one, other = mcp_servers(entries)

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from oshaberi.errors import ConfigError
 from oshaberi.tools import Tool, ToolFailedError, load_tools
-from oshaberi.tools.arguments import Arguments
-from oshaberi.tools.names import by_name, is_valid, valid_name
+from oshaberi.tools.argument_checks import ArgumentChecks
+from oshaberi.tools.tool_names import by_name, is_valid, valid_name
 
 
 async def _nothing(*_: Any) -> str:
@@ -73,7 +73,7 @@ def test_several_errors_are_told_at_once() -> None:
         "required": ["what"],
     }
     with pytest.raises(ToolFailedError) as caught:
-        Arguments("send", schema).checked({"to": [1, "x" * 1000]})
+        ArgumentChecks("send", schema).checked({"to": [1, "x" * 1000]})
     text = str(caught.value)
     assert text.startswith("wrong arguments for send: 'what' is a required property; to[1]: 'xxx")
     assert len(text) < 400
@@ -91,7 +91,7 @@ def test_several_errors_are_told_at_once() -> None:
 def test_a_broken_schema_lets_calls_pass(
     schema: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    arguments = Arguments("theirs", schema)
+    arguments = ArgumentChecks("theirs", schema)
     with caplog.at_level(logging.WARNING):
         assert arguments.checked({"a": 1}) == {"a": 1}
         assert arguments.checked({"a": 2}) == {"a": 2}
@@ -102,7 +102,7 @@ def test_a_broken_schema_lets_calls_pass(
 def test_a_pattern_of_theirs_never_runs() -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": "(a+)+$"}}}
     given = {"a": "a" * 100 + "!"}
-    assert Arguments("theirs", schema).checked(given) == given
+    assert ArgumentChecks("theirs", schema).checked(given) == given
 
 
 def test_nested_too_deeply() -> None:
@@ -116,7 +116,7 @@ def test_nested_too_deeply() -> None:
         "properties": {"a": {"$ref": "#/$defs/n"}},
     }
     with pytest.raises(ToolFailedError, match="nested too deeply"):
-        Arguments("theirs", schema).checked({"a": deep})
+        ArgumentChecks("theirs", schema).checked({"a": deep})
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_nested_too_deeply() -> None:
     ],
 )
 def test_a_null_stays_where_it_means_something(schema: dict[str, Any], kept: bool) -> None:
-    arguments = Arguments("theirs", {"type": "object", "properties": {"a": schema}})
+    arguments = ArgumentChecks("theirs", {"type": "object", "properties": {"a": schema}})
     assert arguments.checked({"a": None}) == ({"a": None} if kept else {})
 
 

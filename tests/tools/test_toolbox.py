@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import ToolCall
-from oshaberi.clock import run_virtual
 from oshaberi.errors import ConfigError
-from oshaberi.providers.context import ToolResult
+from oshaberi.providers.request.context_items import ToolResult
 from oshaberi.tools import Tool, ToolBox, ToolContext, ToolFailedError, tool
+from oshaberi.virtual_time import run_virtual
 from tests.tools.fakes import MIKA, REN, context
 
 TOKEN = "sk-abcdefghijklmnop"
@@ -371,7 +371,7 @@ STUCK_LOG = "tool stuck did not end within 1 ms\n"
 
 
 def test_threads_that_pile_up_are_refused() -> None:
-    from oshaberi.tools.threads import DaemonThreads
+    from oshaberi.tools.daemon_threads import DaemonThreads
 
     free = threading.Event()
     threads = DaemonThreads(most=2)

@@ -12,13 +12,13 @@ import pytest
 from aiohttp import web
 
 from oshaberi.chunks import ToolCall
-from oshaberi.providers.context import ToolResult
+from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.providers.public_web import Address, resolve_host
+from oshaberi.providers.request.context_items import ToolResult
 from oshaberi.tools import ToolBox, builtin_tools
 from oshaberi.tools.builtin import read_web_page as module
 from oshaberi.tools.builtin.page_text import page_text
 from oshaberi.tools.builtin.read_web_page import web_page_tool
-from oshaberi.turns.config import TurnConfig
 from tests.tools.fakes import context
 
 HOME = ip_address("127.0.0.1")

@@ -12,23 +12,28 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from oshaberi.chunks import Chunk, ProviderError, ToolCall, Usage
-from oshaberi.clock import run_virtual
-from oshaberi.delivery.config import StreamConfig
-from oshaberi.delivery.recording import RecordingSink
-from oshaberi.delivery.sink import Embed, Face, Sink
+from oshaberi.conversation.conversation_messages import (
+    ChannelInfo,
+    ChannelMessage,
+    IncomingMessage,
+    Person,
+)
+from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.delivery.sink import Embed, Sink, WebhookFace
+from oshaberi.delivery.sinks.recording_sink import RecordingSink
+from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.errors import ConfigError
-from oshaberi.providers.request import Request
-from oshaberi.storage import Database, Vault
-from oshaberi.storage.records import ModelRecord, PersonaRecord
-from oshaberi.stream.provider import ScriptedProvider, Step
-from oshaberi.stream.stops import StopRegistry
-from oshaberi.text.config import TextConfig
-from oshaberi.turns.adapters import AdapterPool
-from oshaberi.turns.config import TurnConfig
-from oshaberi.turns.conversations import Claim, Conversations
-from oshaberi.turns.services import Link, Services
-from oshaberi.turns.store import Store
-from oshaberi.turns.values import Incoming, Person, Said, Scenery
+from oshaberi.providers.request.model_request import Request
+from oshaberi.storage import Database, SecretVault
+from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
+from oshaberi.stream.provider_protocol import ScriptedProvider, Step
+from oshaberi.stream.stop_registry import StopRegistry
+from oshaberi.text.text_config import TextConfig
+from oshaberi.turns.channel_turns import ChannelTurns, Claim
+from oshaberi.turns.generation.adapter_pool import AdapterPool
+from oshaberi.turns.turn_services import OperatorModel, TurnServices
+from oshaberi.turns.turn_store import TurnStore
+from oshaberi.virtual_time import run_virtual
 from tests.turns.memory_store import MemoryStore
 
 T = TypeVar("T")
@@ -137,11 +142,11 @@ class FakeRoom:
     ) -> None:
         self.channel_id = channel_id
         self.server_id = server_id
-        self.people: list[Said] = []
+        self.people: list[ChannelMessage] = []
         self.reactions: list[tuple[int, str]] = []
         self.undone: list[tuple[int, str]] = []
         self.deleted: list[int] = []
-        self.thoughts: list[tuple[int, tuple[Embed, ...], Face | None]] = []
+        self.thoughts: list[tuple[int, tuple[Embed, ...], WebhookFace | None]] = []
         self.answering: list[int | None] = []
         self.emojis: tuple[str, ...] = ()
         self._last_id = first_id - 1
@@ -153,12 +158,14 @@ class FakeRoom:
 
     def write(
         self, words: str, author: Person = ALICE, *, mention: bool = True, **fields: Any
-    ) -> Incoming:
+    ) -> IncomingMessage:
         """Somebody writes, and the bot hears of it."""
         replied = fields.pop("replied", None)
-        said = Said(self.next_id(), author, words, now(), **fields)
+        said = ChannelMessage(self.next_id(), author, words, now(), **fields)
         self.people.append(said)
-        return Incoming(said, self.channel_id, self.server_id, mentions_us=mention, replied=replied)
+        return IncomingMessage(
+            said, self.channel_id, self.server_id, mentions_us=mention, replied=replied
+        )
 
     @property
     def contents(self) -> list[str]:
@@ -168,13 +175,13 @@ class FakeRoom:
     def embeds(self) -> list[str]:
         return [p.post.embed.title for p in self.channel.posted if p.post.embed]
 
-    def sink(self, answering: Incoming | None) -> Sink:
+    def sink(self, answering: IncomingMessage | None) -> Sink:
         self.answering.append(None if answering is None else answering.said.id)
         return self.channel
 
-    async def scenery(self, before: int | None, limit: int) -> Scenery:
+    async def scenery(self, before: int | None, limit: int) -> ChannelInfo:
         ours = [
-            Said(
+            ChannelMessage(
                 posted.id,
                 Person(BOT_ID, "Tomori", is_bot=True),
                 posted.post.content,
@@ -187,7 +194,7 @@ class FakeRoom:
         ]
         everything = sorted([*ours, *self.people], key=lambda one: one.id)
         seen = [one for one in everything if before is None or one.id < before]
-        return Scenery(
+        return ChannelInfo(
             server_name="Home",
             channel_name="general",
             bot_name="Tomori",
@@ -196,7 +203,7 @@ class FakeRoom:
             history=tuple(seen[-limit:]) if limit else (),
         )
 
-    async def said(self, message_id: int) -> Said | None:
+    async def said(self, message_id: int) -> ChannelMessage | None:
         return next((one for one in self.people if one.id == message_id), None)
 
     async def react(self, message_id: int, emoji: str) -> bool:
@@ -210,7 +217,7 @@ class FakeRoom:
         self.deleted += message_ids
 
     async def log_thoughts(
-        self, channel_id: int, embeds: Sequence[Embed], face: Face | None
+        self, channel_id: int, embeds: Sequence[Embed], face: WebhookFace | None
     ) -> None:
         self.thoughts.append((channel_id, tuple(embeds), face))
 
@@ -219,9 +226,9 @@ class FakeRoom:
 class House:
     """Everything of one test."""
 
-    services: Services
+    services: TurnServices
     room: FakeRoom
-    talks: Conversations
+    talks: ChannelTurns
     store: MemoryStore
 
     @property
@@ -250,8 +257,8 @@ def spoil(thing: Any, name: str, how: Any) -> None:
     setattr(thing, name, how)
 
 
-def link(model: str = "m", *keys: str) -> Link:
-    return Link(ModelRecord(0, "house", model), keys)
+def link(model: str = "m", *keys: str) -> OperatorModel:
+    return OperatorModel(ModelRecord(0, "house", model), keys)
 
 
 def quick(**options: Any) -> StreamConfig:
@@ -269,7 +276,7 @@ def play(
     turn: Mapping[str, Any] | None = None,
     stream: StreamConfig | None = None,
     personas: Iterable[PersonaRecord] = (TOMORI, REN),
-    links: Iterable[Link] | None = None,
+    links: Iterable[OperatorModel] | None = None,
     room: Mapping[str, Any] | None = None,
     claim: Claim | None = None,
     **services: Any,
@@ -280,7 +287,7 @@ def play(
         store = MemoryStore(personas)
         made = _services(Fixed(stream or quick(), TurnConfig(**(turn or {}))), store, **services)
         made.models = tuple(links or [link()])
-        house = House(made, FakeRoom(**(room or {})), Conversations(made, claim=claim), store)
+        house = House(made, FakeRoom(**(room or {})), ChannelTurns(made, claim=claim), store)
         house.models.play(*scripts)
         return await scene(house)
 
@@ -295,26 +302,26 @@ def play_stored(
     """Run a scene with the real database, in a file, in real time."""
 
     async def main() -> T:
-        vault = Vault.from_environment_or_file(folder / "key", {})
+        vault = SecretVault.from_environment_or_file(folder / "key", {})
         async with Database.open(f"sqlite:///{folder}/turns.db", vault) as db:
             for persona in (TOMORI, REN):
                 await db.personas.save(persona)
             made = _services(Fixed(quick(), TurnConfig()), db, journal=db.journal, instance="test")
             made.models = (link(),)
-            house = House(made, FakeRoom(), Conversations(made), MemoryStore(()))
+            house = House(made, FakeRoom(), ChannelTurns(made), MemoryStore(()))
             house.models.play(*scripts)
             return await scene(house, db)
 
     return asyncio.run(main())
 
 
-def _services(fixed: Fixed, store: Store, **others: Any) -> Services:
+def _services(fixed: Fixed, store: TurnStore, **others: Any) -> TurnServices:
     stops = StopRegistry()
 
     async def settings(_server_id: int) -> Fixed:
         return fixed
 
-    return Services(
+    return TurnServices(
         settings=settings,
         stops=stops,
         adapters=AdapterPool(Models(stops).connect),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from oshaberi.storage.records import (
+from oshaberi.storage.stored_records import (
     TAKEN_BACK,
     Exchange,
     Fact,

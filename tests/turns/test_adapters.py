@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from oshaberi.clock import run_virtual
 from oshaberi.errors import ConfigError
-from oshaberi.turns.adapters import AdapterPool
+from oshaberi.turns.generation.adapter_pool import AdapterPool
+from oshaberi.virtual_time import run_virtual
 
 
 class Maker:

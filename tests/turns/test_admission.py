@@ -7,27 +7,29 @@ from typing import Any, get_args
 
 import pytest
 
-from oshaberi.storage.records import PersonaRecord
-from oshaberi.turns import admission as module
-from oshaberi.turns.admission import ADMITTED, WHY, Cooldowns, admission
-from oshaberi.turns.config import TurnConfig
-from oshaberi.turns.values import Incoming, Person, Said
+from oshaberi.conversation.conversation_messages import ChannelMessage, IncomingMessage, Person
+from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.storage.stored_records import PersonaRecord
+from oshaberi.turns.admission import admission_rules as module
+from oshaberi.turns.admission.admission_rules import ADMITTED, WHY, Cooldowns, admission
 from tests.turns.house import ALICE, BOT_ID, EPOCH, REN, TOMORI
 
 PERSONAS = (TOMORI, REN)
 
 
-def heard(words: str = "hello", author: Person = ALICE, **fields: Any) -> Incoming:
+def heard(words: str = "hello", author: Person = ALICE, **fields: Any) -> IncomingMessage:
     by_us = fields.pop("by_us", False)
-    said = Said(1, author, words, EPOCH, by_us=by_us)
-    return Incoming(said, **{"channel_id": 50, "server_id": 7, **fields})
+    said = ChannelMessage(1, author, words, EPOCH, by_us=by_us)
+    return IncomingMessage(said, **{"channel_id": 50, "server_id": 7, **fields})
 
 
-def ours(words: str = "hi") -> Said:
-    return Said(9, Person(BOT_ID, "Tomori", is_bot=True), words, EPOCH, by_us=True)
+def ours(words: str = "hi") -> ChannelMessage:
+    return ChannelMessage(9, Person(BOT_ID, "Tomori", is_bot=True), words, EPOCH, by_us=True)
 
 
-def why(incoming: Incoming, personas: tuple[PersonaRecord, ...] = PERSONAS, **config: Any) -> str:
+def why(
+    incoming: IncomingMessage, personas: tuple[PersonaRecord, ...] = PERSONAS, **config: Any
+) -> str:
     return admission(incoming, personas, TurnConfig(**config)).reason
 
 
@@ -43,14 +45,14 @@ def why(incoming: Incoming, personas: tuple[PersonaRecord, ...] = PERSONAS, **co
         (heard("the children rent a wren"), "unaddressed"),
         (heard("https://ren.test and `ren` and :ren: and <:ren:12>"), "unaddressed"),
         (heard("hello"), "unaddressed"),
-        (heard(replied=Said(3, ALICE, "x", EPOCH)), "unaddressed"),
+        (heard(replied=ChannelMessage(3, ALICE, "x", EPOCH)), "unaddressed"),
         (heard(mentions_us=True, by_us=True), "own"),
         (heard(author=Person(5, "Robot", is_bot=True), mentions_us=True), "bot"),
         (heard(mentions_us=True, can_answer=False), "mute"),
         (heard(can_answer=False), "unaddressed"),
     ],
 )
-def test_who_is_addressed(incoming: Incoming, reason: str) -> None:
+def test_who_is_addressed(incoming: IncomingMessage, reason: str) -> None:
     found = admission(incoming, PERSONAS, TurnConfig())
     assert found.reason == reason
     assert found.ok == (reason in ADMITTED)

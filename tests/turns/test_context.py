@@ -7,33 +7,46 @@ from typing import Any
 
 import pytest
 
-from oshaberi.providers.context import ContextItem, FilePart, ImagePart, TextPart
-from oshaberi.storage.records import Exchange, Fact, PersonaRecord, SpriteRecord
-from oshaberi.text.config import TextConfig
-from oshaberi.turns.context import GO_ON, Surroundings, context_items, without_oldest
-from oshaberi.turns.reasoning import shown_thoughts
-from oshaberi.turns.speaking import speakers, text_config
-from oshaberi.turns.values import Attached, Incoming, Person, Said, Scenery
+from oshaberi.conversation.conversation_messages import (
+    AttachedFile,
+    ChannelInfo,
+    ChannelMessage,
+    IncomingMessage,
+    Person,
+)
+from oshaberi.providers.request.context_items import ContextItem, FilePart, ImagePart, TextPart
+from oshaberi.storage.stored_records import Exchange, Fact, PersonaRecord, SpriteRecord
+from oshaberi.text.text_config import TextConfig
+from oshaberi.turns.context.context_building import (
+    GO_ON,
+    TurnSurroundings,
+    context_items,
+    without_oldest,
+)
+from oshaberi.turns.generation.engine_config import speakers, text_config
+from oshaberi.turns.post_turn.shown_reasoning import shown_thoughts
 from tests.turns.house import ALICE, BOB, BOT_ID, EPOCH, REN, TOMORI
 
 BOT = Person(BOT_ID, "Tomori", is_bot=True)
-CAT = Attached("cat.png", "https://x.test/cat.png", "image/png", 1000)
-LIST = Attached("list.txt", "https://x.test/list.txt", "text/plain", 20)
-SONG = Attached("song.mp3", "https://x.test/song.mp3", "audio/mpeg", 5000)
+CAT = AttachedFile("cat.png", "https://x.test/cat.png", "image/png", 1000)
+LIST = AttachedFile("list.txt", "https://x.test/list.txt", "text/plain", 20)
+SONG = AttachedFile("song.mp3", "https://x.test/song.mp3", "audio/mpeg", 5000)
 
 
-def by(author: Person, number: int, words: str, **fields: Any) -> Said:
-    return Said(number, author, words, EPOCH + timedelta(seconds=number), **fields)
+def by(author: Person, number: int, words: str, **fields: Any) -> ChannelMessage:
+    return ChannelMessage(number, author, words, EPOCH + timedelta(seconds=number), **fields)
 
 
-def ours(number: int, words: str, shown_as: str = "Tomori", **fields: Any) -> Said:
+def ours(number: int, words: str, shown_as: str = "Tomori", **fields: Any) -> ChannelMessage:
     return by(BOT, number, words, by_us=True, shown_as=shown_as, **fields)
 
 
-def around(*history: Said, asked: Said | None = None, **fields: Any) -> Surroundings:
+def around(
+    *history: ChannelMessage, asked: ChannelMessage | None = None, **fields: Any
+) -> TurnSurroundings:
     said = asked or by(ALICE, 90, "and now?")
     replied = fields.pop("replied", None)
-    scenery = Scenery(
+    scenery = ChannelInfo(
         server_name="Home",
         channel_name="general",
         bot_name="Tomori",
@@ -47,14 +60,16 @@ def around(*history: Said, asked: Said | None = None, **fields: Any) -> Surround
         "now": EPOCH,
         **fields,
     }
-    return Surroundings((Incoming(said, 50, 7, replied=replied),), scenery=scenery, **made)
+    return TurnSurroundings(
+        (IncomingMessage(said, 50, 7, replied=replied),), scenery=scenery, **made
+    )
 
 
 def tagged(items: tuple[ContextItem, ...], tag: str) -> list[tuple[str, str]]:
     return [(item.role, item.text) for item in items if item.tag == tag]
 
 
-def history(*said: Said, **fields: Any) -> list[tuple[str, str]]:
+def history(*said: ChannelMessage, **fields: Any) -> list[tuple[str, str]]:
     return tagged(context_items(around(*said, **fields)), "history")
 
 
@@ -110,7 +125,7 @@ def test_sprite_labels_come_back_where_they_change() -> None:
 
 
 def test_tables_come_back_as_their_source() -> None:
-    picture = Attached("table-1.png", "https://x.test/t.png", "image/png", 9, alt="a table")
+    picture = AttachedFile("table-1.png", "https://x.test/t.png", "image/png", 9, alt="a table")
     said = ours(1, "", files=(picture,))
     assert history(said, tables={1: "| a |\n|---|"}) == [("assistant", "| a |\n|---|")]
     assert history(said) == [("assistant", "[image: table-1.png, a table]")]
@@ -165,7 +180,7 @@ def test_what_others_wrote_is_never_system_text() -> None:
     person = Person(5, f"n {evil}", (f"h {evil}",))
     items = context_items(
         around(
-            by(person, 1, evil, embeds=(evil,), files=(Attached(evil, "u"),)),
+            by(person, 1, evil, embeds=(evil,), files=(AttachedFile(evil, "u"),)),
             people=(person,),
             facts=(Fact(7, evil),),
             exchanges=(Exchange(50, 5, evil, evil, evil),),
@@ -195,7 +210,9 @@ def test_images_of_the_message_that_is_replied_to_are_seen() -> None:
 
 
 def test_only_the_newest_old_images_are_shown() -> None:
-    pictures = [Attached(f"{n}.png", f"https://x.test/{n}.png", "image/png", 1) for n in range(10)]
+    pictures = [
+        AttachedFile(f"{n}.png", f"https://x.test/{n}.png", "image/png", 1) for n in range(10)
+    ]
     items = context_items(around(*(by(ALICE, n, "", files=(p,)) for n, p in enumerate(pictures))))
     shown = [part.url for item in items for part in item.parts if isinstance(part, ImagePart)]
     assert shown == [picture.url for picture in pictures[-4:]]

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from oshaberi.clock import run_virtual
+from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.storage import StorageError
-from oshaberi.storage.records import PersonaRecord
-from oshaberi.stream.provider import Silence, Step
-from oshaberi.turns.conversations import FULL, TOO_SOON
-from oshaberi.turns.recent import Recent, Turnstile
-from oshaberi.turns.values import Incoming
+from oshaberi.storage.stored_records import PersonaRecord
+from oshaberi.stream.provider_protocol import Silence, Step
+from oshaberi.turns.bounded_cache import BoundedCache, KeyedLocks
+from oshaberi.turns.channel_turns import FULL, TOO_SOON
+from oshaberi.virtual_time import run_virtual
 from tests.turns.house import (
     ALICE,
     BOB,
@@ -144,7 +144,7 @@ def test_what_waits_can_be_taken_back_and_written_anew(policy: str) -> None:
         assert not house.talks.awaits(CHANNEL, house.room.people[0].id)
         changed = replace(second, text="second")
         house.room.people[-3] = changed
-        house.talks.amend(Incoming(changed, CHANNEL, SERVER, mentions_us=True))
+        house.talks.amend(IncomingMessage(changed, CHANNEL, SERVER, mentions_us=True))
         for gone in (third, fourth, house.room.people[0]):
             house.room.people.remove(gone)
             house.talks.withdraw(CHANNEL, gone.id)
@@ -481,7 +481,7 @@ def test_finished_turns_are_forgotten() -> None:
 
 
 def test_small_memories_have_a_bound() -> None:
-    recent: Recent[int, str] = Recent(3)
+    recent: BoundedCache[int, str] = BoundedCache(3)
     for number in range(10):
         recent.put(number, "x")
     recent.put(7, "y")
@@ -491,7 +491,7 @@ def test_small_memories_have_a_bound() -> None:
 
 def test_the_turnstile_forgets_who_has_passed() -> None:
     async def main() -> None:
-        turnstile: Turnstile[int] = Turnstile()
+        turnstile: KeyedLocks[int] = KeyedLocks()
         order: list[int] = []
 
         async def pass_through(number: int) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from oshaberi.storage import Database
-from oshaberi.storage.records import Fact, KeyRecord, ModelRecord
-from oshaberi.turns.rests import KeyRests
+from oshaberi.storage.stored_records import Fact, KeyRecord, ModelRecord
+from oshaberi.turns.generation.key_cooldowns import KeyCooldowns
 from tests.turns.house import ALICE, CHANNEL, SERVER, House, fails, play_stored, text, used
 
 
@@ -50,7 +50,7 @@ def test_the_servers_own_chain_and_keys(tmp_path: Path) -> None:
         house.models.play([fails("rate_limit", {"retry_after_s": 600})], model="own")
         await house.answer()
         assert house.models.asked == [("own", "a"), ("own", "b")]
-        house.services.rests = KeyRests()  # as another process would have it
+        house.services.rests = KeyCooldowns()  # as another process would have it
         await house.answer()
         assert house.models.asked[2:] == [("own", "b")]
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import Chunk, ProviderError
-from oshaberi.storage.records import KeyRecord, ModelRecord
-from oshaberi.stream.provider import Silence
-from oshaberi.turns.rests import KeyRests, rest_seconds
-from oshaberi.turns.services import Link
+from oshaberi.storage.stored_records import KeyRecord, ModelRecord
+from oshaberi.stream.provider_protocol import Silence
+from oshaberi.turns.generation.key_cooldowns import KeyCooldowns, rest_seconds
+from oshaberi.turns.turn_services import OperatorModel
 from tests.turns.house import (
     ALICE,
     CHANNEL,
@@ -220,7 +220,7 @@ def test_stored_keys_rest_in_the_database_too() -> None:
 
 
 def test_a_rest_that_another_process_noted_counts() -> None:
-    rests = KeyRests()
+    rests = KeyCooldowns()
     key = KeyRecord(0, "house", "k", rest_until=EPOCH + timedelta(seconds=5))
     assert rests.until(key, EPOCH) == EPOCH + timedelta(seconds=5)
     assert rests.until(key, EPOCH + timedelta(seconds=5)) is None
@@ -266,7 +266,7 @@ def test_keys_of_the_settings_serve_the_same_address_only() -> None:
         await house.answer()
         assert house.models.asked == [("m", None), ("n", "given")]
 
-    play(scene, links=[Link(ModelRecord(0, "house", "x", "http://mine.test"), ("given",))])
+    play(scene, links=[OperatorModel(ModelRecord(0, "house", "x", "http://mine.test"), ("given",))])
 
 
 def test_an_empty_answer_is_asked_for_twice_more() -> None:
@@ -347,7 +347,7 @@ def test_parameters_of_the_model() -> None:
     params = {"temperature": 0.5, "thinking": "low", "min_p": 0.1, "top_p": None}
     play(
         scene,
-        links=[Link(ModelRecord(0, "house", "m", params=params))],
+        links=[OperatorModel(ModelRecord(0, "house", "m", params=params))],
         turn={"llm_stop_strings": ("###",)},
         stream=quick(registered_speaker_guard_enabled=True),
     )
@@ -358,7 +358,7 @@ def test_a_wrong_parameter_is_the_models_fault_not_a_crash() -> None:
         await house.answer()
         assert house.models.asked == [("spare", None)]
 
-    bad = Link(ModelRecord(0, "house", "m", params={"thinking": "much"}))
+    bad = OperatorModel(ModelRecord(0, "house", "m", params={"thinking": "much"}))
     play(scene, links=[bad, link("spare")])
 
 

@@ -10,20 +10,20 @@ from typing import TypeVar
 
 import pytest
 
-from oshaberi.stage.models import ModelServer, OpenAIWire
-from oshaberi.stage.models.script import Call, Refuse, Say, Status, Step
-from oshaberi.storage.records import ModelRecord
-from oshaberi.stream.stops import StopRegistry
-from oshaberi.turns.adapters import AdapterPool
-from oshaberi.turns.config import TurnConfig
-from oshaberi.turns.conversations import Conversations
-from oshaberi.turns.services import Link, Services
+from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.stage.model_servers import ModelServer, OpenAIWire
+from oshaberi.stage.model_servers.model_script import Call, Refuse, Say, Status, Step
+from oshaberi.storage.stored_records import ModelRecord
+from oshaberi.stream.stop_registry import StopRegistry
+from oshaberi.turns.channel_turns import ChannelTurns
+from oshaberi.turns.generation.adapter_pool import AdapterPool
+from oshaberi.turns.turn_services import OperatorModel, TurnServices
 from tests.turns.house import TOMORI, FakeRoom, Fixed, quick
 
 pytest.importorskip("openai")
 
 T = TypeVar("T")
-Scene = Callable[[Conversations, FakeRoom, list[ModelServer]], Awaitable[T]]
+Scene = Callable[[ChannelTurns, FakeRoom, list[ModelServer]], Awaitable[T]]
 BUSY = Status(
     429, '{"error": {"message": "slow down", "code": "rate_limit_exceeded"}}', {"retry-after": "70"}
 )
@@ -41,13 +41,15 @@ def perform(scene: Scene[T], *servers: list[list[Step]], keys: tuple[str, ...] =
             pool = AdapterPool()
             stack.push_async_callback(pool.aclose)
             links = [
-                Link(ModelRecord(0, "openai", f"model-{number}", base_url=server.url), keys)
+                OperatorModel(
+                    ModelRecord(0, "openai", f"model-{number}", base_url=server.url), keys
+                )
                 for number, server in enumerate(started)
             ]
-            services = Services(
+            services = TurnServices(
                 _settings, StopRegistry(), pool, models=tuple(links), persona=TOMORI
             )
-            return await scene(Conversations(services), FakeRoom(), started)
+            return await scene(ChannelTurns(services), FakeRoom(), started)
 
     return asyncio.run(main())
 
@@ -56,7 +58,7 @@ async def _settings(_server_id: int) -> Fixed:
     return Fixed(quick(), TurnConfig())
 
 
-async def ask(talks: Conversations, room: FakeRoom) -> None:
+async def ask(talks: ChannelTurns, room: FakeRoom) -> None:
     await talks.submit(room.write("hi"), room)
     await talks.idle()
 
@@ -66,7 +68,7 @@ def keys_of(server: ModelServer) -> list[str]:
 
 
 def test_a_429_moves_on_to_the_next_key_and_rests_the_first() -> None:
-    async def scene(talks: Conversations, room: FakeRoom, servers: list[ModelServer]) -> None:
+    async def scene(talks: ChannelTurns, room: FakeRoom, servers: list[ModelServer]) -> None:
         await ask(talks, room)
         assert keys_of(servers[0]) == ["k1", "k2"]
         await ask(talks, room)
@@ -78,13 +80,13 @@ def test_a_429_moves_on_to_the_next_key_and_rests_the_first() -> None:
 
 
 def test_a_429_on_every_key_moves_on_to_the_next_model() -> None:
-    async def scene(talks: Conversations, room: FakeRoom, servers: list[ModelServer]) -> None:
+    async def scene(talks: ChannelTurns, room: FakeRoom, servers: list[ModelServer]) -> None:
         await ask(talks, room)
         assert [len(server.requests) for server in servers] == [2, 0]
         assert room.contents == []
         assert room.embeds == ["The model is asked too often right now"]
 
-    async def moved(talks: Conversations, room: FakeRoom, servers: list[ModelServer]) -> None:
+    async def moved(talks: ChannelTurns, room: FakeRoom, servers: list[ModelServer]) -> None:
         await ask(talks, room)
         assert [len(server.requests) for server in servers] == [1, 1]
         assert room.contents == ["From the spare."]
@@ -95,7 +97,7 @@ def test_a_429_on_every_key_moves_on_to_the_next_model() -> None:
 
 
 def test_the_last_refusal_is_shown_without_the_key() -> None:
-    async def scene(talks: Conversations, room: FakeRoom, servers: list[ModelServer]) -> None:
+    async def scene(talks: ChannelTurns, room: FakeRoom, servers: list[ModelServer]) -> None:
         await ask(talks, room)
         assert len(servers[0].requests) == 1
         assert room.embeds == ["The model's provider does not accept our key"]
@@ -106,7 +108,7 @@ def test_the_last_refusal_is_shown_without_the_key() -> None:
 
 
 def test_tool_results_go_back_to_the_model() -> None:
-    async def scene(talks: Conversations, room: FakeRoom, servers: list[ModelServer]) -> None:
+    async def scene(talks: ChannelTurns, room: FakeRoom, servers: list[ModelServer]) -> None:
         await ask(talks, room)
         assert room.contents == ["Let me see.", "I have none."]
         body = json.loads(servers[0].requests[1].body)

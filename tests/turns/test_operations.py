@@ -6,11 +6,11 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
-from oshaberi.stream.provider import Silence
-from oshaberi.turns import operations
-from oshaberi.turns.admission import WHY
-from oshaberi.turns.config import TurnConfig
-from oshaberi.turns.context import GO_ON
+from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.stream.provider_protocol import Silence
+from oshaberi.turns import turn_control
+from oshaberi.turns.admission.admission_rules import WHY
+from oshaberi.turns.context.context_building import GO_ON
 from tests.turns.house import (
     ALICE,
     BOB,
@@ -35,14 +35,14 @@ def told(house: House) -> list[str]:
 
 def test_who_may_stop() -> None:
     async def scene(house: House) -> None:
-        assert house.talks.stop(CHANNEL, ALICE.id, True) == operations.IDLE
+        assert house.talks.stop(CHANNEL, ALICE.id, True) == turn_control.IDLE
         await house.hear("hi")
         await asyncio.sleep(1)
-        assert house.talks.stop(CHANNEL, BOB.id, False) == operations.NOT_YOURS
+        assert house.talks.stop(CHANNEL, BOB.id, False) == turn_control.NOT_YOURS
         assert house.talks.is_busy(CHANNEL)
-        assert house.talks.stop(CHANNEL, BOB.id, True) == operations.STOPPED
+        assert house.talks.stop(CHANNEL, BOB.id, True) == turn_control.STOPPED
         await house.talks.idle()
-        assert house.talks.stop(CHANNEL, ALICE.id, False) == operations.IDLE
+        assert house.talks.stop(CHANNEL, ALICE.id, False) == turn_control.IDLE
 
     play(scene, [Silence(60_000)])
 
@@ -51,7 +51,7 @@ def test_continue_delivers_what_was_not() -> None:
     async def scene(house: House) -> None:
         await house.answer()
         assert house.room.contents == ["One.", "Two."]
-        assert await house.talks.continue_(house.room, ALICE) == operations.CONTINUED
+        assert await house.talks.continue_(house.room, ALICE) == turn_control.CONTINUED
         await house.talks.idle()
         assert house.room.contents == ["One.", "Two.", "Three.", "Four."]
         assert len(house.models.requests) == 1
@@ -86,10 +86,10 @@ def test_continue_works_without_the_message_that_was_answered() -> None:
 
 def test_nothing_to_continue() -> None:
     async def scene(house: House) -> None:
-        assert await house.talks.continue_(house.room, ALICE) == operations.NOTHING
+        assert await house.talks.continue_(house.room, ALICE) == turn_control.NOTHING
         house.services.store = None
-        assert await house.talks.continue_(house.room, ALICE) == operations.NOTHING
-        assert await house.talks.delete(house.room, 1, ALICE) == operations.UNKNOWN
+        assert await house.talks.continue_(house.room, ALICE) == turn_control.NOTHING
+        assert await house.talks.delete(house.room, 1, ALICE) == turn_control.UNKNOWN
         assert await house.talks.why(1) is None
 
     play(scene)
@@ -101,7 +101,7 @@ def test_regenerate() -> None:
         await house.answer("a joke")
         house.room.write("haha", BOB, mention=False)
         first = house.store.turns.kept[-1].message_ids
-        assert await house.talks.regenerate(house.room, ALICE) == operations.REGENERATED
+        assert await house.talks.regenerate(house.room, ALICE) == turn_control.REGENERATED
         await house.talks.idle()
         assert house.room.deleted == list(first)
         assert told(house) == ["Bob: before", "Alice: a joke"]
@@ -116,7 +116,7 @@ def test_regenerate_needs_the_message() -> None:
     async def scene(house: House) -> None:
         await house.answer()
         house.room.people.clear()
-        assert await house.talks.regenerate(house.room, ALICE) == operations.GONE
+        assert await house.talks.regenerate(house.room, ALICE) == turn_control.GONE
         assert house.room.deleted == []
 
     play(scene)
@@ -126,9 +126,9 @@ def test_others_may_not_and_moderators_may() -> None:
     async def scene(house: House) -> None:
         await house.answer()
         mine = house.store.turns.kept[-1].message_ids[0]
-        assert await house.talks.continue_(house.room, BOB) == operations.NOT_YOURS
-        assert await house.talks.regenerate(house.room, BOB) == operations.NOT_YOURS
-        assert await house.talks.delete(house.room, mine, BOB) == operations.NOT_YOURS
+        assert await house.talks.continue_(house.room, BOB) == turn_control.NOT_YOURS
+        assert await house.talks.regenerate(house.room, BOB) == turn_control.NOT_YOURS
+        assert await house.talks.delete(house.room, mine, BOB) == turn_control.NOT_YOURS
         assert house.room.deleted == []
         assert (await house.talks.delete(house.room, mine, MODERATOR)).ok
         assert (await house.talks.regenerate(house.room, MODERATOR)).ok
@@ -141,8 +141,8 @@ def test_while_an_answer_is_under_way() -> None:
     async def scene(house: House) -> None:
         await house.answer()
         await house.hear("more")
-        assert await house.talks.continue_(house.room, ALICE) == operations.BUSY
-        assert await house.talks.regenerate(house.room, ALICE) == operations.BUSY
+        assert await house.talks.continue_(house.room, ALICE) == turn_control.BUSY
+        assert await house.talks.regenerate(house.room, ALICE) == turn_control.BUSY
         await house.talks.idle()
 
     play(scene)
@@ -152,11 +152,11 @@ def test_of_two_that_come_at_once_one_is_done() -> None:
     async def scene(house: House) -> None:
         await house.answer()
         for work, done in (
-            (house.talks.continue_, operations.CONTINUED),
-            (house.talks.regenerate, operations.REGENERATED),
+            (house.talks.continue_, turn_control.CONTINUED),
+            (house.talks.regenerate, turn_control.REGENERATED),
         ):
             both = await asyncio.gather(*(work(house.room, ALICE) for _ in range(2)))
-            assert both == [done, operations.BUSY]
+            assert both == [done, turn_control.BUSY]
             await house.talks.idle()
         assert house.room.contents == ["One.", "Two.", "Three."]
 
@@ -172,10 +172,10 @@ def test_who_is_not_answered_any_more_cannot_ask_again() -> None:
                 return Fixed(quick(), TurnConfig(**lists))
 
             house.services.settings = settings
-            assert await house.talks.continue_(house.room, ALICE) == operations.NOT_LISTED
-            assert await house.talks.regenerate(house.room, ALICE) == operations.NOT_LISTED
+            assert await house.talks.continue_(house.room, ALICE) == turn_control.NOT_LISTED
+            assert await house.talks.regenerate(house.room, ALICE) == turn_control.NOT_LISTED
         mine = house.store.turns.kept[-1].message_ids[0]
-        assert await house.talks.delete(house.room, mine, ALICE) == operations.DELETED
+        assert await house.talks.delete(house.room, mine, ALICE) == turn_control.DELETED
 
     play(scene)
 
@@ -183,11 +183,11 @@ def test_who_is_not_answered_any_more_cannot_ask_again() -> None:
 def test_who_asks_again_too_soon_waits() -> None:
     async def scene(house: House) -> None:
         await house.answer()
-        assert await house.talks.regenerate(house.room, ALICE) == operations.TOO_SOON
+        assert await house.talks.regenerate(house.room, ALICE) == turn_control.TOO_SOON
         await asyncio.sleep(10)
-        assert await house.talks.regenerate(house.room, ALICE) == operations.REGENERATED
+        assert await house.talks.regenerate(house.room, ALICE) == turn_control.REGENERATED
         await house.talks.idle()
-        assert await house.talks.continue_(house.room, ALICE) == operations.TOO_SOON
+        assert await house.talks.continue_(house.room, ALICE) == turn_control.TOO_SOON
         assert await house.hear("hi") == "cooldown"
         assert (await house.talks.continue_(house.room, MODERATOR)).ok
         await house.talks.idle()
@@ -201,8 +201,8 @@ def test_delete_takes_the_whole_answer() -> None:
         ids = house.store.turns.kept[-1].message_ids
         assert len(ids) == 4
         elsewhere = FakeRoom(51)
-        assert await house.talks.delete(elsewhere, ids[1], ALICE) == operations.UNKNOWN
-        assert await house.talks.delete(house.room, ids[1], ALICE) == operations.DELETED
+        assert await house.talks.delete(elsewhere, ids[1], ALICE) == turn_control.UNKNOWN
+        assert await house.talks.delete(house.room, ids[1], ALICE) == turn_control.DELETED
         assert house.room.deleted == list(ids)
 
     play(scene, [text(LINES)])
@@ -216,7 +216,7 @@ def test_an_answer_and_its_continuations_are_deleted_as_one() -> None:
             await house.talks.idle()
         assert house.room.contents == ["Once", "upon", "a time."]
         first, second, third = (turn.message_ids for turn in house.store.turns.kept)
-        assert await house.talks.delete(house.room, second[0], ALICE) == operations.DELETED
+        assert await house.talks.delete(house.room, second[0], ALICE) == turn_control.DELETED
         assert house.room.deleted == [*first, *second, *third]
         assert house.store.memory.kept == []
         assert [turn.why for turn in house.store.turns.kept] == ["mention", "continue", "continue"]
@@ -233,7 +233,7 @@ def test_an_answer_and_its_continuation_are_told_anew_as_one() -> None:
         await house.talks.continue_(house.room, ALICE)
         await house.talks.idle()
         old = [number for turn in house.store.turns.kept[1:] for number in turn.message_ids]
-        assert await house.talks.regenerate(house.room, ALICE) == operations.REGENERATED
+        assert await house.talks.regenerate(house.room, ALICE) == turn_control.REGENERATED
         await house.talks.idle()
         assert house.room.deleted == old
         assert told(house) == ["Alice: before", "Well.", "Alice: a tale"]
@@ -250,7 +250,7 @@ def test_what_is_continued_without_its_question_still_has_none() -> None:
         await house.talks.continue_(house.room, ALICE)
         await house.talks.idle()
         assert [turn.asked_id for turn in house.store.turns.kept] == [asked, asked]
-        assert await house.talks.regenerate(house.room, ALICE) == operations.GONE
+        assert await house.talks.regenerate(house.room, ALICE) == turn_control.GONE
 
     play(scene, [text("Once")], [text("upon a time.")])
 
@@ -260,8 +260,8 @@ def test_a_deleted_answer_is_not_continued_but_can_be_told_anew() -> None:
         await house.answer()
         (turn,) = house.store.turns.kept
         assert (await house.talks.delete(house.room, turn.message_ids[0], ALICE)).ok
-        assert await house.talks.continue_(house.room, ALICE) == operations.DELETED_BEFORE
-        assert await house.talks.regenerate(house.room, ALICE) == operations.REGENERATED
+        assert await house.talks.continue_(house.room, ALICE) == turn_control.DELETED_BEFORE
+        assert await house.talks.regenerate(house.room, ALICE) == turn_control.REGENERATED
         await house.talks.idle()
         assert house.room.contents[-1] == "Better."
 

@@ -6,24 +6,24 @@ from typing import Any
 
 import pytest
 
-from oshaberi.storage.records import PersonaRecord
-from oshaberi.turns.routing import who_answers, who_is_called
-from oshaberi.turns.speakers import Speaker, speaker_of
-from oshaberi.turns.values import Incoming, Person, Said
+from oshaberi.conversation.conversation_messages import ChannelMessage, IncomingMessage, Person
+from oshaberi.storage.stored_records import PersonaRecord
+from oshaberi.turns.admission.persona_routing import who_answers, who_is_called
+from oshaberi.turns.context.message_attribution import AttributedSpeaker, speaker_of
 from tests.turns.house import ALICE, BOT_ID, EPOCH, REN, TOMORI
 
 KAI = PersonaRecord(7, "Kai", aliases=("Captain",), triggers=("kai",))
 PERSONAS = (TOMORI, REN, KAI)
 
 
-def ours(shown_as: str | None, words: str = "hi") -> Said:
+def ours(shown_as: str | None, words: str = "hi") -> ChannelMessage:
     author = Person(BOT_ID, shown_as or "Bot", is_bot=True)
-    return Said(9, author, words, EPOCH, by_us=True, shown_as=shown_as)
+    return ChannelMessage(9, author, words, EPOCH, by_us=True, shown_as=shown_as)
 
 
 def answering(words: str, **fields: Any) -> list[str]:
-    said = Said(1, ALICE, words, EPOCH)
-    incoming = Incoming(said, 50, fields.pop("server_id", 7), **fields)
+    said = ChannelMessage(1, ALICE, words, EPOCH)
+    incoming = IncomingMessage(said, 50, fields.pop("server_id", 7), **fields)
     return [persona.name for persona in who_answers(incoming, PERSONAS, "The Bot")]
 
 
@@ -46,7 +46,7 @@ def answering(words: str, **fields: Any) -> list[str]:
         ("why?", {"replied": ours("The Bot", "**Ren**: I said so")}, ["Ren"]),
         ("what does kai say?", {"replied": ours("Ren")}, ["Ren", "Kai"]),
         ("thanks ren", {"replied": ours("Ren")}, ["Ren"]),
-        ("why?", {"replied": Said(3, ALICE, "x", EPOCH)}, ["Tomori"]),
+        ("why?", {"replied": ChannelMessage(3, ALICE, "x", EPOCH)}, ["Tomori"]),
     ],
 )
 def test_who_answers(words: str, fields: dict[str, Any], names: list[str]) -> None:
@@ -61,18 +61,18 @@ def test_personas_call_each_other_by_trigger_only() -> None:
 @pytest.mark.parametrize(
     ("shown_as", "words", "speaker"),
     [
-        (None, "hi", Speaker("Tomori", None, "hi")),
-        ("The Bot", "hi", Speaker("Tomori", None, "hi")),
-        ("Ren", "hi", Speaker("Ren", None, "hi")),
-        ("captain", "hi", Speaker("Kai", None, "hi")),
-        ("Ren (mad)", "hi", Speaker("Ren", "mad", "hi")),
-        ("Ren (default)", "hi", Speaker("Ren", None, "hi")),
-        ("Alice (Ren)", "hi", Speaker("Ren", "Alice", "hi")),
-        ("The Bot", "**Ren**: hi", Speaker("Ren", None, "hi")),
-        ("The Bot", "**Ren (mad)**:\n- hi", Speaker("Ren", "mad", "- hi")),
-        ("The Bot", "**Note**: hi", Speaker("Tomori", None, "**Note**: hi")),
-        ("Somebody (old)", "hi", Speaker("Somebody (old)", None, "hi")),
+        (None, "hi", AttributedSpeaker("Tomori", None, "hi")),
+        ("The Bot", "hi", AttributedSpeaker("Tomori", None, "hi")),
+        ("Ren", "hi", AttributedSpeaker("Ren", None, "hi")),
+        ("captain", "hi", AttributedSpeaker("Kai", None, "hi")),
+        ("Ren (mad)", "hi", AttributedSpeaker("Ren", "mad", "hi")),
+        ("Ren (default)", "hi", AttributedSpeaker("Ren", None, "hi")),
+        ("Alice (Ren)", "hi", AttributedSpeaker("Ren", "Alice", "hi")),
+        ("The Bot", "**Ren**: hi", AttributedSpeaker("Ren", None, "hi")),
+        ("The Bot", "**Ren (mad)**:\n- hi", AttributedSpeaker("Ren", "mad", "- hi")),
+        ("The Bot", "**Note**: hi", AttributedSpeaker("Tomori", None, "**Note**: hi")),
+        ("Somebody (old)", "hi", AttributedSpeaker("Somebody (old)", None, "hi")),
     ],
 )
-def test_whose_message_it_was(shown_as: str | None, words: str, speaker: Speaker) -> None:
+def test_whose_message_it_was(shown_as: str | None, words: str, speaker: AttributedSpeaker) -> None:
     assert speaker_of(words, shown_as, "The Bot", PERSONAS) == speaker

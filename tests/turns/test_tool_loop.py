@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Sequence
 
 from oshaberi.chunks import Chunk, ThoughtPart, ToolCall
-from oshaberi.providers.context import ToolDeclaration, ToolResult, ToolRound
-from oshaberi.tools.base import ToolContext
+from oshaberi.providers.request.context_items import ToolDeclaration, ToolResult, ToolRound
+from oshaberi.tools.tool_definition import ToolContext
 from tests.turns.house import CHANNEL, SERVER, House, calls, fails, link, play, text, used
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import Chunk, ThoughtPart
-from oshaberi.delivery.faults import Fault
-from oshaberi.delivery.sink import Face
-from oshaberi.storage.errors import StorageError
-from oshaberi.storage.records import PersonaRecord, SpriteRecord
-from oshaberi.stream.provider import Silence, Step
-from oshaberi.turns.values import Scenery
+from oshaberi.conversation.conversation_messages import ChannelInfo
+from oshaberi.delivery.sink import WebhookFace
+from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
+from oshaberi.storage.storage_errors import StorageError
+from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord
+from oshaberi.stream.provider_protocol import Silence, Step
 from tests.turns.house import (
     CHANNEL,
     REN,
@@ -97,8 +97,8 @@ def test_an_alters_thoughts_wear_its_face() -> None:
     async def scene(house: House) -> None:
         await house.answer("ren?", mention=False)
         assert [p.post.face for p in house.room.channel.posted] == [
-            Face("Ren", REN.avatar_url),
-            Face("Ren", REN.avatar_url),
+            WebhookFace("Ren", REN.avatar_url),
+            WebhookFace("Ren", REN.avatar_url),
         ]
 
     play(scene, [THINKING, text("Hi.")], turn={"reasoning_display": "subtext"})
@@ -121,7 +121,7 @@ def test_the_thought_log() -> None:
         await house.answer("ren?", mention=False)
         ((channel, embeds, face),) = house.room.thoughts
         assert channel == 77
-        assert face == Face("Ren", REN.avatar_url)
+        assert face == WebhookFace("Ren", REN.avatar_url)
         (embed,) = embeds
         assert embed.title == "Ren thought"
         assert "m (house) · 0.0 s · [the answer](https://discord.test/" in embed.description
@@ -240,7 +240,7 @@ def test_while_the_database_is_away_a_server_without_models_asks_the_operators()
 
 def test_a_fault_of_ours_is_told_without_its_words() -> None:
     async def scene(house: House) -> None:
-        async def broken(_before: int | None, _limit: int) -> Scenery:
+        async def broken(_before: int | None, _limit: int) -> ChannelInfo:
             raise RuntimeError("alice's secret")
 
         spoil(house.room, "scenery", broken)
@@ -281,24 +281,24 @@ def test_a_channel_that_refuses_everything() -> None:
         assert house.store.turns.kept[-1].status == "stopped_by_user"
         assert house.models.asked == [("m", None)]
 
-    faults = [Fault("send", number, 50013) for number in range(1, 9)]
+    faults = [ScriptedFault("send", number, 50013) for number in range(1, 9)]
     play(scene, room={"faults": faults})
 
 
 def test_small_text_files_are_read() -> None:
-    from oshaberi.turns.values import Attached
+    from oshaberi.conversation.conversation_messages import AttachedFile
 
     asked: list[str] = []
 
-    async def read(file: Attached) -> str | None:
+    async def read(file: AttachedFile) -> str | None:
         asked.append(file.name)
         return None if file.name == "gone.txt" else "milk"
 
     files = (
-        Attached("list.txt", "u1", "text/plain", 10),
-        Attached("gone.txt", "u2", "text/plain", 10),
-        Attached("huge.txt", "u3", "text/plain", 10**7),
-        Attached("song.mp3", "u4", "audio/mpeg", 10),
+        AttachedFile("list.txt", "u1", "text/plain", 10),
+        AttachedFile("gone.txt", "u2", "text/plain", 10),
+        AttachedFile("huge.txt", "u3", "text/plain", 10**7),
+        AttachedFile("song.mp3", "u4", "audio/mpeg", 10),
     )
 
     async def scene(house: House) -> None:

@@ -14,7 +14,7 @@ INTERRUPTED = 130
 def main(args: Sequence[str] | None = None) -> int:
     """Run a command line; returns its exit status."""
     try:
-        from oshaberi.cli.app import run
+        from oshaberi.cli.command_group import run
 
         return run(sys.argv[1:] if args is None else list(args))
     except KeyboardInterrupt:  # before anything could be begun

@@ -13,30 +13,35 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from oshaberi.config.declared import DECLARED, Setting
-    from oshaberi.config.loading import load
-    from oshaberi.config.process import McpServer, ModelEntry, PersonaEntry, ProcessConfig
-    from oshaberi.config.reload import Reloader
-    from oshaberi.config.server import (
+    from oshaberi.config.hot_reload import Reloader
+    from oshaberi.config.loaded_settings import LoadedSettings
+    from oshaberi.config.process_config import (
+        McpServerEntry,
+        ModelEntry,
+        PersonaEntry,
+        ProcessConfig,
+    )
+    from oshaberi.config.server_settings import (
         SERVER_KEYS,
-        Effective,
+        EffectiveSettings,
         check_together,
         effective,
         parse_server_value,
     )
-    from oshaberi.config.settings import Settings
+    from oshaberi.config.setting_declarations import DECLARED, Setting
+    from oshaberi.config.settings_loading import load
 
 __all__ = [
     "DECLARED",
     "SERVER_KEYS",
-    "Effective",
-    "McpServer",
+    "EffectiveSettings",
+    "LoadedSettings",
+    "McpServerEntry",
     "ModelEntry",
     "PersonaEntry",
     "ProcessConfig",
     "Reloader",
     "Setting",
-    "Settings",
     "check_together",
     "effective",
     "load",
@@ -46,10 +51,16 @@ __all__ = [
 _HOMES = {
     "declared": ("DECLARED", "Setting"),
     "loading": ("load",),
-    "process": ("McpServer", "ModelEntry", "PersonaEntry", "ProcessConfig"),
+    "process": ("McpServerEntry", "ModelEntry", "PersonaEntry", "ProcessConfig"),
     "reload": ("Reloader",),
-    "server": ("SERVER_KEYS", "Effective", "check_together", "effective", "parse_server_value"),
-    "settings": ("Settings",),
+    "server": (
+        "SERVER_KEYS",
+        "EffectiveSettings",
+        "check_together",
+        "effective",
+        "parse_server_value",
+    ),
+    "settings": ("LoadedSettings",),
 }
 
 

@@ -9,34 +9,28 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
-from oshaberi.delivery.account import Account
-from oshaberi.delivery.config import StreamConfig
-from oshaberi.delivery.envelope import Envelope
-from oshaberi.delivery.gate import Gate
-from oshaberi.delivery.growing import Growing
-from oshaberi.delivery.indicator import Indicator
-from oshaberi.delivery.ledger import Ledger
-from oshaberi.delivery.limits import Limits
-from oshaberi.delivery.notices import show
-from oshaberi.delivery.outcome import (
-    Broken,
-    Delivered,
-    Outcome,
-    Refused,
-    Unavailable,
-)
-from oshaberi.delivery.outgoing import Outgoing
-from oshaberi.delivery.overrun import Overrun
-from oshaberi.delivery.pacing import fit
-from oshaberi.delivery.packer import Packer
-from oshaberi.delivery.policy import paces, policy_of
-from oshaberi.delivery.queue import Queue
-from oshaberi.delivery.recovery import TOKEN_REVOKED
-from oshaberi.delivery.response import Response
-from oshaberi.delivery.sender import Sender
-from oshaberi.delivery.settling import Settling
+from oshaberi.delivery.bookkeeping.character_ledger import Ledger
+from oshaberi.delivery.bookkeeping.delivery_record import DeliveryRecord
+from oshaberi.delivery.degree_policy import paces, policy_of
+from oshaberi.delivery.live.live_edits import LiveEdits
+from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
+from oshaberi.delivery.pacing.typing_indicator import TypingIndicator
+from oshaberi.delivery.pacing.typing_pace import fit
+from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
+from oshaberi.delivery.posting.message_poster import MessagePoster
+from oshaberi.delivery.posting.outcome_handling import OutcomeHandler
+from oshaberi.delivery.posting.refusal_recovery import TOKEN_REVOKED
+from oshaberi.delivery.posting.send_outcome import Broken, Delivered, Outcome, Refused, Unavailable
+from oshaberi.delivery.posting.stream_notices import show
+from oshaberi.delivery.queue.limit_overrun import LimitOverrun
+from oshaberi.delivery.queue.message_limits import MessageLimits
+from oshaberi.delivery.queue.message_queue import MessageQueue
+from oshaberi.delivery.queue.outgoing_builder import OutgoingBuilder
+from oshaberi.delivery.queue.outgoing_message import OutgoingMessage
+from oshaberi.delivery.queue.table_attachments import TableRenderer
+from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import Embed, File, Sink
-from oshaberi.delivery.tables import TableRenderer
+from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.events import Message, Table
 
 BLOCKED_SECONDS = 1.0
@@ -49,31 +43,31 @@ class Deliverer:
         self,
         config: StreamConfig,
         sink: Sink,
-        response: Response,
+        response: ResponseState,
         *,
-        gate: Gate,
+        gate: InterruptibleWaits,
         ledger: Ledger,
         renderer: TableRenderer,
         reply_to: bool = False,
         on_sent: Callable[[], None],
         preview: Callable[[], Sequence[Message]] | None = None,
     ) -> None:
-        self.queue = Queue(config.text.max_single_message_length)
-        self.account = Account(response, ledger, config.text.persona, on_sent)
-        self.indicator = Indicator(sink)
+        self.queue = MessageQueue(config.text.max_single_message_length)
+        self.account = DeliveryRecord(response, ledger, config.text.persona, on_sent)
+        self.indicator = TypingIndicator(sink)
         self._config = config
         self._paces = paces(config)
         self._response = response
         self._gate = gate
-        self._limits = Limits(config, response)
-        self._settling = Settling(self.account, self.queue, gate)
-        self._packer = Packer(config, response, ledger, renderer)
-        self._sender = Sender(sink, gate, response)
-        self._overrun = Overrun(config, response, self._sender, self.account, self._settling)
-        self._envelope = Envelope(
+        self._limits = MessageLimits(config, response)
+        self._settling = OutcomeHandler(self.account, self.queue, gate)
+        self._packer = OutgoingBuilder(config, response, ledger, renderer)
+        self._sender = ExactlyOnceSender(sink, gate, response)
+        self._overrun = LimitOverrun(config, response, self._sender, self.account, self._settling)
+        self._envelope = MessagePoster(
             config, sink, self._sender, response, self.account, self._may_send, reply_to
         )
-        self._growing = Growing(
+        self._growing = LiveEdits(
             config.text.max_single_message_length,
             self._sender,
             self._envelope,
@@ -179,7 +173,7 @@ class Deliverer:
         if not waited and not self._overrun.collects and not in_doubt:
             await self._flush(flushed)
 
-    async def _flush(self, flushed: Sequence[Outgoing]) -> None:
+    async def _flush(self, flushed: Sequence[OutgoingMessage]) -> None:
         if policy_of(self._config).delivery == "streaming":
             flushed = flushed[:1]
             self.queue.widen_head()
@@ -200,7 +194,7 @@ class Deliverer:
     def _may_send(self) -> bool:
         return self._closing or not self._gate.halted
 
-    async def _step(self, item: Outgoing) -> Broken | None:
+    async def _step(self, item: OutgoingMessage) -> Broken | None:
         home = self._growing.live.home_of(item)
         if home is not None:
             in_time = await self._gate.hold(home.wait_from(_now()))
@@ -228,7 +222,7 @@ class Deliverer:
         silent = self._silent()
         return await self._send(self.queue.take(), silent, files)
 
-    async def _pace(self, item: Outgoing) -> None:
+    async def _pace(self, item: OutgoingMessage) -> None:
         """Spec 07: it leaves when a person would have typed it, counting the model's own time."""
         previous = self._response.last_sent_at
         if previous is None or not self._gate.simulates:
@@ -253,7 +247,7 @@ class Deliverer:
         return False
 
     async def _send(
-        self, item: Outgoing, silent: bool = False, files: tuple[File, ...] = ()
+        self, item: OutgoingMessage, silent: bool = False, files: tuple[File, ...] = ()
     ) -> Broken | None:
         item.attempted = True
         began = _now()

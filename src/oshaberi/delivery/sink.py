@@ -1,7 +1,7 @@
 """Where messages go: the protocol of a sink, what is handed to it, and how it may fail.
 
 A sink makes one request per call and never repeats it by itself: what to do about a failure is
-decided in one place (sender.py). It says of each failure whether the outcome is known.
+decided in one place (delivery/posting/exactly_once.py). It says of each failure whether the outcome is known.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Via = Literal["bot", "webhook"]
 
 
 @dataclass(frozen=True, slots=True)
-class Face:
+class WebhookFace:
     """The name and picture a webhook message carries."""
 
     username: str
@@ -51,7 +51,7 @@ class Post:
     content: str = ""
     files: tuple[File, ...] = ()
     embed: Embed | None = None
-    face: Face | None = None
+    face: WebhookFace | None = None
     reply: bool = False
     silent: bool = False
     suppress_embeds: bool = False
@@ -91,7 +91,7 @@ class NoWitnessError(SinkError):
     """The channel's history cannot be read: nobody can say what arrived."""
 
 
-class Wire:
+class WireState:
     """Whether a request has left. A sink that waits for a rate limit says so with `hold`.
 
     What has not left yet can be withdrawn when a stop arrives (spec 04 O1).
@@ -116,19 +116,19 @@ class Sink(Protocol):
     def display_name(self) -> str | None:
         """The bot's own name in this channel."""
 
-    async def send(self, post: Post, wire: Wire) -> Sent:
+    async def send(self, post: Post, wire: WireState) -> Sent:
         """Create the message, through the open webhook if it has a face."""
 
-    async def edit(self, sent: Sent, post: Post, wire: Wire) -> None:
+    async def edit(self, sent: Sent, post: Post, wire: WireState) -> None:
         """Give a message of ours new content. Mentions in it never notify."""
 
-    async def delete(self, sent: Sent, wire: Wire) -> None:
+    async def delete(self, sent: Sent, wire: WireState) -> None:
         """Take a message of ours away: what it showed was not to be kept (live mode)."""
 
     async def typing(self, ms: int | None) -> None:
         """Show the indicator: before a message for `ms`, or (None) just keep it alive."""
 
-    async def reply_notice(self, face: Face, wire: Wire) -> Sent | None:
+    async def reply_notice(self, face: WebhookFace, wire: WireState) -> Sent | None:
         """Say through the webhook who and what is answered: webhooks cannot reply.
 
         None if nobody is answered.

@@ -11,19 +11,19 @@ be withdrawn, none returns late, and discord.py repeats no request behind the se
 
 from __future__ import annotations
 
-from oshaberi.discord_io.directory import bot_name, emojis_of, known_people
-from oshaberi.discord_io.embeds import notice_embed, thought_log_embed
-from oshaberi.discord_io.exchange import RequestTrace
-from oshaberi.discord_io.forms import MENTIONS
-from oshaberi.discord_io.refusals import TokenRevokedError
-from oshaberi.discord_io.sink import DiscordSink
-from oshaberi.discord_io.switchboard import Switchboard
+from oshaberi.discord_io.client_state import ClientState
+from oshaberi.discord_io.discord_embeds import notice_embed, thought_log_embed
+from oshaberi.discord_io.discord_sink import DiscordSink
+from oshaberi.discord_io.guild_directory import bot_name, emojis_of, known_people
+from oshaberi.discord_io.requests.discord_refusals import TokenRevokedError
+from oshaberi.discord_io.requests.request_forms import MENTIONS
+from oshaberi.discord_io.requests.request_watch import RequestTrace
 
 __all__ = [
     "MENTIONS",
+    "ClientState",
     "DiscordSink",
     "RequestTrace",
-    "Switchboard",
     "TokenRevokedError",
     "bot_name",
     "emojis_of",

@@ -28,7 +28,7 @@ Button = discord.ui.Button[discord.ui.View]
 Interaction = discord.Interaction[Any]
 
 
-class TableSources:
+class TableSourceLookup:
     """The newest tables by the id of their message; also for the context of later turns."""
 
     def __init__(self, kept: int = KEPT_SOURCES) -> None:
@@ -59,7 +59,7 @@ def table_view() -> discord.ui.View:
 class TableText:
     """Answers the button, of old messages too."""
 
-    def __init__(self, sources: TableSources) -> None:
+    def __init__(self, sources: TableSourceLookup) -> None:
         self._sources = sources
 
     def item(self) -> type[discord.ui.DynamicItem[Button]]:

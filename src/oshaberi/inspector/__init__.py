@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from oshaberi.inspector.log import StreamLog
-from oshaberi.inspector.trace import replayed, trace
+from oshaberi.inspector.stream_log import StreamLog
+from oshaberi.inspector.stream_trace import replayed, trace
 
 __all__ = ["StreamLog", "replayed", "trace"]

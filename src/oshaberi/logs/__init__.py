@@ -4,7 +4,7 @@ setup(settings.log_level, settings.log_format, secrets=settings.secrets(os.envir
 services = Services(..., witnesses=(LoggingWitness(),))
 """
 
-from oshaberi.logs.lines import of_stream, set_level, setup, stream_id
-from oshaberi.logs.witness import LoggingWitness
+from oshaberi.logs.log_lines import of_stream, set_level, setup, stream_id
+from oshaberi.logs.stream_logging import StreamLogger
 
-__all__ = ["LoggingWitness", "of_stream", "set_level", "setup", "stream_id"]
+__all__ = ["StreamLogger", "of_stream", "set_level", "setup", "stream_id"]

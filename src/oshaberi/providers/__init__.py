@@ -1,7 +1,10 @@
 """Stages 01-03: from a provider-agnostic request to chunks. SDKs are imported only when used."""
 
-from oshaberi.providers.base import Adapter, RawChunk
-from oshaberi.providers.context import (
+from oshaberi.providers.adapter_base import Adapter, RawChunk
+from oshaberi.providers.adapter_registry import connect, families, family
+from oshaberi.providers.endpoint import Endpoint
+from oshaberi.providers.provider_presets import PRESETS, Preset
+from oshaberi.providers.request.context_items import (
     ContextItem,
     FilePart,
     ImagePart,
@@ -13,10 +16,7 @@ from oshaberi.providers.context import (
     ToolRound,
     said,
 )
-from oshaberi.providers.endpoint import Endpoint
-from oshaberi.providers.presets import PRESETS, Preset
-from oshaberi.providers.registry import connect, families, family
-from oshaberi.providers.request import Request, Thinking
+from oshaberi.providers.request.model_request import Request, Thinking
 
 __all__ = [
     "PRESETS",

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from oshaberi.providers.context import ImagePart, TextPart
+from oshaberi.providers.request.context_items import ImagePart, TextPart
 
 FetchImage = Callable[[str], Awaitable[ImagePart | TextPart]]
 """Fetches an image within limits; what cannot be had becomes a note."""

@@ -29,7 +29,7 @@ _CLOUD_INSIDES = frozenset({IPv4Address("168.63.129.16")})
 """Addresses that look public and are the cloud's own: Azure's wire server."""
 
 
-class RefusedError(Exception):
+class FetchRefusedError(Exception):
     """Why something is not taken. Its words are ours: no address, no header, no secret."""
 
 
@@ -101,7 +101,7 @@ class PublicWeb:
             ) as session:
                 return await self._follow(session, pins, url, look)
         except aiohttp.ClientError:
-            raise RefusedError("the server does not answer") from None
+            raise FetchRefusedError("the server does not answer") from None
 
     async def _follow(
         self, session: aiohttp.ClientSession, pins: Any, url: str, look: Look | None
@@ -114,7 +114,7 @@ class PublicWeb:
                 if response.status not in _REDIRECTS:
                     return _fetched(at, response, await self._body(response, look))
                 at = _next(at, response.headers.get("Location", ""))
-        raise RefusedError("too many redirects")
+        raise FetchRefusedError("too many redirects")
 
     async def _pin(self, url: URL, pins: Any) -> None:
         """Look the host up once, and connect to nothing else: the answer may change."""
@@ -122,16 +122,16 @@ class PublicWeb:
         try:
             addresses = await self._resolve(host, port)
         except (OSError, UnicodeError):
-            raise RefusedError("no such host") from None
+            raise FetchRefusedError("no such host") from None
         if not addresses:
-            raise RefusedError("no such host")
+            raise FetchRefusedError("no such host")
         if not all(self._allowed(address) for address in addresses):
-            raise RefusedError("the address is not public")
+            raise FetchRefusedError("the address is not public")
         pins.addresses = addresses
 
     async def _body(self, response: aiohttp.ClientResponse, look: Look | None) -> bytes:
         if response.status != 200:
-            raise RefusedError(f"the server answers {response.status}")
+            raise FetchRefusedError(f"the server answers {response.status}")
         if (response.content_length or 0) > self._max_bytes:
             raise self._too_large()
         body = bytearray()
@@ -143,8 +143,8 @@ class PublicWeb:
                 look(body)
         return bytes(body)
 
-    def _too_large(self) -> RefusedError:
-        return RefusedError(f"it is larger than {self._max_bytes / 1_048_576:.0f} MB")
+    def _too_large(self) -> FetchRefusedError:
+        return FetchRefusedError(f"it is larger than {self._max_bytes / 1_048_576:.0f} MB")
 
 
 def _fetched(url: URL, response: aiohttp.ClientResponse, body: bytes) -> Fetched:
@@ -189,25 +189,25 @@ def _parsed(url: str) -> URL:
     try:
         return _checked(URL(url.strip()))
     except (ValueError, TypeError):
-        raise RefusedError("the address is malformed") from None
+        raise FetchRefusedError("the address is malformed") from None
 
 
 def _next(at: URL, location: str) -> URL:
     from yarl import URL
 
     if not location:
-        raise RefusedError("the redirect leads nowhere")
+        raise FetchRefusedError("the redirect leads nowhere")
     try:
         return _checked(at.join(URL(location)))
     except (ValueError, TypeError):
-        raise RefusedError("the redirect leads nowhere") from None
+        raise FetchRefusedError("the redirect leads nowhere") from None
 
 
 def _checked(url: URL) -> URL:
     if url.scheme not in ("http", "https"):
-        raise RefusedError("only http and https addresses are fetched")
+        raise FetchRefusedError("only http and https addresses are fetched")
     if not url.host:
-        raise RefusedError("the address is malformed")
+        raise FetchRefusedError("the address is malformed")
     if url.raw_user is not None or url.raw_password is not None:
-        raise RefusedError("the address carries a name or a password")
+        raise FetchRefusedError("the address carries a name or a password")
     return url

@@ -6,17 +6,17 @@ stream of a provider in a folder. Secrets, images and long context stay outside.
 
 from __future__ import annotations
 
-from oshaberi.recording.document import Frame, scene_of
-from oshaberi.recording.files import file_name, write_scene
-from oshaberi.recording.folder import record_into
-from oshaberi.recording.recorder import Heard, Recorder
-from oshaberi.recording.secrets import Masker, secrets_in
+from oshaberi.recording.record_folder import record_into
+from oshaberi.recording.scene_document import SceneFrame, scene_of
+from oshaberi.recording.scene_writing import file_name, write_scene
+from oshaberi.recording.secret_masker import SecretMasker, secrets_in
+from oshaberi.recording.stream_recorder import HeardStream, StreamRecorder
 
 __all__ = [
-    "Frame",
-    "Heard",
-    "Masker",
-    "Recorder",
+    "HeardStream",
+    "SceneFrame",
+    "SecretMasker",
+    "StreamRecorder",
     "file_name",
     "record_into",
     "scene_of",

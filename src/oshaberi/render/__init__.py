@@ -6,7 +6,7 @@ Importing this costs nothing: what a function needs (Pillow, the fonts) is loade
 from __future__ import annotations
 
 from oshaberi.events import Table
-from oshaberi.render.picture import Picture, RenderUnavailableError, Theme
+from oshaberi.render.table_picture import Picture, RenderUnavailableError, Theme
 
 __all__ = [
     "Picture",
@@ -22,30 +22,30 @@ __all__ = [
 def render_table(table: Table, theme: Theme = "dark") -> list[Picture]:
     """The table as one picture, or several where it is too tall or has too many columns."""
     try:
-        from oshaberi.render import paint
+        from oshaberi.render.png import table_png
     except ImportError as missing:
         raise RenderUnavailableError from missing
-    return paint.render(table, theme)
+    return table_png.render(table, theme)
 
 
 def can_draw(table: Table) -> bool:
     """Whether the fonts know the table's characters: Discord itself shows the others better."""
     try:
-        from oshaberi.render import paint
+        from oshaberi.render.png import table_png
     except ImportError:
         return False
-    return paint.can_draw(table)
+    return table_png.can_draw(table)
 
 
 def alt_text(table: Table) -> str:
     """The table in words, row by row, for those who cannot see the picture."""
-    from oshaberi.render import alt
+    from oshaberi.render.words import alt_text
 
-    return alt.alt_text(table)
+    return alt_text.alt_text(table)
 
 
 def table_as_code(table: Table, max_length: int) -> list[str]:
     """The table as aligned code blocks: the fallback that cannot fail."""
-    from oshaberi.render import code_fallback
+    from oshaberi.render.words import code_fallback
 
     return code_fallback.table_as_code(table, max_length)

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from oshaberi.scenes.expect import differences
-from oshaberi.scenes.files import find_scenes, load_scene
-from oshaberi.scenes.load import parse_scene
-from oshaberi.scenes.model import Scene, rechunk
+from oshaberi.scenes.scene import Scene, rechunk
+from oshaberi.scenes.scene_expectations import differences
+from oshaberi.scenes.scene_files import find_scenes, load_scene
+from oshaberi.scenes.scene_parsing import parse_scene
 
 __all__ = ["Scene", "differences", "find_scenes", "load_scene", "parse_scene", "rechunk"]

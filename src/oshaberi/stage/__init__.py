@@ -3,18 +3,18 @@
 The real, unmodified discord.py logs in to it. `oshaberi.stage.testing` has what tests need.
 """
 
-from oshaberi.stage.core import Settings
-from oshaberi.stage.errors import (
+from oshaberi.stage.rest.injected_faults import EDIT, SEND, TYPING, WEBHOOK, Fault
+from oshaberi.stage.rules.api_refusals import RefusalError
+from oshaberi.stage.stage_errors import (
     StageError,
     StageProblemsError,
     StageTimeoutError,
     WorldError,
 )
-from oshaberi.stage.faults import EDIT, SEND, TYPING, WEBHOOK, Fault
-from oshaberi.stage.model import Message
-from oshaberi.stage.refusals import RefusalError
-from oshaberi.stage.server import Stage
-from oshaberi.stage.world import World
+from oshaberi.stage.stage_server import Stage
+from oshaberi.stage.stage_state import Settings
+from oshaberi.stage.world.discord_records import StageMessage
+from oshaberi.stage.world.world_state import World
 
 __all__ = [
     "EDIT",
@@ -22,11 +22,11 @@ __all__ = [
     "TYPING",
     "WEBHOOK",
     "Fault",
-    "Message",
     "RefusalError",
     "Settings",
     "Stage",
     "StageError",
+    "StageMessage",
     "StageProblemsError",
     "StageTimeoutError",
     "World",

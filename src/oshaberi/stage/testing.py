@@ -31,12 +31,12 @@ from typing import TypeVar
 
 import discord
 
-from oshaberi.stage.core import Settings
-from oshaberi.stage.errors import StageError, StageTimeoutError
-from oshaberi.stage.loop import run_scaled, scale_of
-from oshaberi.stage.pointing import patch_discord
-from oshaberi.stage.server import Stage
-from oshaberi.stage.world import World
+from oshaberi.stage.discord_patch import patch_discord
+from oshaberi.stage.scaled_loop import run_scaled, scale_of
+from oshaberi.stage.stage_errors import StageError, StageTimeoutError
+from oshaberi.stage.stage_server import Stage
+from oshaberi.stage.stage_state import Settings
+from oshaberi.stage.world.world_state import World
 
 C = TypeVar("C", bound=discord.Client)
 READY_S = 10.0
@@ -126,4 +126,4 @@ def on_stage(
 
 
 with suppress(ModuleNotFoundError):  # the functions above serve without pytest too
-    from oshaberi.stage.fixtures import perform, stage_client, stage_settings, stage_world
+    from oshaberi.stage.pytest_fixtures import perform, stage_client, stage_settings, stage_world

@@ -8,18 +8,25 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from oshaberi.storage.errors import StorageError
+from oshaberi.storage.storage_errors import StorageError
 
 if TYPE_CHECKING:
     from oshaberi.storage.database import Database
-    from oshaberi.storage.migrate import current_revision, head_revision, upgrade
-    from oshaberi.storage.vault import Vault
+    from oshaberi.storage.schema.migration_runner import current_revision, head_revision, upgrade
+    from oshaberi.storage.secret_vault import SecretVault
 
-__all__ = ["Database", "StorageError", "Vault", "current_revision", "head_revision", "upgrade"]
+__all__ = [
+    "Database",
+    "SecretVault",
+    "StorageError",
+    "current_revision",
+    "head_revision",
+    "upgrade",
+]
 
 _HOMES = {
     "Database": "database",
-    "Vault": "vault",
+    "SecretVault": "vault",
     "current_revision": "migrate",
     "head_revision": "migrate",
     "upgrade": "migrate",

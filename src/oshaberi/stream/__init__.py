@@ -22,25 +22,32 @@ each `function_call`: its `response` carries what lasts. On a real loop it all r
 
 from __future__ import annotations
 
-from oshaberi.clock import run_virtual
-from oshaberi.delivery.config import StreamConfig
-from oshaberi.delivery.faults import Fault
-from oshaberi.delivery.recording import RecordingSink
-from oshaberi.delivery.response import Response
-from oshaberi.stream.context import StreamContext
+from oshaberi.delivery.response_state import ResponseState
+from oshaberi.delivery.sinks.recording_sink import RecordingSink
+from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
+from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.stream.orchestrator import stream_to_sink
-from oshaberi.stream.provider import FollowUp, Provider, ScriptedProvider, Silence, Step, Stop
-from oshaberi.stream.result import Metrics, StreamResult
-from oshaberi.stream.stops import StopRegistry, StopRequest
-from oshaberi.stream.thoughts import ThoughtLog
+from oshaberi.stream.provider_protocol import (
+    FollowUp,
+    Provider,
+    ScriptedProvider,
+    Silence,
+    Step,
+    Stop,
+)
+from oshaberi.stream.stop_registry import StopRegistry, StopRequest
+from oshaberi.stream.stream_context import StreamContext
+from oshaberi.stream.stream_result import Metrics, StreamResult
+from oshaberi.stream.thought_collector import ThoughtLog
+from oshaberi.virtual_time import run_virtual
 
 __all__ = [
-    "Fault",
     "FollowUp",
     "Metrics",
     "Provider",
     "RecordingSink",
-    "Response",
+    "ResponseState",
+    "ScriptedFault",
     "ScriptedProvider",
     "Silence",
     "Step",

@@ -9,23 +9,23 @@ import asyncio
 import logging
 from typing import Any, Literal, assert_never
 
-from oshaberi.clock import settle
-from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.bookkeeping.character_ledger import Ledger
 from oshaberi.delivery.deliverer import Deliverer
-from oshaberi.delivery.gate import Gate
-from oshaberi.delivery.ledger import Ledger
-from oshaberi.delivery.notices import error_notice, timeout_notice
-from oshaberi.delivery.outcome import Broken
+from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
+from oshaberi.delivery.posting.send_outcome import Broken
+from oshaberi.delivery.posting.stream_notices import error_notice, timeout_notice
 from oshaberi.delivery.sink import Sink
-from oshaberi.stream.context import StreamContext
-from oshaberi.stream.inactivity import InactivityTimer
-from oshaberi.stream.provider import Provider
-from oshaberi.stream.reader import CLOSE_SECONDS, Ending, Reader
-from oshaberi.stream.report import report
-from oshaberi.stream.result import StreamResult
-from oshaberi.stream.state import Phase, Trigger, following
-from oshaberi.stream.stops import ActiveChannel, StopRequest
-from oshaberi.stream.verdict import Facts
+from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.stream.chunk_reader import CLOSE_SECONDS, ChunkReader, ReadingEnd
+from oshaberi.stream.inactivity_timer import InactivityTimer
+from oshaberi.stream.provider_protocol import Provider
+from oshaberi.stream.result_report import report
+from oshaberi.stream.stop_registry import ActiveChannel, StopRequest
+from oshaberi.stream.stream_context import StreamContext
+from oshaberi.stream.stream_result import StreamResult
+from oshaberi.stream.stream_state import StreamPhase, StreamTrigger, following
+from oshaberi.stream.stream_status import StreamFacts
+from oshaberi.virtual_time import settle
 
 log = logging.getLogger(__name__)
 
@@ -60,10 +60,10 @@ class _Stream:
         self._context = context
         self._provider = provider
         self._channel = channel
-        self._phase = Phase.NEW
+        self._phase = StreamPhase.NEW
         self._began = _now()
         self._wake = asyncio.Event()
-        self._gate = Gate()
+        self._gate = InterruptibleWaits()
         self._ledger = Ledger()
         self._timer = InactivityTimer(config.inactivity_timeout_ms, self._wake.set)
         self._engine = context.make_engine(config.text, context.response.carry)
@@ -78,7 +78,7 @@ class _Stream:
             on_sent=self._on_sent,
             preview=self._engine.preview,
         )
-        self._reader = Reader(
+        self._reader = ChunkReader(
             provider,
             config,
             self._engine,
@@ -87,10 +87,10 @@ class _Stream:
             self._timer,
             None if context.progress is None else self._on_chunk,
         )
-        self._reading: asyncio.Task[Ending]
+        self._reading: asyncio.Task[ReadingEnd]
         self._delivering: asyncio.Task[Broken | None]
         self._closing: asyncio.Task[None] | None = None
-        self._ending: Ending | None = None
+        self._ending: ReadingEnd | None = None
         self._stop: StopRequest | None = None
         self._broken: Broken | None = None
         self._crashed = False
@@ -114,20 +114,20 @@ class _Stream:
         return self._result()
 
     async def _watch(self) -> None:
-        self._move(Trigger.OPEN)
-        while self._phase is not Phase.DONE:
+        self._move(StreamTrigger.OPEN)
+        while self._phase is not StreamPhase.DONE:
             trigger = await self._next()
             self._move(trigger)
             await self._act(trigger)
         await self._show_failure()
 
-    def _move(self, trigger: Trigger) -> None:
+    def _move(self, trigger: StreamTrigger) -> None:
         self._phase = following(self._phase, trigger)
 
-    async def _next(self) -> Trigger:
+    async def _next(self) -> StreamTrigger:
         while True:
             trigger = self._seen()
-            if trigger is Trigger.TIMEOUT:
+            if trigger is StreamTrigger.TIMEOUT:
                 # Whatever else happens at this instant comes first (spec 10, ties).
                 await settle()
                 trigger = self._seen()
@@ -136,44 +136,46 @@ class _Stream:
             await self._wake.wait()
             self._wake.clear()
 
-    def _seen(self) -> Trigger | None:
+    def _seen(self) -> StreamTrigger | None:
         """What has happened, the more urgent first."""
         if self._channel.pending is not None:
-            return Trigger.FOLLOW_UP if self._channel.pending.follow_up else Trigger.STOP
-        if self._phase is Phase.READING and self._reading.done():
+            return (
+                StreamTrigger.FOLLOW_UP if self._channel.pending.follow_up else StreamTrigger.STOP
+            )
+        if self._phase is StreamPhase.READING and self._reading.done():
             self._ending = self._reading.result()
             return self._ending.trigger
         if self._delivering.done():
             self._broken = self._delivering.result()
-            return Trigger.BROKEN if self._broken else Trigger.DRAINED
-        return Trigger.TIMEOUT if self._timer.overdue else None
+            return StreamTrigger.BROKEN if self._broken else StreamTrigger.DRAINED
+        return StreamTrigger.TIMEOUT if self._timer.overdue else None
 
-    async def _act(self, trigger: Trigger) -> None:
+    async def _act(self, trigger: StreamTrigger) -> None:
         match trigger:
-            case Trigger.END | Trigger.GUARD:
+            case StreamTrigger.END | StreamTrigger.GUARD:
                 self._end_reading()
                 self._deliverer.close(response_ends=True)
-            case Trigger.CALL | Trigger.ERROR | Trigger.TIMEOUT:
+            case StreamTrigger.CALL | StreamTrigger.ERROR | StreamTrigger.TIMEOUT:
                 self._hurry(trigger)
-            case Trigger.STOP:
+            case StreamTrigger.STOP:
                 await self._stop_now()
-            case Trigger.FOLLOW_UP:
+            case StreamTrigger.FOLLOW_UP:
                 await self._give_way()
-            case Trigger.BROKEN:
+            case StreamTrigger.BROKEN:
                 await self._give_up()
-            case Trigger.DRAINED | Trigger.OPEN:
+            case StreamTrigger.DRAINED | StreamTrigger.OPEN:
                 pass
             case _:
                 assert_never(trigger)
 
-    def _hurry(self, trigger: Trigger) -> None:
+    def _hurry(self, trigger: StreamTrigger) -> None:
         """Spec 04 O4a: the queue leaves without simulated waits."""
         self._end_reading()
-        if trigger is Trigger.TIMEOUT:
-            self._ending = Ending(trigger)
+        if trigger is StreamTrigger.TIMEOUT:
+            self._ending = ReadingEnd(trigger)
             self._reader.finish()
         self._gate.hurry()
-        self._deliverer.close(response_ends=trigger is not Trigger.CALL)
+        self._deliverer.close(response_ends=trigger is not StreamTrigger.CALL)
 
     async def _stop_now(self) -> None:
         self._stop = self._channel.consume()
@@ -184,7 +186,7 @@ class _Stream:
             messages = []
         self._deliverer.drop("stop", messages)
         await self._correct()
-        self._move(Trigger.DRAINED)
+        self._move(StreamTrigger.DRAINED)
 
     async def _give_way(self) -> None:
         self._stop = self._channel.consume()
@@ -192,7 +194,7 @@ class _Stream:
         self._deliverer.drop("follow_up")
         await self._reader.discard()
         await self._correct()
-        self._move(Trigger.DRAINED)
+        self._move(StreamTrigger.DRAINED)
 
     async def _give_up(self) -> None:
         """Delivery cannot go on: what is left is reported, not lost."""
@@ -201,7 +203,7 @@ class _Stream:
         messages, _ = await self._reader.flush()
         self._deliverer.drop(self._broken.reason if self._broken else "error", messages)
         await self._correct()
-        self._move(Trigger.DRAINED)
+        self._move(StreamTrigger.DRAINED)
 
     async def _correct(self) -> None:
         """Live mode: what was shown of text that is dropped goes, where that can be done."""
@@ -234,7 +236,7 @@ class _Stream:
         unwanted = self._config.suppress_user_errors or self._stop is not None
         if lost or unwanted or self._ending is None:
             return
-        if self._ending.trigger is Trigger.TIMEOUT:
+        if self._ending.trigger is StreamTrigger.TIMEOUT:
             await self._deliverer.show(timeout_notice(self._config.inactivity_timeout_ms))
         elif self._ending.error is not None:
             await self._deliverer.show(error_notice(self._ending.error))
@@ -279,7 +281,7 @@ class _Stream:
     def _result(self) -> StreamResult:
         self._close_books()
         account = self._deliverer.account
-        facts = Facts(
+        facts = StreamFacts(
             stop=self._stop,
             ending=self._ending,
             broken=self._broken,

@@ -1,15 +1,10 @@
 """Tools a model may call: functions of ours, functions of others, MCP servers."""
 
-from oshaberi.tools.base import (
-    Tool,
-    ToolContext,
-    ToolDefinitionError,
-    ToolFailedError,
-)
 from oshaberi.tools.builtin import builtin_tools
-from oshaberi.tools.decorator import tool
-from oshaberi.tools.loading import load_tools
 from oshaberi.tools.mcp import McpServer, McpTools, mcp_servers
+from oshaberi.tools.tool_decorator import tool
+from oshaberi.tools.tool_definition import Tool, ToolContext, ToolDefinitionError, ToolFailedError
+from oshaberi.tools.tool_loading import load_tools
 from oshaberi.tools.toolbox import ToolBox
 
 __all__ = [

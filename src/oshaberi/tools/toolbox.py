@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from oshaberi.chunks import ToolCall
-from oshaberi.providers.context import ToolDeclaration, ToolResult
-from oshaberi.tools.arguments import Arguments
-from oshaberi.tools.base import Tool, ToolContext, ToolFailedError
-from oshaberi.tools.names import by_name, is_valid
-from oshaberi.tools.results import as_text, cut
-from oshaberi.tools.secrets import Secrets
+from oshaberi.providers.request.context_items import ToolDeclaration, ToolResult
+from oshaberi.tools.argument_checks import ArgumentChecks
+from oshaberi.tools.secret_values import SecretValues
+from oshaberi.tools.tool_definition import Tool, ToolContext, ToolFailedError
+from oshaberi.tools.tool_names import by_name, is_valid
+from oshaberi.tools.tool_results import as_text, cut
 
 log = logging.getLogger(__name__)
 
@@ -26,10 +26,10 @@ _MOST_NAMES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _ToolEntry:
     name: str
     tool: Tool
-    arguments: Arguments
+    arguments: ArgumentChecks
 
     def declaration(self) -> ToolDeclaration:
         description = _shortened(self.tool.description, LONGEST_DESCRIPTION)
@@ -51,9 +51,9 @@ class ToolBox:
     ) -> None:
         self._ours = tuple(tools)
         self._more = more
-        self._secrets = Secrets(secrets)
+        self._secrets = SecretValues(secrets)
         self._theirs: tuple[Tool, ...] | None = None
-        self._entries: dict[str, _Entry] = {}
+        self._entries: dict[str, _ToolEntry] = {}
         self._at_work: set[asyncio.Task[Any]] = set()
         self._refresh()
 
@@ -88,7 +88,7 @@ class ToolBox:
                 task.cancel()
         return tuple(task.result() for task in tasks)
 
-    def _available(self, context: ToolContext) -> Mapping[str, _Entry]:
+    def _available(self, context: ToolContext) -> Mapping[str, _ToolEntry]:
         self._refresh()
         entries = self._entries.items()
         return {name: entry for name, entry in entries if _is_available(entry.tool, context)}
@@ -100,14 +100,14 @@ class ToolBox:
         self._theirs = theirs
         named = by_name(self._ours, theirs)
         self._entries = {
-            name: _Entry(name, tool, Arguments(name, tool.parameters))
+            name: _ToolEntry(name, tool, ArgumentChecks(name, tool.parameters))
             for name, tool in named.items()
         }
 
     async def _answer(
         self,
         call: ToolCall,
-        entries: Mapping[str, _Entry],
+        entries: Mapping[str, _ToolEntry],
         context: ToolContext,
         timeout_ms: int,
         most: int,
@@ -132,7 +132,7 @@ class ToolBox:
             return self._error(f"{entry.name} was cut off", most)
         return work.result()
 
-    def _entry(self, call: ToolCall, entries: Mapping[str, _Entry]) -> _Entry:
+    def _entry(self, call: ToolCall, entries: Mapping[str, _ToolEntry]) -> _ToolEntry:
         if call.error is not None:
             raise ToolFailedError(call.error)
         entry = entries.get(call.name)
@@ -146,7 +146,7 @@ class ToolBox:
         raise ToolFailedError(f"there is no tool {call.name[:64]!r}; {hint}: {names}")
 
     async def _work(
-        self, entry: _Entry, context: ToolContext, args: Mapping[str, Any], most: int
+        self, entry: _ToolEntry, context: ToolContext, args: Mapping[str, Any], most: int
     ) -> ToolResult:
         try:
             text = as_text(await entry.tool.run(context, args), most)

@@ -6,31 +6,31 @@ import logging
 from dataclasses import replace
 
 from oshaberi.chunks import Chunk, Usage
-from oshaberi.delivery.indicator import Indicator
-from oshaberi.delivery.journal import JournalledSink, JournalStream
-from oshaberi.delivery.response import Response
+from oshaberi.conversation.conversation_messages import IncomingMessage
+from oshaberi.conversation.turn_channel import TurnChannel
+from oshaberi.delivery.bookkeeping.send_journal import JournalledSink, JournalledStream
+from oshaberi.delivery.pacing.typing_indicator import TypingIndicator
+from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import Sink
-from oshaberi.stream.context import StreamContext
 from oshaberi.stream.orchestrator import stream_to_sink
-from oshaberi.stream.provider import ScriptedProvider
-from oshaberi.stream.result import StreamResult
-from oshaberi.stream.stops import ActiveChannel
-from oshaberi.tools.base import ToolContext
-from oshaberi.turns.aftermath import Aftermath
-from oshaberi.turns.chain import chain_of
-from oshaberi.turns.context import Surroundings, context_items
-from oshaberi.turns.errand import Errand
-from oshaberi.turns.gathering import surroundings
-from oshaberi.turns.generation import Generation, Scene
-from oshaberi.turns.interruption import InterruptedTurnError, stopped_result, until_stopped
-from oshaberi.turns.notices import OUR_FAULT, Announcer, failure_notice
-from oshaberi.turns.outcome import TurnOutcome, outcome_of
-from oshaberi.turns.room import Room
-from oshaberi.turns.services import Effective, Services
-from oshaberi.turns.speaking import text_config
-from oshaberi.turns.table_sources import NotingRenderer
-from oshaberi.turns.tool_loop import ToolLoop
-from oshaberi.turns.values import Incoming
+from oshaberi.stream.provider_protocol import ScriptedProvider
+from oshaberi.stream.stop_registry import ActiveChannel
+from oshaberi.stream.stream_context import StreamContext
+from oshaberi.stream.stream_result import StreamResult
+from oshaberi.tools.tool_definition import ToolContext
+from oshaberi.turns.context.context_building import TurnSurroundings, context_items
+from oshaberi.turns.context.context_gathering import surroundings
+from oshaberi.turns.generation.drawn_tables import DrawnTables
+from oshaberi.turns.generation.engine_config import text_config
+from oshaberi.turns.generation.model_chain import chain_of
+from oshaberi.turns.generation.model_generation import GenerationSetup, ModelGeneration
+from oshaberi.turns.generation.tool_loop import ToolLoop
+from oshaberi.turns.post_turn.post_turn_effects import PostTurnEffects
+from oshaberi.turns.turn_interruption import InterruptedTurnError, stopped_result, until_stopped
+from oshaberi.turns.turn_notices import OUR_FAULT, NoticeSender, failure_notice
+from oshaberi.turns.turn_outcome import TurnOutcome, outcome_of
+from oshaberi.turns.turn_request import TurnRequest
+from oshaberi.turns.turn_services import EffectiveConfigs, TurnServices
 
 log = logging.getLogger(__name__)
 
@@ -40,10 +40,10 @@ class Turn:
 
     def __init__(
         self,
-        services: Services,
-        room: Room,
-        errand: Errand,
-        settings: Effective,
+        services: TurnServices,
+        room: TurnChannel,
+        errand: TurnRequest,
+        settings: EffectiveConfigs,
         channel: ActiveChannel,
     ) -> None:
         self._services = services
@@ -51,12 +51,12 @@ class Turn:
         self._errand = errand
         self._settings = settings
         self._channel = channel
-        self._response = Response()
+        self._response = ResponseState()
         self._newest_id = errand.newest.said.id
-        self._renderer = NotingRenderer(services.renderer)
+        self._renderer = DrawnTables(services.renderer)
         self._sink = self._journalled(room.sink(errand.answering))
-        self._announcer = Announcer(self._sink, self._response, channel)
-        self._aftermath = Aftermath(services, room, errand, settings, self._announcer)
+        self._announcer = NoticeSender(self._sink, self._response, channel)
+        self._aftermath = PostTurnEffects(services, room, errand, settings, self._announcer)
         self._results: list[StreamResult] = []
         self._usage: dict[tuple[str, str], Usage] = {}
 
@@ -85,7 +85,7 @@ class Turn:
     async def _answer(self) -> StreamResult:
         around = await self._gathered()
         text = text_config(self._settings.stream.text, around)
-        scene = Scene(
+        scene = GenerationSetup(
             stream=replace(self._settings.stream, text=text),
             turn=self._settings.turn,
             context=self._stream_context(),
@@ -96,9 +96,9 @@ class Turn:
             return await self._delivered(scene)
         return await self._generated(scene, around)
 
-    async def _gathered(self) -> Surroundings:
+    async def _gathered(self) -> TurnSurroundings:
         """The reader sees at once that somebody is there."""
-        indicator = Indicator(self._sink)
+        indicator = TypingIndicator(self._sink)
         indicator.keep_alive()
         try:
             work = surroundings(self._services, self._room, self._errand, self._settings.turn)
@@ -108,13 +108,13 @@ class Turn:
         self._newest_id = max([self._newest_id, *(one.id for one in around.scenery.history)])
         return around
 
-    async def _generated(self, scene: Scene, around: Surroundings) -> StreamResult:
+    async def _generated(self, scene: GenerationSetup, around: TurnSurroundings) -> StreamResult:
         tools, tool_context = self._services.tools, self._tool_context(scene)
         if tools is not None:
             scene = replace(scene, tools=tools.declarations(tool_context))
         work = chain_of(self._services, self._room.server_id)
         candidates = await until_stopped(self._channel, work)
-        generation = Generation(self._services, scene, candidates, context_items(around))
+        generation = ModelGeneration(self._services, scene, candidates, context_items(around))
         loop = ToolLoop(generation, scene, self._announcer, tools, tool_context)
         self._results, self._usage = loop.results, generation.usage
         result = await loop.run()
@@ -128,7 +128,7 @@ class Turn:
         if wanted and notice is not None and result is loop.results[-1]:
             await self._announcer.show(notice)
 
-    async def _delivered(self, scene: Scene) -> StreamResult:
+    async def _delivered(self, scene: GenerationSetup) -> StreamResult:
         """What was written once needs no guard, and its emoji are its own."""
         text = replace(
             scene.stream.text,
@@ -152,7 +152,7 @@ class Turn:
             renderer=self._renderer,
         )
 
-    def _tool_context(self, scene: Scene) -> ToolContext:
+    def _tool_context(self, scene: GenerationSetup) -> ToolContext:
         return ToolContext(
             room=self._room,
             incoming=self._errand.newest,
@@ -164,7 +164,7 @@ class Turn:
             sink_for=self._sink_for,
         )
 
-    def _sink_for(self, incoming: Incoming) -> Sink:
+    def _sink_for(self, incoming: IncomingMessage) -> Sink:
         return self._journalled(self._room.sink(incoming))
 
     def _journalled(self, sink: Sink) -> Sink:
@@ -178,7 +178,7 @@ class Turn:
         if self._services.journal is None:
             return
         answering = self._errand.answering
-        stream = JournalStream(
+        stream = JournalledStream(
             key=self._response.key,
             instance=self._services.instance,
             server_id=self._room.server_id,

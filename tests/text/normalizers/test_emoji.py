@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from oshaberi.text.config import TextConfig
-from oshaberi.text.normalize import Normalizers
-from oshaberi.text.segment import Piece, Work
+from oshaberi.text.normalize.normalizer_table import Normalizers
+from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
+from oshaberi.text.text_config import TextConfig
 
 LIST = ("<:soup:111>", "<:Soup2:112>", "<:SOUP2:113>", "<a:dance:222>")
 
 
-def run(text: str, **settings: Any) -> Work:
-    work = Work([Piece(text)])
+def run(text: str, **settings: Any) -> SegmentWork:
+    work = SegmentWork([TextPiece(text)])
     Normalizers(TextConfig(**{"emojis": LIST, **settings})).run(work)
     return work
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oshaberi.events import Identity
-from oshaberi.text.config import Persona
-from oshaberi.text.measure import utf16_len
-from oshaberi.text.normalizers.faces import Faces, FaceState
-from oshaberi.text.normalizers.usernames import webhook_username
+from oshaberi.text.normalize.names.sprite_usernames import SpriteUsernames, SpriteUsernameState
+from oshaberi.text.normalize.names.webhook_usernames import webhook_username
+from oshaberi.text.text_config import Persona
+from oshaberi.text.text_measure import utf16_len
 
 REN = Persona("Ren", avatar_url="https://x.test/ren.png")
 ALTER = Persona("Ren", is_alter=True, avatar_url="https://x.test/ren.png")
@@ -35,7 +35,7 @@ FACES: dict[str, Identity | None] = {
 
 
 def names(persona: Persona, sequence: str) -> list[str | None]:
-    faces = Faces(persona)
+    faces = SpriteUsernames(persona)
     dressed = [faces.dress(FACES[name]) for name in sequence.split()]
     return [identity.username if identity else None for identity in dressed]
 
@@ -71,16 +71,16 @@ def test_an_alters_base_face_counts(sequence: str, expected: list[str | None]) -
 
 
 def test_a_decorated_base_face_is_the_persona_itself() -> None:
-    faces = Faces(ALTER)
+    faces = SpriteUsernames(ALTER)
     faces.dress(sprite("mad"))
     assert faces.dress(None) == Identity("Ren (default)", ALTER.avatar_url, "sprite", "Ren")
 
 
 def test_the_state_goes_on_in_another_stream() -> None:
-    first = Faces(REN)
+    first = SpriteUsernames(REN)
     first.dress(sprite("mad"))
-    assert first.state == FaceState("mad", decorated=False)
-    second = Faces(REN)
+    assert first.state == SpriteUsernameState("mad", decorated=False)
+    second = SpriteUsernames(REN)
     second.restore(first.state)
     dressed = second.dress(sprite("shy"))
     assert dressed is not None
@@ -89,7 +89,7 @@ def test_the_state_goes_on_in_another_stream() -> None:
 
 @given(st.lists(st.sampled_from(sorted(FACES)), max_size=30), st.booleans())
 def test_neighbours_of_one_name_have_one_face(sequence: list[str], is_alter: bool) -> None:
-    faces = Faces(ALTER if is_alter else REN)
+    faces = SpriteUsernames(ALTER if is_alter else REN)
     shown = []
     for name in sequence:
         dressed = faces.dress(FACES[name])

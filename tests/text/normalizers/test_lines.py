@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.text.config import TextConfig
-from oshaberi.text.normalize import Normalizers
-from oshaberi.text.segment import Piece, Work
+from oshaberi.text.normalize.normalizer_table import Normalizers
+from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
+from oshaberi.text.text_config import TextConfig
 
 
-def run(text: str, line_start: bool = True, ends_line: bool = True) -> Work:
-    work = Work([Piece(text, line_start=line_start)], ends_line=ends_line)
+def run(text: str, line_start: bool = True, ends_line: bool = True) -> SegmentWork:
+    work = SegmentWork([TextPiece(text, line_start=line_start)], ends_line=ends_line)
     Normalizers(TextConfig()).run(work)
     return work
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.text.config import Known, TextConfig
-from oshaberi.text.normalize import Normalizers
-from oshaberi.text.segment import Piece, Work
+from oshaberi.text.normalize.normalizer_table import Normalizers
+from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
+from oshaberi.text.text_config import Known, TextConfig
 
 CONFIG = TextConfig(
     known=(
@@ -24,7 +24,7 @@ CONFIG = TextConfig(
 
 
 def shown(text: str) -> str:
-    work = Work([Piece(text)])
+    work = SegmentWork([TextPiece(text)])
     Normalizers(CONFIG).run(work)
     return work.pieces[0].text
 

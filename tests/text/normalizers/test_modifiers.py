@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from oshaberi.events import Identity
-from oshaberi.text.config import Known, Persona, Sprite, TextConfig
-from oshaberi.text.normalize import Normalizers, SpeakingState
-from oshaberi.text.segment import Piece, Work
+from oshaberi.text.normalize.normalizer_table import Normalizers, SpeakingState
+from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
+from oshaberi.text.text_config import Known, Persona, Sprite, TextConfig
 
 PERSONA = Persona(
     "Tomori",
@@ -35,13 +35,13 @@ Shown = tuple[str, str | None, bool]
 def run(
     normalizers: Normalizers, text: str, line_start: bool = True, ends_line: bool = True
 ) -> list[Shown]:
-    work = Work([Piece(text, line_start=line_start)], ends_line=ends_line)
+    work = SegmentWork([TextPiece(text, line_start=line_start)], ends_line=ends_line)
     normalizers.run(work)
     return [(p.text, p.identity.label if p.identity else None, p.labelled) for p in work.pieces]
 
 
 def identity_of(text: str) -> Identity | None:
-    work = Work([Piece(text)])
+    work = SegmentWork([TextPiece(text)])
     Normalizers(CONFIG).run(work)
     return work.pieces[0].identity
 
@@ -63,7 +63,7 @@ def identity_of(text: str) -> Identity | None:
     ],
 )
 def test_an_ordinary_sprite(text: str) -> None:
-    work = Work([Piece(text)])
+    work = SegmentWork([TextPiece(text)])
     Normalizers(CONFIG).run(work)
     (piece,) = work.pieces
     assert piece.text == "hi"
@@ -101,9 +101,9 @@ def test_a_sprite_wins_over_somebody_of_its_name() -> None:
 def test_unknown_ambiguous_or_without_image_is_stripped(modifier: str) -> None:
     normalizers = Normalizers(CONFIG)
     run(normalizers, "Tomori (mad): first")
-    work = Work([Piece(f"Tomori ({modifier}): hi")])
+    work = SegmentWork([TextPiece(f"Tomori ({modifier}): hi")])
     normalizers.run(work)
-    assert work.pieces == [Piece("hi")]
+    assert work.pieces == [TextPiece("hi")]
     assert work.withheld == [(f"Tomori ({modifier}): ", "modifier")]
     assert normalizers.carry().active is None
 

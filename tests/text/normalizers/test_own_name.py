@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.text.config import Persona, TextConfig
-from oshaberi.text.normalize import Normalizers
-from oshaberi.text.segment import Piece, Work
+from oshaberi.text.normalize.normalizer_table import Normalizers
+from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
+from oshaberi.text.text_config import Persona, TextConfig
 
 TOMORI = TextConfig(persona=Persona("Tomori", ("Lilya", "The Star")))
 
 
-def run(text: str, line_start: bool = True, config: TextConfig = TOMORI) -> Work:
-    work = Work([Piece(text, line_start=line_start)])
+def run(text: str, line_start: bool = True, config: TextConfig = TOMORI) -> SegmentWork:
+    work = SegmentWork([TextPiece(text, line_start=line_start)])
     Normalizers(config).run(work)
     return work
 

@@ -6,21 +6,23 @@ from typing import Any
 
 import pytest
 
-from oshaberi.text.config import Known, Persona, TextConfig
-from oshaberi.text.normalize import Normalizers
-from oshaberi.text.segment import Piece, Work
+from oshaberi.text.normalize.normalizer_table import Normalizers
+from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
+from oshaberi.text.text_config import Known, Persona, TextConfig
 
 PATTERN: dict[str, Any] = {"llm_stop_speaker_pattern_enabled": True}
 REGISTERED: dict[str, Any] = {"registered_speaker_guard_enabled": True}
 
 
-def run(text: str, settings: dict[str, Any], opens: bool = False, line_start: bool = True) -> Work:
+def run(
+    text: str, settings: dict[str, Any], opens: bool = False, line_start: bool = True
+) -> SegmentWork:
     config = TextConfig(
         persona=Persona("Tomori", ("Lilya",)),
         known=(Known("alice", id="1", aliases=("Al B",)), Known("Ren", "persona")),
         **settings,
     )
-    work = Work([Piece(text, line_start=line_start)], opens_response=opens)
+    work = SegmentWork([TextPiece(text, line_start=line_start)], opens_response=opens)
     Normalizers(config).run(work)
     return work
 
@@ -131,7 +133,7 @@ def test_behind_an_overflow_cut_it_is_no_line() -> None:
 
 
 def test_later_pieces_go_too() -> None:
-    work = Work([Piece("a\nUser: b"), Piece("c")])
+    work = SegmentWork([TextPiece("a\nUser: b"), TextPiece("c")])
     Normalizers(TextConfig(**PATTERN)).run(work)
     assert [piece.text for piece in work.pieces] == ["a"]
     assert work.withheld == [("User: b\nc", "speaker_guard")]

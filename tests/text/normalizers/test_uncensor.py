@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.text.config import TextConfig
-from oshaberi.text.normalize import Normalizers
-from oshaberi.text.segment import Piece, Work
+from oshaberi.text.normalize.normalizer_table import Normalizers
+from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
+from oshaberi.text.text_config import TextConfig
 
 ON = TextConfig(uncensor_sanitize_enabled=True, uncensor_unicode_space_enabled=True)
 
 
-def run(text: str, config: TextConfig = ON) -> Work:
-    work = Work([Piece(text)])
+def run(text: str, config: TextConfig = ON) -> SegmentWork:
+    work = SegmentWork([TextPiece(text)])
     Normalizers(config).run(work)
     return work
 

@@ -8,38 +8,45 @@ from dataclasses import dataclass
 from discord import app_commands
 
 from oshaberi.bot.commands import (
-    config,
-    control,
-    helping,
-    keys,
-    memory,
-    menus,
-    personas,
-    sprites,
-    status,
+    config_commands,
+    help_command,
+    key_commands,
+    memory_commands,
+    message_menu,
+    persona_commands,
+    sprite_commands,
+    status_command,
+    turn_commands,
 )
-from oshaberi.bot.commands.answers import Tree
-from oshaberi.bot.commands.desk import Command, Desk, RefusedError
+from oshaberi.bot.commands.command_answers import BotCommandTree
+from oshaberi.bot.commands.command_context import Command, CommandContext, CommandRefusedError
 
-__all__ = ["COMMANDS", "Described", "Desk", "RefusedError", "Tree", "described"]
+__all__ = [
+    "COMMANDS",
+    "BotCommandTree",
+    "CommandContext",
+    "CommandRefusedError",
+    "DescribedCommand",
+    "described",
+]
 
 Registered = Command | app_commands.Group | app_commands.ContextMenu
 
 COMMANDS: tuple[Registered, ...] = (
-    *helping.COMMANDS,
-    *control.COMMANDS,
-    *status.COMMANDS,
-    *memory.COMMANDS,
-    *config.COMMANDS,
-    *keys.COMMANDS,
-    *personas.COMMANDS,
-    *sprites.COMMANDS,
-    *menus.COMMANDS,
+    *help_command.COMMANDS,
+    *turn_commands.COMMANDS,
+    *status_command.COMMANDS,
+    *memory_commands.COMMANDS,
+    *config_commands.COMMANDS,
+    *key_commands.COMMANDS,
+    *persona_commands.COMMANDS,
+    *sprite_commands.COMMANDS,
+    *message_menu.COMMANDS,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class DescribedCommand:
     """One command as its documentation has it."""
 
     name: str
@@ -50,20 +57,20 @@ class Described:
     """Discord shows it only to members with Manage Server."""
 
 
-def described() -> tuple[Described, ...]:
+def described() -> tuple[DescribedCommand, ...]:
     return tuple(entry for command in COMMANDS for entry in _entries(command))
 
 
-def _entries(command: Registered) -> Iterator[Described]:
+def _entries(command: Registered) -> Iterator[DescribedCommand]:
     if isinstance(command, app_commands.ContextMenu):
-        yield Described(command.name, (), "")
+        yield DescribedCommand(command.name, (), "")
         return
     leaves = command.walk_commands() if isinstance(command, app_commands.Group) else (command,)
     for leaf in leaves:
         if isinstance(leaf, app_commands.Command):
             options = tuple(_option(option) for option in leaf.parameters)
             managers = command.default_permissions is not None
-            yield Described(f"/{leaf.qualified_name}", options, leaf.description, managers)
+            yield DescribedCommand(f"/{leaf.qualified_name}", options, leaf.description, managers)
 
 
 def _option(option: app_commands.Parameter) -> str:

@@ -1,5 +1,5 @@
 """The chat in the browser: plain files, served as they are. `Page` is the part that serves them."""
 
-from oshaberi.stage.page.serving import Page
+from oshaberi.stage.page.page_serving import Page
 
 __all__ = ["Page"]

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from oshaberi.stage.rest import (
-    channels,
-    commands,
-    guilds,
-    interactions,
-    messages,
-    reactions,
-    threads,
-    users,
-    webhooks,
+from oshaberi.stage.rest.route_table import RouteHandler
+from oshaberi.stage.rest.routes import (
+    channel_routes,
+    command_routes,
+    guild_routes,
+    interaction_routes,
+    message_routes,
+    reaction_routes,
+    thread_routes,
+    user_routes,
+    webhook_routes,
 )
-from oshaberi.stage.rest.routes import Endpoint
 
 _TABLES = (
-    users.routes,
-    guilds.routes,
-    channels.routes,
-    messages.routes,
-    reactions.routes,
-    threads.routes,
-    webhooks.routes,
-    commands.routes,
-    interactions.routes,
+    user_routes.routes,
+    guild_routes.routes,
+    channel_routes.routes,
+    message_routes.routes,
+    reaction_routes.routes,
+    thread_routes.routes,
+    webhook_routes.routes,
+    command_routes.routes,
+    interaction_routes.routes,
 )
-ENDPOINTS: tuple[Endpoint, ...] = tuple(
+ENDPOINTS: tuple[RouteHandler, ...] = tuple(
     endpoint for table in _TABLES for endpoint in table.endpoints
 )
 """Order matters: a fixed word in a path stands before the variable that would swallow it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oshaberi.tools.base import Tool
+from oshaberi.tools.tool_definition import Tool
 
 
 def builtin_tools() -> tuple[Tool, ...]:

@@ -6,8 +6,8 @@ import difflib
 from datetime import UTC, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
-from oshaberi.tools.base import ToolContext, ToolFailedError
-from oshaberi.tools.decorator import tool
+from oshaberi.tools.tool_decorator import tool
+from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
 
 
 @tool

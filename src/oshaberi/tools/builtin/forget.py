@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from oshaberi.tools.base import ToolContext, ToolFailedError
-from oshaberi.tools.builtin.owners import About, changeable, has_store, store_of
-from oshaberi.tools.decorator import tool
+from oshaberi.tools.builtin.memory_access import About, changeable, has_store, store_of
+from oshaberi.tools.tool_decorator import tool
+from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
 
 
 @tool(offered=has_store)

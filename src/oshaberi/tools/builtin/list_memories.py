@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from oshaberi.tools.base import ToolContext
-from oshaberi.tools.builtin.owners import has_store, store_of
-from oshaberi.tools.decorator import tool
+from oshaberi.tools.builtin.memory_access import has_store, store_of
+from oshaberi.tools.tool_decorator import tool
+from oshaberi.tools.tool_definition import ToolContext
 
 if TYPE_CHECKING:
-    from oshaberi.storage.records import Exchange, Fact
+    from oshaberi.storage.stored_records import Exchange, Fact
 
 EXCHANGES = 5
 _LONGEST = 120

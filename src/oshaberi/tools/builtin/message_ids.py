@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from oshaberi.tools.base import ToolContext, ToolFailedError
+from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
 
 _ID = re.compile(r"(?:https://\S+/)?(\d{1,20})")
 

@@ -18,14 +18,14 @@ _LINES = re.compile(r"\s*\n\s*")
 
 def page_text(html: str) -> tuple[str, str]:
     """The title and the text, one block per line."""
-    reader = _Reader()
+    reader = _PageTextParser()
     reader.feed(html)
     reader.close()
     text = _SPACES.sub(" ", "".join(reader.seen))
     return " ".join("".join(reader.title).split()), _LINES.sub("\n", text).strip()
 
 
-class _Reader(HTMLParser):
+class _PageTextParser(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.seen: list[str] = []

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oshaberi.text.atoms import CUSTOM_EMOJI
-from oshaberi.text.normalizers.standard_emoji import standard_emoji
-from oshaberi.tools.base import ToolContext, ToolFailedError
+from oshaberi.text.normalize.emoji.standard_emoji import standard_emoji
 from oshaberi.tools.builtin.message_ids import message_id_of
-from oshaberi.tools.decorator import tool
+from oshaberi.tools.tool_decorator import tool
+from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
 
 
 @tool

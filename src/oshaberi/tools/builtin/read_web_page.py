@@ -9,16 +9,16 @@ import zlib
 from oshaberi.providers.public_web import (
     Allowed,
     Fetched,
+    FetchRefusedError,
     PublicWeb,
-    RefusedError,
     Resolve,
     is_public,
     resolve_host,
 )
-from oshaberi.tools.base import Tool, ToolFailedError
 from oshaberi.tools.builtin.page_text import page_text
-from oshaberi.tools.decorator import tool
-from oshaberi.tools.threads import THREADS
+from oshaberi.tools.daemon_threads import THREADS
+from oshaberi.tools.tool_decorator import tool
+from oshaberi.tools.tool_definition import Tool, ToolFailedError
 
 MOST_BYTES = 2 * 1024 * 1024
 TIMEOUT_S = 15.0
@@ -56,7 +56,7 @@ async def _fetched(web: PublicWeb, url: str) -> Fetched:
     try:
         async with asyncio.timeout(TIMEOUT_S):
             found = await web.get(url, ACCEPT)
-    except RefusedError as refusal:
+    except FetchRefusedError as refusal:
         raise ToolFailedError(f"the page cannot be read: {refusal}") from None
     except TimeoutError:
         raise ToolFailedError("the page cannot be read: it took too long") from None

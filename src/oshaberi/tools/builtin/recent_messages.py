@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oshaberi.tools.base import ToolContext
 from oshaberi.tools.builtin.message_ids import message_id_of
-from oshaberi.tools.decorator import tool
+from oshaberi.tools.tool_decorator import tool
+from oshaberi.tools.tool_definition import ToolContext
 
 if TYPE_CHECKING:
-    from oshaberi.turns.values import Said
+    from oshaberi.conversation.conversation_messages import ChannelMessage
 
 MOST = 50
 
@@ -28,7 +28,7 @@ async def recent_messages(context: ToolContext, count: int = 20, before: str | N
     return "\n".join(lines) or "There are no messages."
 
 
-def _line(said: Said) -> str:
+def _line(said: ChannelMessage) -> str:
     answers = f" (answers {said.reply_to})" if said.reply_to else ""
     files = "".join(f" [file: {one.name}]" for one in said.files)
     embeds = "".join(f" [embed: {one}]" for one in said.embeds)

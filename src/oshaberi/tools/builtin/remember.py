@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from oshaberi.tools.base import ToolContext, ToolFailedError
-from oshaberi.tools.builtin.owners import About, changeable, has_store, store_of
-from oshaberi.tools.decorator import tool
+from oshaberi.tools.builtin.memory_access import About, changeable, has_store, store_of
+from oshaberi.tools.tool_decorator import tool
+from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
 
 LONGEST_FACT = 500
 MOST_FACTS = 100
@@ -18,7 +18,7 @@ async def remember(context: ToolContext, fact: str, about: About = "user") -> st
         fact: One sentence that makes sense on its own.
         about: Whether it is about the user who asked, or for everybody on the server.
     """
-    from oshaberi.storage.records import Fact
+    from oshaberi.storage.stored_records import Fact
 
     server_id, user_id = changeable(context, about)
     text = " ".join(fact.split())

@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oshaberi.chunks import Chunk
-from oshaberi.delivery.config import StreamConfig
-from oshaberi.delivery.response import Response
-from oshaberi.tools.base import ToolContext, ToolFailedError
+from oshaberi.delivery.response_state import ResponseState
+from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.tools.builtin.message_ids import message_id_of
-from oshaberi.tools.decorator import tool
+from oshaberi.tools.tool_decorator import tool
+from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
 
 if TYPE_CHECKING:
-    from oshaberi.stream.result import StreamResult
-    from oshaberi.turns.values import Incoming
+    from oshaberi.conversation.conversation_messages import IncomingMessage
+    from oshaberi.stream.stream_result import StreamResult
 
 _CHANNEL = _USER = "tool"
 
@@ -42,7 +42,7 @@ async def reply_to_message(context: ToolContext, text: str, message_id: str | No
     return f"Sent, as {count} message{'s' if count > 1 else ''}."
 
 
-async def _answering(context: ToolContext, message_id: str | None) -> Incoming:
+async def _answering(context: ToolContext, message_id: str | None) -> IncomingMessage:
     target = message_id_of(context, message_id)
     if target == context.incoming.said.id:
         return context.incoming
@@ -53,7 +53,7 @@ async def _answering(context: ToolContext, message_id: str | None) -> Incoming:
 
 
 async def _posted(
-    context: ToolContext, answering: Incoming, text: str, response: Response
+    context: ToolContext, answering: IncomingMessage, text: str, response: ResponseState
 ) -> StreamResult:
     """Stopped like a stream: what is on the wire is awaited, what is not does not leave."""
     from oshaberi.stream import ScriptedProvider, StopRegistry, StreamContext, stream_to_sink
@@ -77,13 +77,13 @@ def _quiet(config: StreamConfig) -> StreamConfig:
     return replace(config, text=text, delivery="messages", suppress_user_errors=True)
 
 
-class _Reply(Response):
+class _Reply(ResponseState):
     """A reply of its own, under the limits of the whole response and numbered among its messages:
 
     so one journal knows them all.
     """
 
-    def __init__(self, whole: Response) -> None:
+    def __init__(self, whole: ResponseState) -> None:
         super().__init__(
             key=whole.key,
             sent=whole.sent,

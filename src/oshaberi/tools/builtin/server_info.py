@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from oshaberi.text.atoms import CUSTOM_EMOJI
-from oshaberi.tools.base import ToolContext
-from oshaberi.tools.decorator import tool
+from oshaberi.tools.tool_decorator import tool
+from oshaberi.tools.tool_definition import ToolContext
 
 
 @tool

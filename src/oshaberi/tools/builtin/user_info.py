@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from oshaberi.tools.base import ToolContext, ToolFailedError
-from oshaberi.tools.decorator import tool
+from oshaberi.tools.tool_decorator import tool
+from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
 
 if TYPE_CHECKING:
-    from oshaberi.turns.values import Person
+    from oshaberi.conversation.conversation_messages import Person
 
 _MENTION = re.compile(r"<@!?(\d+)>")
 

@@ -1,0 +1,205 @@
+"""A channel of Discord's as a turn sees it (conversation/turn_channel.py)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Iterable, Sequence
+
+import discord
+
+from oshaberi.bot.client.incoming_messages import NOT_FOUND, AnyUser, MessageReader, person_of
+from oshaberi.conversation.conversation_messages import (
+    ChannelInfo,
+    ChannelMessage,
+    IncomingMessage,
+    Person,
+)
+from oshaberi.delivery.sink import (
+    DiscordRefusalError,
+    Embed,
+    Post,
+    SinkError,
+    WebhookFace,
+    WireState,
+)
+from oshaberi.discord_io import ClientState, DiscordSink, bot_name, emojis_of
+from oshaberi.discord_io.channel_address import may_read_history
+
+log = logging.getLogger(__name__)
+
+
+class DiscordTurnChannel:
+    """One channel, thread or DM. `message` is what brought us here, if a message did."""
+
+    def __init__(
+        self,
+        reader: MessageReader,
+        board: ClientState,
+        channel: discord.abc.MessageableChannel,
+        message: discord.Message | None = None,
+    ) -> None:
+        self._reader = reader
+        self._client = reader.client
+        self._board = board
+        self._channel = channel
+        self._message = message
+        self._fetched: dict[int, discord.Message] = {}
+
+    @property
+    def channel_id(self) -> int:
+        return self._channel.id
+
+    @property
+    def server_id(self) -> int:
+        guild = self._guild
+        return 0 if guild is None else guild.id
+
+    @property
+    def _guild(self) -> discord.Guild | None:
+        return getattr(self._channel, "guild", None)
+
+    def sink(self, answering: IncomingMessage | None) -> DiscordSink:
+        message = None if answering is None else self._known(answering.said.id)
+        return self._board.sink(self._channel, message)
+
+    async def scenery(self, before: int | None, limit: int) -> ChannelInfo:
+        messages = await self._history(before, limit)
+        guild = self._guild
+        return ChannelInfo(
+            server_name="" if guild is None else guild.name,
+            channel_name=getattr(self._channel, "name", None) or "",
+            channel_topic=_topic(self._channel),
+            bot_name=bot_name(self._channel, self._client) or "",
+            people=self._people(messages),
+            emojis=emojis_of(guild),
+            history=tuple(self._reader.said(message) for message in messages),
+        )
+
+    async def said(self, message_id: int) -> ChannelMessage | None:
+        message = await self.message(message_id)
+        return None if message is None else self._reader.said(message)
+
+    async def incoming(self, message_id: int) -> IncomingMessage | None:
+        """A message of this channel as if it had just been written."""
+        message = await self.message(message_id)
+        if message is None:
+            return None
+        self._message = message
+        return await self._reader.incoming(message)
+
+    async def message(self, message_id: int) -> discord.Message | None:
+        known = self._known(message_id)
+        if known is not None:
+            return known
+        try:
+            found = await self._channel.fetch_message(message_id)
+        except NOT_FOUND:
+            return None
+        self._fetched[message_id] = found
+        return found
+
+    async def react(self, message_id: int, emoji: str) -> bool:
+        """One of the server's emoji may be said by its name."""
+        try:
+            await self._partial(message_id).add_reaction(self._emoji(emoji))
+        except NOT_FOUND as error:
+            log.debug("no reaction in channel %s: %s", self.channel_id, error)
+            return False
+        return True
+
+    async def unreact(self, message_id: int, emoji: str) -> None:
+        me = self._client.user
+        try:
+            if me is not None:
+                await self._partial(message_id).remove_reaction(self._emoji(emoji), me)
+        except NOT_FOUND as error:
+            log.debug("reaction stays in channel %s: %s", self.channel_id, error)
+
+    async def delete(self, message_ids: Sequence[int]) -> None:
+        await self._board.remove(self._channel, message_ids)
+
+    async def log_thoughts(
+        self, channel_id: int, embeds: Sequence[Embed], face: WebhookFace | None
+    ) -> None:
+        channel = self._elsewhere(channel_id)
+        if channel is None:
+            log.warning("thought_log_channel_id: %s is no channel of this server", channel_id)
+            return
+        sink = self._board.sink(channel)
+        try:
+            shown = await _face_there(sink, face)
+            for embed in embeds:
+                post = Post(secrets.token_hex(8), embed=embed, face=shown, silent=True)
+                await sink.send(post, WireState(asyncio.get_running_loop().time()))
+        except SinkError as error:
+            log.warning("thought log in channel %s: %s", channel_id, error)
+
+    def _elsewhere(self, channel_id: int) -> discord.abc.MessageableChannel | None:
+        """Only in this server: its admins may not write into others."""
+        guild = self._guild
+        place = None if guild is None else guild.get_channel_or_thread(channel_id)
+        return place if isinstance(place, discord.abc.Messageable) else None
+
+    def _known(self, message_id: int) -> discord.Message | None:
+        if self._message is not None and self._message.id == message_id:
+            return self._message
+        cached = discord.utils.get(self._client.cached_messages, id=message_id)
+        return cached or self._fetched.get(message_id)
+
+    def _partial(self, message_id: int) -> discord.PartialMessage:
+        return discord.PartialMessage(channel=self._channel, id=message_id)
+
+    def _emoji(self, emoji: str) -> str | discord.Emoji:
+        guild = self._guild
+        own = () if guild is None else guild.emojis
+        return discord.utils.get(own, name=emoji.strip(":")) or emoji
+
+    async def _history(self, before: int | None, limit: int) -> list[discord.Message]:
+        """Oldest first. A channel that cannot be read has none: that is no reason for silence."""
+        if limit <= 0 or not may_read_history(self._channel):
+            return []
+        edge = None if before is None else discord.Object(before)
+        try:
+            found = [item async for item in self._channel.history(limit=limit, before=edge)]
+        except NOT_FOUND as error:
+            log.warning("channel %s: its history cannot be read: %s", self.channel_id, error)
+            return []
+        return [message for message in reversed(found) if self._reader.is_talk(message)]
+
+    def _people(self, messages: Sequence[discord.Message]) -> tuple[Person, ...]:
+        """Who is asked about first, then who spoke last; the bot itself left out."""
+        asked = [] if self._message is None else [self._message]
+        newest_first = [*asked, *reversed(messages)]
+        me, known = self._client.user, self._reader.acquaintances.known
+        found: dict[int, Person] = {}
+        for user in self._users(newest_first):
+            if user.id not in found and (me is None or user.id != me.id):
+                found[user.id] = person_of(known(user, self._guild), self._channel)
+        return tuple(found.values())
+
+    def _users(self, messages: Sequence[discord.Message]) -> Iterable[AnyUser]:
+        for message in messages:
+            if self._reader.is_person(message):
+                yield message.author
+        for message in messages:
+            yield from message.mentions
+        if isinstance(self._channel, discord.DMChannel):
+            yield from self._channel.recipients
+
+
+async def _face_there(sink: DiscordSink, face: WebhookFace | None) -> WebhookFace | None:
+    """Without a webhook the bot says it itself."""
+    try:
+        if face is not None:
+            await sink.open_webhook()
+    except DiscordRefusalError:
+        return None
+    return face
+
+
+def _topic(channel: discord.abc.MessageableChannel) -> str:
+    """A thread is about what its channel is about."""
+    place = channel.parent if isinstance(channel, discord.Thread) else channel
+    return getattr(place, "topic", None) or ""

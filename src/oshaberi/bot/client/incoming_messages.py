@@ -1,0 +1,262 @@
+"""Discord's messages as values of a turn: who speaks, what was said, what asks for an answer."""
+
+from __future__ import annotations
+
+import mimetypes
+import re
+from collections import OrderedDict
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+
+import aiohttp
+import discord
+
+from oshaberi.conversation.conversation_messages import (
+    AttachedFile,
+    ChannelMessage,
+    IncomingMessage,
+    Person,
+)
+from oshaberi.discord_io.channel_address import may_write
+from oshaberi.discord_io.webhooks.reply_notice import is_reply_notice
+
+NOT_FOUND = (discord.HTTPException, aiohttp.ClientError, OSError, TimeoutError)
+"""What reading a message may end with; then it is as if it were not there."""
+NO_MIME = "application/octet-stream"
+KEPT_MEMBERS = 5000
+AnyUser = discord.User | discord.Member
+_TOKENS = re.compile(
+    r"<(?:a?:(?P<emoji>\w+):\d+|@!?(?P<user>\d+)|@&(?P<role>\d+)|#(?P<channel>\d+)"
+    r"|/(?P<command>[^:>]+):\d+)>"
+)
+
+
+class RecentMembers:
+    """Members we met lately. Without the members intent discord.py keeps none, and a history has
+    no nicknames: the same person would go by two names in one conversation."""
+
+    def __init__(self) -> None:
+        self._met: OrderedDict[tuple[int, int], discord.Member] = OrderedDict()
+
+    def meet(self, message: discord.Message) -> None:
+        for user in (message.author, *message.mentions):
+            if isinstance(user, discord.Member):
+                self.add(user)
+
+    def add(self, member: discord.Member) -> None:
+        self._met[member.guild.id, member.id] = member
+        self._met.move_to_end((member.guild.id, member.id))
+        if len(self._met) > KEPT_MEMBERS:
+            self._met.popitem(last=False)
+
+    def known(self, user: AnyUser, guild: discord.Guild | None) -> AnyUser:
+        """The member they are there, if we know them."""
+        if isinstance(user, discord.Member) or guild is None:
+            return user
+        return self._met.get((guild.id, user.id), user)
+
+
+class MessageReader:
+    """Reads for one client. `proxies` are applications or webhooks through which people speak
+    (PluralKit and the like): their messages are not a bot's."""
+
+    def __init__(self, client: discord.Client, proxies: Collection[int] = ()) -> None:
+        self.client = client
+        self.acquaintances = RecentMembers()
+        self._proxies = frozenset(proxies)
+
+    def is_ours(self, message: discord.Message) -> bool:
+        """The bot's own, or of a webhook it made: Discord says which application owns one."""
+        me = self.client.user
+        if me is not None and message.author.id == me.id:
+            return True
+        if message.webhook_id is None or self.client.application_id is None:
+            return False
+        return message.application_id == self.client.application_id
+
+    def is_talk(self, message: discord.Message) -> bool:
+        """Whether it belongs to a conversation: no system message, and no notice of ours."""
+        if message.is_system():
+            return False
+        if not self.is_ours(message):
+            return True
+        if message.interaction_metadata is not None or is_reply_notice(message.content):
+            return False
+        return bool(message.content or message.attachments)
+
+    def is_person(self, message: discord.Message) -> bool:
+        """Whether somebody who can be mentioned wrote it."""
+        return message.webhook_id is None and not self.is_ours(message)
+
+    def said(self, message: discord.Message) -> ChannelMessage:
+        source = _source(message)
+        ours = self.is_ours(source)
+        embeds = () if ours else tuple(filter(None, map(embed_text, source.embeds)))
+        return ChannelMessage(
+            id=message.id,
+            author=self._author(source),
+            text=readable(source, self.acquaintances),
+            at=message.created_at,
+            by_us=ours,
+            shown_as=source.author.display_name if ours else None,
+            files=tuple(attached(file) for file in _files(source)),
+            reply_to=_reply_to(source),
+            embeds=embeds,
+        )
+
+    async def incoming(self, message: discord.Message) -> IncomingMessage:
+        channel = message.channel
+        self.acquaintances.meet(message)
+        await self._meet_author(message)
+        replied = await self._replied(message)
+        return IncomingMessage(
+            said=self.said(message),
+            channel_id=channel.id,
+            server_id=0 if message.guild is None else message.guild.id,
+            parent_id=channel.parent_id if isinstance(channel, discord.Thread) else None,
+            mentions_us=self.mentions_us(message),
+            can_answer=may_write(channel),
+            replied=None if replied is None else self.said(replied),
+        )
+
+    def mentions_us(self, message: discord.Message) -> bool:
+        """By name, or by the role that bears the bot's name: the two are easily confused."""
+        me = self.client.user
+        if me is not None and any(user.id == me.id for user in message.mentions):
+            return True
+        role = None if message.guild is None else message.guild.self_role
+        return role is not None and role in message.role_mentions
+
+    async def _meet_author(self, message: discord.Message) -> None:
+        """A message that was read later does not tell who its author is in the server."""
+        guild, author = message.guild, message.author
+        if guild is None or message.webhook_id is not None:
+            return
+        if not isinstance(self.acquaintances.known(author, guild), discord.Member):
+            with suppress(*NOT_FOUND):
+                self.acquaintances.add(await guild.fetch_member(author.id))
+
+    async def _replied(self, message: discord.Message) -> discord.Message | None:
+        number = _reply_to(message)
+        if number is None or message.reference is None:
+            return None
+        known = message.reference.resolved
+        if isinstance(known, discord.Message):
+            return known
+        elsewhere = message.reference.channel_id != message.channel.id
+        if elsewhere or isinstance(known, discord.DeletedReferencedMessage):
+            return None
+        try:
+            return await message.channel.fetch_message(number)
+        except NOT_FOUND:
+            return None
+
+    def _author(self, message: discord.Message) -> Person:
+        is_bot = message.author.bot
+        if message.webhook_id is not None:
+            is_bot = not self._proxies & {message.webhook_id, message.application_id}
+        author = self.acquaintances.known(message.author, message.guild)
+        return person_of(author, message.channel, is_bot=is_bot)
+
+
+def person_of(
+    user: AnyUser,
+    channel: discord.abc.MessageableChannel | None = None,
+    *,
+    is_bot: bool | None = None,
+) -> Person:
+    """With a channel, also what they may do there."""
+    names = (user.display_name, getattr(user, "nick", None), user.global_name, user.name)
+    unique = list(dict.fromkeys(name for name in names if name))
+    allowed = permissions_of(user, channel)
+    return Person(
+        id=user.id,
+        name=unique[0],
+        handles=tuple(unique[1:]),
+        avatar_url=user.display_avatar.url,
+        is_bot=user.bot if is_bot is None else is_bot,
+        can_manage_server=allowed.manage_guild,
+        can_manage_messages=allowed.manage_messages,
+    )
+
+
+def permissions_of(
+    user: AnyUser, channel: discord.abc.MessageableChannel | None
+) -> discord.Permissions:
+    if not isinstance(user, discord.Member) or channel is None:
+        return discord.Permissions.none()
+    try:
+        return channel.permissions_for(user)
+    except (discord.ClientException, AttributeError):
+        return user.guild_permissions  # a thread whose parent we do not see
+
+
+def readable(message: discord.Message, acquaintances: RecentMembers) -> str:
+    """The text as people see it: mentions by name, custom emoji as `:name:`."""
+
+    def named(text: str) -> str:
+        return _TOKENS.sub(lambda token: _shown(message, token, acquaintances) or token[0], text)
+
+    lines = [named(message.content)]
+    lines += [f"(forwarded) {named(one.content)}" for one in message.message_snapshots]
+    lines += [f"(sticker: {sticker.name})" for sticker in message.stickers]
+    return "\n".join(line for line in lines if line)
+
+
+def _shown(
+    message: discord.Message, token: re.Match[str], acquaintances: RecentMembers
+) -> str | None:
+    kind, value = token.lastgroup, token[token.lastgroup or 0]
+    if kind == "emoji":
+        return f":{value}:"
+    if kind == "command":
+        return f"/{value}"
+    if kind == "user":
+        users = (user for user in message.mentions if user.id == int(value))
+        return next((f"@{acquaintances.known(u, message.guild).display_name}" for u in users), None)
+    return None if message.guild is None else _place_or_role(message.guild, kind, int(value))
+
+
+def _place_or_role(guild: discord.Guild, kind: str | None, number: int) -> str | None:
+    if kind == "role":
+        role = guild.get_role(number)
+        return None if role is None else f"@{role.name}"
+    place = guild.get_channel_or_thread(number)
+    return None if place is None else f"#{place.name}"
+
+
+def embed_text(embed: discord.Embed) -> str:
+    fields = (f"{field.name}: {field.value}" for field in embed.fields)
+    return "\n".join(part for part in (embed.title, embed.description, *fields) if part)
+
+
+def attached(file: discord.Attachment) -> AttachedFile:
+    mime = file.content_type or mimetypes.guess_type(file.filename)[0] or NO_MIME
+    return AttachedFile(
+        name=file.filename,
+        url=file.url,
+        mime=mime.partition(";")[0].strip(),
+        size=file.size,
+        alt=file.description or "",
+    )
+
+
+def _files(message: discord.Message) -> Iterator[discord.Attachment]:
+    yield from message.attachments
+    for snapshot in message.message_snapshots:
+        yield from snapshot.attachments
+
+
+def _source(message: discord.Message) -> discord.Message:
+    """A thread begins with an empty message that stands for the one it was made from."""
+    if message.type is discord.MessageType.thread_starter_message and message.reference:
+        known = message.reference.resolved
+        if isinstance(known, discord.Message):
+            return known
+    return message
+
+
+def _reply_to(message: discord.Message) -> int | None:
+    if message.type is not discord.MessageType.reply or message.reference is None:
+        return None
+    return message.reference.message_id

@@ -1,0 +1,159 @@
+"""How commands answer: privately, in time, mentioning nobody; and what they say when they fail."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from contextlib import suppress
+from typing import Any
+
+import aiohttp
+import discord
+from discord import app_commands
+
+from oshaberi.bot.commands.command_context import CommandRefusedError, Interaction
+from oshaberi.discord_io.discord_embeds import DESCRIPTION_LIMIT, shortened
+from oshaberi.errors import ConfigError
+from oshaberi.redaction import redact
+from oshaberi.turns.channel_turns import Claim
+
+log = logging.getLogger(__name__)
+
+PATIENCE_S = 1.5
+"""Half of the three seconds Discord waits for a first answer."""
+MESSAGE_LIMIT = 1900
+MOST_CHOICES = 25
+CHOICE_LIMIT = 100
+MOST_DIGITS = 18
+"""What a database can count."""
+UNEXPECTED = "Something went wrong on our side. It was logged; please try again later."
+OUTDATED = "This command has changed since your Discord loaded it. Reload Discord, then try again."
+_CHANGED = (app_commands.CommandNotFound, app_commands.CommandSignatureMismatch)
+TOO_LATE = frozenset({10062, 40060, 10015, 50027})
+"""Codes of an interaction that cannot be answered any more."""
+
+Choices = list[app_commands.Choice[str]]
+
+
+async def answer(interaction: Interaction, work: Coroutine[Any, Any, str]) -> None:
+    """Say what `work` returns. If it takes long, Discord is told to wait."""
+    task = asyncio.create_task(work)
+    done, _waiting = await asyncio.wait({task}, timeout=PATIENCE_S)
+    if not done:
+        # Too late for Discord is not too late for the work.
+        with suppress(discord.HTTPException):
+            await interaction.response.defer(ephemeral=True, thinking=True)
+    text = await task
+    await tell(interaction, text)
+
+
+async def tell(interaction: Interaction, text: str) -> None:
+    """Only to the one who asked."""
+    said: dict[str, Any] = {"content": text}
+    if len(text) > MESSAGE_LIMIT:
+        said = {"embed": discord.Embed(description=shortened(text, DESCRIPTION_LIMIT))}
+    said |= {"ephemeral": True, "allowed_mentions": discord.AllowedMentions.none()}
+    if interaction.response.is_done():
+        await interaction.followup.send(**said)
+    else:
+        await interaction.response.send_message(**said)
+
+
+async def tell_error(interaction: Interaction, error: Exception) -> None:
+    """One line, never a traceback; what we did not expect goes to the log."""
+    cause = error
+    if isinstance(error, app_commands.CommandInvokeError):
+        cause = error.original
+    if _is_too_late(cause):
+        log.warning("%s was answered too late: %s", _name(interaction), cause)
+        return
+    text = _told(cause)
+    if text == UNEXPECTED:
+        log.error("%s failed: %r", _name(interaction), cause, exc_info=cause)
+    try:
+        await tell(interaction, text)
+    except (discord.HTTPException, aiohttp.ClientError, OSError) as worse:
+        log.warning("%s: its error could not be told: %s", _name(interaction), worse)
+
+
+class BotCommandTree(app_commands.CommandTree[Any]):
+    """The commands of the bot, with one way to fail. Of several processes one may run each."""
+
+    def __init__(self, client: discord.Client, claim: Claim | None = None) -> None:
+        super().__init__(client)
+        self._claim = claim
+
+    async def interaction_check(self, interaction: Interaction, /) -> bool:
+        return self._claim is None or await self._claim(interaction.id)
+
+    async def on_error(
+        self, interaction: Interaction, error: app_commands.AppCommandError, /
+    ) -> None:
+        await tell_error(interaction, error)
+
+
+class CommandForm(discord.ui.Modal):
+    """A modal whose `take` gets what was filled in and returns what to say."""
+
+    def __init__(
+        self,
+        title: str,
+        fields: Iterable[discord.ui.TextInput[Any]],
+        take: Callable[[dict[str, str]], Awaitable[str]],
+    ) -> None:
+        super().__init__(title=shortened(title, 45))
+        self._take = take
+        self._inputs = tuple(fields)
+        for field in self._inputs:
+            self.add_item(field)
+
+    async def on_submit(self, interaction: Interaction, /) -> None:
+        values = {field.custom_id: field.value.strip() for field in self._inputs}
+        await answer(interaction, self._taken(values))
+
+    async def _taken(self, values: dict[str, str]) -> str:
+        return await self._take(values)
+
+    async def on_error(  # type: ignore[override]  # as discord.py's own Modal has it
+        self, interaction: Interaction, error: Exception, /
+    ) -> None:
+        await tell_error(interaction, error)
+
+
+def choices(typed: str, known: Iterable[tuple[str, str]]) -> Choices:
+    """Of (shown, value) what fits what was typed: those that begin with it first."""
+    word = typed.strip().casefold()
+    fitting = [pair for pair in known if word in pair[0].casefold() or word in pair[1].casefold()]
+    fitting.sort(key=lambda pair: not pair[0].casefold().startswith(word))
+    return [
+        app_commands.Choice(name=shortened(shown, CHOICE_LIMIT), value=value)
+        for shown, value in fitting[:MOST_CHOICES]
+        if len(value) <= CHOICE_LIMIT
+    ]
+
+
+def number_in(text: str) -> int:
+    """A number as somebody typed it; 0, which numbers nothing, if it is none."""
+    text = text.strip()
+    return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else 0
+
+
+def plain(text: str) -> str:
+    """Somebody's words without markup, in one line."""
+    return discord.utils.escape_markdown(" ".join(text.split()))
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, CommandRefusedError | ConfigError):
+        return shortened(" ".join(redact(str(error)).split()), MESSAGE_LIMIT)
+    return OUTDATED if isinstance(error, _CHANGED) else UNEXPECTED
+
+
+def _is_too_late(error: Exception) -> bool:
+    return isinstance(error, discord.HTTPException) and error.code in TOO_LATE
+
+
+def _name(interaction: Interaction) -> str:
+    command = interaction.command
+    return "a form" if command is None else f"/{command.qualified_name}"

@@ -1,0 +1,113 @@
+"""What every command works with, and who may do what with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import discord
+from discord import app_commands
+
+from oshaberi.bot.client.incoming_messages import person_of
+from oshaberi.conversation.conversation_messages import Person
+from oshaberi.errors import OshaberiError
+
+if TYPE_CHECKING:
+    from oshaberi.bot.client.discord_client import OshaberiClient
+    from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
+    from oshaberi.config import LoadedSettings
+    from oshaberi.storage import Database
+    from oshaberi.turns.channel_turns import ChannelTurns
+    from oshaberi.turns.turn_services import TurnServices
+
+Interaction = discord.Interaction[Any]
+Command = app_commands.Command[Any, ..., Any]
+
+MANAGER = discord.Permissions(manage_guild=True)
+"""Whom Discord shows the commands that change things."""
+
+
+class CommandRefusedError(OshaberiError):
+    """What somebody asked for cannot be done. Says in one sentence what to do instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandContext:
+    """The rooms of the house that commands have to do with."""
+
+    db: Database
+    conversations: ChannelTurns
+    services: TurnServices
+    settings: Callable[[], LoadedSettings]
+    """The operator's, as they are now."""
+
+    def personas_changed(self, server_id: int) -> None:
+        """The next message shall meet them as they are now."""
+        self.conversations.cast.forget(server_id)
+
+
+@dataclass(frozen=True, slots=True)
+class CommandUser:
+    """Who gave a command, and where. `server_id` is 0 in direct messages."""
+
+    person: Person
+    server_id: int
+    channel_id: int
+    is_owner: bool = False
+
+    @property
+    def may_manage(self) -> bool:
+        """What holds in direct messages holds in all of them: only the bot's owner changes it."""
+        return self.is_owner or (self.server_id != 0 and self.person.can_manage_server)
+
+    def must_manage(self) -> None:
+        if self.may_manage:
+            return
+        if self.server_id == 0:
+            raise CommandRefusedError("In direct messages only the bot's owner can change this.")
+        raise CommandRefusedError("Only members with the permission Manage Server can change this.")
+
+    def must_own(self, what: str) -> None:
+        if not self.is_owner:
+            raise CommandRefusedError(f"Only the bot's owner can {what}.")
+
+
+def client_of(interaction: Interaction) -> OshaberiClient:
+    client: OshaberiClient = interaction.client
+    return client
+
+
+def desk_of(interaction: Interaction) -> CommandContext:
+    return client_of(interaction).desk
+
+
+def asker_of(interaction: Interaction) -> CommandUser:
+    """Discord tells with each interaction what the member may do there."""
+    allowed = interaction.permissions
+    person = replace(
+        person_of(interaction.user),
+        can_manage_server=allowed.manage_guild or allowed.administrator,
+        can_manage_messages=allowed.manage_messages or allowed.administrator,
+    )
+    return CommandUser(
+        person,
+        server_id=interaction.guild_id or 0,
+        channel_id=interaction.channel_id or 0,
+        is_owner=_owns(interaction.client.application, person.id),
+    )
+
+
+def room_of(interaction: Interaction) -> DiscordTurnChannel:
+    channel = interaction.channel
+    if not isinstance(channel, discord.abc.Messageable):
+        raise CommandRefusedError("There are no conversations in this kind of channel.")
+    return client_of(interaction).room(channel)
+
+
+def _owns(application: discord.AppInfo | None, user_id: int) -> bool:
+    if application is None:
+        return False
+    team = application.team
+    members = () if team is None else team.members
+    return user_id == application.owner.id or any(user_id == one.id for one in members)

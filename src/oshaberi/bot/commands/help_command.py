@@ -1,0 +1,59 @@
+"""`/help`: what to do first, and what there is."""
+
+from __future__ import annotations
+
+from discord import app_commands
+
+from oshaberi.bot.commands.command_answers import answer, plain
+from oshaberi.bot.commands.command_context import (
+    Command,
+    CommandContext,
+    CommandUser,
+    Interaction,
+    asker_of,
+    desk_of,
+)
+from oshaberi.bot.commands.model_commands import chain_of
+from oshaberi.bot.commands.persona_commands import personas_of
+
+LISTED = (
+    ("/stop", "ends the answer under way"),
+    ("/continue", "sends the rest of one that was cut off"),
+    ("/regenerate", "tries the last answer again"),
+    ("/memory", "shows what I remember, and makes me forget it"),
+    ("/status", "shows how the models are"),
+    ("/config, /model, /persona, /sprite", "change how I am here (Manage Server)"),
+)
+
+
+async def help_text(desk: CommandContext, asker: CommandUser) -> str:
+    chain = await chain_of(desk, asker.server_id)
+    personas = await personas_of(desk, asker.server_id)
+    first = _talking([persona.name for persona in personas], asker) if chain else _setting_up(asker)
+    listed = "\n".join(f"- `{name}` {what}" for name, what in LISTED)
+    return f"{first}\n\n{listed}\nRight-click an answer of mine, then Apps: take it back, ask why."
+
+
+def _setting_up(asker: CommandUser) -> str:
+    if not asker.may_manage:
+        return "No model is set yet. Ask somebody with Manage Server to run `/help`."
+    return (
+        "**First** choose a model: `/model set`.\n"
+        "**Then** give me its key: `/model key add` (a form opens; nobody sees it).\n"
+        "**Then** mention me and say hello. `/persona create` gives me a character."
+    )
+
+
+def _talking(names: list[str], asker: CommandUser) -> str:
+    called = ", ".join(plain(name) for name in names)
+    if asker.server_id == 0:
+        return f"**Just write to me.** Here I am: {called}."
+    return f"**Mention me, or reply to me, and I answer.** Here I am: {called}."
+
+
+@app_commands.command(name="help", description="What to do first, and what there is")
+async def help_(interaction: Interaction) -> None:
+    await answer(interaction, help_text(desk_of(interaction), asker_of(interaction)))
+
+
+COMMANDS: tuple[Command, ...] = (help_,)

@@ -1,0 +1,231 @@
+"""`/model`: which models a server uses, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from discord import app_commands
+
+from oshaberi.bot.commands.command_answers import Choices, answer, choices, number_in, plain
+from oshaberi.bot.commands.command_context import (
+    MANAGER,
+    CommandContext,
+    CommandRefusedError,
+    CommandUser,
+    Interaction,
+    asker_of,
+    desk_of,
+)
+from oshaberi.providers.adapter_registry import families, unknown
+from oshaberi.providers.provider_presets import PRESETS
+from oshaberi.storage.stored_records import ModelRecord
+
+MOST_MODELS = 10
+MODEL_LIMIT = 200
+NOT_HERE = frozenset({"replay"})
+"""Reads files of the machine it runs on."""
+
+
+def provider_names() -> list[str]:
+    """Presets and plugged-in families, but not what only a test needs."""
+    plugged = set(families()) - {preset.family for preset in PRESETS.values()}
+    return sorted((set(PRESETS) | plugged) - NOT_HERE)
+
+
+def checked_provider(name: str) -> str:
+    known = provider_names()
+    if name.strip().lower() not in known:
+        raise CommandRefusedError(unknown("provider", name.strip(), known))
+    return name.strip().lower()
+
+
+async def own_chain(desk: CommandContext, server_id: int) -> tuple[ModelRecord, ...]:
+    """What was set here, not what everybody gets."""
+    chain = await desk.db.models.chain(server_id)
+    return tuple(model for model in chain if model.server_id == server_id)
+
+
+async def chain_of(desk: CommandContext, server_id: int) -> tuple[ModelRecord, ...]:
+    """What is tried here, in order: its own, everybody's, or the operator's."""
+    stored = await desk.db.models.chain(server_id)
+    return stored or tuple(link.model for link in desk.services.models)
+
+
+async def show_models(desk: CommandContext, asker: CommandUser) -> str:
+    chain = await chain_of(desk, asker.server_id)
+    if not chain:
+        return "No model is set. Choose one with `/model set`, then give its key: `/model key add`."
+    own = await own_chain(desk, asker.server_id)
+    whose = "Set here" if own else "Set by whoever runs the bot"
+    return f"{whose}, tried in this order:\n{_listed(chain, asker.is_owner)}"
+
+
+async def set_model(
+    desk: CommandContext, asker: CommandUser, provider: str, model: str, base_url: str | None
+) -> str:
+    """The first of the chain; its fallbacks stay."""
+    asker.must_manage()
+    first = _record(asker, provider, model, base_url)
+    rest = (await own_chain(desk, asker.server_id))[1:]
+    await _store(desk, asker, (first, *rest))
+    return f"Answers now come from **{name_of(first)}**.{await _key_hint(desk, first)}"
+
+
+async def reset_models(desk: CommandContext, asker: CommandUser) -> str:
+    asker.must_manage()
+    await _store(desk, asker, ())
+    return await show_models(desk, asker)
+
+
+async def add_fallback(
+    desk: CommandContext, asker: CommandUser, provider: str, model: str, base_url: str | None
+) -> str:
+    asker.must_manage()
+    chain = await own_chain(desk, asker.server_id)
+    if not chain:
+        raise CommandRefusedError("Set the first model before its fallbacks: `/model set`.")
+    if len(chain) >= MOST_MODELS:
+        raise CommandRefusedError(
+            f"At most {MOST_MODELS} models; remove one: `/model fallback remove`."
+        )
+    added = _record(asker, provider, model, base_url)
+    await _store(desk, asker, (*chain, added))
+    hint = await _key_hint(desk, added)
+    return f"If the others fail, **{name_of(added)}** answers.{hint}"
+
+
+async def remove_fallback(desk: CommandContext, asker: CommandUser, number: int) -> str:
+    """Numbered as they are listed, from 1."""
+    asker.must_manage()
+    chain = await own_chain(desk, asker.server_id)
+    if not 1 <= number < len(chain):
+        raise CommandRefusedError("There is no such fallback; `/model fallback list` numbers them.")
+    await _store(desk, asker, (*chain[:number], *chain[number + 1 :]))
+    return f"**{name_of(chain[number])}** is not a fallback any more."
+
+
+async def list_fallbacks(desk: CommandContext, asker: CommandUser) -> str:
+    fallbacks = (await chain_of(desk, asker.server_id))[1:]
+    if not fallbacks:
+        return "There are no fallbacks. Add one with `/model fallback add`."
+    return _listed(fallbacks, asker.is_owner)
+
+
+async def fallback_choices(desk: CommandContext, server_id: int, typed: str) -> Choices:
+    fallbacks = enumerate((await own_chain(desk, server_id))[1:], 1)
+    return choices(typed, ((f"{n}. {name_of(model)}", str(n)) for n, model in fallbacks))
+
+
+def provider_choices(typed: str) -> Choices:
+    titles = {name: PRESETS[name].title if name in PRESETS else name for name in provider_names()}
+    return choices(typed, ((title, name) for name, title in titles.items()))
+
+
+def _record(asker: CommandUser, provider: str, model: str, base_url: str | None) -> ModelRecord:
+    name = model.strip()
+    if not name or len(name) > MODEL_LIMIT or not name.isprintable():
+        raise CommandRefusedError("Give the model's name as its provider writes it.")
+    if base_url is not None:
+        _check_address(asker, base_url.strip())
+        base_url = base_url.strip()
+    return ModelRecord(asker.server_id, checked_provider(provider), name, base_url)
+
+
+def _check_address(asker: CommandUser, url: str) -> None:
+    """The operator's keys and network must not be at the disposal of a server's admins."""
+    asker.must_own("choose another address: keys would be sent there")
+    if not url.startswith(("http://", "https://")) or any(sign.isspace() for sign in url):
+        raise CommandRefusedError("The address must begin with https:// or http://.")
+
+
+async def _store(desk: CommandContext, asker: CommandUser, chain: Sequence[ModelRecord]) -> None:
+    await desk.db.models.set_chain(asker.server_id, chain)
+
+
+async def _key_hint(desk: CommandContext, model: ModelRecord) -> str:
+    preset = PRESETS.get(model.provider)
+    if preset is None or not preset.needs_key or model.base_url is not None:
+        return ""
+    given = any(link.keys for link in desk.services.models if link.model.provider == preset.name)
+    if given or await desk.db.keys.of(model.server_id, model.provider):
+        return ""
+    return f" It needs a key: `/model key add` with the provider `{model.provider}`."
+
+
+def name_of(model: ModelRecord) -> str:
+    return plain(f"{model.provider}/{model.model}")
+
+
+def _listed(chain: Sequence[ModelRecord], with_address: bool) -> str:
+    """An address inside the operator's network is nobody else's business."""
+    lines = []
+    for number, model in enumerate(chain, 1):
+        where = f" at <{model.base_url}>" if model.base_url and with_address else ""
+        lines.append(f"{number}. {name_of(model)}{where}")
+    return "\n".join(lines)
+
+
+model = app_commands.Group(
+    name="model", description="Which models answer here", default_permissions=MANAGER
+)
+fallback = app_commands.Group(
+    name="fallback", description="What is tried when a model fails", parent=model
+)
+_DESCRIBED = {
+    "provider": "Who runs the model",
+    "name": "The model, as its provider calls it",
+    "base_url": "Another server of the same kind (only the bot's owner)",
+}
+
+
+@model.command(description="Which models answer here, in order")
+async def show(interaction: Interaction) -> None:
+    await answer(interaction, show_models(desk_of(interaction), asker_of(interaction)))
+
+
+@model.command(name="set", description="Choose the model that answers")
+@app_commands.rename(name="model")
+@app_commands.describe(**_DESCRIBED)
+async def set_(
+    interaction: Interaction, provider: str, name: str, base_url: str | None = None
+) -> None:
+    desk, asker = desk_of(interaction), asker_of(interaction)
+    await answer(interaction, set_model(desk, asker, provider, name, base_url))
+
+
+@model.command(description="Forget the models set here: use those of whoever runs the bot")
+async def reset(interaction: Interaction) -> None:
+    await answer(interaction, reset_models(desk_of(interaction), asker_of(interaction)))
+
+
+@fallback.command(description="Add a model that is tried when the others fail")
+@app_commands.rename(name="model")
+@app_commands.describe(**_DESCRIBED)
+async def add(
+    interaction: Interaction, provider: str, name: str, base_url: str | None = None
+) -> None:
+    desk, asker = desk_of(interaction), asker_of(interaction)
+    await answer(interaction, add_fallback(desk, asker, provider, name, base_url))
+
+
+@fallback.command(description="Remove a fallback")
+@app_commands.describe(fallback="Its number in the list")
+async def remove(interaction: Interaction, fallback: str) -> None:
+    desk, asker = desk_of(interaction), asker_of(interaction)
+    await answer(interaction, remove_fallback(desk, asker, number_in(fallback)))
+
+
+@fallback.command(name="list", description="The fallbacks, in order")
+async def list_(interaction: Interaction) -> None:
+    await answer(interaction, list_fallbacks(desk_of(interaction), asker_of(interaction)))
+
+
+@set_.autocomplete("provider")
+@add.autocomplete("provider")
+async def _providers(_interaction: Interaction, typed: str) -> Choices:
+    return provider_choices(typed)
+
+
+@remove.autocomplete("fallback")
+async def _fallbacks(interaction: Interaction, typed: str) -> Choices:
+    return await fallback_choices(desk_of(interaction), asker_of(interaction).server_id, typed)

@@ -1,0 +1,268 @@
+"""`/persona`: who the bot can be in a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from typing import Any
+
+import discord
+from discord import app_commands
+
+from oshaberi.bot.commands.command_answers import Choices, CommandForm, answer, choices, plain
+from oshaberi.bot.commands.command_context import (
+    MANAGER,
+    CommandContext,
+    CommandRefusedError,
+    CommandUser,
+    Interaction,
+    asker_of,
+    desk_of,
+)
+from oshaberi.bot.commands.input_checks import checked_name, checked_url, checked_words
+from oshaberi.storage.stored_records import PersonaRecord
+
+PROMPT_LIMIT = 4000
+"""As much as a field of a form holds."""
+WORDS_LIMIT = 500
+MOST_PERSONAS = 50
+
+
+async def personas_of(desk: CommandContext, server_id: int) -> tuple[PersonaRecord, ...]:
+    """Its own, or the one whoever runs the bot gave to all."""
+    stored = await desk.db.personas.of(server_id)
+    return stored or (replace(desk.services.persona, server_id=server_id, is_default=True),)
+
+
+async def found(desk: CommandContext, server_id: int, name: str) -> PersonaRecord:
+    """By name or alias. The built-in one becomes the server's own when it is changed."""
+    stored = await desk.db.personas.get(server_id, name.strip())
+    if stored is not None:
+        return stored
+    for persona in await personas_of(desk, server_id):
+        if persona.name.casefold() == name.strip().casefold():
+            return persona
+    raise CommandRefusedError(f"There is no persona {plain(name)}; `/persona list` shows all.")
+
+
+async def create_persona(
+    desk: CommandContext, asker: CommandUser, name: str, values: dict[str, str]
+) -> str:
+    name = await may_create(desk, asker, name)
+    first = not await desk.db.personas.of(asker.server_id)
+    await _may_be_called(desk, asker.server_id, name, values)
+    record = _filled(PersonaRecord(asker.server_id, name, is_default=first), values)
+    await desk.db.personas.save(record)
+    desk.personas_changed(asker.server_id)
+    if first:
+        return f"**{plain(name)}** is here and answers from now on."
+    how = "its name or a trigger word" if record.triggers else "its name"
+    return f"**{plain(name)}** is here. It answers to {how}; `/persona avatar` gives it a face."
+
+
+async def may_create(desk: CommandContext, asker: CommandUser, name: str) -> str:
+    """Asked before the form opens, and again when it is sent."""
+    asker.must_manage()
+    name = checked_name(name)
+    stored = await desk.db.personas.of(asker.server_id)
+    if await desk.db.personas.get(asker.server_id, name) is not None:
+        raise CommandRefusedError(f"There is already a persona {plain(name)}; use `/persona edit`.")
+    if len(stored) >= MOST_PERSONAS:
+        raise CommandRefusedError(
+            f"At most {MOST_PERSONAS} personas; delete one: `/persona delete`."
+        )
+    return name
+
+
+async def edit_persona(
+    desk: CommandContext, asker: CommandUser, name: str, values: dict[str, str]
+) -> str:
+    asker.must_manage()
+    persona = await found(desk, asker.server_id, name)
+    await _may_be_called(desk, asker.server_id, persona.name, values)
+    await desk.db.personas.save(_filled(persona, values))
+    desk.personas_changed(asker.server_id)
+    return f"**{plain(persona.name)}** is changed."
+
+
+async def set_avatar(desk: CommandContext, asker: CommandUser, name: str, url: str | None) -> str:
+    asker.must_manage()
+    persona = await found(desk, asker.server_id, name)
+    avatar_url = None if url is None else checked_url(url)
+    await desk.db.personas.save(replace(persona, avatar_url=avatar_url))
+    desk.personas_changed(asker.server_id)
+    shown = plain(persona.name)
+    if avatar_url is None:
+        return f"**{shown}** has no picture of its own any more."
+    own = " The default persona shows the bot's own picture." if persona.is_default else ""
+    return f"**{shown}** has a new picture.{own}"
+
+
+async def list_personas(desk: CommandContext, asker: CommandUser) -> str:
+    return "\n".join(_line(persona) for persona in await personas_of(desk, asker.server_id))
+
+
+async def delete_persona(desk: CommandContext, asker: CommandUser, name: str) -> str:
+    asker.must_manage()
+    persona = await found(desk, asker.server_id, name)
+    if not await desk.db.personas.delete(asker.server_id, persona.name):
+        raise CommandRefusedError(
+            "The built-in persona cannot be deleted; create another one instead."
+        )
+    told = await _new_default(desk, asker.server_id) if persona.is_default else ""
+    desk.personas_changed(asker.server_id)
+    return f"**{plain(persona.name)}** is gone.{told}"
+
+
+async def _new_default(desk: CommandContext, server_id: int) -> str:
+    """Somebody has to answer."""
+    first = (await personas_of(desk, server_id))[0]
+    await desk.db.personas.make_default(server_id, first.name)
+    return f" {plain(first.name)} is the default now."
+
+
+async def make_default(desk: CommandContext, asker: CommandUser, name: str) -> str:
+    asker.must_manage()
+    persona = await found(desk, asker.server_id, name)
+    if not await desk.db.personas.make_default(asker.server_id, persona.name):
+        raise CommandRefusedError(f"{plain(persona.name)} is the default already.")
+    desk.personas_changed(asker.server_id)
+    return f"**{plain(persona.name)}** answers when nobody else is called."
+
+
+async def persona_choices(desk: CommandContext, server_id: int, typed: str) -> Choices:
+    names = [persona.name for persona in await personas_of(desk, server_id)]
+    return choices(typed, ((name, name) for name in names))
+
+
+async def creation_form(desk: CommandContext, asker: CommandUser, name: str) -> CommandForm:
+    name = await may_create(desk, asker, name)
+
+    async def take(values: dict[str, str]) -> str:
+        return await create_persona(desk, asker, name, values)
+
+    return _form(f"New persona: {name}", PersonaRecord(asker.server_id, name), take)
+
+
+async def edit_form(desk: CommandContext, asker: CommandUser, name: str) -> CommandForm:
+    asker.must_manage()
+    persona = await found(desk, asker.server_id, name)
+    if len(persona.prompt) > PROMPT_LIMIT:
+        raise CommandRefusedError(
+            "Its prompt is too long for a form; whoever runs the bot can change it."
+        )
+
+    async def take(values: dict[str, str]) -> str:
+        return await edit_persona(desk, asker, persona.name, values)
+
+    return _form(f"Persona: {persona.name}", persona, take)
+
+
+async def _may_be_called(
+    desk: CommandContext, server_id: int, name: str, values: dict[str, str]
+) -> None:
+    """No alias may be somebody else's name."""
+    for alias in checked_words(values["aliases"], "Other names"):
+        other = await desk.db.personas.get(server_id, checked_name(alias))
+        if other is not None and other.name != name:
+            raise CommandRefusedError(f"{plain(alias)} is already a name of {plain(other.name)}.")
+
+
+def _filled(persona: PersonaRecord, values: dict[str, str]) -> PersonaRecord:
+    return replace(
+        persona,
+        prompt=values["prompt"][:PROMPT_LIMIT],
+        aliases=checked_words(values["aliases"], "Other names"),
+        triggers=checked_words(values["triggers"], "Trigger words"),
+    )
+
+
+def _form(
+    title: str,
+    persona: PersonaRecord,
+    take: Callable[[dict[str, str]], Coroutine[Any, Any, str]],
+) -> CommandForm:
+    prompt: discord.ui.TextInput[Any] = discord.ui.TextInput(
+        label="Who it is, how it speaks",
+        custom_id="prompt",
+        style=discord.TextStyle.paragraph,
+        max_length=PROMPT_LIMIT,
+        default=persona.prompt or None,
+        required=False,
+    )
+    aliases = _words("Other names, with commas between", "aliases", persona.aliases)
+    triggers = _words("Words that call it, with commas between", "triggers", persona.triggers)
+    return CommandForm(title, (prompt, aliases, triggers), take)
+
+
+def _words(label: str, custom_id: str, words: tuple[str, ...]) -> discord.ui.TextInput[Any]:
+    return discord.ui.TextInput(
+        label=label,
+        custom_id=custom_id,
+        max_length=WORDS_LIMIT,
+        default=", ".join(words)[:WORDS_LIMIT] or None,
+        required=False,
+    )
+
+
+def _line(persona: PersonaRecord) -> str:
+    facts = ["default"] if persona.is_default else []
+    if persona.triggers:
+        facts.append(f"called by {plain(', '.join(persona.triggers))}")
+    if persona.sprites:
+        facts.append(f"{len(persona.sprites)} sprites")
+    told = f" ({'; '.join(facts)})" if facts else ""
+    return f"- **{plain(persona.name)}**{told}"
+
+
+persona = app_commands.Group(
+    name="persona", description="Who the bot can be here", default_permissions=MANAGER
+)
+
+
+@persona.command(description="Add a persona: a form asks who it is")
+@app_commands.describe(name="The name it speaks under")
+async def create(interaction: Interaction, name: str) -> None:
+    form = await creation_form(desk_of(interaction), asker_of(interaction), name)
+    await interaction.response.send_modal(form)
+
+
+@persona.command(description="Change a persona's prompt, other names and trigger words")
+@app_commands.describe(name="Which persona")
+async def edit(interaction: Interaction, name: str) -> None:
+    form = await edit_form(desk_of(interaction), asker_of(interaction), name)
+    await interaction.response.send_modal(form)
+
+
+@persona.command(description="Give a persona a picture")
+@app_commands.describe(name="Which persona", url="Address of the picture; none if left out")
+async def avatar(interaction: Interaction, name: str, url: str | None = None) -> None:
+    await answer(interaction, set_avatar(desk_of(interaction), asker_of(interaction), name, url))
+
+
+@persona.command(name="list", description="The personas of this server")
+async def list_(interaction: Interaction) -> None:
+    await answer(interaction, list_personas(desk_of(interaction), asker_of(interaction)))
+
+
+@persona.command(description="Delete a persona and its sprites")
+@app_commands.describe(name="Which persona")
+async def delete(interaction: Interaction, name: str) -> None:
+    await answer(interaction, delete_persona(desk_of(interaction), asker_of(interaction), name))
+
+
+@persona.command(description="Choose who answers when nobody else is called")
+@app_commands.describe(name="Which persona")
+async def default(interaction: Interaction, name: str) -> None:
+    await answer(interaction, make_default(desk_of(interaction), asker_of(interaction), name))
+
+
+@edit.autocomplete("name")
+@avatar.autocomplete("name")
+@delete.autocomplete("name")
+@default.autocomplete("name")
+async def _names(interaction: Interaction, typed: str) -> Choices:
+    return await persona_choices(desk_of(interaction), asker_of(interaction).server_id, typed)
+
+
+COMMANDS = (persona,)

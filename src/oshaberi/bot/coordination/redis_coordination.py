@@ -1,0 +1,227 @@
+"""Several processes that agree through one Redis (bot/coordination/process_coordination.py).
+
+A claim holds while its process lives: it says so every few seconds, and takes it back when it ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+from redis.asyncio import Redis
+from redis.asyncio.lock import Lock
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import LockNotOwnedError, RedisError
+
+from oshaberi.bot.coordination.process_coordination import SingleProcess
+from oshaberi.errors import ConfigError
+from oshaberi.stream.redis_stops import FAULTS, RedisStops, ended
+
+log = logging.getLogger(__name__)
+
+CLAIM_SECONDS = 3600
+LOCK_SECONDS = 12
+"""A crashed process keeps a channel waiting no longer."""
+ALIVE_SECONDS = 12
+RENEW_SECONDS = 3.0
+POLL_SECONDS = 0.1
+PATIENCE_SECONDS = 600.0
+ANSWER_SECONDS = 3.0
+"""Of Redis: longer is away."""
+
+TAKE_OVER = """
+if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('set', KEYS[1], ARGV[2], 'EX', ARGV[3])
+return 1
+"""
+
+
+class RedisCoordination:
+    """One of several processes with one Redis."""
+
+    def __init__(self, redis: Redis, stops: RedisStops) -> None:
+        self.stops = stops
+        self._redis = redis
+        self._here = SingleProcess()
+        self._name = secrets.token_hex(8).encode()
+        self._others: set[bytes] = set()
+        """Who has claimed what we asked for."""
+        self._departed = asyncio.Event()
+        self._believes_from = 0.0
+        """When what Redis says about the others proves something again."""
+
+    async def claim(self, number: int) -> bool:
+        if not await self._here.claim(number):
+            return False
+        try:
+            with cancellable():
+                claimed = await self._claim(f"oshaberi:claim:{number}")
+        except FAULTS as error:
+            log.warning("Redis cannot say who deals with %s, so we do: %s", number, error)
+            return True
+        if not claimed:
+            self._here.give_up(number)
+        return claimed
+
+    async def _claim(self, key: str) -> bool:
+        if await self._redis.set(key, self._name, nx=True, ex=CLAIM_SECONDS):
+            return True
+        owner = await self._redis.get(key)
+        if not isinstance(owner, bytes) or owner == self._name:
+            return owner == self._name  # our own, if the answer to it was lost
+        if await self._redis.exists(_alive(owner)):
+            self._others.add(owner)
+            return False
+        taken = self._redis.eval(TAKE_OVER, 1, key, owner, self._name, str(CLAIM_SECONDS))
+        return bool(await taken)
+
+    @asynccontextmanager
+    async def alone(self, what: str) -> AsyncIterator[bool]:
+        lock = self._redis.lock(f"oshaberi:lock:{what}", timeout=LOCK_SECONDS, blocking=False)
+        held = await _acquired(lock, what)
+        renewing = asyncio.create_task(_renew(lock, what)) if held else None
+        try:
+            yield held
+        finally:
+            if renewing is not None:
+                await ended(renewing)
+                await _released(lock, what)
+
+    async def departure(self) -> None:
+        await self._departed.wait()
+        self._departed.clear()
+
+    @asynccontextmanager
+    async def alive(self) -> AsyncIterator[RedisCoordination]:
+        """Others leave our claims alone until the end of the block."""
+        await self._redis.set(_alive(self._name), 1, ex=ALIVE_SECONDS)
+        beating = asyncio.create_task(self._beat(), name="redis claims")
+        try:
+            yield self
+        finally:
+            await ended(beating)
+            try:
+                await self._redis.delete(_alive(self._name))
+            except FAULTS as error:
+                log.warning("Redis was not told that we end: %s", error)
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            try:
+                await self._look_around()
+            except FAULTS as error:
+                log.warning("Redis was not told that we are alive: %s", error)
+
+    async def _look_around(self) -> None:
+        """A Redis that has forgotten us has forgotten the others too: that proves no end.
+
+        They get as long to say that they are there as they have at any time.
+        """
+        mine, now = _alive(self._name), asyncio.get_running_loop().time()
+        if not await self._redis.set(mine, 1, xx=True, ex=ALIVE_SECONDS):
+            await self._redis.set(mine, 1, ex=ALIVE_SECONDS)
+            self._believes_from = now + ALIVE_SECONDS
+        if now < self._believes_from:
+            return
+        gone = {one for one in self._others if not await self._redis.exists(_alive(one))}
+        if gone:
+            self._others -= gone
+            self._departed.set()
+
+
+@contextmanager
+def cancellable() -> Iterator[None]:
+    """redis-py can swallow a cancellation while it waits. Whoever gave up must not go on."""
+    try:
+        yield
+    finally:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise asyncio.CancelledError
+
+
+async def _acquired(lock: Lock, what: str) -> bool:
+    now = asyncio.get_running_loop().time
+    until = now() + PATIENCE_SECONDS
+    try:
+        while not await _acquired_now(lock, what):
+            if now() > until:
+                log.warning("%s is still locked, so we go on without", what)
+                return False
+            await asyncio.sleep(POLL_SECONDS)
+    except FAULTS as error:
+        log.warning("Redis cannot lock %s, so we go on without: %s", what, error)
+        return False
+    return True
+
+
+async def _acquired_now(lock: Lock, what: str) -> bool:
+    acquired = False
+    try:
+        with cancellable():
+            acquired = bool(await lock.acquire())
+    except asyncio.CancelledError:
+        if acquired:
+            await _released(lock, what)
+        raise
+    return acquired
+
+
+async def _renew(lock: Lock, what: str) -> None:
+    while True:
+        await asyncio.sleep(RENEW_SECONDS)
+        try:
+            await _held_on(lock, what)
+        except FAULTS as error:
+            log.warning("the lock of %s could not be renewed: %s", what, error)
+
+
+async def _held_on(lock: Lock, what: str) -> None:
+    try:
+        await lock.reacquire()
+    except LockNotOwnedError:
+        # A Redis that was restarted has forgotten it; perhaps nobody has taken it since.
+        if not await lock.do_acquire(lock.local.token):
+            log.warning("another process has the lock of %s too", what)
+
+
+async def _released(lock: Lock, what: str) -> None:
+    try:
+        await lock.release()
+    except FAULTS as error:
+        log.warning("the lock of %s was not given back: %s", what, error)
+
+
+def _alive(name: bytes) -> str:
+    return f"oshaberi:alive:{name.decode()}"
+
+
+@asynccontextmanager
+async def over_redis(url: str) -> AsyncIterator[RedisCoordination]:
+    """One that cannot be reached is refused: later it may come and go."""
+    try:
+        redis = Redis.from_url(
+            url,
+            socket_timeout=ANSWER_SECONDS,
+            socket_connect_timeout=ANSWER_SECONDS,
+            retry=Retry(NoBackoff(), 1),
+        )
+    except ValueError as error:
+        raise ConfigError(f"redis_url: {error}") from None
+    try:
+        try:
+            await redis.ping()
+        except (RedisError, OSError) as error:
+            raise ConfigError(f"redis_url: Redis does not answer there: {error}") from None
+        async with (
+            RedisStops(redis).listening() as stops,
+            RedisCoordination(redis, stops).alive() as shared,
+        ):
+            yield shared
+    finally:
+        await redis.aclose()

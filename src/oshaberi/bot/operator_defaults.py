@@ -1,0 +1,43 @@
+"""What whoever runs the bot has said in its settings, for servers that say nothing themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from oshaberi.config import LoadedSettings
+from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
+from oshaberi.turns.turn_services import NOBODY_YET, OperatorModel
+
+
+def links(settings: LoadedSettings, environ: Mapping[str, str]) -> tuple[OperatorModel, ...]:
+    """The chain of models, with their keys."""
+    return tuple(
+        OperatorModel(
+            ModelRecord(
+                server_id=0,
+                provider=entry.provider,
+                model=entry.model,
+                base_url=entry.base_url,
+                params=entry.params,
+                position=position,
+            ),
+            entry.keys(environ),
+        )
+        for position, entry in enumerate(settings.models)
+    )
+
+
+def persona_of(settings: LoadedSettings) -> PersonaRecord:
+    """The default persona."""
+    entry = settings.persona
+    if entry is None:
+        return NOBODY_YET
+    return PersonaRecord(
+        server_id=0,
+        name=entry.name,
+        prompt=entry.prompt,
+        aliases=entry.aliases,
+        triggers=entry.triggers,
+        avatar_url=entry.avatar_url,
+        is_default=True,
+    )

@@ -1,0 +1,100 @@
+"""`oshaberi doctor`: looks at everything a bot needs, and says what to do about what is missing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from oshaberi.cli.settings_options import config_option, settings_of
+from oshaberi.errors import ConfigError
+
+if TYPE_CHECKING:
+    from oshaberi.cli.doctor_checks import Finding
+    from oshaberi.config import LoadedSettings
+    from oshaberi.terminal_output import TerminalPalette
+
+SOMETHING_FAILS = 1
+MARKS = {"good": ("✓", "name"), "note": ("–", "dim"), "bad": ("✗", "warn")}
+
+
+@click.command(short_help="Check what the bot needs; say what to do.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
+@config_option
+def command(as_json: bool, config_file: Path | None) -> int:
+    """Check Python, extras, fonts, settings, data folder, database, Redis, token, intents,
+    permissions, the keys of the models, tool modules and MCP servers. Discord and the
+    providers are really asked, modules imported, MCP servers started.
+
+    Status 1 if something fails that is needed. Nothing is changed.
+
+    \b
+    Examples:
+      oshaberi doctor
+      OSHABERI_DISCORD_TOKEN=… oshaberi doctor --json
+    """
+    return asyncio.run(_examine(as_json, config_file))
+
+
+async def _examine(as_json: bool, config_file: Path | None) -> int:
+    from oshaberi.terminal_output import TerminalPalette
+
+    palette = TerminalPalette.of(sys.stdout)
+    logging.getLogger().addHandler(logging.NullHandler())  # what matters is a finding
+    fails = 0
+    async for finding in _findings(config_file):
+        fails += finding.state == "bad"
+        if as_json:
+            click.echo(json.dumps(finding.as_record(), ensure_ascii=False))
+        else:
+            for line in _lines(finding, palette):
+                click.echo(line)
+    if not as_json:
+        click.echo(f"{fails or 'nothing'} to mend")
+    return SOMETHING_FAILS if fails else 0
+
+
+async def _findings(config_file: Path | None) -> AsyncIterator[Finding]:
+    """A file that cannot be used is a finding, too; then only the machine is looked at."""
+    from oshaberi.cli.doctor_checks import examine
+    from oshaberi.cli.doctor_checks.finding import good
+
+    settings: LoadedSettings | None = None
+    try:
+        settings = settings_of(config_file)
+    except ConfigError as error:
+        for finding in _mistakes(error):
+            yield finding
+    else:
+        places = sorted(set(settings.origins.values()))
+        yield good("settings", f"from {', '.join(places)}" if places else "all at their defaults")
+    async for finding in examine(settings, os.environ):
+        yield finding
+
+
+def _mistakes(error: ConfigError) -> list[Finding]:
+    """Each is a finding; the advice is the same for all, and stands below the last."""
+    from oshaberi.cli.doctor_checks.finding import bad
+    from oshaberi.config.setting_errors import SettingMistakesError
+
+    *before, last = error.lines if isinstance(error, SettingMistakesError) else (str(error),)
+    advice = "correct it: docs/settings.md has what is allowed"
+    return [*(bad("settings", line, "") for line in before), bad("settings", last, advice)]
+
+
+def _lines(finding: Finding, palette: TerminalPalette) -> list[str]:
+    from oshaberi.terminal_output import harmless
+
+    mark, style = MARKS[finding.state]
+    text = harmless(f"{finding.name}: {finding.text}")
+    lines = [f"{palette.paint(mark, style)} {text}"]
+    if finding.advice:
+        lines.append(palette.paint(harmless(f"    → {finding.advice}"), "dim"))
+    return lines

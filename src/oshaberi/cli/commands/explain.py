@@ -1,0 +1,101 @@
+"""`oshaberi explain`: why a scene became these messages, decision by decision."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+
+from oshaberi.chunks import Chunk
+from oshaberi.cli.commands.replay import keep_quiet
+from oshaberi.cli.replay_transcript import Transcript
+from oshaberi.cli.settings_options import complete_file
+from oshaberi.delivery.bookkeeping.character_ledger import DELIVERED
+from oshaberi.inspector.decision_sentences import counted, numbered, quoted, tell
+from oshaberi.inspector.decision_words import DEGREES, STATUS, STOPS, fate_told
+from oshaberi.inspector.engine_recorder import EngineRecorder
+from oshaberi.scenes import Scene, load_scene
+from oshaberi.scenes.scene_playback import PlayedScene, perform
+from oshaberi.stream.stream_result import StreamResult
+from oshaberi.terminal_output import TerminalPalette
+from oshaberi.text.text_config import TextConfig
+
+_LONGEST_LINE = 240
+
+
+@click.command(short_help="Tell why a scene became these messages.")
+@click.argument("scene", shell_complete=complete_file)
+def command(scene: str) -> None:
+    """Tell every decision about SCENE (a file, or -) in order, and what was sent when.
+
+    \b
+    Example:
+      oshaberi explain tests/scenes/hold-paren-over-newline.json
+    """
+    keep_quiet()
+    for line in explained(load_scene(scene), TerminalPalette.of(sys.stdout)):
+        click.echo(line.rstrip())
+
+
+def explained(scene: Scene, palette: TerminalPalette) -> Iterator[str]:
+    """The explanation, line by line."""
+    witnesses: list[EngineRecorder] = []
+
+    def observed(config: TextConfig, carried: Any) -> EngineRecorder:
+        witnesses.append(EngineRecorder(config, carried))
+        return witnesses[-1]
+
+    played = perform(scene, make_engine=observed)
+    yield palette.paint(scene.name, "bold")
+    yield _opening(scene)
+    yield ""
+    yield palette.paint("What the text engine decided", "bold")
+    yield from _decisions(witnesses)
+    yield ""
+    yield palette.paint("What happened in the channel", "bold")
+    yield from _channel(played, palette)
+    yield ""
+    yield palette.paint("How it ended", "bold")
+    yield from (f"  {line}" for line in _ending(played.result))
+
+
+def _opening(scene: Scene) -> str:
+    pieces = sum(isinstance(step, Chunk) and bool(step.content) for step in scene.steps)
+    degree = scene.config.text.humanizer_degree
+    cut = "one piece" if pieces == 1 else f"{pieces} pieces"
+    return f"{len(scene.text)} characters in {cut}; degree {degree}: {DEGREES[degree]}."
+
+
+def _decisions(witnesses: Sequence[EngineRecorder]) -> Iterator[str]:
+    steps = [step for witness in witnesses for step in tell(witness.entries)]
+    yield from numbered(steps) if steps else ["  Nothing: no text came."]
+
+
+def _channel(played: PlayedScene, palette: TerminalPalette) -> Iterator[str]:
+    transcript = Transcript(palette)
+    if not played.records:
+        yield "  Nothing."
+    for record in played.records:
+        for line in transcript.lines(record):
+            yield line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]} …"
+
+
+def _ending(result: StreamResult) -> Iterator[str]:
+    because = f" {STOPS[result.stop_reason]}" if result.stop_reason else ""
+    yield STATUS[result.status] + because
+    for entry in result.ledger.entries:
+        if entry.expected and entry.fate != DELIVERED:
+            yield f"{quoted(entry.text)} was not delivered: {fate_told(entry.fate)}."
+    yield _books(result.ledger.sums())
+
+
+def _books(sums: Mapping[str, int]) -> str:
+    """Every character has a place."""
+    if not sums:
+        return "There was no visible text to account for."
+    kept = [f"{count} ({fate_told(fate)})" for fate, count in sums.items() if fate != DELIVERED]
+    delivered = counted(sums.get(DELIVERED, 0), "character")
+    rest = f"Kept back: {', '.join(kept)}." if kept else "Nothing was kept back."
+    return f"{delivered} delivered. {rest}"

@@ -1,0 +1,159 @@
+"""`oshaberi record`: ask a model once, and keep its stream as a scene."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from oshaberi.cli.engine_options import set_option, text_config
+from oshaberi.cli.settings_options import whisper
+from oshaberi.cli.text_input import STDIN, pieces_of
+from oshaberi.errors import ConfigError
+
+if TYPE_CHECKING:
+    from oshaberi.providers.adapter_base import Adapter
+    from oshaberi.providers.request.model_request import Request
+    from oshaberi.recording import HeardStream
+    from oshaberi.text.text_config import TextConfig
+
+
+@click.command(short_help="Ask a model, keep its stream as a scene.")
+@click.option("--out", required=True, metavar="FILE", help="Where the scene goes.")
+@click.option(
+    "--provider", default="openai", show_default=True, help="A preset: docs/providers.md."
+)
+@click.option("--model", required=True, help="The model, as the provider calls it.")
+@click.option("--base-url", metavar="URL", help="Another server of the same family.")
+@click.option("--key-env", metavar="NAME", help="The variable that holds the API key.")
+@click.option("--prompt", help="What to ask; otherwise it is read from standard input.")
+@click.option("--system", help="A system instruction.")
+@click.option("--thinking", help="off, low, medium, high, or a number of tokens.")
+@click.option("--max-tokens", type=click.IntRange(1), help="How long the answer may get.")
+@click.option("--degree", type=click.IntRange(0, 3), help="0 whole, 1-2 by line, 3 by sentence.")
+@set_option
+def command(
+    out: str,
+    prompt: str | None,
+    system: str | None,
+    thinking: str | None,
+    max_tokens: int | None,
+    degree: int | None,
+    settings: tuple[str, ...],
+    **place: Any,
+) -> None:
+    """Ask a model once and keep what it streams, with its pauses, as a scene.
+
+    The answer appears as it comes. Keys, tokens and images do not reach the file. The
+    key comes from the provider's usual variable; with --base-url only from --key-env.
+
+    \b
+    Examples:
+      oshaberi record --out hi.json --model gpt-5.2 --prompt "Say hi in three lines."
+      oshaberi record --out hi.json --provider ollama --model qwen3 < question.txt
+      oshaberi replay hi.json
+    """
+    path, config = _writable(out), text_config(settings, degree)
+    adapter, secrets = _connected(**place)
+    asked = _request(prompt, system, thinking, max_tokens)
+    heard: list[HeardStream] = []
+    try:
+        asyncio.run(_listen(adapter, asked, heard))
+    finally:
+        # Also after Ctrl-C: what came until then is a stream too.
+        written = _write(path, adapter, config, heard, secrets)
+    _tell(path, heard, written)
+
+
+def _writable(out: str) -> Path:
+    """Better to know before the model is asked."""
+    path = Path(out)
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise click.ClickException(f"--out {out}: cannot be written; name a file in a folder")
+    return path
+
+
+def _connected(
+    provider: str, model: str, base_url: str | None, key_env: str | None
+) -> tuple[Adapter, Sequence[str]]:
+    from oshaberi.providers.adapter_registry import connect
+    from oshaberi.providers.provider_presets import PRESETS
+
+    preset = PRESETS.get(provider)
+    name = key_env or (preset.key_name if preset and base_url is None else None)
+    key = os.environ.get(name, "").strip() if name else ""
+    if name and not key and (key_env or base_url is None):
+        raise ConfigError(f"{provider}: no API key; set the environment variable {name}")
+    return connect(provider, model, api_key=key or None, base_url=base_url), [key]
+
+
+def _request(
+    prompt: str | None, system: str | None, thinking: str | None, max_tokens: int | None
+) -> Request:
+    from oshaberi.providers.request.context_items import said
+    from oshaberi.providers.request.model_request import Request
+
+    asked = "".join(pieces_of(STDIN)) if prompt is None else prompt
+    if not asked.strip():
+        raise click.ClickException("nothing to ask; give a --prompt, or text on standard input")
+    first = (said("system", system, "system"),) if system else ()
+    level: Any = int(thinking) if thinking and thinking.isdigit() else thinking
+    items = (*first, said("user", asked.strip(), "current"))
+    return Request(items, thinking=level, max_output_tokens=max_tokens)
+
+
+async def _listen(adapter: Adapter, request: Request, heard: list[HeardStream]) -> None:
+    from contextlib import aclosing
+
+    from oshaberi.recording import StreamRecorder
+    from oshaberi.terminal_output import harmless
+
+    stream: Any = StreamRecorder(adapter, heard.extend).open(request)
+    shown = harmless if sys.stdout.isatty() else str
+    try:
+        async with aclosing(stream):
+            async for chunk in stream:
+                if chunk is not None and chunk.content:
+                    sys.stdout.write(shown(chunk.content))
+                    sys.stdout.flush()
+    finally:
+        await adapter.aclose()
+
+
+def _write(
+    path: Path,
+    adapter: Adapter,
+    config: TextConfig,
+    heard: Sequence[HeardStream],
+    secrets: Sequence[str],
+) -> bool:
+    """A stream that is nothing but an error is told, not kept."""
+    from oshaberi.delivery.stream_config import StreamConfig
+    from oshaberi.recording import SceneFrame, SecretMasker, scene_of, secrets_in, write_scene
+
+    if all(one.chunk is None or one.chunk.type == "error" for one in heard):
+        return False
+    name = f"{adapter.name} {adapter.model}"
+    frame = SceneFrame(name, StreamConfig(text=config), reemits=adapter.reemits)
+    masker = SecretMasker([*secrets, *secrets_in(os.environ)])
+    write_scene(path, scene_of(heard, frame, masker))
+    return True
+
+
+def _tell(path: Path, heard: Sequence[HeardStream], written: bool) -> None:
+    chunks = [one.chunk for one in heard if one.chunk is not None]
+    characters = sum(len(chunk.content) for chunk in chunks)
+    seconds = sum(one.silence_ms for one in heard) / 1000
+    if characters:
+        click.echo()
+    if written:
+        kept = f"{len(chunks)} chunks, {characters} characters, {seconds:.1f} s"
+        whisper(f"{path}: {kept}")
+    error = next((chunk.error for chunk in chunks if chunk.error), None)
+    if error is not None:
+        raise click.ClickException(f"{error.provider}: {error.type}: {error.message}")

@@ -1,0 +1,121 @@
+"""`oshaberi replay`: scenes through the whole pipeline, in virtual time."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from oshaberi.cli.progress_line import Progress
+from oshaberi.cli.replay_transcript import Transcript
+from oshaberi.cli.settings_options import complete_file
+from oshaberi.errors import SceneError
+from oshaberi.scenes import Scene, differences, find_scenes, load_scene, rechunk
+from oshaberi.scenes.scene_playback import PlayedScene, perform
+from oshaberi.terminal_output import TerminalPalette
+
+DIFFERENT = 1
+BAD_SCENE = 2
+
+
+@click.command(short_help="Play scenes through the whole pipeline.")
+@click.argument("scenes", nargs=-1, required=True, metavar="SCENE...", shell_complete=complete_file)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line, in order.")
+@click.option("--check", is_flag=True, help="Compare with what each scene expects.")
+@click.option("--rechunk", "seed", type=int, metavar="SEED", help="First cut the text anew.")
+@click.option("--real-time", is_flag=True, help="Wait as long as a reader would.")
+def command(
+    scenes: tuple[str, ...], as_json: bool, check: bool, seed: int | None, real_time: bool
+) -> int:
+    """Play SCENEs (files, folders or -) and show what reached the channel, and when.
+
+    Time is virtual, so a minute costs nothing. With --check, differences are shown
+    and the status is 1 if there are any.
+
+    \b
+    Examples:
+      oshaberi replay tests/scenes/typing-between.json
+      oshaberi replay --json --rechunk 3 tests/scenes/table.json
+      oshaberi replay --check tests/scenes
+    """
+    if as_json and check:
+        raise click.UsageError("--json and --check do not go together", click.get_current_context())
+    keep_quiet()
+    paths = find_scenes(scenes)
+    if check:
+        return _check_all(paths, seed, real_time)
+    for path in paths:
+        show = _json_line if as_json else _transcript(path, several=len(paths) > 1)
+        show(_run(_load(path, seed), real_time, show).result.as_record())
+    return 0
+
+
+def keep_quiet() -> None:
+    """What goes wrong on purpose in a scene is told by its records, not by the log."""
+    logging.getLogger("oshaberi").addHandler(logging.NullHandler())
+
+
+def _load(path: str, seed: int | None) -> Scene:
+    scene = load_scene(path)
+    return scene if seed is None else rechunk(scene, seed)
+
+
+def _run(scene: Scene, real_time: bool, show: Callable[[dict[str, Any]], None]) -> PlayedScene:
+    return perform(scene, real_time=real_time, on_record=show)
+
+
+def _json_line(record: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+def _transcript(path: str, *, several: bool) -> Callable[[dict[str, Any]], None]:
+    transcript = Transcript(TerminalPalette.of(sys.stdout))
+    if several:
+        sys.stdout.write(transcript.title(path) + "\n")
+
+    def show(record: dict[str, Any]) -> None:
+        sys.stdout.writelines(line.rstrip() + "\n" for line in transcript.lines(record))
+        sys.stdout.flush()
+
+    return show
+
+
+def _check_all(paths: Sequence[str], seed: int | None, real_time: bool) -> int:
+    """Every scene is tried, even after one that cannot be read."""
+    differing = bad = silent = 0
+    progress = Progress()
+    for path in progress.over(paths, "scenes"):
+        try:
+            scene = _load(path, seed)
+        except SceneError as error:
+            progress.clear()
+            click.echo(f"oshaberi: {error}", err=True)
+            bad += 1
+            continue
+        silent += scene.expect is None
+        lines = differences(scene.expect or {}, perform(scene, real_time=real_time).lines)
+        if lines:
+            differing += 1
+            progress.clear()
+            click.echo("\n".join([f"{path} differs (- expected, + got)", *_indented(lines)]))
+    click.echo(_sum(len(paths), differing, bad, silent))
+    if bad:
+        return BAD_SCENE
+    return DIFFERENT if differing else 0
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return [f"  {line}" for line in lines]
+
+
+def _sum(count: int, differing: int, bad: int, silent: int) -> str:
+    parts = [f"{count} scene{'s' if count != 1 else ''}"]
+    parts.append(f"{differing} differ" if differing else "none differs")
+    parts += [f"{bad} cannot be read"] if bad else []
+    parts += [f"{silent} expect nothing"] if silent else []
+    return ", ".join(parts)

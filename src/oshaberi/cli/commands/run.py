@@ -1,0 +1,140 @@
+"""`oshaberi run`: the bot, on Discord with a token, else on the local stage in the browser."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import sys
+import webbrowser
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from oshaberi.errors import ConfigError
+from oshaberi.terminal_output import TerminalPalette
+
+if TYPE_CHECKING:
+    from oshaberi.config import LoadedSettings
+    from oshaberi.stream.stream_observer import StreamObserver
+
+SPEED = click.FloatRange(0.1, 100)
+PORT = click.IntRange(0, 65_535)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command(short_help="The bot: on Discord, or on the local stage.")
+@click.option("--config", type=FILE, metavar="FILE", help="Settings, instead of oshaberi.toml.")
+@click.option("--port", type=PORT, help="Of the local stage; 0 is any free one.")
+@click.option("--speed", type=SPEED, default=1.0, show_default=True, help="Of the rehearsal model.")
+@click.option("--record", type=FOLDER, metavar="DIR", help="Save every stream there, as a scene.")
+@click.option("--browser/--no-browser", default=None, help="Open the page; on a desktop it does.")
+def command(
+    config: Path | None,
+    port: int | None,
+    speed: float,
+    record: Path | None,
+    browser: bool | None,
+) -> None:
+    """Run the bot until Ctrl-C.
+
+    With a Discord token (`discord_token` in oshaberi.toml, or OSHABERI_DISCORD_TOKEN) it talks on
+    Discord. Without one it puts up the local stage: a Discord on this machine, with a page to chat
+    in and a model that only rehearses. No account, no keys.
+
+    \b
+    Examples:
+      oshaberi run
+      oshaberi run --port 0 --speed 4 --no-browser
+      OSHABERI_DISCORD_TOKEN=... oshaberi run --record scenes
+    """
+    settings = _settings(config, port)
+    witnesses = _witnesses(record, settings)
+    if settings.discord_token is not None:
+        from oshaberi.bot.wiring import run
+
+        click.echo("Connecting to Discord. Ctrl-C ends.")
+        asyncio.run(run(settings, os.environ, witnesses=witnesses, on_ready=_on_discord))
+        return
+    if sys.stdout.isatty():
+        click.echo("Starting …")
+    from oshaberi.local_run.startup import perform
+
+    wanted = _has_desktop() if browser is None else browser
+    asyncio.run(
+        perform(
+            settings,
+            os.environ,
+            speed=speed,
+            witnesses=witnesses,
+            on_ready=lambda address: _on_stage(address, wanted),
+        )
+    )
+
+
+def _settings(config: Path | None, port: int | None) -> LoadedSettings:
+    try:
+        from oshaberi.config import load
+        from oshaberi.logs import setup
+
+        settings = load(config, os.environ)
+    except ModuleNotFoundError as error:
+        needs = 'pip install "oshaberi[bot,openai]"'
+        raise ConfigError(f"the bot needs {error.name}: {needs}") from None
+    setup(settings.log_level, settings.log_format, secrets=settings.secrets(os.environ))
+    _make_folder(settings)
+    return settings if port is None else replace(settings, stage_port=port)
+
+
+def _make_folder(settings: LoadedSettings) -> None:
+    """Where the database and the key file go, if they go there."""
+    kept_here = f"sqlite:///{settings.data_dir}" in settings.database_url
+    if not kept_here and settings.secret_key_file.parent != settings.data_dir:
+        return
+    try:
+        settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        where = "set OSHABERI_DATA_DIR to a folder that you may write to"
+        raise ConfigError(
+            f"data_dir: {settings.data_dir} cannot be made: {error.strerror}; {where}"
+        ) from None
+
+
+def _witnesses(record: Path | None, settings: LoadedSettings) -> Sequence[StreamObserver]:
+    if record is None:
+        return ()
+    from oshaberi.recording.recording_observer import RecordingObserver
+
+    return (RecordingObserver(record, settings.secrets(os.environ)),)
+
+
+def _on_discord() -> None:
+    click.echo("The bot is on Discord and answers.")
+    _spare_what_is_loaded()
+
+
+def _on_stage(address: str, browser: bool) -> None:
+    palette = TerminalPalette.of(sys.stdout)
+    click.echo(f"\n  {palette.paint('Oshaberi', 'bold')} is on its local stage:\n")
+    click.echo(f"  {palette.paint(address, 'bold')}\n")
+    click.echo(palette.paint("  Open it in a browser and say hello. Ctrl-C ends.", "dim"))
+    if browser:
+        webbrowser.open(address)
+    _spare_what_is_loaded()
+
+
+def _spare_what_is_loaded() -> None:
+    """It stays: to look through it for garbage again would halt every stream for a moment."""
+    gc.collect()
+    gc.freeze()
+
+
+def _has_desktop() -> bool:
+    if not sys.stdout.isatty():
+        return False
+    shown = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    return bool(shown) or sys.platform in ("darwin", "win32")

@@ -1,0 +1,40 @@
+"""What `oshaberi doctor` looks at. Each check asks for real and gives findings, never raises."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING
+
+from oshaberi.cli.doctor_checks import (
+    discord_checks,
+    machine_checks,
+    model_checks,
+    storage_checks,
+    tool_checks,
+)
+from oshaberi.cli.doctor_checks.finding import Finding
+
+if TYPE_CHECKING:
+    from oshaberi.config import LoadedSettings
+
+__all__ = ["Finding", "examine"]
+
+
+async def examine(
+    settings: LoadedSettings | None, environ: Mapping[str, str]
+) -> AsyncIterator[Finding]:
+    """Everything that can be looked at. Without settings, what does not depend on them."""
+    for finding in machine_checks.machine():
+        yield finding
+    if settings is None:
+        return
+    yield machine_checks.data_folder(settings)
+    yield await storage_checks.secret_key(settings, environ)
+    yield await storage_checks.database(settings)
+    yield await storage_checks.redis(settings)
+    async for asked in discord_checks.examine(settings, environ):
+        yield asked
+    async for asked in model_checks.examine(settings, environ):
+        yield asked
+    async for asked in tool_checks.examine(settings):
+        yield asked

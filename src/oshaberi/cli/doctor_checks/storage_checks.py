@@ -1,0 +1,110 @@
+"""The database and Redis: whether they answer, and whether the schema is this program's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from oshaberi.cli.doctor_checks.finding import Finding, bad, good, note
+from oshaberi.cli.doctor_checks.machine_checks import unwritable
+
+if TYPE_CHECKING:
+    from oshaberi.config import LoadedSettings
+    from oshaberi.storage import SecretVault
+
+PATIENCE_S = 10.0
+KEY_VARIABLE = "OSHABERI_SECRET_KEY"
+
+
+async def database(settings: LoadedSettings) -> Finding:
+    name, place = "database", settings.shown("database_url")
+    try:
+        from oshaberi.storage import StorageError, current_revision, head_revision
+        from oshaberi.storage.database_urls import address_of
+    except ImportError as missing:
+        return bad(name, f"needs {missing.name}", 'pip install "oshaberi[bot]"')
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            current = await current_revision(settings.database_url)
+        head = head_revision()
+    except TimeoutError:
+        return bad(name, f"{place} does not answer", "start it, or correct database_url")
+    except StorageError as error:
+        return bad(name, str(error), "see database_url in docs/settings.md")
+    if current is None:
+        file = address_of(settings.database_url).file
+        problem = None if file is None else unwritable(file.parent)
+        if problem is not None:
+            return bad(name, problem, "allow it, or correct database_url")
+        return note(name, f"{place} is empty", "the bot makes its tables when it starts")
+    if current > head:
+        text = f"{place} has schema {current}, this program knows {head}"
+        return bad(name, text, "install the newer oshaberi")
+    if current < head:
+        return note(name, f"{place} has schema {current} of {head}", "oshaberi db upgrade")
+    return good(name, f"{place}, schema {current}")
+
+
+async def secret_key(settings: LoadedSettings, environ: Mapping[str, str]) -> Finding:
+    """Whether it opens what is stored. It is not made here."""
+    name, file = "secret key", settings.secret_key_file
+    try:
+        from oshaberi.storage import SecretVault, StorageError
+    except ImportError as missing:
+        return bad(name, f"needs {missing.name}", 'pip install "oshaberi[bot]"')
+    is_there = bool(environ.get(KEY_VARIABLE, "").strip()) or file.exists()
+    problem = None if is_there else unwritable(file.parent)
+    if problem is not None:
+        return bad(name, problem, f"allow it, or set {KEY_VARIABLE}")
+    try:
+        if is_there:
+            vault = SecretVault.from_environment_or_file(file, environ)
+        else:
+            vault = SecretVault([SecretVault.new_key()], f"the new one in {file}")
+        await _check_secrets(settings.database_url, vault)
+    except StorageError as error:
+        return bad(name, str(error), f"see {KEY_VARIABLE} in docs/settings.md")
+    return good(name, f"from {vault.source}" if is_there else f"{file} will be made")
+
+
+async def _check_secrets(url: str, vault: SecretVault) -> None:
+    """A database that cannot be asked has a finding of its own."""
+    from oshaberi.storage import StorageError, current_revision, head_revision
+    from oshaberi.storage.database import check_secrets
+
+    with suppress(TimeoutError):
+        async with asyncio.timeout(PATIENCE_S):
+            try:
+                is_current = await current_revision(url) == head_revision()
+            except StorageError:
+                return
+            if is_current:
+                await check_secrets(url, vault)
+
+
+async def redis(settings: LoadedSettings) -> Finding:
+    name = "redis"
+    if settings.redis_url is None:
+        return good(name, "not used: one process needs none")
+    try:
+        from redis.asyncio import from_url
+        from redis.exceptions import RedisError
+    except ImportError:
+        return bad(
+            name, "redis_url is set, redis is not installed", 'pip install "oshaberi[redis]"'
+        )
+    place = settings.shown("redis_url")
+    try:
+        client = from_url(settings.redis_url)
+        async with asyncio.timeout(PATIENCE_S), client:
+            await client.ping()
+    except (RedisError, OSError, TimeoutError, ValueError) as error:
+        return bad(name, f"{place}: {_reason(error)}", "start it, or correct redis_url")
+    return good(name, f"{place} answers")
+
+
+def _reason(error: Exception) -> str:
+    """Redis repeats the URL in no error, but is not asked to prove it."""
+    return "does not answer" if isinstance(error, TimeoutError) else type(error).__name__

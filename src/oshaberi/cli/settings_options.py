@@ -1,0 +1,43 @@
+"""What several commands have in common: where the settings are, and reading them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from oshaberi.config import LoadedSettings
+
+config_option = click.option(
+    "--config",
+    "config_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Read settings from there, not from ./oshaberi.toml.",
+)
+
+
+def settings_of(config_file: Path | None) -> LoadedSettings:
+    """The settings of this process, or a ConfigError of one line."""
+    from oshaberi.config import load
+
+    return load(config_file, os.environ)
+
+
+def whisper(line: str) -> None:
+    """What is not the command's result: on stderr, and dim where that is a terminal."""
+    from oshaberi.terminal_output import TerminalPalette
+
+    click.echo(TerminalPalette.of(sys.stderr).paint(line, "dim"), err=True)
+
+
+def complete_file(
+    _ctx: click.Context, _param: click.Parameter, incomplete: str
+) -> list[CompletionItem[str]]:
+    """The shell knows files best."""
+    return [CompletionItem(incomplete, type="file")]

@@ -1,0 +1,103 @@
+"""Hot reload: looks at the settings file now and then, and hands on what changed in it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from oshaberi.config.loaded_settings import LoadedSettings
+from oshaberi.config.process_config import LIVE, ProcessConfig
+from oshaberi.config.setting_declarations import DECLARED
+from oshaberi.config.settings_loading import load, load_from
+from oshaberi.errors import ConfigError
+
+log = logging.getLogger(__name__)
+
+EVERY_S = 2.0
+Fingerprint = tuple[int, int, int] | None
+
+
+class Reloader:
+    """`current` is what holds now. What needs a restart stays as it was at the start."""
+
+    def __init__(
+        self,
+        settings: LoadedSettings,
+        environ: Mapping[str, str],
+        on_change: Callable[[LoadedSettings], None] = lambda _settings: None,
+        *,
+        every_s: float = EVERY_S,
+    ) -> None:
+        self.current = settings
+        self._environ = environ
+        self._on_change = on_change
+        self._every_s = every_s
+        self._seen = _fingerprint(settings.file)
+        self._written = _written(settings, environ)
+
+    async def watch(self) -> None:
+        """Until it is cancelled. Time is the loop's."""
+        while True:
+            await asyncio.sleep(self._every_s)
+            self.check()
+
+    def check(self) -> LoadedSettings | None:
+        """Look once. The new settings, if the file changed and can be used."""
+        seen = _fingerprint(self.current.file)
+        if seen == self._seen:
+            return None
+        self._seen = seen
+        try:
+            return self._take(load(self.current.file, self._environ))
+        except ConfigError as error:
+            log.error("the settings stay as they were: %s", error)
+            return None
+
+    def _take(self, new: LoadedSettings) -> LoadedSettings | None:
+        changed = {key for key in DECLARED if new.value(key) != self._written.value(key)}
+        waiting = sorted(key for key in changed if _needs_restart(key))
+        if waiting:
+            log.warning("these need a restart: %s", ", ".join(waiting))
+        taken = sorted(changed.difference(waiting))
+        if not taken:
+            return None
+        self._written = _with_old(new, self._written)
+        self.current = _with_old(new, self.current)
+        log.info("settings changed: %s", ", ".join(taken))
+        self._on_change(self.current)
+        return self.current
+
+
+def _written(settings: LoadedSettings, environ: Mapping[str, str]) -> LoadedSettings:
+    """What the file and the environment say: some of `settings` may be from a command line."""
+    if settings.file is None:
+        return settings
+    try:
+        return load_from(settings.file, environ, required=False)
+    except ConfigError:
+        return settings
+
+
+def _needs_restart(key: str) -> bool:
+    return DECLARED[key].section is ProcessConfig and key not in LIVE
+
+
+def _with_old(new: LoadedSettings, old: LoadedSettings) -> LoadedSettings:
+    """The new ones, but of what needs a restart the old, with where that came from."""
+    staying = [one.name for one in fields(ProcessConfig) if _needs_restart(one.name)]
+    origins = {key: place for key, place in new.origins.items() if key not in staying}
+    origins |= {key: old.origins[key] for key in staying if key in old.origins}
+    values: dict[str, Any] = {key: getattr(old, key) for key in staying}
+    return replace(new, **values, origins=origins)
+
+
+def _fingerprint(file: Path | None) -> Fingerprint:
+    try:
+        found = file.stat() if file else None
+    except OSError:
+        return None
+    return (found.st_mtime_ns, found.st_size, found.st_ino) if found else None

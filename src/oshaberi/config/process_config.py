@@ -1,0 +1,201 @@
+"""The settings of the process: where it keeps things, how it is reached, what it connects to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from oshaberi.conversation.turn_config import ids, strings
+from oshaberi.errors import ConfigError
+from oshaberi.text.normalize.names.webhook_usernames import name_problem
+from oshaberi.text.text_config import check_fields, choice, number
+
+MOST_SHARDS = 16_384
+TABLES: Any = {"extra": "forbid"}
+"""Told to pydantic: a key that a table does not have is a mistake."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEntry:
+    """A link of the chain of models for servers that have none of their own."""
+
+    __pydantic_config__ = TABLES
+
+    provider: str
+    model: str
+    base_url: str | None = field(default=None, repr=False)
+    api_keys: tuple[str, ...] = field(default=(), repr=False)
+    api_key_env: str | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    """`temperature`, `top_p`, `max_output_tokens`, `thinking`."""
+
+    def keys(self, environ: Mapping[str, str]) -> tuple[str, ...]:
+        """Its API keys: given here, or in the variable that is named, or in the usual one."""
+        if self.api_keys:
+            return self.api_keys
+        key = environ.get(self.variable or "", "").strip()
+        return (key,) if key else ()
+
+    @property
+    def variable(self) -> str | None:
+        """Where its key is looked for. Another server never gets the key of the usual one."""
+        from oshaberi.providers.provider_presets import PRESETS
+
+        preset = PRESETS.get(self.provider)
+        usual = preset.key_name if preset and self.base_url is None else None
+        return self.api_key_env or usual
+
+
+@dataclass(frozen=True, slots=True)
+class McpServerEntry:
+    """Tools from elsewhere: a program that is started, or an address."""
+
+    __pydantic_config__ = TABLES
+
+    command: str | None = None
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    url: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    cwd: str | None = None
+    permission: Literal["everyone", "manage_messages", "manage_server"] = "everyone"
+    timeout_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.command is None) == (self.url is None):
+            raise ValueError("needs either a command or a url")
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaEntry:
+    """Who the bot is in servers that have no persona of their own."""
+
+    __pydantic_config__ = TABLES
+
+    name: str
+    prompt: str = ""
+    aliases: tuple[str, ...] = ()
+    triggers: tuple[str, ...] = ()
+    avatar_url: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.name.strip():
+            raise ValueError("needs a name")
+        problem = name_problem(" ".join(self.name.split()))
+        if problem is not None:
+            raise ValueError(f"cannot be called {self.name!r}: {problem}")
+
+
+def data_home(environ: Mapping[str, str]) -> Path:
+    """Where a program keeps its data (XDG)."""
+    named = environ.get("XDG_DATA_HOME", "")
+    if Path(named).is_absolute():
+        return Path(named) / "oshaberi"
+    home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
+    return home / ".local" / "share" / "oshaberi"
+
+
+def _here() -> Path:
+    return data_home(os.environ)
+
+
+def _text(what: str, **about: Any) -> Any:
+    """A text that may be missing. What may hold a secret stays out of representations."""
+    hidden = about.keys() & {"secret", "url"}
+    return field(default=None, repr=not hidden, metadata={"text": True, "what": what, **about})
+
+
+def _path(what: str, otherwise: str) -> Mapping[str, object]:
+    return {"path": True, "what": what, "otherwise": otherwise}
+
+
+def _table(what: str, allowed: str) -> Mapping[str, object]:
+    return {"table": allowed, "what": what}
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessConfig:
+    """What concerns the running program rather than an answer."""
+
+    discord_token: str | None = _text(
+        "the bot's token; without it the bot runs on the local stage", secret=True
+    )
+    data_dir: Path = field(
+        default_factory=_here,
+        metadata=_path(
+            "where the database and the key file are", "`oshaberi` in the user's data folder (XDG)"
+        ),
+    )
+    database_url: str = _text(
+        "`sqlite:///…` or `postgresql://…`", url=True, otherwise="a SQLite file in `data_dir`"
+    )
+    redis_url: str | None = _text("what several processes of one bot share", url=True)
+    secret_key_file: Path = field(
+        default=cast(Path, None),
+        metadata=_path(
+            "encrypts stored API keys, unless the variable `OSHABERI_SECRET_KEY` does",
+            "`secret.key` in `data_dir`",
+        ),
+    )
+    instance: str = _text(
+        "this process among those of one bot; must be the same after a restart",
+        otherwise="`main`, or after its shards",
+    )
+    shard_ids: tuple[int, ...] = ids("the shards of this process; empty is all")
+    shard_count: int = number(0, 0, MOST_SHARDS, "how many shards there are; 0 asks Discord")
+    log_level: str = choice(
+        "info", ("debug", "info", "warning", "error"), "how much is logged; `debug` is everything"
+    )
+    log_format: str = choice("text", ("text", "json"), "lines for people, or JSON objects")
+    health_port: int = number(0, 0, 65_535, "answers `/health` and `/metrics` there; 0 is off")
+    health_host: str = _text("the address it listens on; `0.0.0.0` is all", otherwise="`127.0.0.1`")
+    stage_port: int = number(8420, 0, 65_535, "where the local stage is; 0 is any free port")
+    models: tuple[ModelEntry, ...] = field(
+        default=(),
+        metadata=_table(
+            "each has `provider`, `model` and perhaps `base_url`, `api_keys` or `api_key_env`, "
+            "`params`; the first is tried first",
+            "a list of tables",
+        ),
+    )
+    persona: PersonaEntry | None = field(
+        default=None,
+        metadata=_table(
+            "has a `name` and perhaps `prompt`, `aliases`, `triggers`, `avatar_url`", "a table"
+        ),
+    )
+    mcp_servers: Mapping[str, McpServerEntry] = field(
+        default_factory=dict,
+        metadata=_table(
+            "each has `command`, `args`, `env`, `cwd`, or `url`, `headers`; "
+            "and perhaps `permission`, `timeout_ms`",
+            "tables by name",
+        ),
+    )
+    tools: tuple[str, ...] = strings("Python modules whose tools the model may use")
+
+    def __post_init__(self) -> None:
+        shards = "-".join(map(str, self.shard_ids))
+        self._fill("database_url", f"sqlite:///{self.data_dir / 'oshaberi.db'}")
+        self._fill("secret_key_file", self.data_dir / "secret.key")
+        self._fill("health_host", "127.0.0.1")
+        self._fill("instance", f"shards-{shards}" if shards else "main")
+        check_fields(self)
+        if any(ord(sign) < 32 or ord(sign) == 127 for sign in self.discord_token or ""):
+            what = "has a line break or another control character in it; copy it anew"
+            raise ConfigError(f"discord_token: {what}")
+        wrong = [shard for shard in self.shard_ids if shard >= self.shard_count]
+        if wrong:
+            allowed = f"below shard_count, {self.shard_count}"
+            raise ConfigError(f"shard_ids: {wrong[0]} is not {allowed}")
+
+    def _fill(self, key: str, value: object) -> None:
+        if getattr(self, key) is None:
+            object.__setattr__(self, key, value)
+
+
+LIVE = frozenset({"log_level", "models", "persona"})
+"""What a running bot takes up when the file changes; the rest of this needs a restart."""

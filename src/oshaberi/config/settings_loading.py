@@ -1,0 +1,151 @@
+"""Reads the settings: the environment over the file over the defaults (spec 09)."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from oshaberi.config.loaded_settings import LoadedSettings
+from oshaberi.config.process_config import ModelEntry, ProcessConfig, data_home
+from oshaberi.config.setting_declarations import DECLARED, near, within
+from oshaberi.config.value_parsing import read
+from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.errors import ConfigError
+from oshaberi.text.text_config import TextConfig
+
+FILE = "oshaberi.toml"
+PREFIX = "OSHABERI_"
+FILE_VARIABLE = "OSHABERI_CONFIG"
+NOT_SETTINGS = frozenset({FILE_VARIABLE, "OSHABERI_SECRET_KEY", "OSHABERI_STAGE_URL"})
+"""Variables of ours that are read elsewhere."""
+
+
+def load(file: Path | None, environ: Mapping[str, str]) -> LoadedSettings:
+    """The settings, or a ConfigError of one line: key, value, what is allowed, where it stands.
+
+    Without a `file`: the one that OSHABERI_CONFIG names, or oshaberi.toml here, if there is one.
+    """
+    path, required = _file(file, environ)
+    return load_from(path, environ, required=required)
+
+
+def load_from(path: Path, environ: Mapping[str, str], *, required: bool) -> LoadedSettings:
+    """The same of just this file. One that is not `required` may be missing."""
+    from_file = _read_file(path, required)
+    named = _named(environ)
+    from_variables = _read_variables(named)
+    origins = {**dict.fromkeys(from_file, str(path)), **_variables(from_variables)}
+    values = _merged(_unknown(named), origins, from_variables, from_file)
+    values.setdefault("data_dir", data_home(environ))
+    values = {key: _expanded(value) for key, value in values.items()}
+    try:
+        return _settings(values, origins, path)
+    except ConfigError as error:
+        raise ConfigError(_placed(str(error), origins)) from None
+
+
+def _file(file: Path | None, environ: Mapping[str, str]) -> tuple[Path, bool]:
+    named = file or environ.get(FILE_VARIABLE)
+    return Path(named or FILE), bool(named)
+
+
+def _read_file(path: Path, required: bool) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        if required:
+            raise ConfigError(f"{path}: there is no such settings file") from None
+        return {}
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: is not TOML: {error}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is not UTF-8 text (byte {error.start})") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _named(environ: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """By key the variable and its text. An empty variable is one that is not set."""
+    return {
+        variable.removeprefix(PREFIX).lower(): (variable, text)
+        for variable, text in environ.items()
+        if variable.startswith(PREFIX) and variable not in NOT_SETTINGS and text.strip()
+    }
+
+
+def _read_variables(named: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
+    return {
+        key: read(DECLARED[key].about, text)
+        for key, (_variable, text) in named.items()
+        if key in DECLARED
+    }
+
+
+def _unknown(named: Mapping[str, tuple[str, str]]) -> list[str]:
+    return [
+        f"{variable}: no such setting{near(key, DECLARED)}"
+        for key, (variable, _text) in named.items()
+        if key not in DECLARED
+    ]
+
+
+def _variables(keys: Mapping[str, Any]) -> dict[str, str]:
+    return {key: PREFIX + key.upper() for key in keys}
+
+
+def _merged(
+    unknown: Sequence[str], origins: Mapping[str, str], *places: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What the places say together, or all that is wrong there and `unknown`."""
+    try:
+        from pydantic import ValidationError
+
+        from oshaberi.config.setting_errors import SettingMistakesError, complaint
+        from oshaberi.config.settings_schema import merged
+    except ImportError as missing:
+        what = f'settings need {missing.name}: pip install "oshaberi[bot]"'
+        raise ConfigError(what) from None
+    try:
+        values = merged(*places)
+    except ValidationError as error:
+        found = error.errors(include_url=False)
+        wrong = [_placed(complaint(one["loc"], one), origins) for one in found]
+        raise SettingMistakesError([*unknown, *wrong]) from None
+    if unknown:
+        raise SettingMistakesError(unknown)
+    return values
+
+
+def _placed(line: str, origins: Mapping[str, str]) -> str:
+    """The complaint with where the value stands. It begins with its key."""
+    key = line.partition(":")[0].partition(".")[0].partition("[")[0]
+    return f"{line} (from {origins[key]})" if key in origins else line
+
+
+def _expanded(value: Any) -> Any:
+    return value.expanduser() if isinstance(value, Path) else value
+
+
+def _settings(values: dict[str, Any], origins: Mapping[str, str], path: Path) -> LoadedSettings:
+    text = TextConfig(**within(TextConfig, values))
+    stream = StreamConfig(text=text, **within(StreamConfig, values))
+    turn = TurnConfig(**within(TurnConfig, values))
+    process = within(ProcessConfig, values)
+    _check_providers(process.get("models", ()))
+    return LoadedSettings(**process, stream=stream, turn=turn, origins=origins, file=path)
+
+
+def _check_providers(models: Sequence[ModelEntry]) -> None:
+    """Better now than at the first answer."""
+    if not models:
+        return
+    from oshaberi.providers.adapter_registry import families, unknown
+    from oshaberi.providers.provider_presets import PRESETS
+
+    for number, entry in enumerate(models):
+        known = (*PRESETS, *families())
+        if entry.provider not in known:
+            raise ConfigError(unknown(f"models[{number}].provider", entry.provider, known))

@@ -1,0 +1,93 @@
+"""What a turn is made of: people, what was said, and the message that asks for an answer.
+
+Values only. The bot makes them from Discord's objects; tests make them by hand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A user. `name` is what the channel shows; `handles` are the other names they go by."""
+
+    id: int
+    name: str
+    handles: tuple[str, ...] = ()
+    avatar_url: str | None = None
+    is_bot: bool = False
+    can_manage_server: bool = False
+    can_manage_messages: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AttachedFile:
+    """A file that came with a message."""
+
+    name: str
+    url: str
+    mime: str = "application/octet-stream"
+    size: int = 0
+    alt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelMessage:
+    """A message of the channel, whoever wrote it.
+
+    `by_us` is true for the bot's own messages and for those of its webhooks; `shown_as` is then
+    the name it carried.
+    """
+
+    id: int
+    author: Person
+    text: str
+    at: datetime
+    by_us: bool = False
+    shown_as: str | None = None
+    files: tuple[AttachedFile, ...] = ()
+    reply_to: int | None = None
+    embeds: tuple[str, ...] = ()
+    """The text of embeds that are not notices of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class IncomingMessage:
+    """A message that may ask for an answer."""
+
+    said: ChannelMessage
+    channel_id: int
+    server_id: int
+    """0 in a direct message."""
+    parent_id: int | None = None
+    """The channel of a thread."""
+    mentions_us: bool = False
+    replied: ChannelMessage | None = None
+    """The message it replies to, if it could be found."""
+    can_answer: bool = True
+    """Whether we may write there at all."""
+
+    @property
+    def is_direct(self) -> bool:
+        return self.server_id == 0
+
+    @property
+    def user_id(self) -> int:
+        return self.said.author.id
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelInfo:
+    """What surrounds a turn, as it is when the turn begins."""
+
+    server_name: str = ""
+    channel_name: str = ""
+    channel_topic: str = ""
+    bot_name: str = ""
+    people: tuple[Person, ...] = ()
+    """The people of the conversation."""
+    emojis: tuple[str, ...] = ()
+    history: tuple[ChannelMessage, ...] = field(default=(), repr=False)
+    """Oldest first, without the message that is answered."""

@@ -1,0 +1,84 @@
+"""The settings of a turn. `StreamConfig` has those of delivery, `TextConfig` those of text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from oshaberi.errors import ConfigError
+from oshaberi.text.text_config import check_fields, choice, number, switch
+
+
+def strings(what: str) -> Any:
+    return field(default=(), metadata={"strings": True, "what": what})
+
+
+def ids(what: str, mention: str = "") -> Any:
+    """`mention` is `#` for channels, `@` for users."""
+    return field(default=(), metadata={"ids": True, "what": what, "mention": mention})
+
+
+def channel(what: str) -> Any:
+    about = {"low": 0, "high": 2**63 - 1, "what": what, "mention": "#"}
+    return field(default=0, metadata=about)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnConfig:
+    """Who is answered, with how much context, and what surrounds the answer."""
+
+    follow_up_policy: str = choice(
+        "interrupt",
+        ("interrupt", "queue", "collect"),
+        "what a message does that arrives during an answer",
+    )
+    waiting_limit: int = number(10, 1, 100, "most messages that wait in one channel")
+    reasoning_display: str = choice(
+        "log", ("off", "log", "spoiler", "subtext"), "where the model's thoughts go"
+    )
+    status_reactions: bool = switch(False, "👀 while working, ✅ or ⚠️ after")
+    thought_log_channel_id: int = channel("the channel that gets the thoughts; 0 is none")
+    llm_stop_strings: tuple[str, ...] = strings("the model is stopped where it writes one of these")
+    speaker_guard_holdback_chars: int = number(
+        32, 0, 256, "how much text is held back to see a speaker's label whole"
+    )
+    max_function_call_iterations: int = number(100, 1, 1000, "most rounds of tools in one turn")
+    max_consecutive_tool_errors: int = number(5, 1, 100, "so many failures in a row end a turn")
+    tool_timeout_ms: int = number(60_000, 100, 600_000, "a tool that takes longer is given up")
+    tool_result_limit_chars: int = number(20_000, 200, 1_000_000, "a longer result is cut")
+    history_messages: int = number(40, 0, 200, "how many messages of the channel the model sees")
+    short_memory_size: int = number(20, 0, 200, "exchanges of a channel that are remembered")
+    short_memory_days: int = number(30, 1, 3650, "and for how long")
+    cooldown_ms: int = number(0, 0, 3_600_000, "least time between two turns of one user")
+    self_trigger_limit: int = number(
+        3, 0, 20, "how often personas may answer each other before a person writes again"
+    )
+    auto_channels: tuple[int, ...] = ids("channels where every message is answered", "#")
+    allowed_users: tuple[int, ...] = ids("only these are answered; empty is everybody", "@")
+    blocked_users: tuple[int, ...] = ids("these are never answered", "@")
+    allowed_channels: tuple[int, ...] = ids("answers only there; empty is everywhere", "#")
+    blocked_channels: tuple[int, ...] = ids("never answers there", "#")
+    web_page_tool_enabled: bool = switch(False, "the model may read web pages")
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        for setting in fields(self):
+            value = getattr(self, setting.name)
+            if "strings" in setting.metadata:
+                object.__setattr__(self, setting.name, _checked_strings(setting.name, value))
+            elif "ids" in setting.metadata:
+                object.__setattr__(self, setting.name, _checked_ids(setting.name, value))
+
+
+def _checked_strings(key: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(
+        isinstance(one, str) and one for one in value
+    ):
+        raise ConfigError(f"{key}: {value!r} is not a list of texts that are not empty")
+    return tuple(value)
+
+
+def _checked_ids(key: str, value: object) -> tuple[int, ...]:
+    if not isinstance(value, list | tuple) or not all(type(one) is int for one in value):
+        raise ConfigError(f"{key}: {value!r} is not a list of ids")
+    return tuple(value)

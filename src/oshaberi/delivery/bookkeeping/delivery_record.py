@@ -1,0 +1,97 @@
+"""What became of each message of one stream: counts, history, ledger, the response's state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from oshaberi.delivery.bookkeeping.character_ledger import DELIVERED, SUPPRESSED, Ledger
+from oshaberi.delivery.queue.outgoing_message import OutgoingMessage
+from oshaberi.delivery.response_state import ResponseState, SentSprite
+from oshaberi.delivery.sink import Sent
+from oshaberi.events import Message, Table
+from oshaberi.text.text_config import Persona
+
+
+class DeliveryRecord:
+    """Kept by the deliverer. `on_sent` hears of every success."""
+
+    def __init__(
+        self,
+        response: ResponseState,
+        ledger: Ledger,
+        persona: Persona | None,
+        on_sent: Callable[[], None],
+    ) -> None:
+        self.history: list[str] = []
+        self.sent = 0
+        self.visible = 0
+        """Messages whose text can be read now, be it in a message of its own or not."""
+        self.first_at: float | None = None
+        self.longest_wait = 0.0
+        self._response = response
+        self._ledger = ledger
+        self._persona = persona
+        self._on_sent = on_sent
+
+    def posted(self, sent: Sent, now: float) -> None:
+        """One more message is in the channel."""
+        response = self._response
+        self.sent += 1
+        response.sent += 1
+        response.last_sent_at = now
+        response.messages.append(sent)
+        if response.first_url is None:
+            response.first_url = sent.url
+        if self.first_at is None:
+            self.first_at = now
+        self._on_sent()
+
+    def taken_away(self, sent: Sent) -> None:
+        """A message of which nothing was kept is not in the channel any more."""
+        response = self._response
+        self.sent -= 1
+        response.sent -= 1
+        response.messages.remove(sent)
+        if response.first_url == sent.url:
+            response.first_url = None
+
+    def delivered(self, items: Iterable[OutgoingMessage], sent: Sent, now: float) -> None:
+        """These texts can be read in that message."""
+        for item in items:
+            self.visible += 1
+            self.longest_wait = max(self.longest_wait, now - item.ready_at)
+            for entry in item.entries:
+                self._ledger.settle(entry, DELIVERED, sent.id)
+            if item.history and all(map(self._ledger.is_delivered, item.entries)):
+                self.history.append(item.history)
+            self._remember_sprite(item, sent)
+
+    def grown(self, items: Iterable[OutgoingMessage], sent: Sent, now: float) -> None:
+        """An edit put these texts into a message that was there."""
+        self._response.last_sent_at = now
+        self.delivered(items, sent, now)
+        self._on_sent()
+
+    def lost(self, items: Iterable[OutgoingMessage], reason: str) -> None:
+        for item in items:
+            for entry in item.entries:
+                self._ledger.settle(entry, reason)
+
+    def forgone(self, events: Iterable[Message | Table], reason: str) -> None:
+        """Said too late to be packed."""
+        for event in events:
+            self._ledger.settle(self._ledger.expect(event), reason)
+
+    def collected(self, item: OutgoingMessage) -> None:
+        """The text is for the model's history alone (spec 04 O7)."""
+        self.visible += 1
+        self.history.append(item.history)
+        for entry in item.entries:
+            self._ledger.settle(entry, SUPPRESSED)
+
+    def _remember_sprite(self, item: OutgoingMessage, sent: Sent) -> None:
+        identity, persona = item.identity, self._persona
+        if identity is None or persona is None or sent.via != "webhook" or sent.id is None:
+            return
+        if identity.kind == "sprite" and identity.sprite is not None:
+            self._response.sprites.append(SentSprite(sent.id, persona.name, identity.sprite))

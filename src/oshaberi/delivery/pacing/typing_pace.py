@@ -1,0 +1,59 @@
+"""How long to wait before a message, as a person would (spec 07, typing simulation). Pure.
+
+Chance comes from the seed and the message's number, so a replay waits exactly as long.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from oshaberi.delivery.stream_config import StreamConfig
+
+MOST_QUEUED_MS = 15_000
+CODE_FACTOR = 1.25
+THINKING_FACTOR = 1.5
+
+
+@dataclass(slots=True)
+class Wait:
+    """A pause, then the typing indicator. `scale` shrinks both when too much is queued."""
+
+    pause_ms: float
+    typing_ms: float
+    scale: float = 1.0
+
+    @property
+    def total_ms(self) -> float:
+        return (self.pause_ms + self.typing_ms) * self.scale
+
+
+def typing_ms(text: str, config: StreamConfig) -> float:
+    shortest: float = config.min_visible_typing_duration_ms
+    if text.startswith("```"):
+        shortest *= CODE_FACTOR
+    typed = len(text) * config.base_type_speed_ms_per_char
+    return min(max(typed, shortest), config.max_typing_time_ms)
+
+
+def table_typing_ms(config: StreamConfig) -> float:
+    return min(config.min_visible_typing_duration_ms, config.max_typing_time_ms)
+
+
+def pause_ms(number: int, config: StreamConfig) -> float:
+    chance = random.Random(f"pace {config.text.seed} {number}")
+    pause: float = chance.randint(config.min_random_pause_ms, config.max_random_pause_ms)
+    if chance.random() < config.thinking_pause_chance:
+        pause *= THINKING_FACTOR
+    return pause
+
+
+def fit(waits: Iterable[Wait]) -> None:
+    """Scale the waits of a queue so that together they take at most fifteen seconds."""
+    queued = list(waits)
+    total = sum(wait.total_ms for wait in queued)
+    if total <= MOST_QUEUED_MS:
+        return
+    for wait in queued:
+        wait.scale *= MOST_QUEUED_MS / total

@@ -1,0 +1,331 @@
+"""Sends one message exactly once, or says why not (spec 07, recovery and exactly once).
+
+A refusal is definite, everything else is doubt. The bot's messages are repeated under the same
+nonce; a webhook's message is looked for in the channel before it is sent again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
+from oshaberi.delivery.posting.refusal_recovery import TOKEN_REVOKED, RefusalRecovery, recovery_of
+from oshaberi.delivery.posting.send_outcome import (
+    Delivered,
+    EditOutcome,
+    Failed,
+    Gone,
+    NoWebhook,
+    Outcome,
+    Refused,
+    Unavailable,
+    Uncertain,
+    Withdrawn,
+)
+from oshaberi.delivery.response_state import ResponseState
+from oshaberi.delivery.sink import (
+    AmbiguousError,
+    DiscordRefusalError,
+    NoWitnessError,
+    Post,
+    Sent,
+    Sink,
+    WebhookFace,
+    WireState,
+)
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+ANSWER_SECONDS = 20.0
+CLOSING_SECONDS = 10.0
+PATIENCE_SECONDS = 90.0
+RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0)
+SLOW_MODE_SECONDS = 60.0
+UNKNOWN_WAIT_SECONDS = 5.0
+MESSAGE_GONE = 10008
+TOO_OLD_TO_EDIT = 30046
+
+DOUBTS = (AmbiguousError, OSError, TimeoutError)
+
+
+class _WithdrawnError(Exception):
+    """The request had not left when the stop came."""
+
+
+@dataclass(slots=True)
+class _SendAttempts:
+    """One message and what has been tried with it."""
+
+    post: Post
+    first_at: float
+    retries: int = 0
+    doubted: bool = False
+    webhook_renewed: bool = False
+
+    def next_delay(self) -> float:
+        delay = RETRY_SECONDS[min(self.retries, len(RETRY_SECONDS) - 1)]
+        self.retries += 1
+        return delay
+
+
+class ExactlyOnceSender:
+    """The only one who talks to the sink about messages."""
+
+    def __init__(self, sink: Sink, gate: InterruptibleWaits, response: ResponseState) -> None:
+        self._sink = sink
+        self._gate = gate
+        self._response = response
+
+    async def deliver(self, post: Post) -> Outcome:
+        case = _SendAttempts(post, _now())
+        while True:
+            try:
+                outcome = await self._attempt(case)
+            except DiscordRefusalError as refusal:
+                outcome = await self._refused(case, refusal)
+            except DOUBTS as doubt:
+                outcome = await self._doubted(case, doubt)
+            except _WithdrawnError:
+                outcome = Uncertain(AmbiguousError("stopped")) if case.doubted else Withdrawn()
+            except Exception as error:
+                # A fault of the sink itself: it cannot tell us what became of the message.
+                return Failed(error, uncertain=True)
+            if outcome is not None:
+                self._note(post, outcome)
+                return outcome
+
+    async def edit(self, sent: Sent, post: Post) -> EditOutcome:
+        """Edits may be repeated: the same edit twice is one edit."""
+        return await self._change(sent, lambda wire: self._sink.edit(sent, post, wire))
+
+    async def delete(self, sent: Sent) -> EditOutcome:
+        """`Gone` is as good as deleted."""
+        return await self._change(sent, lambda wire: self._sink.delete(sent, wire))
+
+    async def _change(
+        self, sent: Sent, make: Callable[[WireState], Coroutine[Any, Any, None]]
+    ) -> EditOutcome:
+        case = _SendAttempts(Post(""), _now())
+        while True:
+            outcome: EditOutcome | None
+            try:
+                await self._request(make)
+                return Delivered(sent)
+            except DiscordRefusalError as refusal:
+                outcome = await self._edit_refused(case, refusal)
+            except DOUBTS as doubt:
+                outcome = await self._edit_doubted(case, doubt)
+            except _WithdrawnError:
+                outcome = Withdrawn()
+            except Exception as error:
+                return Failed(error, uncertain=True)
+            if outcome is not None:
+                return outcome
+
+    async def notice(self, face: WebhookFace) -> bool:
+        """Say who is answered, before a webhook's first message. It may fail, and is not repeated.
+
+        Whether there is a webhook at all.
+        """
+        try:
+            if not await self._have_webhook(_SendAttempts(Post(""), _now())):
+                return False
+            sent = await self._request(lambda wire: self._sink.reply_notice(face, wire))
+            self._response.notices += [sent] if sent is not None else []
+        except _WithdrawnError:
+            pass
+        except Exception as error:
+            log.info("no reply notice: %s", error)
+        return True
+
+    def _note(self, post: Post, outcome: Outcome) -> None:
+        if post.embed is not None and isinstance(outcome, Delivered):
+            self._response.notices.append(outcome.sent)
+
+    async def _attempt(self, case: _SendAttempts) -> Outcome | None:
+        if case.post.face is not None and not await self._have_webhook(case):
+            return NoWebhook()
+        sent = await self._request(lambda wire: self._sink.send(case.post, wire))
+        return Delivered(sent)
+
+    async def _have_webhook(self, case: _SendAttempts) -> bool:
+        if self._response.webhook_lost:
+            return False
+        try:
+            await self._request(lambda _wire: self._sink.open_webhook())
+        except DiscordRefusalError as refusal:
+            if refusal.code == TOKEN_REVOKED:
+                raise  # neither the bot nor a webhook will be heard
+            log.warning("no webhook, speaking as the bot: %s", refusal)
+            return False
+        except DOUBTS as doubt:
+            # Nothing of the message has left yet: opening again is all that is repeated.
+            if _now() - case.first_at > sum(RETRY_SECONDS):
+                log.warning("no webhook, speaking as the bot: %s", doubt)
+                return False
+            if not await self._gate.hold(case.next_delay()):
+                raise _WithdrawnError from doubt
+            return await self._have_webhook(case)
+        return True
+
+    async def _refused(self, case: _SendAttempts, refusal: DiscordRefusalError) -> Outcome | None:
+        outcome: Outcome | None
+        match recovery_of(refusal.code):
+            case RefusalRecovery.NEW_WEBHOOK:
+                outcome = await self._renew_webhook(case)
+            case RefusalRecovery.UNAVAILABLE:
+                outcome = Unavailable(refusal)
+            case RefusalRecovery.PLAIN:
+                outcome = _without_reply(case, refusal)
+            case RefusalRecovery.WAIT:
+                outcome = await self._wait_out(case, refusal)
+            case RefusalRecovery.WITHHOLD:
+                outcome = Refused(refusal)
+        return await self._after_doubts(case, outcome)
+
+    async def _after_doubts(self, case: _SendAttempts, outcome: Outcome | None) -> Outcome | None:
+        """This attempt was refused, but an earlier one may have arrived."""
+        if not case.doubted or not isinstance(outcome, Refused | Unavailable):
+            return outcome
+        try:
+            found = await self._witness(case)
+        except (NoWitnessError, *DOUBTS):
+            if isinstance(outcome, Refused):
+                return Uncertain(outcome.error)
+            return Unavailable(outcome.error, uncertain=True)
+        return outcome if found is None else Delivered(found)
+
+    async def _renew_webhook(self, case: _SendAttempts) -> Outcome | None:
+        await self._sink.forget_webhook()
+        if case.webhook_renewed:
+            return NoWebhook()
+        case.webhook_renewed = True
+        return None
+
+    async def _wait_out(
+        self, case: _SendAttempts, refusal: DiscordRefusalError
+    ) -> Unavailable | Uncertain | Withdrawn | None:
+        """Slow mode or a rate limit: nothing was created, so waiting is safe."""
+        after_ms = refusal.retry_after_ms
+        seconds = UNKNOWN_WAIT_SECONDS if after_ms is None else after_ms / 1000
+        too_late = _now() + seconds > case.first_at + PATIENCE_SECONDS
+        if seconds > SLOW_MODE_SECONDS or too_late:
+            return Unavailable(refusal)
+        if await self._gate.hold(seconds):
+            return None
+        return Uncertain(refusal) if case.doubted else Withdrawn()
+
+    async def _doubted(self, case: _SendAttempts, doubt: Exception) -> Outcome | None:
+        case.doubted = True
+        delay = case.next_delay()
+        if _now() + delay > case.first_at + PATIENCE_SECONDS:
+            return await self._last_look(case, doubt)
+        if not await self._gate.hold(delay):
+            return Uncertain(doubt)
+        if case.post.face is None:
+            return None  # the nonce makes a repetition harmless
+        try:
+            found = await self._witness(case)
+        except NoWitnessError:
+            return Uncertain(doubt)
+        except DOUBTS:
+            return await self._doubted(case, doubt)
+        return Delivered(found) if found is not None else None
+
+    async def _last_look(self, case: _SendAttempts, doubt: Exception) -> Outcome:
+        try:
+            found = await self._witness(case)
+        except (NoWitnessError, *DOUBTS):
+            return Failed(doubt, uncertain=True)
+        return Failed(doubt, uncertain=False) if found is None else Delivered(found)
+
+    async def _witness(self, case: _SendAttempts) -> Sent | None:
+        """The message in the channel, unless it is already known as another one of ours."""
+        claimed = {sent.id for sent in self._response.messages}
+        try:
+            found = await self._request(
+                lambda _wire: self._sink.witnesses(case.post, case.first_at)
+            )
+        except DiscordRefusalError as refusal:
+            raise NoWitnessError(str(refusal)) from refusal
+        return next((sent for sent in found if sent.id not in claimed), None)
+
+    async def _edit_refused(
+        self, case: _SendAttempts, refusal: DiscordRefusalError
+    ) -> EditOutcome | None:
+        if refusal.code == TOO_OLD_TO_EDIT:
+            return Gone()
+        match recovery_of(refusal.code):
+            case RefusalRecovery.NEW_WEBHOOK | RefusalRecovery.PLAIN:
+                return Gone()
+            case RefusalRecovery.UNAVAILABLE:
+                return Unavailable(refusal)
+            case RefusalRecovery.WAIT:
+                return await self._wait_out(case, refusal)
+            case RefusalRecovery.WITHHOLD:
+                return Refused(refusal)
+
+    async def _edit_doubted(self, case: _SendAttempts, doubt: Exception) -> EditOutcome | None:
+        delay = case.next_delay()
+        if _now() + delay > case.first_at + PATIENCE_SECONDS:
+            return Failed(doubt, uncertain=True)
+        return None if await self._gate.hold(delay) else Uncertain(doubt)
+
+    async def _request(self, make: Callable[[WireState], Coroutine[Any, Any, T]]) -> T:
+        """One call of the sink: what has left is awaited, what has not is withdrawn."""
+        wire = WireState(_now())
+        task = asyncio.create_task(make(wire))
+        try:
+            await self._answer(task, wire)
+        finally:
+            await _finish(task)
+        if task.cancelled():
+            raise AmbiguousError("the request was cut off")
+        return task.result()
+
+    async def _answer(self, task: asyncio.Task[T], wire: WireState) -> None:
+        while not task.done():
+            if self._gate.halted:
+                await self._closing_answer(task, wire)
+                return
+            left = wire.left_at + ANSWER_SECONDS - _now() if wire.on_wire else ANSWER_SECONDS
+            if left <= 0:
+                raise AmbiguousError(f"no answer within {ANSWER_SECONDS:.0f} s")
+            await self._gate.until(task, left)
+
+    async def _closing_answer(self, task: asyncio.Task[T], wire: WireState) -> None:
+        """Spec 04 O1: a send on the wire is never cancelled, but not awaited for ever."""
+        if not wire.on_wire:
+            raise _WithdrawnError
+        await asyncio.wait({task}, timeout=CLOSING_SECONDS)
+        if not task.done():
+            if not wire.on_wire:
+                raise _WithdrawnError
+            raise AmbiguousError(f"no answer within {CLOSING_SECONDS:.0f} s of the stop")
+
+
+def _without_reply(case: _SendAttempts, refusal: DiscordRefusalError) -> Outcome | None:
+    if case.post.reply and not case.doubted:
+        case.post = replace(case.post, reply=False)
+        return None
+    if refusal.code == MESSAGE_GONE and case.doubted and case.post.face is None:
+        return Delivered(Sent(None))  # its nonce is known, so it was there and was deleted
+    return Refused(refusal)
+
+
+async def _finish(task: asyncio.Task[Any]) -> None:
+    if not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=1)
+    if task.done() and not task.cancelled():
+        task.exception()  # seen: asyncio shall not complain about it
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

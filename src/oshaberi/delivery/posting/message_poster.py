@@ -1,0 +1,137 @@
+"""Puts one message into the channel: as the bot, through the webhook, or as the bot instead.
+
+Knows the reply and the reply notice, the bold name of the fallback, and who may notify.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+
+from oshaberi.delivery.bookkeeping.delivery_record import DeliveryRecord
+from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
+from oshaberi.delivery.posting.send_outcome import Delivered, NoWebhook, Outcome, Withdrawn
+from oshaberi.delivery.posting.webhook_identity import bold_name, face_of, introduced
+from oshaberi.delivery.queue.outgoing_message import OutgoingMessage
+from oshaberi.delivery.response_state import ResponseState
+from oshaberi.delivery.sink import File, Post, Sink, WebhookFace
+from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.events import Identity
+from oshaberi.text.text_measure import utf16_len
+
+
+class MessagePoster:
+    """`may_send` turns false when a stop arrives: then nothing new may leave."""
+
+    def __init__(
+        self,
+        config: StreamConfig,
+        sink: Sink,
+        sender: ExactlyOnceSender,
+        response: ResponseState,
+        account: DeliveryRecord,
+        may_send: Callable[[], bool],
+        reply_to: bool,
+    ) -> None:
+        self._config = config
+        self._sink = sink
+        self._sender = sender
+        self._response = response
+        self._account = account
+        self._may_send = may_send
+        self._reply_to = reply_to
+
+    async def send(
+        self, item: OutgoingMessage, *, silent: bool, files: tuple[File, ...] = ()
+    ) -> tuple[Outcome, Post]:
+        """The outcome, and the post as it was sent in the end."""
+        post = Post(
+            nonce=self._response.nonce(item.number),
+            content="" if files else item.text,
+            files=files,
+            silent=silent,
+            suppress_embeds=self._config.suppress_embeds,
+        )
+        face = face_of(item.identity, self._config.text.persona)
+        if face is not None and not self._response.webhook_lost:
+            worn = replace(post, face=face)
+            outcome = await self._wear(face, worn)
+            if not isinstance(outcome, NoWebhook):
+                return outcome, worn
+            self._response.webhook_lost = True
+            if not self._may_send():
+                return Withdrawn(), post
+        return await self._speak(face, post)
+
+    async def draft(
+        self, text: str, identity: Identity | None, *, silent: bool
+    ) -> tuple[Outcome, Post]:
+        """A message that is not finished. Without its face it is not sent: a name in front of it
+
+        would have to be taken into account with every edit.
+        """
+        post = Post(
+            nonce=self._response.nonce(self._response.next_number()),
+            content=text,
+            face=face_of(identity, self._config.text.persona),
+            silent=silent,
+            suppress_embeds=self._config.suppress_embeds,
+        )
+        if post.face is None:
+            return await self._speak(None, post)
+        outcome = NoWebhook() if self._response.webhook_lost else await self._wear(post.face, post)
+        self._response.webhook_lost = isinstance(outcome, NoWebhook)
+        return outcome, post
+
+    @property
+    def _answers(self) -> bool:
+        return self._reply_to and not self._response.replied
+
+    async def _wear(self, face: WebhookFace, post: Post) -> Outcome:
+        if self._answers:
+            if not await self._sender.notice(face):
+                return NoWebhook()
+            self._response.replied = True
+            if not self._may_send():
+                return Withdrawn()
+        outcome = await self._sender.deliver(post)
+        if isinstance(outcome, Delivered):
+            self._posted(outcome, None)
+        return outcome
+
+    async def _speak(self, face: WebhookFace | None, post: Post) -> tuple[Outcome, Post]:
+        if face is not None and self._must_name(face):
+            named = introduced(face, post.content) if post.content else bold_name(face)
+            if utf16_len(named) <= self._config.text.max_single_message_length:
+                post = replace(post, content=named)
+            else:
+                outcome = await self._name_alone(face, post)
+                if not isinstance(outcome, Delivered):
+                    return outcome, post
+                if not self._may_send():
+                    return Withdrawn(), post
+        if self._answers:
+            post = replace(post, reply=True)
+        outcome = await self._sender.deliver(post)
+        if isinstance(outcome, Delivered):
+            self._posted(outcome, face)
+        return outcome, post
+
+    def _must_name(self, face: WebhookFace) -> bool:
+        known = (self._sink.display_name, getattr(self._response.spoken_as, "username", None))
+        return face.username not in known
+
+    async def _name_alone(self, face: WebhookFace, post: Post) -> Outcome:
+        nonce = self._response.nonce(self._response.next_number())
+        label = replace(post, nonce=nonce, content=bold_name(face), files=(), reply=self._answers)
+        outcome = await self._sender.deliver(label)
+        if isinstance(outcome, Delivered):
+            self._posted(outcome, face)
+        return outcome
+
+    def _posted(self, outcome: Delivered, spoken_as: WebhookFace | None) -> None:
+        response = self._response
+        response.spoken_as = spoken_as
+        response.replied = response.replied or self._reply_to
+        self._account.posted(outcome.sent, asyncio.get_running_loop().time())

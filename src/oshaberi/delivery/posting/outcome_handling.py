@@ -1,0 +1,86 @@
+"""What follows from how a request ended: for its texts, and for those that still wait."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import assert_never
+
+from oshaberi.delivery.bookkeeping.delivery_record import DeliveryRecord
+from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
+from oshaberi.delivery.posting.send_outcome import (
+    Broken,
+    Delivered,
+    EditOutcome,
+    Failed,
+    Gone,
+    NoWebhook,
+    Outcome,
+    Refused,
+    Unavailable,
+    Uncertain,
+    Withdrawn,
+)
+from oshaberi.delivery.queue.message_queue import MessageQueue
+from oshaberi.delivery.queue.outgoing_message import OutgoingMessage
+
+log = logging.getLogger(__name__)
+
+MOST_FAILURES = 3
+
+
+class OutcomeHandler:
+    """Counts failures: three in a row are not about single messages any more."""
+
+    def __init__(
+        self, account: DeliveryRecord, queue: MessageQueue, gate: InterruptibleWaits
+    ) -> None:
+        self.last_error: Exception | None = None
+        self.in_doubt = False
+        """At a stop: something may still arrive, so nothing may overtake it."""
+        self._failures = 0
+        self._account = account
+        self._queue = queue
+        self._gate = gate
+
+    def settle(
+        self,
+        items: Sequence[OutgoingMessage],
+        outcome: Outcome | EditOutcome,
+        *,
+        edited: bool = False,
+    ) -> Broken | None:
+        match outcome:
+            case Delivered(sent):
+                self._failures = 0
+                note = self._account.grown if edited else self._account.delivered
+                note(items, sent, asyncio.get_running_loop().time())
+                return None
+            case Refused(error):
+                self._account.lost(items, str(error.code))
+                return self._failed(error)
+            case Uncertain(error=doubt):
+                self._account.lost(items, "uncertain")
+                self.in_doubt = self._gate.halted
+                return self._failed(doubt)
+            case Failed(error=failure, uncertain=uncertain):
+                self._account.lost(items, "uncertain" if uncertain else "error")
+                return Broken("error", failure)
+            case Unavailable(error, uncertain):
+                log.error("the channel cannot be written to: %s", error)
+                if uncertain:
+                    self._account.lost(items, "uncertain")
+                else:
+                    self._queue.put_back(items)
+                return Broken("channel_unavailable", error)
+            case Withdrawn() | NoWebhook() | Gone():
+                self._queue.put_back(items)
+                return None
+            case _:
+                assert_never(outcome)
+
+    def _failed(self, error: Exception) -> Broken | None:
+        self.last_error = error
+        self._failures += 1
+        return Broken("error", error) if self._failures >= MOST_FAILURES else None

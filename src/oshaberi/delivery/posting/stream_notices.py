@@ -1,0 +1,62 @@
+"""The embeds of ours: what went wrong, in words a reader understands (spec 04 O9)."""
+
+from __future__ import annotations
+
+import logging
+
+from oshaberi.chunks import ErrorType, ProviderError
+from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
+from oshaberi.delivery.posting.send_outcome import Delivered
+from oshaberi.delivery.response_state import ResponseState
+from oshaberi.delivery.sink import Embed, Post
+from oshaberi.redaction import redact
+
+log = logging.getLogger(__name__)
+
+DESCRIPTION_LIMIT = 4096
+
+HEADLINES: dict[ErrorType, str] = {
+    "rate_limit": "The model is asked too often right now",
+    "provider_overloaded": "The model is overloaded right now",
+    "timeout": "The model took too long to answer",
+    "content_blocked": "The model's provider blocked this answer",
+    "auth": "The model's provider does not accept our key",
+    "model_error": "This model cannot be used",
+    "context_length": "The conversation is too long for this model",
+    "balance_exhausted": "The account at the model's provider is empty",
+    "affordability": "The account at the model's provider cannot pay for this answer",
+    "network": "The model could not be reached",
+    "api_error": "The model failed to answer",
+}
+
+
+async def show(embed: Embed, sender: ExactlyOnceSender, response: ResponseState) -> None:
+    """That it fails must not hide what it was to tell."""
+    outcome = await sender.deliver(Post(response.nonce(response.next_number()), embed=embed))
+    if not isinstance(outcome, Delivered):
+        log.warning("a notice could not be shown: %s (%s)", embed.title, outcome)
+
+
+def error_notice(error: ProviderError) -> Embed:
+    headline = HEADLINES.get(error.type, HEADLINES["api_error"])
+    return Embed(headline, _body(error.message, headline))
+
+
+def timeout_notice(silent_ms: int) -> Embed:
+    seconds = silent_ms / 1000
+    return Embed(HEADLINES["timeout"], f"Nothing came for {seconds:g} seconds.")
+
+
+def flush_limit_notice(limit: int, *, attached: bool) -> Embed:
+    rest = "The rest is attached." if attached else "Use /continue for the rest."
+    return Embed("This answer is very long", f"It was cut after {limit} messages. {rest}")
+
+
+def _body(message: str, headline: str) -> str:
+    """The provider's own words, unless they only repeat the headline."""
+    text = redact(message).strip()
+    if text.rstrip(".").casefold() == headline.casefold():
+        return ""
+    if len(text) <= DESCRIPTION_LIMIT:
+        return text
+    return text[: DESCRIPTION_LIMIT - 1] + "…"

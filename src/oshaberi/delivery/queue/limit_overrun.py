@@ -1,0 +1,79 @@
+"""What happens where no more messages may be sent: a notice, and perhaps the rest as a file."""
+
+from __future__ import annotations
+
+import asyncio
+
+from oshaberi.delivery.bookkeeping.delivery_record import DeliveryRecord
+from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
+from oshaberi.delivery.posting.outcome_handling import OutcomeHandler
+from oshaberi.delivery.posting.send_outcome import Broken, Delivered
+from oshaberi.delivery.posting.stream_notices import flush_limit_notice, show
+from oshaberi.delivery.queue.message_limits import Limit
+from oshaberi.delivery.queue.message_queue import MessageQueue
+from oshaberi.delivery.queue.overflow_file import OverflowFile
+from oshaberi.delivery.response_state import ResponseState
+from oshaberi.delivery.sink import Post
+from oshaberi.delivery.stream_config import StreamConfig
+
+
+class LimitOverrun:
+    """Spec 07, `on_limit`: stops, or collects what goes into the file."""
+
+    def __init__(
+        self,
+        config: StreamConfig,
+        response: ResponseState,
+        sender: ExactlyOnceSender,
+        account: DeliveryRecord,
+        settling: OutcomeHandler,
+    ) -> None:
+        self._config = config
+        self._response = response
+        self._sender = sender
+        self._account = account
+        self._settling = settling
+        self._rest: OverflowFile | None = None
+
+    @property
+    def collects(self) -> bool:
+        return self._rest is not None
+
+    async def meet(self, limit: Limit, queue: MessageQueue) -> Broken | None:
+        """The head of the queue may not be sent as a message."""
+        if limit == "flush_limit" and self._config.on_limit == "file":
+            self._rest = self._rest or OverflowFile()
+            if self._rest.accepts(next(iter(queue))):
+                self._rest.add(queue.take())
+                return None
+            return await self.attach() or Broken(limit)
+        if limit == "flush_limit":
+            await self._tell(attached=False)
+        return Broken(limit)
+
+    async def attach(self) -> Broken | None:
+        """The end: what was collected leaves as one file."""
+        rest, self._rest = self._rest, None
+        if rest is None or not rest.items:
+            return None
+        await self._tell(attached=True)
+        nonce = self._response.nonce(self._response.next_number())
+        outcome = await self._sender.deliver(Post(nonce, files=(rest.as_file(),)))
+        if isinstance(outcome, Delivered):
+            self._account.posted(outcome.sent, asyncio.get_running_loop().time())
+            self._response.attached = rest.text
+        return self._settling.settle(rest.items, outcome)
+
+    def drop(self, reason: str) -> None:
+        """No file: what was collected is not sent."""
+        if self._rest is not None:
+            self._account.lost(self._rest.items, reason)
+            self._rest = None
+
+    async def _tell(self, *, attached: bool) -> None:
+        """Once per response."""
+        if not self._response.limit_shown:
+            self._response.limit_shown = True
+            count = self._config.text.max_flush_count
+            notice = flush_limit_notice(count, attached=attached)
+            await show(notice, self._sender, self._response)

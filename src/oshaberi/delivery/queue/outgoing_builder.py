@@ -1,0 +1,72 @@
+"""Makes outgoing messages of the engine's events, and of a table its picture or its code."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from oshaberi.delivery.bookkeeping.character_ledger import Ledger
+from oshaberi.delivery.degree_policy import paces
+from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
+from oshaberi.delivery.pacing.typing_pace import Wait, pause_ms, table_typing_ms, typing_ms
+from oshaberi.delivery.queue.outgoing_message import OutgoingMessage, history_of
+from oshaberi.delivery.queue.table_attachments import TableRenderer, table_files
+from oshaberi.delivery.response_state import ResponseState
+from oshaberi.delivery.sink import File
+from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.events import Message, Table
+
+
+class OutgoingBuilder:
+    """Numbers the messages of a response and enters them into the ledger."""
+
+    def __init__(
+        self, config: StreamConfig, response: ResponseState, ledger: Ledger, renderer: TableRenderer
+    ) -> None:
+        self._config = config
+        self._response = response
+        self._ledger = ledger
+        self._renderer = renderer
+
+    def pack(self, event: Message | Table) -> OutgoingMessage:
+        number = self._response.next_number()
+        return OutgoingMessage(
+            number=number,
+            text="" if isinstance(event, Table) else event.text,
+            identity=event.identity,
+            entries=(self._ledger.expect(event),),
+            history=history_of(event),
+            ready_at=asyncio.get_running_loop().time(),
+            wait=self._wait(number, event),
+            table=event if isinstance(event, Table) else None,
+        )
+
+    async def files(self, table: Table, gate: InterruptibleWaits) -> tuple[File, ...]:
+        """Its pictures; none if it is to go out as code."""
+        if not self._config.render_tables:
+            return ()
+        self._response.tables += 1
+        return await table_files(table, self._response.tables, self._renderer, gate)
+
+    def plain(self, item: OutgoingMessage) -> list[OutgoingMessage]:
+        """A table as aligned code; its place in the history belongs to the last part."""
+        if item.table is None:
+            return [item]
+        limit = self._config.text.max_single_message_length
+        *before, last = self._renderer.as_code(item.table, limit)
+        for entry in item.entries:
+            self._ledger.split(entry, len(before) + 1)
+        parts = [self._part(item, text) for text in before]
+        return [*parts, replace(item, text=last, table=None)]
+
+    def _part(self, item: OutgoingMessage, text: str) -> OutgoingMessage:
+        number = self._response.next_number()
+        return replace(item, number=number, text=text, table=None, history="")
+
+    def _wait(self, number: int, event: Message | Table) -> Wait:
+        config = self._config
+        if not paces(config):
+            return Wait(0, 0)
+        if isinstance(event, Table):
+            return Wait(pause_ms(number, config), table_typing_ms(config))
+        return Wait(pause_ms(number, config), typing_ms(event.text, config))

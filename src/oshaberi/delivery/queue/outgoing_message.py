@@ -1,0 +1,55 @@
+"""A message on its way out: what it says, whose text it is, and how long it is to wait."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from oshaberi.delivery.pacing.typing_pace import Wait
+from oshaberi.events import Identity, Message, Table
+
+_EMOJI_RUN = re.compile(r"(?:<a?:\w+:\d+>\s*)+")
+
+
+@dataclass(slots=True)
+class OutgoingMessage:
+    """One Discord message to be. Once attempted it is frozen."""
+
+    number: int
+    text: str
+    identity: Identity | None
+    entries: tuple[int, ...]
+    """Its places in the ledger."""
+    history: str
+    """How it reads in the model's history: with its label, a table as its source."""
+    ready_at: float
+    wait: Wait
+    table: Table | None = None
+    attempted: bool = False
+
+    @property
+    def joinable(self) -> bool:
+        """Plain text that may share a message with its neighbour."""
+        plain = self.table is None and not self.attempted and "```" not in self.text
+        return plain and _EMOJI_RUN.fullmatch(self.text) is None
+
+
+def history_of(event: Message | Table) -> str:
+    """Spec 06 S2.3: the label once, where the model wrote it."""
+    text = event.source if isinstance(event, Table) else event.text
+    if event.labelled and event.identity is not None:
+        return f"{event.identity.label}: {text}"
+    return text
+
+
+def joined(first: OutgoingMessage, second: OutgoingMessage) -> OutgoingMessage:
+    """Two neighbours as one message, under the first one's number."""
+    return OutgoingMessage(
+        number=first.number,
+        text=f"{first.text}\n{second.text}",
+        identity=first.identity,
+        entries=first.entries + second.entries,
+        history=f"{first.history}\n{second.history}",
+        ready_at=first.ready_at,
+        wait=first.wait,
+    )

@@ -1,0 +1,76 @@
+"""A table on its way out: as a picture, or as aligned code when no picture can be had."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Protocol
+
+from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
+from oshaberi.delivery.sink import File
+from oshaberi.events import Table
+from oshaberi.render.table_picture import Picture, RenderUnavailableError
+
+log = logging.getLogger(__name__)
+
+
+class TableRenderer(Protocol):
+    """Draws tables. `pictures` is called in a thread."""
+
+    def pictures(self, table: Table) -> list[Picture]: ...
+    def alt_text(self, table: Table) -> str: ...
+    def as_code(self, table: Table, max_length: int) -> list[str]: ...
+
+
+class PackagedRenderer:
+    """The renderer of this package, imported when the first table comes."""
+
+    def pictures(self, table: Table) -> list[Picture]:
+        from oshaberi.render import can_draw, render_table
+
+        return render_table(table) if can_draw(table) else []
+
+    def alt_text(self, table: Table) -> str:
+        from oshaberi.render import alt_text
+
+        return alt_text(table)
+
+    def as_code(self, table: Table, max_length: int) -> list[str]:
+        from oshaberi.render import table_as_code
+
+        return table_as_code(table, max_length)
+
+
+async def table_files(
+    table: Table, number: int, renderer: TableRenderer, gate: InterruptibleWaits
+) -> tuple[File, ...]:
+    """The pictures of a table; none if it could not be drawn, or a stop came."""
+    loop = asyncio.get_running_loop()
+    job = loop.run_in_executor(None, renderer.pictures, table)
+    if not await gate.until(job):
+        job.add_done_callback(_seen)
+        return ()
+    try:
+        pictures = job.result()
+        alt = renderer.alt_text(table)
+    except RenderUnavailableError:
+        return ()
+    except Exception:
+        log.exception("a table could not be drawn; it goes out as code")
+        return ()
+    return tuple(
+        File(
+            name=f"table-{number}{f'-{part}' if part > 1 else ''}.png",
+            content=picture.png,
+            source=table.source,
+            alt=alt,
+            width=picture.width,
+            height=picture.height,
+        )
+        for part, picture in enumerate(pictures, start=1)
+    )
+
+
+def _seen(job: asyncio.Future[list[Picture]]) -> None:
+    if not job.cancelled():
+        job.exception()

@@ -1,0 +1,58 @@
+"""What belongs to the whole response and passes from stream to stream of one turn (spec 04).
+
+A tool call ends a stream, not the response: reply, limits, pacing and faces go on where they were.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from typing import Any
+
+from oshaberi.delivery.sink import Sent, WebhookFace
+
+
+@dataclass(frozen=True, slots=True)
+class SentSprite:
+    """Which face a message wore, to be stored with its id."""
+
+    message_id: int
+    persona: str
+    sprite: str
+
+
+def _fresh_key() -> str:
+    return secrets.token_hex(6)
+
+
+@dataclass(slots=True)
+class ResponseState:
+    """The state of one response. `key` makes its nonces unlike any other's."""
+
+    key: str = field(default_factory=_fresh_key)
+    replied: bool = False
+    sent: int = 0
+    last_sent_at: float | None = None
+    first_url: str | None = None
+    messages: list[Sent] = field(default_factory=list)
+    notices: list[Sent] = field(default_factory=list)
+    """Messages around the answer: who is answered, what went wrong."""
+    sprites: list[SentSprite] = field(default_factory=list)
+    text_parts: list[str] = field(default_factory=list)
+    carry: Any = None
+    """What the last text engine hands to the next one."""
+    limit_shown: bool = False
+    attached: str = ""
+    """What went out as a file because of the limit: `/continue` can send it as messages."""
+    webhook_lost: bool = False
+    spoken_as: WebhookFace | None = None
+    """Whose name the last message showed in bold, for want of a webhook."""
+    numbered: int = 0
+    tables: int = 0
+
+    def next_number(self) -> int:
+        self.numbered += 1
+        return self.numbered
+
+    def nonce(self, number: int) -> str:
+        return f"{self.key}-{number}"

@@ -1,0 +1,63 @@
+"""The settings of stages 04 and 07b. What concerns the text itself is in `text`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from oshaberi.errors import ConfigError
+from oshaberi.text.text_config import TextConfig, check_fields, choice, number, switch
+
+DAY_MS = 86_400_000
+
+
+def fraction(default: float, what: str) -> Any:
+    return field(default=default, metadata={"fraction": True, "what": what})
+
+
+@dataclass(frozen=True, slots=True)
+class StreamConfig:
+    """How one stream is read, paced and sent."""
+
+    text: TextConfig = field(default_factory=TextConfig)
+
+    delivery: str = choice(
+        "messages", ("messages", "live"), "separate messages, or one that grows by edits"
+    )
+    send_message_limit: int = number(0, 0, 40, "most messages per response; 0 is no limit")
+    on_limit: str = choice(
+        "stop", ("stop", "file"), "at `max_flush_count`: stop, or attach the rest as a file"
+    )
+    notify: str = choice("all", ("all", "first", "last"), "which messages of a response may notify")
+    suppress_embeds: bool = switch(False, "hide the previews of links")
+    render_tables: bool = switch(True, "tables as pictures; otherwise as aligned code")
+
+    base_type_speed_ms_per_char: int = number(10, 0, 200, "typing time per character")
+    max_typing_time_ms: int = number(4000, 0, 30_000, "longest typing time of a message")
+    min_visible_typing_duration_ms: int = number(
+        750, 0, 10_000, "shortest typing time of a message"
+    )
+    thinking_pause_chance: float = fraction(0.25, "how often a pause is half as long again")
+    min_random_pause_ms: int = number(250, 0, 10_000, "shortest pause between messages")
+    max_random_pause_ms: int = number(1500, 0, 10_000, "longest pause between messages")
+
+    inactivity_timeout_ms: int = number(
+        120_000, 1000, DAY_MS, "give up when the model is silent for so long"
+    )
+    stream_chunk_dedup_min_chars: int = number(
+        8, 1, 4096, "a shorter repeat is never taken for a re-emission"
+    )
+    stream_chunk_dedup_tail_chars: int = number(
+        4096, 8, 65_536, "how far back a re-emission is looked for"
+    )
+    suppress_user_errors: bool = switch(False, "show no notice when the model fails")
+    suppress_text_output: bool = switch(False, "collect the text, send nothing")
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        chance: object = self.thinking_pause_chance
+        if not isinstance(chance, int | float) or chance is True or not 0 <= chance <= 1:
+            raise ConfigError(f"thinking_pause_chance: {chance!r} is not a number from 0 to 1")
+        if self.min_random_pause_ms > self.max_random_pause_ms:
+            allowed = f"at most max_random_pause_ms, {self.max_random_pause_ms}"
+            raise ConfigError(f"min_random_pause_ms: {self.min_random_pause_ms} is not {allowed}")

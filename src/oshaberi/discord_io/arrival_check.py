@@ -1,0 +1,119 @@
+"""Who saw a message arrive: the gateway's events, or else the channel's history.
+
+Matched by nonce where there is one (history has none), else by sender, text and file names.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Container
+from dataclasses import dataclass
+from typing import Any
+
+import discord
+
+from oshaberi.delivery.sink import Post
+
+KEPT_PER_CHANNEL = 64
+KEPT_CHANNELS = 1000
+KEPT_CLAIMS = 5000
+"""A minute and a half of the fifty a second that Discord lets a bot send, and then some."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenArrival:
+    """As much of a message as it takes to know it again."""
+
+    id: int
+    author_id: int
+    webhook_id: int | None
+    content: str
+    files: tuple[str, ...] = ()
+    titles: tuple[str, ...] = ()
+    nonce: str | None = None
+
+    @classmethod
+    def of_event(cls, message: discord.Message) -> SeenArrival:
+        return cls(
+            id=message.id,
+            author_id=message.author.id,
+            webhook_id=message.webhook_id,
+            content=message.content,
+            files=tuple(file.filename for file in message.attachments),
+            titles=tuple(embed.title or "" for embed in message.embeds),
+            nonce=None if message.nonce is None else str(message.nonce),
+        )
+
+    @classmethod
+    def of_history(cls, message: dict[str, Any]) -> SeenArrival:
+        webhook_id = message.get("webhook_id")
+        return cls(
+            id=int(message["id"]),
+            author_id=int(message["author"]["id"]),
+            webhook_id=None if webhook_id is None else int(webhook_id),
+            content=message["content"],
+            files=tuple(file["filename"] for file in message["attachments"]),
+            titles=tuple(embed.get("title", "") for embed in message["embeds"]),
+        )
+
+    @property
+    def blank(self) -> bool:
+        """Nothing to know it by: without the intent Discord hides what others wrote."""
+        return not (self.content or self.files or self.titles)
+
+
+class Author:
+    """As whom a post went out: the bot, or any of the channel's webhooks of ours."""
+
+    def __init__(self, bot_id: int, webhook_ids: Container[int]) -> None:
+        self._bot_id = bot_id
+        self._webhook_ids = webhook_ids
+
+    def wrote(self, seen: SeenArrival, post: Post) -> bool:
+        if post.face is None:
+            return seen.webhook_id is None and seen.author_id == self._bot_id
+        return seen.webhook_id in self._webhook_ids
+
+
+def looks_like(seen: SeenArrival, post: Post) -> bool:
+    """Discord trims a message, and adds embeds of its own for links."""
+    if seen.nonce is not None and post.face is None:
+        return seen.nonce == post.nonce
+    if seen.content.strip() != post.content.strip():
+        return False
+    if seen.files != tuple(file.name for file in post.files):
+        return False
+    return post.embed is None or post.embed.title in seen.titles
+
+
+class Arrivals:
+    """What the gateway told us about: the newest of each of the channels that were last active."""
+
+    def __init__(self) -> None:
+        self._channels: OrderedDict[int, deque[SeenArrival]] = OrderedDict()
+
+    def note(self, message: discord.Message) -> None:
+        place = message.channel.id
+        seen = self._channels.setdefault(place, deque(maxlen=KEPT_PER_CHANNEL))
+        seen.append(SeenArrival.of_event(message))
+        self._channels.move_to_end(place)
+        if len(self._channels) > KEPT_CHANNELS:
+            self._channels.popitem(last=False)
+
+    def of(self, channel_id: int) -> tuple[SeenArrival, ...]:
+        return tuple(self._channels.get(channel_id, ()))
+
+
+class Claims:
+    """Which message is whose: two equal texts must not take each other for a witness."""
+
+    def __init__(self) -> None:
+        self._nonces: OrderedDict[int, str] = OrderedDict()
+
+    def claim(self, message_id: int, nonce: str) -> None:
+        self._nonces[message_id] = nonce
+        if len(self._nonces) > KEPT_CLAIMS:
+            self._nonces.popitem(last=False)
+
+    def free_for(self, message_id: int, nonce: str) -> bool:
+        return self._nonces.get(message_id, nonce) == nonce

@@ -1,0 +1,66 @@
+"""A channel in numbers: where messages go, where its webhook lives, what its links look like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import discord
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelAddress:
+    """`webhook_channel_id` is None where there can be no webhook."""
+
+    channel_id: int
+    guild_id: int | None
+    webhook_channel_id: int | None
+    thread_id: int | None
+
+    @classmethod
+    def of(cls, channel: discord.abc.MessageableChannel) -> ChannelAddress:
+        guild = getattr(channel, "guild", None)
+        if guild is None:
+            return cls(channel.id, None, None, None)
+        if isinstance(channel, discord.PartialMessageable):
+            return cls(channel.id, guild.id, None, None)  # nobody knows what it is
+        if isinstance(channel, discord.Thread):
+            return cls(channel.id, guild.id, channel.parent_id, channel.id)
+        return cls(channel.id, guild.id, channel.id, None)
+
+    def link(self, message_id: int) -> str:
+        return (
+            f"https://discord.com/channels/{self.guild_id or '@me'}/{self.channel_id}/{message_id}"
+        )
+
+
+def may_read_history(channel: discord.abc.MessageableChannel) -> bool:
+    """Without the permission Discord does not refuse: it shows an empty history."""
+    if getattr(channel, "guild", None) is None:
+        return True
+    return _permissions(channel).read_message_history
+
+
+def may_write(channel: discord.abc.MessageableChannel) -> bool:
+    """As itself or through a webhook; true also where nobody knows."""
+    allowed = _permissions(channel)
+    if not allowed.value:
+        return True
+    thread = isinstance(channel, discord.Thread)
+    itself = allowed.send_messages_in_threads if thread else allowed.send_messages
+    return itself or allowed.manage_webhooks
+
+
+def may_manage_messages(channel: discord.abc.MessageableChannel) -> bool:
+    """Nobody may in a DM."""
+    return _permissions(channel).manage_messages
+
+
+def _permissions(channel: discord.abc.MessageableChannel) -> discord.Permissions:
+    """The bot's own, in a guild's channel; elsewhere, or if nobody knows, none."""
+    guild = getattr(channel, "guild", None)
+    if guild is None or guild.me is None or isinstance(channel, discord.PartialMessageable):
+        return discord.Permissions.none()
+    try:
+        return channel.permissions_for(guild.me)
+    except discord.ClientException:
+        return discord.Permissions.none()  # a thread whose parent we do not see

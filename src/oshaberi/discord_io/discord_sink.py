@@ -1,0 +1,272 @@
+"""One channel, thread or DM of Discord's as a sink: one request per call, every failure named."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import discord
+from discord.http import MultipartParameters
+
+from oshaberi.delivery.sink import (
+    AmbiguousError,
+    DiscordRefusalError,
+    NoWitnessError,
+    Post,
+    Sent,
+    WebhookFace,
+    WireState,
+)
+from oshaberi.discord_io.arrival_check import Arrivals, Author, Claims, SeenArrival, looks_like
+from oshaberi.discord_io.channel_address import ChannelAddress, may_read_history
+from oshaberi.discord_io.guild_directory import bot_name
+from oshaberi.discord_io.requests.circuit_breaker import CircuitBreaker
+from oshaberi.discord_io.requests.request_forms import (
+    bot_form,
+    edit_form,
+    notice_form,
+    webhook_form,
+)
+from oshaberi.discord_io.requests.request_watch import RequestSender
+from oshaberi.discord_io.table_button import TableSourceLookup, shows_table, table_view
+from oshaberi.discord_io.webhooks.managed_webhooks import ManagedWebhooks
+from oshaberi.discord_io.webhooks.reply_notice import reply_notice
+from oshaberi.discord_io.webhooks.webhook_http import Hook, Json, WebhookHttp
+
+NO_WEBHOOKS_HERE = 50024
+WEBHOOK_GONE = 10015
+MESSAGE_GONE = 10008
+THREAD_ARCHIVED = 50083
+
+SOMETHING_ELSE = ""
+"""The nonce of no message."""
+PAGE = 100
+MOST_PAGES = 5
+CLOCK_SLACK = timedelta(seconds=60)
+ID_SLACK = 5000 << 22
+"""Five seconds in ids: two of Discord's machines need not agree which of two messages is newer."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSinkState:
+    """What the sinks of one client share."""
+
+    client: discord.Client
+    line: RequestSender
+    webhooks: ManagedWebhooks
+    webhook_http: WebhookHttp
+    arrivals: Arrivals
+    claims: Claims
+    circuit: CircuitBreaker
+    typing_circuit: CircuitBreaker
+    sources: TableSourceLookup
+
+
+class DiscordSink:
+    """For one response: at most one `send`, `edit` or `witnesses` at a time."""
+
+    def __init__(
+        self,
+        shared: SharedSinkState,
+        channel: discord.abc.MessageableChannel,
+        answering: discord.Message | None = None,
+    ) -> None:
+        self._shared = shared
+        self._http = shared.client.http
+        self._channel = channel
+        self._place = ChannelAddress.of(channel)
+        self._answering = answering
+        self._newest = max(
+            getattr(channel, "last_message_id", None) or 0, answering.id if answering else 0
+        )
+        self._before: dict[str, int] = {}
+        self._woken = False
+
+    @property
+    def display_name(self) -> str | None:
+        return bot_name(self._channel, self._shared.client)
+
+    async def send(self, post: Post, wire: WireState) -> Sent:
+        self._shared.circuit.check(self._place.channel_id)
+        self._before.setdefault(post.nonce, self.newest_id())
+        try:
+            created = await self._post_awake(post, wire)
+        except DiscordRefusalError as refusal:
+            self._shared.circuit.refused(self._place.channel_id, refusal.code)
+            raise
+        self._shared.circuit.passed(self._place.channel_id)
+        return self._sent(int(created["id"]), post)
+
+    def recall(self, nonce: str, newest_id: int, message_id: int | None = None) -> None:
+        """An attempt of an earlier process: where to look for it, or which message it became."""
+        self._before[nonce] = newest_id
+        if message_id is not None:
+            self._shared.claims.claim(message_id, nonce)
+
+    def leave_out(self, message_ids: Iterable[int]) -> None:
+        """These are known as something else, so they are no witness of what is looked for."""
+        for message_id in message_ids:
+            self._shared.claims.claim(message_id, SOMETHING_ELSE)
+
+    async def edit(self, sent: Sent, post: Post, wire: WireState) -> None:
+        if sent.id is None:
+            raise DiscordRefusalError(MESSAGE_GONE)
+        form = edit_form(post)
+        if sent.via == "webhook":
+            hook, thread_id = self._hook(), self._place.thread_id
+            await self._shared.webhook_http.edit(hook, sent.id, form, thread_id, wire)
+            return
+        request = self._http.edit_message(self._place.channel_id, sent.id, params=form)
+        await self._shared.line.call(request, wire)
+
+    async def delete(self, sent: Sent, wire: WireState) -> None:
+        if sent.id is None:
+            raise DiscordRefusalError(MESSAGE_GONE)
+        if sent.via == "webhook":
+            hook, thread_id = self._hook(), self._place.thread_id
+            await self._shared.webhook_http.delete(hook, sent.id, thread_id, wire)
+            return
+        request = self._http.delete_message(self._place.channel_id, sent.id)
+        await self._shared.line.call(request, wire)
+
+    async def typing(self, ms: int | None) -> None:
+        """Lasts ten seconds, longer than any message is typed. Off where it is not allowed."""
+        if ms == 0:
+            return
+        place, circuit = self._place.channel_id, self._shared.typing_circuit
+        circuit.check(place)
+        try:
+            await self._shared.line.call(self._http.send_typing(place))
+        except DiscordRefusalError as refusal:
+            circuit.refused(place, refusal.code)
+            raise
+
+    async def reply_notice(self, face: WebhookFace, wire: WireState) -> Sent | None:
+        if self._answering is None:
+            return None
+        form = notice_form(reply_notice(self._answering), face)
+        key = f"notice {self._place.channel_id} {self._answering.id}"
+        created = await self._execute(key, form, wire)
+        self._shared.claims.claim(int(created["id"]), "notice")
+        return Sent(int(created["id"]), via="webhook")
+
+    async def open_webhook(self) -> None:
+        if self._place.webhook_channel_id is None:
+            raise DiscordRefusalError(NO_WEBHOOKS_HERE, "there are no webhooks here")
+        await self._shared.webhooks.open(self._place.webhook_channel_id)
+
+    async def forget_webhook(self) -> None:
+        if self._place.webhook_channel_id is not None:
+            self._shared.webhooks.forget(self._place.webhook_channel_id)
+
+    async def witnesses(self, post: Post, since: float) -> Sequence[Sent]:
+        candidates = self._candidates(self._shared.arrivals.of(self._place.channel_id), post, since)
+        if not any(looks_like(one, post) for one in candidates):
+            candidates = self._candidates(await self._history(post, since), post, since)
+            if any(one.blank for one in candidates):
+                raise NoWitnessError("what others wrote is hidden: message content intent is off")
+        found = [one.id for one in candidates if looks_like(one, post)]
+        return [self._sent(min(found), post)] if found else []
+
+    async def _post_awake(self, post: Post, wire: WireState) -> Any:
+        """A thread that sleeps is woken once: nothing was created, so sending again is safe."""
+        try:
+            return await self._post(post, wire)
+        except DiscordRefusalError as refusal:
+            thread_id = self._place.thread_id
+            if refusal.code != THREAD_ARCHIVED or thread_id is None or self._woken:
+                raise
+            self._woken = True
+            await self._wake(thread_id, refusal)
+        return await self._post(post, wire)
+
+    async def _wake(self, thread_id: int, refusal: DiscordRefusalError) -> None:
+        try:
+            await self._shared.line.call(self._http.edit_channel(thread_id, archived=False))
+        except DiscordRefusalError as worse:
+            raise refusal from worse
+
+    async def _post(self, post: Post, wire: WireState) -> Any:
+        view = table_view() if shows_table(post) else None
+        if post.face is not None:
+            return await self._execute(post.nonce, webhook_form(post, post.face, view), wire)
+        form = bot_form(post, self._reference(post), view)
+        request = self._http.send_message(self._place.channel_id, params=form)
+        return await self._shared.line.call(request, wire)
+
+    async def _execute(self, key: str, form: MultipartParameters, wire: WireState) -> Json:
+        http, thread_id = self._shared.webhook_http, self._place.thread_id
+        return await http.execute(key, self._hook(), form, thread_id, wire)
+
+    def _reference(self, post: Post) -> Any:
+        """A deleted message must not lose the answer to it."""
+        if not post.reply or self._answering is None:
+            return None
+        reference = self._answering.to_reference(fail_if_not_exists=False)
+        return reference.to_message_reference_dict()
+
+    def _hook(self) -> Hook:
+        place = self._place.webhook_channel_id
+        hook = None if place is None else self._shared.webhooks.current(place)
+        if hook is None:
+            raise DiscordRefusalError(WEBHOOK_GONE, "no webhook is open")
+        return hook
+
+    def _sent(self, message_id: int, post: Post) -> Sent:
+        self._shared.claims.claim(message_id, post.nonce)
+        self._newest = max(self._newest, message_id)
+        if shows_table(post):
+            self._shared.sources.remember(message_id, post.files[0].source)
+        return Sent(message_id, self._place.link(message_id), post.via)
+
+    def newest_id(self) -> int:
+        """What is there before an attempt, by Discord's own clock."""
+        return max(self._newest, getattr(self._channel, "last_message_id", None) or 0)
+
+    def _start_of(self, post: Post, since: float) -> int:
+        """Where to look from: an id known before the first attempt, else our clock with slack."""
+        known = self._before.get(post.nonce)
+        if known:
+            return known - ID_SLACK
+        ago = timedelta(seconds=asyncio.get_running_loop().time() - since)
+        return discord.utils.time_snowflake(discord.utils.utcnow() - ago - CLOCK_SLACK)
+
+    def _candidates(
+        self, seen: Iterable[SeenArrival], post: Post, since: float
+    ) -> list[SeenArrival]:
+        """Ours, since the first attempt, and not yet known as another message."""
+        start, author, claims = self._start_of(post, since), self._author(), self._shared.claims
+        ours = (one for one in seen if one.id > start and author.wrote(one, post))
+        return [one for one in ours if claims.free_for(one.id, post.nonce)]
+
+    def _author(self) -> Author:
+        user, place = self._shared.client.user, self._place.webhook_channel_id
+        ids = frozenset[int]() if place is None else self._shared.webhooks.ids(place)
+        return Author(0 if user is None else user.id, ids)
+
+    async def _history(self, post: Post, since: float) -> list[SeenArrival]:
+        if not may_read_history(self._channel):
+            raise NoWitnessError("the history of this channel cannot be read")
+        found: list[SeenArrival] = []
+        after = self._start_of(post, since)
+        for _ in range(MOST_PAGES):
+            page = await self._page(after)
+            found += page
+            if len(page) < PAGE:
+                return found
+            after = max(one.id for one in page)
+        raise NoWitnessError("too much was written since to find one message in it")
+
+    async def _page(self, after: int) -> list[SeenArrival]:
+        request = self._http.logs_from(self._place.channel_id, PAGE, after=after)
+        try:
+            messages = await self._shared.line.call(request)
+        except DiscordRefusalError as refusal:
+            if refusal.retry_after_ms is None:
+                raise
+            # Too early to look is not the same as never: the sender will look again.
+            raise AmbiguousError(str(refusal)) from refusal
+        return [SeenArrival.of_history(dict(message)) for message in messages]

@@ -1,0 +1,46 @@
+"""What a guild knows that the text engine needs: its emoji, its people, the bot's own name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import discord
+
+from oshaberi.text.text_config import Known
+
+
+def emojis_of(guild: discord.Guild | None) -> tuple[str, ...]:
+    """Those the bot can use, as they are written in a message. A DM has none."""
+    if guild is None:
+        return ()
+    return tuple(str(emoji) for emoji in guild.emojis if emoji.is_usable())
+
+
+def known_people(
+    people: Iterable[discord.Member | discord.User], me: discord.abc.User | None = None
+) -> tuple[Known, ...]:
+    """The people of a conversation, each once, the bot itself left out."""
+    found: dict[int, Known] = {}
+    for person in people:
+        if me is None or person.id != me.id:
+            found.setdefault(person.id, _known(person))
+    return tuple(found.values())
+
+
+def bot_name(channel: discord.abc.MessageableChannel, client: discord.Client) -> str | None:
+    """Under which name the bot's own messages appear there."""
+    guild = getattr(channel, "guild", None)
+    me = client.user if guild is None else guild.me or client.user
+    return None if me is None else me.display_name
+
+
+def _known(person: discord.Member | discord.User) -> Known:
+    names = (person.display_name, getattr(person, "nick", None), person.global_name, person.name)
+    unique = list(dict.fromkeys(name for name in names if name))
+    return Known(
+        name=unique[0],
+        kind="user",
+        id=str(person.id),
+        aliases=tuple(unique[1:]),
+        avatar_url=person.display_avatar.url,
+    )

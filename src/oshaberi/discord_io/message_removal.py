@@ -1,0 +1,102 @@
+"""Takes messages of ours away again: many at once where that is allowed, else one by one.
+
+A webhook's message is deleted with the webhook's own key, so that no permission is needed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+
+import discord
+
+from oshaberi.delivery.sink import DiscordRefusalError, SinkError
+from oshaberi.discord_io.channel_address import (
+    ChannelAddress,
+    may_manage_messages,
+    may_read_history,
+)
+from oshaberi.discord_io.discord_sink import MESSAGE_GONE, PAGE, SharedSinkState
+
+log = logging.getLogger(__name__)
+
+BULK = 100
+BULK_AGE = timedelta(days=13, hours=23)
+"""Discord refuses a whole batch for one message of two weeks (50034)."""
+REASON = "the answer was taken back"
+
+
+class MessageRemoval:
+    """For one channel, thread or DM."""
+
+    def __init__(self, shared: SharedSinkState, channel: discord.abc.MessageableChannel) -> None:
+        self._shared = shared
+        self._http = shared.client.http
+        self._channel = channel
+        self._place = ChannelAddress.of(channel)
+
+    async def remove(self, message_ids: Iterable[int]) -> None:
+        """What is gone already does not matter; what is refused is logged and left."""
+        ids = sorted(set(message_ids))
+        try:
+            if ids:
+                await self._remove(await self._hooks_of(ids))
+        except SinkError as error:
+            log.warning("channel %s: could not delete: %s", self._place.channel_id, error)
+
+    async def _remove(self, hooks: dict[int, int | None]) -> None:
+        ids = list(hooks)
+        if may_manage_messages(self._channel):
+            ids = await self._in_bulk(ids)
+            hooks = dict.fromkeys(ids)
+        for number in ids:
+            await self._one(number, hooks[number])
+
+    async def _hooks_of(self, ids: Sequence[int]) -> dict[int, int | None]:
+        """Those that are still there, with the webhook that sent each."""
+        if not may_read_history(self._channel):
+            return dict.fromkeys(ids)
+        request = self._http.logs_from(self._place.channel_id, PAGE, after=ids[0] - 1)
+        page = await self._shared.line.call(request)
+        sent_by = {int(item["id"]): item.get("webhook_id") for item in page}
+        seen_all = len(page) < PAGE
+        there = [number for number in ids if number in sent_by or not seen_all]
+        return {number: _id(sent_by.get(number)) for number in there}
+
+    async def _in_bulk(self, ids: Sequence[int]) -> list[int]:
+        """Returns what has to go one by one."""
+        oldest = discord.utils.time_snowflake(discord.utils.utcnow() - BULK_AGE)
+        young = [number for number in ids if number > oldest]
+        rest = [number for number in ids if number <= oldest]
+        for start in range(0, len(young), BULK):
+            batch: list[str | int] = [*young[start : start + BULK]]
+            if len(batch) == 1:
+                rest += young[start:]
+                continue
+            request = self._http.delete_messages(self._place.channel_id, batch, reason=REASON)
+            await self._shared.line.call(request)
+        return rest
+
+    async def _one(self, message_id: int, hook_id: int | None) -> None:
+        try:
+            if hook_id is None:
+                request = self._http.delete_message(self._place.channel_id, message_id)
+                await self._shared.line.call(request)
+            else:
+                await self._through_webhook(message_id, hook_id)
+        except DiscordRefusalError as refusal:
+            if refusal.code != MESSAGE_GONE:
+                raise
+
+    async def _through_webhook(self, message_id: int, hook_id: int) -> None:
+        owner = self._place.webhook_channel_id
+        hook = None if owner is None else await self._shared.webhooks.open(owner)
+        if hook is None or hook.id != hook_id:
+            log.info("message %s was sent by a webhook that is gone: it stays", message_id)
+            return
+        await self._shared.webhook_http.delete(hook, message_id, self._place.thread_id)
+
+
+def _id(snowflake: str | int | None) -> int | None:
+    return None if snowflake is None else int(snowflake)

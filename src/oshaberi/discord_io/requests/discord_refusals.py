@@ -1,0 +1,88 @@
+"""What an answer of Discord's, or the want of one, says about a request (facts: outcome classes).
+
+A definite no is a 4xx with a JSON code; everything that is neither that nor a success is doubt.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import aiohttp
+import discord
+
+from oshaberi.delivery.posting.refusal_recovery import TOKEN_REVOKED
+from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError, SinkError
+
+RATE_LIMITED = 429
+BAD_WEBHOOK_TOKEN = 50027
+TOLD_BY_CODE = frozenset({20016, 20022, 20028, 20029, 30046})
+"""429s whose code says more than that it was too early."""
+
+
+class TokenRevokedError(DiscordRefusalError):
+    """The bot's own token is not accepted any more: nothing can be sent anywhere."""
+
+    def __init__(self, message: str = "") -> None:
+        told = f" ({message})" if message else ""
+        hint = f"Discord does not accept the bot's token any more{told}: give it a new one"
+        super().__init__(TOKEN_REVOKED, hint)
+
+
+def refusal_of(status: int, body: bytes, headers: Mapping[str, str]) -> SinkError:
+    """What an answer that is no success means."""
+    answer = json_object(body)
+    if status == RATE_LIMITED:
+        return _too_early(answer or {}, headers)
+    code = None if answer is None else answer.get("code")
+    if not (400 <= status < 500 and isinstance(code, int)):
+        return AmbiguousError(f"HTTP {status} without an answer that says what became of it")
+    message = str((answer or {}).get("message", ""))
+    if status == TOKEN_REVOKED and code != BAD_WEBHOOK_TOKEN:
+        return TokenRevokedError(message)
+    return DiscordRefusalError(code or status, f"{code}: {message}")
+
+
+def translated(error: Exception) -> Exception:
+    """An exception of discord.py or aiohttp in terms of a sink; others stay as they are."""
+    if isinstance(error, discord.RateLimited):
+        return DiscordRefusalError(RATE_LIMITED, str(error), round(error.retry_after * 1000))
+    if isinstance(error, discord.HTTPException):
+        return refusal_of(error.status, _body_of(error), error.response.headers)
+    if isinstance(error, aiohttp.ClientError | OSError | TimeoutError):
+        return AmbiguousError(f"no answer: {error!r}")
+    return error
+
+
+def parsed(body: bytes) -> Any:
+    """The JSON of a success. What is something else came from somebody on the way."""
+    try:
+        return json.loads(body) if body else None
+    except ValueError as error:
+        raise AmbiguousError("a success that is no JSON") from error
+
+
+def json_object(body: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(body)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _body_of(error: discord.HTTPException) -> bytes:
+    """discord.py has read the body and kept only these of it."""
+    if error.response.headers.get("Content-Type") != "application/json":
+        return b""
+    return json.dumps({"code": error.code, "message": error.text}).encode()
+
+
+def _too_early(answer: dict[str, Any], headers: Mapping[str, str]) -> DiscordRefusalError:
+    code = answer.get("code")
+    seconds = answer.get("retry_after", headers.get("Retry-After"))
+    return DiscordRefusalError(
+        code if code in TOLD_BY_CODE else RATE_LIMITED,
+        str(answer.get("message", "rate limited")),
+        None if seconds is None else round(float(seconds) * 1000),
+    )

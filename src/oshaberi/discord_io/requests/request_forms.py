@@ -1,0 +1,106 @@
+"""A post in the form in which it leaves: one way for the bot, one for a webhook, one for edits."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import discord
+from discord.http import MultipartParameters, handle_message_parameters
+
+from oshaberi.delivery.sink import File, Post, WebhookFace
+from oshaberi.discord_io.discord_embeds import notice_embed
+from oshaberi.discord_io.png_text import with_text
+from oshaberi.text.normalize.names.webhook_usernames import webhook_username
+
+MENTIONS = discord.AllowedMentions(everyone=False, users=True, roles=True, replied_user=False)
+"""Users and roles may be pinged, nobody else (spec 07). Also right as a client's default."""
+
+ALT_LIMIT = 1024
+AVATAR_URL_LIMIT = 2048
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def bot_form(
+    post: Post, reference: dict[str, Any] | None, view: discord.ui.View | None
+) -> MultipartParameters:
+    fields = _fields(post, view)
+    if reference is not None:
+        fields["message_reference"] = reference
+    return handle_message_parameters(nonce=post.nonce, **fields)
+
+
+def webhook_form(
+    post: Post, face: WebhookFace, view: discord.ui.View | None
+) -> MultipartParameters:
+    """Without a nonce: webhooks have none (facts)."""
+    return handle_message_parameters(
+        username=webhook_username(face.username),
+        avatar_url=avatar_url(face),
+        **_fields(post, view),
+    )
+
+
+def edit_form(post: Post) -> MultipartParameters:
+    """Every edit carries the mentions too: without them Discord parses its defaults (facts)."""
+    fields: dict[str, Any] = {"content": legible(post.content), "allowed_mentions": MENTIONS}
+    if post.embed is not None:
+        fields["embed"] = notice_embed(post.embed)
+    return handle_message_parameters(**fields)
+
+
+def notice_form(content: str, face: WebhookFace) -> MultipartParameters:
+    """A line of ours about a message: it pings nobody and shows no previews."""
+    return handle_message_parameters(
+        content=legible(content),
+        username=webhook_username(face.username),
+        avatar_url=avatar_url(face),
+        allowed_mentions=discord.AllowedMentions.none(),
+        flags=_flags(silent=True, suppress_embeds=True),
+    )
+
+
+def avatar_url(face: WebhookFace) -> str | None:
+    """Only an address that Discord takes: a wrong one would refuse the whole message."""
+    url = face.avatar_url
+    if url is None or len(url) > AVATAR_URL_LIMIT:
+        return None
+    return url if url.startswith(("http://", "https://")) else None
+
+
+def legible(text: str) -> str:
+    """Half a surrogate pair is no character: no JSON that Discord reads can say it."""
+    return _LONE_SURROGATE.sub("\ufffd", text)
+
+
+def _fields(post: Post, view: discord.ui.View | None) -> dict[str, Any]:
+    fields: dict[str, Any] = {"allowed_mentions": MENTIONS}
+    if post.content:
+        fields["content"] = legible(post.content)
+    if post.files:
+        fields["files"] = _files(post.files)
+    if post.embed is not None:
+        fields["embed"] = notice_embed(post.embed)
+    if view is not None:
+        fields["view"] = view
+    if post.silent or post.suppress_embeds:
+        fields["flags"] = _flags(silent=post.silent, suppress_embeds=post.suppress_embeds)
+    return fields
+
+
+def _flags(*, silent: bool, suppress_embeds: bool) -> discord.MessageFlags:
+    return discord.MessageFlags(suppress_notifications=silent, suppress_embeds=suppress_embeds)
+
+
+def _files(files: Sequence[File]) -> list[discord.File]:
+    """The first picture carries the source of them all."""
+    return [
+        discord.File(
+            io.BytesIO(with_text(file.content, file.source) if number == 0 else file.content),
+            filename=file.name,
+            description=legible(file.alt)[:ALT_LIMIT] or None,
+        )
+        for number, file in enumerate(files)
+    ]

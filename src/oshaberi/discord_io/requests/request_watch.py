@@ -1,0 +1,181 @@
+"""Watches what discord.py does on the network for one call, and answers as soon as it is known.
+
+By itself discord.py returns late when a bucket is empty, repeats a 5xx, and tells nobody whether a
+request has left or waits. Its rate limiter stays in charge; only the verdict is ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+from collections.abc import Coroutine, Mapping
+from types import SimpleNamespace
+from typing import Any, TypeVar, cast
+
+import aiohttp
+import discord
+
+from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError, WireState
+from oshaberi.discord_io.requests.discord_refusals import (
+    RATE_LIMITED,
+    json_object,
+    parsed,
+    refusal_of,
+    translated,
+)
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+LONGEST_WAIT_MS = 60_000
+"""A longer rate limit is not waited for in silence: whoever sends shall know."""
+
+
+class _RequestWithdrawnError(Exception):
+    """Raised inside discord.py: nobody wants this request any more."""
+
+
+class WatchedRequest:
+    """One call. `answer` is the body of the success, or the error that ended it."""
+
+    def __init__(self, wire: WireState) -> None:
+        self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self.withdrawn = False
+        self.pauses_all = False
+        """discord.py sleeps for a global limit, with all other requests waiting for this task."""
+        self._wire = wire
+        self._status = 0
+        self._headers: Mapping[str, str] = {}
+
+    def leave(self) -> None:
+        if self.withdrawn:
+            raise _RequestWithdrawnError
+        self.pauses_all = False
+        self._wire.leave(asyncio.get_running_loop().time())
+
+    def head(self, status: int, headers: Mapping[str, str]) -> None:
+        self._status, self._headers = status, headers
+
+    def body(self, body: bytes) -> None:
+        if self.answer.done():
+            return
+        if 200 <= self._status < 300:
+            self.answer.set_result(body)
+        elif self._status >= 500:
+            self.answer.set_exception(refusal_of(self._status, body, self._headers))
+        elif self._status == RATE_LIMITED:
+            self._limited(body)
+
+    def _limited(self, body: bytes) -> None:
+        answer = json_object(body)
+        if answer is None or "Via" not in self._headers:
+            return  # a ban: discord.py raises at once
+        self.pauses_all = bool(answer.get("global"))
+        refusal = refusal_of(self._status, body, self._headers)
+        if _worth_waiting(refusal):
+            self._wire.hold()
+        else:
+            self.answer.set_exception(refusal)
+
+
+def _worth_waiting(refusal: Exception) -> bool:
+    if not isinstance(refusal, DiscordRefusalError) or refusal.code != RATE_LIMITED:
+        return False
+    return (refusal.retry_after_ms or 0) <= LONGEST_WAIT_MS
+
+
+_exchange: contextvars.ContextVar[WatchedRequest | None] = contextvars.ContextVar(
+    "exchange", default=None
+)
+
+
+class RequestTrace(aiohttp.TraceConfig):
+    """For `discord.Client(http_trace=RequestTrace())`. Concerns only the calls of a `Line`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.on_request_start.append(_on_start)
+        self.on_request_end.append(_on_head)
+        self.on_response_chunk_received.append(_on_body)
+
+
+async def _on_start(
+    _session: aiohttp.ClientSession, _ctx: SimpleNamespace, _params: aiohttp.TraceRequestStartParams
+) -> None:
+    if exchange := _exchange.get():
+        exchange.leave()
+
+
+async def _on_head(
+    _session: aiohttp.ClientSession, _ctx: SimpleNamespace, params: aiohttp.TraceRequestEndParams
+) -> None:
+    if exchange := _exchange.get():
+        exchange.head(params.response.status, params.response.headers)
+
+
+async def _on_body(
+    _session: aiohttp.ClientSession,
+    _ctx: SimpleNamespace,
+    params: aiohttp.TraceResponseChunkReceivedParams,
+) -> None:
+    if exchange := _exchange.get():
+        exchange.body(params.chunk)
+
+
+class RequestSender:
+    """Makes discord.py's raw requests, one per call, and raises what a sink raises."""
+
+    def __init__(self, client: discord.Client) -> None:
+        self._watched = isinstance(client.http.http_trace, RequestTrace)
+        self._releasing: set[asyncio.Task[Any]] = set()
+
+    async def call(self, request: Coroutine[Any, Any, T], wire: WireState | None = None) -> T:
+        """The parsed answer. Cancelled before the request has left, it never leaves."""
+        wire = wire or WireState(asyncio.get_running_loop().time())
+        exchange = WatchedRequest(wire)
+        if self._watched:
+            wire.hold()
+        context = contextvars.copy_context()
+        context.run(_exchange.set, exchange)
+        task = asyncio.create_task(request, context=context)
+        try:
+            waiting: set[asyncio.Future[Any]] = {task, exchange.answer}
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            return _outcome(task, exchange)
+        finally:
+            self._let_go(task, exchange)
+
+    async def close(self) -> None:
+        """Nothing of ours stays behind in discord.py's buckets."""
+        for task in self._releasing:
+            task.cancel()
+        if self._releasing:
+            await asyncio.wait(self._releasing, timeout=1)
+
+    def _let_go(self, task: asyncio.Task[Any], exchange: WatchedRequest) -> None:
+        self._releasing.add(task)
+        task.add_done_callback(self._released)
+        answered = exchange.answer.done() and exchange.answer.exception() is None
+        exchange.withdrawn = True
+        # Cancelled while it sleeps for everybody, discord.py would never let anybody go on; and
+        # after a success it only waits for its bucket.
+        if not (task.done() or exchange.pauses_all or answered):
+            task.cancel()
+
+    def _released(self, task: asyncio.Task[Any]) -> None:
+        self._releasing.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.debug("after its answer a request of discord.py ended with %r", error)
+
+
+def _outcome(task: asyncio.Task[T], exchange: WatchedRequest) -> T:
+    if exchange.answer.done():
+        return cast(T, parsed(exchange.answer.result()))
+    if task.cancelled():
+        raise AmbiguousError("the request was cut off")
+    error = task.exception()
+    if isinstance(error, Exception):
+        raise translated(error) from error
+    return task.result()

@@ -1,0 +1,109 @@
+"""The webhooks we manage: one per channel, found or made once, remembered until it is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
+
+import discord
+
+from oshaberi.delivery.sink import DiscordRefusalError
+from oshaberi.discord_io.requests.request_watch import RequestSender
+from oshaberi.discord_io.webhooks.webhook_http import Hook
+from oshaberi.text.normalize.names.webhook_usernames import webhook_username
+
+log = logging.getLogger(__name__)
+
+REASON = "to speak under the names of personas"
+REFUSED_SECONDS = 300.0
+LASTING_REFUSALS = frozenset({30007, 50001, 50013, 50024})
+"""Asking again soon would only count towards the ban of our address (facts)."""
+
+
+Alone = Callable[[str], AbstractAsyncContextManager[object]]
+"""Keeps other processes out of a block of that name. Gives None if there are none."""
+
+
+def alone_anyway(_what: str) -> AbstractAsyncContextManager[object]:
+    return nullcontext()
+
+
+class ManagedWebhooks:
+    """Keyed by the channel that owns them; a thread uses its parent's."""
+
+    def __init__(
+        self, client: discord.Client, line: RequestSender, alone: Alone = alone_anyway
+    ) -> None:
+        self._client = client
+        self._line = line
+        self._alone = alone
+        self._hooks: dict[int, Hook] = {}
+        self._known_ids: defaultdict[int, set[int]] = defaultdict(set)
+        self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._refusals: dict[int, tuple[DiscordRefusalError, float]] = {}
+
+    async def open(self, channel_id: int) -> Hook:
+        async with self._locks[channel_id]:
+            hook = self._hooks.get(channel_id)
+            if hook is None:
+                self._recall_refusal(channel_id)
+                hook = await self._found_or_made(channel_id)
+                self._hooks[channel_id] = hook
+                self._known_ids[channel_id].add(hook.id)
+            return hook
+
+    def current(self, channel_id: int) -> Hook | None:
+        return self._hooks.get(channel_id)
+
+    def forget(self, channel_id: int) -> None:
+        self._hooks.pop(channel_id, None)
+
+    def ids(self, channel_id: int) -> frozenset[int]:
+        """All we have used there: a message may have come through one that is gone now."""
+        return frozenset(self._known_ids[channel_id])
+
+    async def _found_or_made(self, channel_id: int) -> Hook:
+        try:
+            return await self._find(channel_id) or await self._find_or_make(channel_id)
+        except DiscordRefusalError as refusal:
+            if refusal.code in LASTING_REFUSALS:
+                self._refusals[channel_id] = (refusal, _now() + REFUSED_SECONDS)
+            raise
+
+    async def _find(self, channel_id: int) -> Hook | None:
+        """Discord shows the token only to the application that made it."""
+        for item in await self._line.call(self._client.http.channel_webhooks(channel_id)):
+            token = item.get("token")
+            ours = str(item.get("application_id")) == str(self._client.application_id)
+            if ours and token:
+                return Hook(int(item["id"]), token)
+        return None
+
+    async def _find_or_make(self, channel_id: int) -> Hook:
+        """Another process may just have made one."""
+        async with self._alone(f"webhook:{channel_id}") as waited:
+            found = None if waited is None else await self._find(channel_id)
+            return found or await self._make(channel_id)
+
+    async def _make(self, channel_id: int) -> Hook:
+        user = self._client.user
+        name = webhook_username(user.display_name if user else "Oshaberi")
+        request = self._client.http.create_webhook(channel_id, name=name, reason=REASON)
+        made = await self._line.call(request)
+        log.info("made a webhook in channel %s", channel_id)
+        return Hook(int(made["id"]), made.get("token") or "")
+
+    def _recall_refusal(self, channel_id: int) -> None:
+        refusal, until = self._refusals.get(channel_id, (None, 0.0))
+        if refusal is None:
+            return
+        if _now() < until:
+            raise DiscordRefusalError(refusal.code, f"{refusal} (a moment ago)")
+        del self._refusals[channel_id]
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

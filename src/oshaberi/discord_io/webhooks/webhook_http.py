@@ -1,0 +1,165 @@
+"""Webhook requests over a session of our own, which repeats none of them.
+
+discord.py repeats a 5xx, and webhooks have no nonce: the message would be there twice (facts).
+For the same reason a request that has left is never cut off: who asks again waits for the first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import aiohttp
+from discord.http import MultipartParameters, Route
+
+from oshaberi.delivery.sink import WireState
+from oshaberi.discord_io.requests.discord_refusals import parsed, refusal_of, translated
+
+Json = dict[str, Any]
+Method = Literal["POST", "PATCH", "DELETE"]
+
+TOTAL_SECONDS = 60.0
+"""Less than the sender's patience: after a request that is never answered there is time for one
+more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A webhook and the key to it."""
+
+    id: int
+    token: str = field(repr=False)
+
+
+class WebhookHttp:
+    """Waits where a bucket is known to be empty; a 429 all the same is for the caller."""
+
+    def __init__(self, user_agent: str) -> None:
+        self._headers = {"User-Agent": user_agent}
+        self._session: aiohttp.ClientSession | None = None
+        self._free_at: dict[tuple[Method, int], float] = {}
+        self._flights: dict[str, asyncio.Task[Json]] = {}
+
+    async def execute(
+        self,
+        key: str,
+        hook: Hook,
+        form: MultipartParameters,
+        thread_id: int | None,
+        wire: WireState,
+    ) -> Json:
+        """Create the message `key` and return it: without `wait` errors would be silent (facts).
+
+        As long as an earlier request for the same message is under way, it is the one awaited.
+        """
+        flight = self._flights.get(key)
+        if flight is None:
+            query = {"wait": "true", "with_components": "true"} | _place(thread_id)
+            request = self._request("POST", hook, "", query, form, wire)
+            flight = self._flights[key] = asyncio.create_task(request)
+            flight.add_done_callback(_seen)
+        try:
+            return await asyncio.shield(flight)
+        finally:
+            self._land(key, flight, wire)
+
+    def _land(self, key: str, flight: asyncio.Task[Json], wire: WireState) -> None:
+        """Its answer is known, or it has not left and shall not any more."""
+        if not flight.done() and wire.on_wire:
+            asyncio.get_running_loop().call_later(TOTAL_SECONDS, self._flights.pop, key, None)
+            return
+        flight.cancel()
+        self._flights.pop(key, None)
+
+    async def edit(
+        self,
+        hook: Hook,
+        message_id: int,
+        form: MultipartParameters,
+        thread_id: int | None,
+        wire: WireState,
+    ) -> None:
+        path = f"/messages/{message_id}"
+        await self._request("PATCH", hook, path, _place(thread_id), form, wire)
+
+    async def delete(
+        self, hook: Hook, message_id: int, thread_id: int | None, wire: WireState | None = None
+    ) -> None:
+        path = f"/messages/{message_id}"
+        wire = wire or WireState(_now())
+        await self._request("DELETE", hook, path, _place(thread_id), None, wire)
+
+    async def close(self) -> None:
+        for flight in self._flights.values():
+            flight.cancel()
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def _request(
+        self,
+        method: Method,
+        hook: Hook,
+        path: str,
+        query: Mapping[str, str],
+        form: MultipartParameters | None,
+        wire: WireState,
+    ) -> Json:
+        url = f"{Route.BASE}/webhooks/{hook.id}/{hook.token}{path}"
+        await self._wait_for_room((method, hook.id), wire)
+        try:
+            async with self._open().request(method, url, params=query, **_payload(form)) as answer:
+                body = await answer.read()
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            raise translated(error) from error
+        self._note_room((method, hook.id), answer.headers)
+        if not 200 <= answer.status < 300:
+            raise refusal_of(answer.status, body, answer.headers)
+        created: Json = parsed(body)
+        return created
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=aiohttp.ClientTimeout(total=TOTAL_SECONDS),
+                headers=self._headers,
+            )
+        return self._session
+
+    async def _wait_for_room(self, bucket: tuple[Method, int], wire: WireState) -> None:
+        while (wait := self._free_at.get(bucket, 0.0) - _now()) > 0:
+            wire.hold()
+            await asyncio.sleep(wait)
+        wire.leave(_now())
+
+    def _note_room(self, bucket: tuple[Method, int], headers: Mapping[str, str]) -> None:
+        if headers.get("X-RateLimit-Remaining") == "0":
+            self._free_at[bucket] = _now() + float(headers.get("X-RateLimit-Reset-After", "0"))
+
+
+def _place(thread_id: int | None) -> dict[str, str]:
+    return {} if thread_id is None else {"thread_id": str(thread_id)}
+
+
+def _payload(form: MultipartParameters | None) -> dict[str, Any]:
+    if form is None:
+        return {}
+    if not form.files:
+        return {"json": form.payload}
+    data = aiohttp.FormData(quote_fields=False)
+    for part in form.multipart or []:
+        data.add_field(**part)
+    return {"data": data}
+
+
+def _seen(flight: asyncio.Task[Json]) -> None:
+    if not flight.cancelled():
+        flight.exception()  # asyncio shall not complain when nobody asks again
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,192 @@
+"""What the engine decided, in sentences (`oshaberi explain`, and the inspector on the page).
+
+Each segment is a step; below it stands what was changed in it and which messages it became.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from oshaberi import Decision, Details, Identity, Message, SpeakerStop, Table, Thought, Withheld
+from oshaberi.inspector.decision_words import (
+    BLOCKS,
+    BOUNDARIES,
+    CAPTURED,
+    CUTS,
+    RELEASES,
+    TRANSFORMS,
+    WITHHELD,
+)
+from oshaberi.inspector.engine_recorder import Entry
+
+LONGEST_QUOTE = 120
+_CUSTOM_EMOJI = re.compile(r"<a?:\w+:\d+>")
+
+
+@dataclass(slots=True)
+class ExplainedStep:
+    """One numbered step: a sentence, and what follows from it."""
+
+    sentence: str
+    notes: list[str] = field(default_factory=list)
+
+
+def tell(entries: Iterable[Entry]) -> list[ExplainedStep]:
+    """The story of a stream, step by step."""
+    teller = _Teller()
+    for entry in entries:
+        teller.hear(entry)
+    teller.tell_what_waited()
+    return teller.steps
+
+
+class _Teller:
+    def __init__(self) -> None:
+        self.steps: list[ExplainedStep] = []
+        self._messages = 0
+        self._held = False
+        self._releases: list[str] = []
+        self._explained: set[str] = set()
+        self._segments: list[ExplainedStep] = []
+
+    def tell_what_waited(self) -> None:
+        """A segment without a message of its own shares one with a later segment."""
+        for step in self._segments:
+            if not step.notes:
+                step.notes.append("It waits, to share a message with what follows.")
+
+    def hear(self, entry: Entry) -> None:
+        if isinstance(entry, Decision):
+            self._decision(entry)
+            return
+        match entry:
+            case Message() | Table():
+                self._message(entry)
+            case Thought() | Details():
+                pass  # told where it was captured
+            case SpeakerStop(label):
+                self._note(f"The stream is to stop: the next line belongs to {quoted(label)}.")
+            case Withheld(text, "follow_up"):
+                self.steps.append(ExplainedStep(f"{quoted(text)} {WITHHELD['follow_up']}."))
+
+    def _decision(self, decision: Decision) -> None:
+        match decision.kind:
+            case "hold":
+                self._hold(decision)
+            case "release":
+                self._releases.append(RELEASES[decision.why].format(quoted(decision.what)))
+                self._held = False
+            case "boundary":
+                self._boundary(decision)
+            case "transform":
+                self._transform(decision)
+            case "orphan":
+                self._orphan(decision)
+            case "cut":
+                self._note(f"{reason_to_cut(decision)}.")
+            case "capture":
+                self._capture(CAPTURED.get(decision.why, decision.why), decision.before)
+            case "withhold":
+                self._withhold(decision)
+
+    # -- segments -------------------------------------------------------------------------------
+
+    def _hold(self, decision: Decision) -> None:
+        if not self._held:
+            place = f"A line or sentence ends after character {decision.at}"
+            marker = quoted(decision.what)
+            self.steps.append(ExplainedStep(f"{place}, but {marker} is still open, so it waits."))
+        self._held = True
+
+    def _boundary(self, decision: Decision) -> None:
+        what = BLOCKS.get(decision.what, BOUNDARIES[decision.why])
+        releases, self._releases = self._releases, []
+        self.steps.append(ExplainedStep(f"{what}: {quoted(decision.after)}.", releases))
+        self._segments.append(self.steps[-1])
+        self._explained = set()
+
+    def _transform(self, decision: Decision) -> None:
+        because = TRANSFORMS.get(decision.why, decision.why)
+        if not decision.after:
+            self._note(f"{because}. Nothing is left.")
+        else:
+            change = f"{quoted(decision.before)} becomes {quoted(decision.after)}"
+            self._note(f"{because}: {change}.")
+        self._explained.add(decision.why)
+
+    def _orphan(self, decision: Decision) -> None:
+        if decision.before:
+            self._note(f"The {quoted(decision.before)} that waited goes in front.")
+        elif decision.why == "released":
+            self._note(f"The {quoted(decision.after)} that waited goes out alone.")
+        else:
+            self._note("Only punctuation, an expression: it waits for the text that follows.")
+
+    def _withhold(self, decision: Decision) -> None:
+        """Most of what is withheld was told by the transform that took it out."""
+        told = decision.why not in WITHHELD or decision.why in self._explained
+        if not told:
+            self._note(f"{quoted(decision.before)} {WITHHELD[decision.why]}.")
+
+    # -- what leaves and what is taken out ------------------------------------------------------
+
+    def _message(self, event: Message | Table) -> None:
+        self._messages += 1
+        number = f"→ message {self._messages}{_face(event.identity)}"
+        if isinstance(event, Table):
+            size = f"{counted(len(event.header), 'column')}, {counted(len(event.rows), 'row')}"
+            self._note(f"{number}: a table, {size}")
+        else:
+            self._note(f"{number}: {quoted(event.text)}")
+
+    def _capture(self, sentence: str, text: str) -> None:
+        self.steps.append(ExplainedStep(f"{sentence}: {quoted(text)}."))
+
+    def _note(self, sentence: str) -> None:
+        if not self.steps:
+            self.steps.append(ExplainedStep("Before any text:"))
+        self.steps[-1].notes.append(sentence)
+
+
+def _face(identity: Identity | None) -> str:
+    """Under which name a message goes out, and why that name if it is an odd one."""
+    if identity is None:
+        return ""
+    name = f", as {identity.username}"
+    match identity.kind:
+        case "sprite" if identity.username == identity.label:
+            return f"{name} (the name differs, else Discord would show the face before it)"
+        case "sprite":
+            return f"{name} with the face {quoted(identity.sprite or '')}"
+        case "identity_sprite":
+            return f"{name} (a sprite with a name of its own)"
+        case _:
+            return f"{name} (somebody else's face, for this line)"
+
+
+def reason_to_cut(decision: Decision) -> str:
+    if _CUSTOM_EMOJI.search(decision.before):
+        return "A custom emoji stands alone, so that Discord shows it large"
+    return CUTS[decision.why]
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def quoted(text: str) -> str:
+    """On one line, and not too long."""
+    flat = text.replace("\n", "⏎")
+    if len(flat) > LONGEST_QUOTE:
+        half = LONGEST_QUOTE // 2
+        flat = f"{flat[:half]} … {flat[-half:]}"
+    return f"“{flat}”"
+
+
+def numbered(steps: Iterable[ExplainedStep]) -> Iterator[str]:
+    for number, step in enumerate(steps, start=1):
+        yield f"{number:3}. {step.sentence}"
+        for note in step.notes:
+            yield f"     {note}"

@@ -1,0 +1,68 @@
+"""A text engine under observation: keeps every decision and every event, in order, with its time.
+
+It is fed letter by letter. That changes nothing (L2), and each decision is told where it falls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from oshaberi import Carry, Decision, Event, Message, TextConfig, TextEngine
+
+Entry = Decision | Event
+
+
+@dataclass(frozen=True, slots=True)
+class FedText:
+    """What the engine was given in one go, and when."""
+
+    text: str
+    at: float
+
+
+def _never() -> float:
+    return 0.0
+
+
+class EngineRecorder:
+    """Stands in for the engine of a stream. `times` are those of the entries."""
+
+    def __init__(
+        self, config: TextConfig, carried: Carry | None, now: Callable[[], float] = _never
+    ) -> None:
+        self.entries: list[Entry] = []
+        self.times: list[float] = []
+        self.fed: list[FedText] = []
+        self._now = now
+        self._engine = TextEngine(config, carried=carried, observe=self._note)
+
+    def feed(self, text: str) -> list[Event]:
+        self.fed.append(FedText(text, self._now()))
+        return [event for letter in text for event in self._kept(self._engine.feed, letter)]
+
+    def flush(self, reason: Literal["tool_call", "stop"]) -> list[Event]:
+        return self._kept(self._engine.flush, reason)
+
+    def finish(self) -> list[Event]:
+        return self._kept(self._engine.finish)
+
+    def discard(self) -> list[Event]:
+        return self._kept(self._engine.discard)
+
+    def preview(self) -> list[Message]:
+        return self._engine.preview()
+
+    def carry(self) -> Carry:
+        return self._engine.carry()
+
+    def _kept(self, call: Callable[..., list[Event]], *args: str) -> list[Event]:
+        events = call(*args)
+        for event in events:
+            self._note(event)
+        return events
+
+    def _note(self, entry: Entry) -> None:
+        self.entries.append(entry)
+        self.times.append(self._now())

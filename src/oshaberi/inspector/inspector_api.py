@@ -1,0 +1,111 @@
+"""The inspector's part of the stage's control API, and of the page's live feed.
+
+`streams`, `stream` and `stream_scene` read, `stream_replay` acts. The page hears `STREAM` events.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from oshaberi.errors import OshaberiError
+from oshaberi.inspector.logged_stream import NOW, LoggedStream
+from oshaberi.inspector.stream_log import StreamLog
+from oshaberi.inspector.stream_trace import replayed, trace
+from oshaberi.stage.control.control_api import ControlExtension
+from oshaberi.stage.stage_errors import StageError
+from oshaberi.stage.stage_server import Stage
+
+EVENT = "STREAM"
+REMEMBERED = 16
+_WAITING = {"fate": "waiting", "why": "it is about to be sent"}
+_OPEN = {"fate": "open", "why": "its line is not over"}
+
+Json = dict[str, Any]
+
+
+def attach(log: StreamLog, stage: Stage) -> Callable[[], None]:
+    """Give a running stage the inspector; call what is returned to take its ear away."""
+    stage.extensions.update(extensions(log))
+    return log.listen(lambda summary: stage.feed.publish(EVENT, summary))
+
+
+def extensions(log: StreamLog) -> dict[str, ControlExtension]:
+    inspector = _Inspector(log)
+    return {
+        "streams": ControlExtension(read=inspector.streams),
+        "stream": ControlExtension(read=inspector.stream),
+        "stream_scene": ControlExtension(read=inspector.scene),
+        "stream_replay": ControlExtension(act=inspector.replay),
+    }
+
+
+class _Inspector:
+    """Traces are made in a thread: they need a loop of their own, and take a moment."""
+
+    def __init__(self, log: StreamLog) -> None:
+        self._log = log
+        self._traces: OrderedDict[str, Json] = OrderedDict()
+
+    def streams(self, _asked: Json) -> list[Json]:
+        return self._log.streams()
+
+    async def stream(self, asked: Json) -> Json:
+        """`id`, or `message` for the stream that sent it, or neither for the newest."""
+        kept = self._find(asked)
+        was_running = kept.is_running
+        told = await self._trace(kept)
+        return {"stream": self._log.summary(kept), "trace": told, "partial": was_running}
+
+    def scene(self, asked: Json) -> Json:
+        return self._log.scene(self._find(asked))
+
+    async def replay(self, said: Json) -> Json:
+        """`id` and `degree`: the messages that the same stream becomes."""
+        degree = said.get("degree")
+        if degree not in (0, 1, 2, 3) or isinstance(degree, bool):
+            raise StageError("`degree` must be 0, 1, 2 or 3")
+        document = self._log.scene(self._find(said))
+        return {"degree": degree, "messages": await _in_thread(replayed, document, degree)}
+
+    def _find(self, asked: Json) -> LoggedStream:
+        message = asked.get("message")
+        if message is not None and not str(message).isdecimal():
+            raise StageError("`message` must be a number")
+        stream = None if asked.get("id") is None else str(asked["id"])
+        kept = self._log.find(stream, None if message is None else int(message))
+        if kept is None:
+            raise StageError("there is no such stream, or it was too long ago")
+        return kept
+
+    async def _trace(self, kept: LoggedStream) -> Json:
+        if kept.id in self._traces:
+            self._traces.move_to_end(kept.id)
+            return self._traces[kept.id]
+        running = kept.is_running
+        told: Json = await _in_thread(trace, self._log.scene(kept))
+        if running:
+            return _at_this_moment(told)
+        self._traces[kept.id] = told
+        if len(self._traces) > REMEMBERED:
+            self._traces.popitem(last=False)
+        return told
+
+
+async def _in_thread(make: Callable[..., Any], *args: object) -> Any:
+    try:
+        return await asyncio.to_thread(make, *args)
+    except OshaberiError as error:
+        raise StageError(str(error)) from None
+
+
+def _at_this_moment(told: Json) -> Json:
+    """The scene of a running stream ends with a trick; what it dropped only waits."""
+    told["steps"] = told["steps"][:-1]
+    for one in told["lost"]:
+        if one["fate"] == NOW:
+            one |= _OPEN if one["is_open"] else _WAITING
+    told["result"] = None
+    return told

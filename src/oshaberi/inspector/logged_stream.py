@@ -1,0 +1,134 @@
+"""One stream of the log: what was heard while it runs, its packed scene once it has ended."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from oshaberi.recording import HeardStream, SceneFrame, SecretMasker, scene_of
+from oshaberi.stream.stream_context import StreamContext
+from oshaberi.stream.stream_result import StreamResult
+
+MOST_CHUNKS = 50_000
+PREVIEW = 100
+NOW = "follow_up"
+"""The step that ends the scene of a running stream: it drops what has not left at this moment."""
+
+Json = dict[str, Any]
+
+
+@dataclass(slots=True)
+class LoggedStream:
+    """A response has several streams when tools are used: `first` is where its messages begin."""
+
+    id: str
+    context: StreamContext | None
+    frame: SceneFrame
+    provider: str
+    model: str
+    began: datetime
+    began_s: float
+    heard: list[HeardStream] = field(default_factory=list, repr=False)
+    channel: str = ""
+    first: int = 0
+    ended_s: float | None = None
+    status: str = ""
+    stop_reason: str | None = None
+    said: str = ""
+    characters: int = 0
+    chunks: int = 0
+    sent: tuple[int, ...] = ()
+    packed: bytes = field(default=b"", repr=False)
+
+    def __post_init__(self) -> None:
+        if self.context is not None:
+            self.channel = self.context.channel
+            self.first = len(self.context.response.messages)
+
+    @property
+    def is_running(self) -> bool:
+        return self.context is not None
+
+    @property
+    def size(self) -> int:
+        return len(self.packed)
+
+    @property
+    def message_ids(self) -> tuple[int, ...]:
+        if self.context is None:
+            return self.sent
+        messages = self.context.response.messages[self.first :]
+        return tuple(one.id for one in messages if one.id is not None)
+
+    def hear(self, heard: HeardStream) -> None:
+        if not self.is_running or len(self.heard) >= MOST_CHUNKS:
+            return
+        self.heard.append(heard)
+        content = heard.chunk.content if heard.chunk is not None else ""
+        self.chunks += heard.chunk is not None
+        self.characters += len(content)
+        if len(self.said) < PREVIEW:
+            self.said += content[:PREVIEW]
+
+    def end(self, now_s: float, result: StreamResult | None, masker: SecretMasker) -> None:
+        """What was heard becomes a scene; the turn it belonged to is let go."""
+        self.ended_s = now_s
+        if result is not None:
+            self.status, self.stop_reason = result.status, result.stop_reason
+            self.said = result.accumulated_text[:PREVIEW] or self.said
+        document = self._heard_as_scene(masker, self._last_step())
+        self.said = masker.text(self.said)
+        self.packed = zlib.compress(json.dumps(document, default=str).encode())
+        self.sent = self.message_ids
+        self.heard, self.context = [], None
+
+    def document(self, now_s: float, masker: SecretMasker) -> Json:
+        if self.is_running:
+            return self._heard_as_scene(masker, NOW, now_s)
+        loaded: Json = json.loads(zlib.decompress(self.packed))
+        return loaded
+
+    def summary(self, now_s: float) -> Json:
+        persona = self.frame.config.text.persona
+        until_s = now_s if self.ended_s is None else self.ended_s
+        return {
+            "id": self.id,
+            "channel": self.channel,
+            "persona": persona.name if persona else "",
+            "provider": self.provider,
+            "model": self.model,
+            "began": self.began.isoformat(),
+            "running": self.is_running,
+            "status": self.status,
+            "stop_reason": self.stop_reason,
+            "said": self.said[:PREVIEW],
+            "characters": self.characters,
+            "chunks": self.chunks,
+            "degree": self.frame.config.text.humanizer_degree,
+            "duration_ms": round((until_s - self.began_s) * 1000),
+            "messages": [str(number) for number in self.message_ids],
+        }
+
+    def _last_step(self) -> str:
+        """What the scene needs to end as the stream did."""
+        if self.status == "follow_up_interrupt":
+            return "follow_up"
+        by_request = self.stop_reason in ("user_request", "system_request")
+        return "stop" if by_request else ""
+
+    def _heard_as_scene(self, masker: SecretMasker, last: str, now_s: float | None = None) -> Json:
+        heard = self.heard
+        if last and heard and heard[-1].chunk is None:
+            # The silence of a stream that was cut off ends when it was cut, not a second later.
+            heard = heard[:-1]
+        document = scene_of(heard, self.frame, masker)
+        if last:
+            until_s = now_s if now_s is not None else self.ended_s or self.began_s
+            passed_ms = round(sum(one.silence_ms for one in heard))
+            left_ms = round((until_s - self.began_s) * 1000) - passed_ms
+            waits = [{"type": "wait", "ms": left_ms}] if left_ms > 0 else []
+            document["chunks"] += [*waits, {"type": last}]
+        return document

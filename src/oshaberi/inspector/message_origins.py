@@ -1,0 +1,248 @@
+"""What stands in the channel, and which stretch of the visible text each message was made of."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from itertools import groupby, pairwise
+from typing import Any
+
+from oshaberi import Decision, Message, Table, Withheld
+from oshaberi.delivery.bookkeeping.character_ledger import DELIVERED
+from oshaberi.delivery.bookkeeping.character_ledger import LedgerEntry as Line
+from oshaberi.delivery.sinks.recording_sink import RecordedPost
+from oshaberi.events import Span
+from oshaberi.inspector.decision_sentences import reason_to_cut
+from oshaberi.inspector.decision_words import KEPT_BACK, TRANSFORMS, fate_told
+from oshaberi.inspector.engine_recorder import Entry
+from oshaberi.inspector.hold_times import Hold
+from oshaberi.inspector.message_reasons import why
+from oshaberi.inspector.text_location import located, trimmed
+from oshaberi.scenes.scene_playback import PlayedScene
+
+Json = dict[str, Any]
+Timed = tuple[Entry, int]
+
+
+class MessageOrigins:
+    """Brings together what the engine said, what the ledger knows and what was posted."""
+
+    def __init__(
+        self, text: str, played: PlayedScene, entries: Sequence[Timed], holds: Sequence[Hold]
+    ) -> None:
+        self._text = text
+        self._played = played
+        self._entries = entries
+        self._holds = holds
+        self._typing, self._edits = _waits_and_edits(played)
+        self._said = [(e, at) for e, at in entries if _was_to_be_sent(e)]
+        self._sources = list(self._located())
+        self._by_post = self._events_by_post()
+
+    # -- which text went where ------------------------------------------------------------------
+
+    @property
+    def _lines(self) -> list[Line]:
+        return [line for line in self._played.result.ledger.entries if line.expected]
+
+    def _located(self) -> Iterator[Span]:
+        """For each event that was to be sent, the part of its segment that it was made of.
+
+        Together they are all of the segment: each begins where its words do.
+        """
+        events = [e for e, _ in self._said if isinstance(e, Message | Table | Withheld)]
+        for _, group in groupby(events, lambda event: event.segment):
+            siblings = list(group)
+            start, end = trimmed(self._text, siblings[0].span)
+            starts = [start]
+            for event, following in pairwise(siblings):
+                found = located(_words(event), self._text, event.span, starts[-1])
+                behind = found[1] if found else starts[-1]
+                at = located(_words(following), self._text, event.span, behind)
+                starts.append(at[0] if at else behind)
+            yield from (trimmed(self._text, pair) for pair in pairwise([*starts, end]))
+
+    def _events_by_post(self) -> dict[int, list[int]]:
+        """The numbers of the events in each post, by the post's id."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for number, line in enumerate(self._lines[: len(self._said)]):
+            if line.message_id is not None:
+                found[line.message_id].append(number)
+        # A table as code may take several messages: the ledger knows the last of them.
+        following: list[int] = []
+        for posted in reversed(self._played.posted):
+            if found.get(posted.id):
+                following = found[posted.id]
+            elif following and posted.post.content.startswith("```") and self._is_table(following):
+                found[posted.id] = following
+        return found
+
+    def _is_table(self, numbers: Sequence[int]) -> bool:
+        return isinstance(self._said[numbers[0]][0], Table)
+
+    # -- what is told ---------------------------------------------------------------------------
+
+    def messages(self) -> list[Json]:
+        made: list[Json] = []
+        for posted in self._played.posted:
+            if posted.deleted:
+                continue
+            made.append(self._message(len(made) + 1, posted, made[-1]["at_ms"] if made else 0))
+        return made
+
+    def _message(self, number: int, posted: RecordedPost, turn_ms: int) -> Json:
+        post, numbers = posted.post, self._by_post.get(posted.id, [])
+        events = [e for n in numbers if isinstance(e := self._said[n][0], Message | Table)]
+        spans = list(dict.fromkeys(event.span for event in events))
+        face = events[0].identity if events else None
+        at_ms = round(posted.at * 1000)
+        ready_ms = min((self._said[n][1] for n in numbers), default=at_ms)
+        made: Json = {
+            "number": number,
+            "kind": "notice" if post.embed else "file" if post.files else "text",
+            "text": post.content,
+            "embed": asdict(post.embed) if post.embed else None,
+            "files": [_file(one) for one in post.files],
+            "at_ms": at_ms,
+            "ready_ms": ready_ms,
+            "queued_ms": max(0, turn_ms - ready_ms),
+            "wait_ms": max(0, at_ms - max(ready_ms, min(turn_ms, at_ms))),
+            "typing_ms": self._typing.get(posted.id, 0),
+            "edits": self._edits.get(posted.id, []),
+            "via": post.via,
+            "username": post.face.username if post.face else None,
+            "avatar_url": post.face.avatar_url if post.face else None,
+            "reply": post.reply,
+            "identity": asdict(face) if face else None,
+            "boundary": _boundary(events),
+            "spans": spans,
+            "sources": [self._sources[n] for n in numbers],
+        }
+        holds = self._holds_in(spans)
+        made["holds"] = [self._holds.index(hold) for hold in holds]
+        made["changes"] = list(self._changes(spans, events))
+        made["cuts"] = list(dict.fromkeys(self._cuts(spans)))
+        made["why"] = why(made, events, holds, self._siblings(events))
+        return made
+
+    def _siblings(self, events: Sequence[Message | Table]) -> int:
+        """How many messages its stretch of text became."""
+        if len(events) != 1:
+            return 1
+        mine = events[0].segment
+        return sum(isinstance(e, Message | Table) and e.segment == mine for e, _ in self._said)
+
+    def _holds_in(self, spans: Sequence[Span]) -> list[Hold]:
+        return [hold for hold in self._holds if _within(hold.at, spans)]
+
+    def _decisions(self, kind: str, spans: Sequence[Span]) -> Iterator[Decision]:
+        for entry, _ in self._entries:
+            if isinstance(entry, Decision) and entry.kind == kind and _within(entry.at, spans):
+                yield entry
+
+    def _changes(self, spans: Sequence[Span], events: Sequence[Message | Table]) -> Iterator[Json]:
+        texts = {_words(event) for event in events}
+        for made in self._decisions("transform", spans):
+            if made.why == "humanize" and made.after not in texts:
+                continue
+            told = TRANSFORMS.get(made.why, made.why)
+            yield {"name": made.why, "why": told, "before": made.before, "after": made.after}
+
+    def _cuts(self, spans: Sequence[Span]) -> Iterator[str]:
+        return (f"{reason_to_cut(cut)}." for cut in self._decisions("cut", spans))
+
+    def lost(self) -> list[Json]:
+        """What was to be sent and was not. `is_open`: its line was not over."""
+        return [
+            {
+                "text": line.text,
+                "fate": line.fate,
+                "why": fate_told(line.fate),
+                "is_open": isinstance(event, Withheld),
+                "span": line.span,
+                "source": source,
+            }
+            for line, source, (event, _) in zip(
+                self._lines, self._sources, self._said, strict=False
+            )
+            if line.fate != DELIVERED
+        ]
+
+    def withheld(self) -> list[Json]:
+        """What the engine kept back on purpose."""
+        found: list[Json] = []
+        start: dict[int, int] = {}
+        for line in self._played.result.ledger.entries:
+            if line.expected:
+                continue
+            begin = start.get(line.segment, line.span[0])
+            source = located(line.text, self._text, line.span, begin)
+            start[line.segment] = source[1] if source else begin
+            told = KEPT_BACK.get(line.fate or "", fate_told(line.fate))
+            found.append(
+                {
+                    "text": line.text,
+                    "reason": line.fate,
+                    "why": told,
+                    "span": line.span,
+                    "source": source or line.span,
+                }
+            )
+        return found
+
+
+def _was_to_be_sent(entry: Entry) -> bool:
+    """As the ledger sees it: also what a new message of the user made pointless."""
+    if isinstance(entry, Withheld):
+        return entry.reason == "follow_up"
+    return isinstance(entry, Message | Table)
+
+
+def _words(event: Message | Table | Withheld) -> str:
+    return event.source if isinstance(event, Table) else event.text
+
+
+def _boundary(events: Sequence[Message | Table]) -> str | None:
+    if not events:
+        return None
+    last = events[-1]
+    return "attachment" if isinstance(last, Table) else last.boundary
+
+
+def _within(at: int, spans: Sequence[Span]) -> bool:
+    return any(start < at <= end for start, end in spans)
+
+
+def _file(file: Any) -> Json:
+    return {
+        "name": file.name,
+        "source": file.source,
+        "alt": file.alt,
+        "width": file.width,
+        "height": file.height,
+        "bytes": len(file.content),
+    }
+
+
+def _waits_and_edits(played: PlayedScene) -> tuple[dict[int, int], dict[int, list[Json]]]:
+    """The records in order: typing belongs to the post that follows it, edits to the one named."""
+    typing: dict[int, int] = {}
+    edits: dict[int, list[Json]] = defaultdict(list)
+    posts, pending, shown = iter(played.posted), 0, 0
+    for record in played.records:
+        if record["kind"] == "typing":
+            pending += record["ms"]
+        elif record["kind"] == "edit":
+            edits[record["id"]].append({"at_ms": record["at_ms"], "text": record["content"]})
+        elif record["kind"] not in ("reply_notice", "delete"):
+            # A post has one record for each thing in it; the first is where it begins.
+            if not shown:
+                posted = next(posts)
+                typing[posted.id], pending = pending, 0
+                shown = len(posted.post.files) + bool(posted.post.embed)
+                shown += any(
+                    r["kind"] == "message" and r["id"] == posted.id for r in played.records
+                )
+            shown -= 1
+    return typing, edits

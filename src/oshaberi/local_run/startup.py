@@ -1,0 +1,119 @@
+"""Puts the local stage up: stage, rehearsal model and bot, until a signal ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from functools import partial
+
+from oshaberi.bot.operator_defaults import links
+from oshaberi.bot.wiring import Bot, run
+from oshaberi.config import LoadedSettings
+from oshaberi.errors import ConfigError
+from oshaberi.inspector.inspector_api import attach
+from oshaberi.inspector.stream_log import StreamLog
+from oshaberi.local_run.control_token import kept_token
+from oshaberi.local_run.demo_world import settings_of, settle_in, world
+from oshaberi.local_run.model_choice import ModelChoice
+from oshaberi.local_run.running_turns import RunningTurns
+from oshaberi.local_run.uploaded_pictures import StagePictures
+from oshaberi.providers.adapter_registry import connect
+from oshaberi.stage import Stage, World
+from oshaberi.stage.control.control_api import ControlExtension
+from oshaberi.stage.demo_model import DemoModel, page_prompts
+from oshaberi.stage.discord_patch import patch_discord
+from oshaberi.storage import Database, SecretVault
+from oshaberi.stream.stream_observer import StreamObserver
+
+GUILDS_READY_SECONDS = 0.1
+GRACE_SECONDS = 1.0
+"""Whoever ends a rehearsal does not want to hear the rest of it."""
+
+
+async def perform(
+    settings: LoadedSettings,
+    environ: Mapping[str, str],
+    *,
+    speed: float,
+    on_ready: Callable[[str], None],
+    witnesses: Sequence[StreamObserver] = (),
+) -> None:
+    """`on_ready` gets the page's address when the bot answers."""
+    streams = StreamLog()
+    place = world(settings.persona)
+    settings, environ = _with_settings_of(place, settings, environ)
+    putting_up = open_stage(place, settings.stage_port, kept_token(settings.data_dir))
+    async with DemoModel(speed) as rehearsal, putting_up as stage:
+        choice = ModelChoice(rehearsal, links(settings, environ))
+        answering = RunningTurns(stage.feed.publish)
+        stage.extensions |= {
+            "answering": answering.extension(),
+            "model": choice.extension(),
+            "prompts": ControlExtension(read=lambda _asked: page_prompts()),
+        }
+        attach(streams, stage)
+        await _settle_in(settings, stage)
+
+        def opened(bot: Bot) -> None:
+            choice.give_to(bot.services)
+            bot.conversations.on_busy = answering.note
+
+        warming: list[asyncio.Task[None]] = []
+
+        def ready() -> None:
+            on_ready(stage.page_url)
+            warming.append(asyncio.create_task(choice.warm()))
+
+        with patch_discord(stage):
+            await run(
+                replace(settings, discord_token=stage.token),
+                environ,
+                witnesses=(streams, *witnesses),
+                on_open=opened,
+                on_ready=ready,
+                guild_ready_timeout=GUILDS_READY_SECONDS,
+                grace_s=GRACE_SECONDS,
+                connect=partial(connect, fetch_image=StagePictures(stage).fetch),
+            )
+
+
+@asynccontextmanager
+async def open_stage(
+    place: World, port: int, control_token: str | None = None
+) -> AsyncIterator[Stage]:
+    """On the wanted port, or on none."""
+    async with AsyncExitStack() as stack:
+        try:
+            opening = Stage(place, port=port, control_token=control_token)
+            stage = await stack.enter_async_context(opening)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+            raise ConfigError(
+                f"stage_port: {port} is in use, perhaps by another `oshaberi run`; "
+                "choose another one with --port (make run ARGS='--port 0' takes any)"
+            ) from None
+        yield stage
+
+
+def _with_settings_of(
+    place: World, settings: LoadedSettings, environ: Mapping[str, str]
+) -> tuple[LoadedSettings, Mapping[str, str]]:
+    """As variables too, which hold when the file is read again."""
+    chosen = settings_of(place)
+    turn = replace(
+        settings.turn,
+        auto_channels=(chosen["auto_channels"],),
+        thought_log_channel_id=chosen["thought_log_channel_id"],
+    )
+    variables = {f"OSHABERI_{key.upper()}": str(value) for key, value in chosen.items()}
+    return replace(settings, turn=turn), {**environ, **variables}
+
+
+async def _settle_in(settings: LoadedSettings, stage: Stage) -> None:
+    vault = SecretVault.from_environment_or_file(settings.secret_key_file)
+    async with Database.open(settings.database_url, vault) as db:
+        await settle_in(db, stage.url, stage.world, settings.persona)

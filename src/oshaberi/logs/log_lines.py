@@ -1,0 +1,141 @@
+"""Logs: one line per event with the id of its stream, for people or as JSON, without secrets.
+
+`setup` once; then `logging.getLogger` everywhere as usual. Others' loggers only warn.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import Any, Literal, TextIO
+
+from oshaberi.redaction import MASK, redact
+from oshaberi.terminal_output import TerminalPalette, harmless
+
+Format = Literal["text", "json"]
+
+SHORTEST_SECRET = 6
+_OURS = logging.getLogger("oshaberi")
+_QUIETER = {
+    "discord.client": logging.ERROR,
+    "discord.gateway": logging.ERROR,
+    "mcp": logging.ERROR,
+}
+"""They warn of what we chose (no voice), of every reconnect, of every line that is no JSON."""
+_USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_STYLES = {"WARNING": "warn", "ERROR": "warn", "CRITICAL": "warn", "DEBUG": "dim"}
+
+stream_id: ContextVar[str] = ContextVar("stream_id", default="")
+
+
+@contextmanager
+def of_stream(key: str) -> Iterator[None]:
+    """Lines that are logged inside, and in tasks begun inside, carry this id."""
+    token = stream_id.set(key)
+    try:
+        yield
+    finally:
+        stream_id.reset(token)
+
+
+def setup(
+    level: str = "info",
+    form: Format | str = "text",
+    stream: TextIO | None = None,
+    secrets: Sequence[str] = (),
+) -> None:
+    """Log to `stream` (stderr) from now on. `secrets` are masked wherever they would appear."""
+    out = stream or sys.stderr
+    handler = _Handler(out)
+    handler.setFormatter(
+        _JsonFormatter(secrets)
+        if form == "json"
+        else _TextFormatter(secrets, TerminalPalette.of(out))
+    )
+    root = logging.getLogger()
+    for former in [one for one in root.handlers if isinstance(one, _Handler)]:
+        root.removeHandler(former)
+    root.addHandler(handler)
+    set_level(level)
+    for name, least in _QUIETER.items():
+        logging.getLogger(name).setLevel(least)
+
+
+def set_level(level: str) -> None:
+    """Of our own loggers. Anybody else's stay at warnings."""
+    _OURS.setLevel(level.upper())
+
+
+class _Handler(logging.StreamHandler[TextIO]):
+    """Ours among others: a second `setup` replaces it."""
+
+
+class _Formatter(logging.Formatter):
+    def __init__(self, secrets: Sequence[str]) -> None:
+        super().__init__()
+        long_enough = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
+        self._secrets = sorted(long_enough, key=len, reverse=True)
+
+    def safe(self, text: str) -> str:
+        for secret in self._secrets:
+            text = text.replace(secret, MASK)
+        return redact(text)
+
+    def trace(self, record: logging.LogRecord) -> str:
+        if not record.exc_info:
+            return ""
+        return self.safe(self.formatException(record.exc_info))
+
+
+class _TextFormatter(_Formatter):
+    """For people. Everything after the first line is indented: a line is a new event."""
+
+    def __init__(self, secrets: Sequence[str], palette: TerminalPalette) -> None:
+        super().__init__(secrets)
+        self._palette = palette
+
+    def format(self, record: logging.LogRecord) -> str:
+        paint = self._palette.paint
+        at = datetime.fromtimestamp(record.created).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+        key = stream_id.get()
+        parts = [
+            paint(at, "dim"),
+            paint(f"{record.levelname:<7}", _STYLES.get(record.levelname, "bold")),
+            paint(record.name.removeprefix("oshaberi."), "dim"),
+            *([paint(f"[{key}]", "code")] if key else []),
+            harmless(self.safe(_message(record))),
+        ]
+        lines = [" ".join(parts), harmless(self.trace(record))]
+        return "\n".join(filter(None, lines)).replace("\n", "\n    ")
+
+
+class _JsonFormatter(_Formatter):
+    """For machines: one object per line, with whatever else the record carries."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        at = datetime.fromtimestamp(record.created, UTC)
+        line: dict[str, Any] = {
+            "at": at.isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "stream": stream_id.get() or None,
+            "message": self.safe(record.getMessage()),
+            **{key: self.safe(str(value)) for key, value in _extras(record).items()},
+            "error": self.trace(record) or None,
+        }
+        present = {key: value for key, value in line.items() if value is not None}
+        return json.dumps(present, ensure_ascii=False)
+
+
+def _extras(record: logging.LogRecord) -> Mapping[str, object]:
+    return {key: value for key, value in vars(record).items() if key not in _USUAL}
+
+
+def _message(record: logging.LogRecord) -> str:
+    extras = [f"{key}={value}" for key, value in _extras(record).items()]
+    return " ".join([record.getMessage(), *extras])

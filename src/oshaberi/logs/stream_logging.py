@@ -1,0 +1,155 @@
+"""Follows every stream: gives its lines an id and, at DEBUG, tells each step from chunk to message.
+
+Without DEBUG it adds nothing to a stream but that id.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Literal
+
+from oshaberi.chunks import Chunk, ProviderError
+from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.logs.log_lines import stream_id
+from oshaberi.stream.observed_engines import listen
+from oshaberi.stream.provider_protocol import Provider
+from oshaberi.stream.stream_context import StreamContext
+from oshaberi.stream.stream_result import StreamResult
+from oshaberi.text.decision_observer import Decision
+
+log = logging.getLogger("oshaberi.stream")
+
+LONGEST = 200
+
+
+class StreamLogger:
+    """A `StreamWitness`. One serves all streams of a process."""
+
+    def __init__(self) -> None:
+        self._undo: dict[str, Callable[[], None]] = {}
+
+    def opened(self, provider: Provider, config: StreamConfig, context: StreamContext) -> Provider:
+        key = context.response.key
+        stream_id.set(key)
+        degree = config.text.humanizer_degree
+        log.info("begins: %s %s, degree %d", provider.name, provider.model, degree)
+        if not log.isEnabledFor(logging.DEBUG):
+            return provider
+        self._undo[key] = _follow(context)
+        return _LoggedChunks(provider)
+
+    def ended(self, context: StreamContext, result: StreamResult) -> None:
+        undo = self._undo.pop(context.response.key, None)
+        if undo is not None:
+            undo()
+        why = f" ({result.stop_reason})" if result.stop_reason else ""
+        numbers = result.metrics
+        log.info(
+            "ends: %s%s, %s from %s in %.1f s",
+            *(result.status, why),
+            *(_counted(numbers.messages, "message"), _counted(numbers.chunks, "chunk")),
+            numbers.duration_ms / 1000,
+        )
+        stream_id.set("")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"1 {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _follow(context: StreamContext) -> Callable[[], None]:
+    """Decisions and sent messages, until the returned function is called."""
+    before = context.progress
+    told = context.response.sent
+
+    def progress(what: Literal["chunk", "sent"]) -> None:
+        nonlocal told
+        if what == "sent":
+            _tell_sent(context, told)
+            told = context.response.sent
+        if before is not None:
+            before(what)
+
+    context.progress = progress
+    leave = listen(context, _tell_decision)
+
+    def undo() -> None:
+        leave()
+        if context.progress is progress:
+            context.progress = before
+
+    return undo
+
+
+def _tell_sent(context: StreamContext, told: int) -> None:
+    """A live message grows by edits: then there is none more than was told."""
+    response = context.response
+    sent = response.messages[-1]
+    what = "sent" if response.sent > told else "edited"
+    log.debug("%s message %d: id %s by %s", what, response.sent, sent.id, sent.via)
+
+
+def _tell_decision(decision: Decision) -> None:
+    before, after = _short(decision.before), _short(decision.after)
+    match decision.kind, decision.why:
+        case "boundary", why:
+            log.debug("flush at %d (%s): %s", decision.at, why, after)
+        case "transform", "humanize":
+            log.debug("humanised from %s to %s", before, after)
+        case "transform", "emoji_repeats":
+            log.debug("unique emoji: from %s to %s", before, after)
+        case "orphan", "put in front":
+            log.debug("orphan prepended: %s to %s", before, after)
+        case "orphan", why:
+            log.debug("orphan %s: %s", "released" if why == "released" else "held", after)
+        case "transform", why:
+            log.debug("%s: from %s to %s", why, before, after)
+        case kind, why:
+            log.debug("%s at %d (%s): %s %s", kind, decision.at, why, decision.what, before)
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= LONGEST else f"{text[:LONGEST]}…")
+
+
+class _LoggedChunks:
+    """The provider, with each chunk told."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+        self._count = 0
+
+    @property
+    def name(self) -> str:
+        return self._provider.name
+
+    @property
+    def model(self) -> str:
+        return self._provider.model
+
+    @property
+    def reemits(self) -> bool:
+        return self._provider.reemits
+
+    def open(self, request: Any) -> AsyncIterator[Any]:
+        return self._provider.open(request)
+
+    def normalise(self, raw: Any) -> Chunk | None:
+        chunk = self._provider.normalise(raw)
+        if chunk is not None:
+            self._count += 1
+            _tell_chunk(self._count, chunk)
+        return chunk
+
+    def classify(self, error: Exception) -> ProviderError:
+        return self._provider.classify(error)
+
+
+def _tell_chunk(number: int, chunk: Chunk) -> None:
+    parts = [_short(chunk.content)] if chunk.content else []
+    parts += [f"thought {_short(part.text)}" for part in chunk.thoughts]
+    parts += [f"calls {call.name}" for call in chunk.calls]
+    parts += [f"finish reason {chunk.finish_reason}"] if chunk.finish_reason else []
+    parts += [f"{chunk.error.type}: {_short(chunk.error.message)}"] if chunk.error else []
+    log.debug("chunk %d (%s): %s", number, chunk.type, "; ".join(parts))

@@ -1,0 +1,137 @@
+"""Finds an adapter by name: presets, families of ours, and plug-ins found by entry point.
+
+An entry point of the group `oshaberi.providers` names a family and is called with an `Endpoint`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from oshaberi.errors import ConfigError
+from oshaberi.providers.adapter_base import Adapter
+from oshaberi.providers.endpoint import Endpoint
+from oshaberi.providers.provider_presets import PRESETS, Preset
+from oshaberi.providers.request.context_items import Part, TextPart
+from oshaberi.text.text_config import TextConfig
+
+GROUP = "oshaberi.providers"
+
+_TEXT_LIMITS = (
+    "flush_buffer_size",
+    "flush_buffer_size_code_block",
+    "hold_limit",
+    "max_single_message_length",
+)
+
+MakeAdapter = Callable[[Endpoint], Adapter]
+
+FAMILIES: dict[str, str] = {
+    "openai": "oshaberi.providers.openai_chat.adapter:OpenAIChatAdapter",
+    "anthropic": "oshaberi.providers.anthropic.adapter:AnthropicAdapter",
+    "google": "oshaberi.providers.google.adapter:GoogleAdapter",
+    "novelai": "oshaberi.providers.novelai.adapter:NovelAIAdapter",
+    "replay": "oshaberi.providers.replay.adapter:ReplayAdapter",
+}
+"""Where each family's adapter is; imported only when it is asked for."""
+
+
+def connect(
+    provider: str,
+    model: str,
+    *,
+    api_key: str | None = None,
+    base_url: str | None = None,
+    **settings: Any,
+) -> Adapter:
+    """The adapter for a model of a provider: a preset's name, or that of a plugged-in family.
+
+    `settings` are fields of `Endpoint`; `quirks` and `text` are laid over those of the preset.
+    """
+    preset = PRESETS.get(provider) or _plugged_in(provider)
+    if not model.strip():
+        raise ConfigError(f"{provider}: needs the name of a model")
+    key = _checked_key(provider, api_key)
+    if preset.needs_key and key is None and base_url is None:
+        raise ConfigError(f"{provider}: needs an API key (usually {preset.key_name})")
+    settings.setdefault("fetch_image", _fetch_image)
+    endpoint = Endpoint(
+        preset.name,
+        model,
+        _checked_url(provider, base_url) or preset.base_url,
+        key,
+        window=preset.window,
+        max_stop_strings=preset.max_stop_strings,
+        reemits=preset.reemits,
+        quirks={**preset.quirks, **settings.pop("quirks", {})},
+        text={**preset.text, **settings.pop("text", {})},
+    )
+    adapter = family(preset.family)(replace(endpoint, **settings))
+    adapter.text = _checked_text(provider, endpoint.text)
+    return adapter
+
+
+async def _fetch_image(url: str) -> Part:
+    """Images are fetched by us, within limits and from public addresses only (spec 01)."""
+    try:
+        from oshaberi.providers.request.image_fetching import ImageFetcher
+    except ImportError:
+        return TextPart('[an image, not shown: pip install "oshaberi[images]"]')
+    return await ImageFetcher().fetch(url)
+
+
+def family(name: str) -> MakeAdapter:
+    """What makes the adapters of a family."""
+    if name in FAMILIES:
+        module, _, attribute = FAMILIES[name].partition(":")
+        made: MakeAdapter = getattr(import_module(module), attribute)
+        return made
+    for found in entry_points(group=GROUP, name=name):
+        plugged: MakeAdapter = found.load()
+        return plugged
+    raise ConfigError(unknown("provider", name, (*PRESETS, *families())))
+
+
+def families() -> list[str]:
+    plugged = [found.name for found in entry_points(group=GROUP)]
+    return sorted({*FAMILIES, *plugged})
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> str:
+    """The message for a name nobody has, with what may have been meant."""
+    names = sorted(set(known))
+    near = difflib.get_close_matches(name.lower(), names, n=2, cutoff=0.5)
+    meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    return f"{what}: {name!r} is not known{meant} (known: {', '.join(names)})"
+
+
+def _plugged_in(name: str) -> Preset:
+    if name in FAMILIES or name not in families():
+        raise ConfigError(unknown("provider", name, (*PRESETS, *families())))
+    return Preset(name, name, name)
+
+
+def _checked_key(provider: str, key: str | None) -> str | None:
+    """Without the line break of a file. What cannot go into a header is not shown either."""
+    stripped = (key or "").strip()
+    if not (stripped.isascii() and stripped.isprintable()) or " " in stripped:
+        raise ConfigError(f"{provider}: the API key contains characters that no key has")
+    return stripped or None
+
+
+def _checked_text(provider: str, text: Mapping[str, Any]) -> Mapping[str, Any]:
+    for key in text:
+        if key not in _TEXT_LIMITS:
+            raise ConfigError(unknown(f"{provider}: text setting", key, _TEXT_LIMITS))
+    TextConfig(**text)
+    return text
+
+
+def _checked_url(provider: str, url: str | None) -> str | None:
+    if url is not None and not url.startswith(("http://", "https://")):
+        raise ConfigError(f"{provider}: base URL {url!r} does not begin with http:// or https://")
+    return url

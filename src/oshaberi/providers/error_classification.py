@@ -1,0 +1,203 @@
+"""What went wrong, in words that no provider owns: from status, code and message (spec 03).
+
+Order is data: the first rule that fits decides. The table in docs/providers.md is its test.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from oshaberi.chunks import ErrorType, ProviderError
+
+Redact = Callable[[str], str]
+
+RETRYABLE: frozenset[ErrorType] = frozenset(
+    {"rate_limit", "provider_overloaded", "timeout", "network"}
+)
+_THEIR_FAULT = re.compile(r"server[_ ]?error|\binternal", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderFailure:
+    """What a family knows of an error. `codes` are its machine-readable names, any of them.
+
+    With a `kind` nothing is left to find out: a connection that broke, say.
+    """
+
+    status: int | None = None
+    codes: tuple[str, ...] = ()
+    message: str = ""
+    retry_after_s: float | None = None
+    body: Any = None
+    kind: ErrorType | None = None
+    is_transient: bool = False
+
+
+def _any(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(patterns), re.IGNORECASE)
+
+
+_BY_WORDS: tuple[tuple[ErrorType, re.Pattern[str]], ...] = (
+    ("affordability", _any(r"can only afford", r"requires more credits, or fewer max_tokens")),
+    (
+        "balance_exhausted",
+        _any(
+            r"insufficient[_ ](?:balance|quota|credits?|funds)",
+            r"(?:credit )?balance is too low",
+            r"billing[_ ](?:hard[_ ]limit|error|not active)",
+            r"payment required",
+            r"out of credits",
+            r"余额不足",
+        ),
+    ),
+    (
+        "context_length",
+        _any(
+            r"context[_ ]length[_ ]exceeded",
+            r"(?:maximum|max) context length",
+            r"context (?:length|window|size)",
+            r"exceeds? the (?:available|maximum) context",
+            r"prompt is too long",
+            r"(?:input|prompt|request) (?:token count|tokens?|is) .{0,40}(?:exceed|too long)",
+            r"too many (?:input )?tokens",
+            r"string_above_max_length",
+            r"exceed_context_size",
+            r"reduce the length of the messages",
+        ),
+    ),
+    (
+        "content_blocked",
+        _any(
+            r"content[_ ](?:filter|policy|management policy)",
+            r"content_?blocked",
+            r"moderation",
+            r"\bsafety\b",
+            r"flagged",
+            r"prohibited[_ ]content",
+            r"usage polic(?:y|ies)",
+            r"\bdata_inspection_failed\b",
+        ),
+    ),
+    (
+        "model_error",
+        _any(
+            r"model[_ ]not[_ ](?:found|exist|supported)",
+            r"model .{0,120}(?:not found|does not exist|not exist|is not (?:available|supported"
+            r"|a valid|loaded)|decommissioned|deprecated|been (?:removed|retired))",
+            r"(?:no such|unknown|invalid|unsupported)[_ ]model",
+            r"not a valid model",
+            r"no endpoints found",
+            r"no models? loaded",
+            r"\bmodel: \S+$",
+        ),
+    ),
+    (
+        "auth",
+        _any(
+            r"(?:invalid|incorrect|missing|expired|no|wrong)[_ ](?:x-)?api[_ -]?key",
+            r"api[_ ]key (?:is )?(?:not valid|invalid|expired|missing)",
+            r"authentication[_ ]?(?:error|failed|fails)",
+            r"unauthori[sz]ed",
+            r"unauthenticated",
+            r"permission[_ ](?:error|denied)",
+            r"no auth credentials",
+        ),
+    ),
+    ("rate_limit", _any(r"rate[_ -]?limit", r"too many requests", r"resource[_ ]?exhausted")),
+    (
+        "provider_overloaded",
+        _any(
+            r"overloaded",
+            r"(?:at|over|no) capacity",
+            r"(?:service|temporarily|server is|currently) (?:temporarily )?(?:unavailable|busy)",
+            r"server_busy",
+            r"high demand",
+            r"loading model",
+        ),
+    ),
+    ("timeout", _any(r"timed? ?out", r"deadline[_ ]exceeded")),
+)
+
+_BY_STATUS: Mapping[int, ErrorType] = {
+    401: "auth",
+    402: "balance_exhausted",
+    403: "auth",
+    408: "timeout",
+    413: "context_length",
+    429: "rate_limit",
+    502: "provider_overloaded",
+    503: "provider_overloaded",
+    504: "timeout",
+    522: "timeout",
+    524: "timeout",
+    529: "provider_overloaded",
+}
+
+_DECISIVE = frozenset({429, 408, 504, 522, 524})
+"""Statuses that say it themselves, unless the money is gone: their prose only advises."""
+_MONEY = frozenset({"affordability", "balance_exhausted"})
+
+
+def error_type(failure: ProviderFailure) -> ErrorType:
+    """The kind of a failure. Codes are read before prose: they are meant for it."""
+    if failure.kind is not None:
+        return failure.kind
+    said = (*_said_by(" ".join(failure.codes)), *_said_by(failure.message))
+    if "affordability" in said:
+        # Some of it could be had; the code only says that money is short.
+        return "affordability"
+    for kind in said:
+        if failure.status not in _DECISIVE or kind in _MONEY:
+            return kind
+    return _BY_STATUS.get(failure.status or 0, "api_error")
+
+
+def is_retryable(failure: ProviderFailure, kind: ErrorType) -> bool:
+    """Whether the same request may succeed later. A server's own fault may pass."""
+    if kind != "api_error":
+        return kind in RETRYABLE
+    said = " ".join((*failure.codes, failure.message))
+    at_fault = (failure.status or 0) >= 500 or (
+        failure.status is None and _THEIR_FAULT.search(said)
+    )
+    return failure.is_transient or bool(at_fault)
+
+
+def provider_error(failure: ProviderFailure, provider: str, redact: Redact) -> ProviderError:
+    """The failure as the rest of the program sees it, with nothing secret in it."""
+    kind = error_type(failure)
+    codes = [redact(code) for code in failure.codes]
+    raw = {
+        "status": failure.status,
+        "codes": codes,
+        "retry_after_s": failure.retry_after_s,
+        "body": _redacted(failure.body, redact),
+    }
+    return ProviderError(
+        kind,
+        redact(failure.message),
+        codes[0] if codes else failure.status,
+        is_retryable(failure, kind),
+        provider,
+        raw,
+    )
+
+
+def _said_by(text: str) -> Iterator[ErrorType]:
+    for kind, words in _BY_WORDS:
+        if text and words.search(text):
+            yield kind
+
+
+def _redacted(body: Any, redact: Redact) -> Any:
+    match body:
+        case str():
+            return redact(body)
+        case Mapping():
+            return {str(key): _redacted(value, redact) for key, value in body.items()}
+        case list() | tuple():
+            return [_redacted(value, redact) for value in body]
+    return body

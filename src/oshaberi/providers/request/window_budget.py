@@ -1,0 +1,91 @@
+"""Fits a conversation into a model's window: the oldest goes first, the system never (spec 01)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+
+from oshaberi.providers.request.context_items import (
+    ContextItem,
+    FilePart,
+    ImagePart,
+    Item,
+    Part,
+    ToolRound,
+)
+from oshaberi.providers.request.model_request import Request
+
+Count = Callable[[str], int]
+
+PER_ITEM = 6
+PER_IMAGE = 1600
+REPLY = 4096
+"""Left for the answer if nobody says how long it may get."""
+
+
+def estimate(text: str) -> int:
+    """Never fewer tokens than a tokenizer makes of ordinary text: a third of its bytes."""
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    return -(-size // 3)
+
+
+def trimmed(request: Request, window: int | None, count: Count = estimate) -> tuple[Item, ...]:
+    """The items that fit. What belongs to the current turn stays, however long it is."""
+    if window is None:
+        return request.items
+    costs = [cost(item, count) for item in request.items]
+    tools = count(json.dumps([dict(tool.parameters) for tool in request.tools], default=str))
+    room = window - (request.max_output_tokens or min(REPLY, window // 4)) - tools
+    over = sum(costs) - room
+    dropped: set[int] = set()
+    for index in _expendable(request.items):
+        if over <= 0:
+            break
+        over -= costs[index]
+        dropped.add(index)
+    return tuple(item for index, item in enumerate(request.items) if index not in dropped)
+
+
+def cost(item: Item, count: Count = estimate) -> int:
+    """Tokens of one item, with what the API adds around it."""
+    if isinstance(item, ContextItem):
+        return PER_ITEM + sum(_part(part, count) for part in item.parts)
+    calls = sum(PER_ITEM + count(call.name + json.dumps(dict(call.args))) for call in item.calls)
+    results = sum(PER_ITEM + count(result.content) for result in item.results)
+    kept = sum(count(part.signature) for part in item.thoughts if part.signature)
+    return calls + results + kept + count(item.text)
+
+
+def _part(part: Part, count: Count) -> int:
+    match part:
+        case ImagePart():
+            return PER_IMAGE
+        case FilePart(name=name, text=text, data=data):
+            return count(name) + count(text or "") + len(data or b"") // 3
+        case _:
+            return count(part.text)
+
+
+def _expendable(items: Sequence[Item]) -> list[int]:
+    """What may go, in the order of going: history, then samples."""
+    before = range(_current(items))
+    old = [i for i in before if isinstance(items[i], ToolRound) or _tag(items[i]) == "history"]
+    samples = [i for i in before if _tag(items[i]) == "sample"]
+    return [i for i in old + samples if _role(items[i]) != "system"]
+
+
+def _current(items: Sequence[Item]) -> int:
+    """Where the current turn begins: what is tagged so, or else what a user said last."""
+    tagged = [i for i, item in enumerate(items) if _tag(item) == "current"]
+    if tagged:
+        return tagged[0]
+    asked = [i for i, item in enumerate(items) if _role(item) == "user"]
+    return asked[-1] if asked else len(items)
+
+
+def _tag(item: Item) -> str:
+    return item.tag if isinstance(item, ContextItem) else ""
+
+
+def _role(item: Item) -> str:
+    return item.role if isinstance(item, ContextItem) else ""

@@ -1,0 +1,51 @@
+"""Blocks that an API signs and wants back unchanged, as one opaque text that fits a signature.
+
+Only the family that kept them understands what is in them.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from oshaberi.providers.wire.wire_steps import SignedBlock
+
+
+class SignedBlocks:
+    """The blocks of one answer, in order. Pieces are joined only at the end."""
+
+    def __init__(self) -> None:
+        self._fixed: dict[int | str, dict[str, Any]] = {}
+        self._grown: dict[int | str, dict[str, list[str]]] = {}
+        self._worth_keeping = False
+
+    def add(self, piece: SignedBlock) -> None:
+        self._worth_keeping = self._worth_keeping or not piece.optional
+        self._fixed.setdefault(piece.key, {}).update(piece.fixed)
+        grown = self._grown.setdefault(piece.key, {})
+        for name, text in piece.grows.items():
+            grown.setdefault(name, []).append(text)
+
+    def packed(self) -> str | None:
+        """As text, or None if there is nothing to keep."""
+        if not self._worth_keeping:
+            return None
+        blocks = [self._block(key) for key in self._fixed]
+        return json.dumps(blocks, ensure_ascii=False, separators=(",", ":"))
+
+    def _block(self, key: int | str) -> dict[str, Any]:
+        grown = {name: "".join(texts) for name, texts in self._grown[key].items()}
+        return {**self._fixed[key], **grown}
+
+
+def unpacked(signature: str | None) -> list[dict[str, Any]]:
+    """The blocks again; nothing if this was never one of ours."""
+    if not signature:
+        return []
+    try:
+        blocks = json.loads(signature)
+    except ValueError:
+        return []
+    if not isinstance(blocks, list):
+        return []
+    return [block for block in blocks if isinstance(block, dict)]

@@ -1,0 +1,76 @@
+"""Keeps the last characters of a stream back, so that a foreign label is seen before it leaves.
+
+Spec 02, speaker hold-back. The text engine's guard knows more (spec 06 S7) and comes after this;
+here the model is hung up on early, and only for names that are known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+RESERVED = ("Assistant", "User", "Human", "System")
+_FENCE = re.compile(r"\n[ \t>]*(?:```|~~~)")
+_BOLD = r"(?:\*{1,3}|__)?"
+_SEAM = 40
+"""So much of a line tells whether it is a fence."""
+
+
+class SpeakerHoldback:
+    """Text in, text that may leave out; `found` is the label that ended it."""
+
+    def __init__(self, speakers: Sequence[str], chars: int) -> None:
+        names = sorted({*map(str.strip, speakers), *RESERVED} - {""}, key=len, reverse=True)
+        alternatives = "|".join(map(re.escape, names))
+        label = rf"\n[ \t]*{_BOLD}({alternatives})[ \t]?{_BOLD}[ \t]?[:：]"
+        # Not `::`, not `://`: that takes a character or two more, unless it is the end.
+        self._label = re.compile(rf"{label}(?=[^:：/]|/[^/])", re.IGNORECASE)
+        self._last_label = re.compile(rf"{label}(?=[^:：/]|/[^/]|/?\Z)", re.IGNORECASE)
+        self.found: str | None = None
+        self._chars = chars
+        self._held = ""
+        self._line = "\n"
+        self._fences = 0
+
+    def feed(self, text: str) -> str:
+        """What may leave now. After a label was found nothing does."""
+        held = self._held + text
+        label = self._foreign(self._label, held)
+        if label is not None:
+            return self._cut(held, label)
+        out = held[: -self._chars] if self._chars else held
+        self._held = held[len(out) :]
+        self._leave(out)
+        return out
+
+    def finish(self) -> str:
+        """The tail is released at the end."""
+        tail, self._held = self._held, ""
+        label = self._foreign(self._last_label, tail)
+        return tail if label is None else self._cut(tail, label)
+
+    def _cut(self, held: str, label: re.Match[str]) -> str:
+        self.found = label[1]
+        self._held = ""
+        return held[: label.start()].rstrip()
+
+    def _foreign(self, pattern: re.Pattern[str], held: str) -> re.Match[str] | None:
+        if "\n" not in held:
+            return None
+        seen, at = self._line, 0
+        fences = self._fences
+        for found in pattern.finditer(held):
+            fences += len(_FENCE.findall(seen + held[at : found.start()]))
+            if fences % 2 == 0:
+                return found
+            seen, at = "", found.start()
+        return None
+
+    def _leave(self, out: str) -> None:
+        """Count the fences that left; keep the beginning of the line that is not over."""
+        if not out:
+            return
+        seen = self._line + out
+        last = seen.rfind("\n")
+        self._fences += len(_FENCE.findall(seen[:last]))
+        self._line = seen[last : last + _SEAM]

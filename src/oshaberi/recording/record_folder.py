@@ -1,0 +1,49 @@
+"""What `run --record DIR` does to a provider: every stream of it becomes a file in a folder."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.recording.scene_document import SceneFrame, scene_of
+from oshaberi.recording.scene_writing import file_name, free_path, write_scene
+from oshaberi.recording.secret_masker import SecretMasker, secrets_in
+from oshaberi.recording.stream_recorder import HeardStream, StreamRecorder
+from oshaberi.stream.provider_protocol import Provider
+
+log = logging.getLogger(__name__)
+
+
+def record_into(
+    folder: Path,
+    provider: Provider,
+    *,
+    channel: str,
+    config: StreamConfig,
+    reply_to: bool = False,
+    secrets: Sequence[str] = (),
+    now: Callable[[], datetime] = datetime.now,
+) -> StreamRecorder:
+    """The provider, with a scene written at the end of each of its streams.
+
+    A disk that is full spoils the recording, never the conversation.
+    """
+    masker = SecretMasker([*secrets, *secrets_in(os.environ)])
+
+    def keep(heard: Sequence[HeardStream]) -> None:
+        if all(one.chunk is None for one in heard):
+            return
+        at = now()
+        frame = SceneFrame(f"{channel} {at:%Y-%m-%d %H:%M:%S}", config, reply_to, provider.reemits)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            path = free_path(folder, file_name(at, channel))
+            write_scene(path, scene_of(heard, frame, masker))
+        except OSError as error:
+            log.warning("a stream was not recorded: %s: %s", folder, error.strerror)
+
+    return StreamRecorder(provider, keep)

@@ -1,0 +1,125 @@
+"""Listens to a provider: what it says passes through unchanged and is kept, with its silences."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from oshaberi.chunks import Chunk, ProviderError
+from oshaberi.stream.provider_protocol import Provider
+
+LOST_PATIENCE_S = 1.0
+"""Added to a silence that nobody waited out, so that whoever gave up will give up again."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeardStream:
+    """A chunk, and how long the model had been silent before it. None is the end."""
+
+    silence_ms: float
+    chunk: Chunk | None
+
+
+Keep = Callable[[Sequence[HeardStream]], None]
+"""Gets all that was heard of one stream, at its end, however it ended."""
+Hear = Callable[[HeardStream], None]
+"""Gets what was heard, at once."""
+
+
+def _nobody(_heard: HeardStream) -> None:
+    pass
+
+
+class StreamRecorder:
+    """A provider like the one inside it. `keep` is called once per stream, `hear` as it speaks;
+
+    neither may raise.
+    """
+
+    def __init__(self, provider: Provider, keep: Keep, hear: Hear = _nobody) -> None:
+        self._provider = provider
+        self._keep = keep
+        self._hear = hear
+
+    @property
+    def name(self) -> str:
+        return self._provider.name
+
+    @property
+    def model(self) -> str:
+        return self._provider.model
+
+    @property
+    def reemits(self) -> bool:
+        return self._provider.reemits
+
+    async def open(self, request: Any) -> AsyncIterator[Chunk | None]:
+        """The chunks, already normalised. None where the model says nothing but is alive."""
+        tape = _Tape(self._provider, self._hear)
+        try:
+            async for chunk in tape.listen(request):
+                yield chunk
+        finally:
+            try:
+                await tape.close()
+            finally:
+                self._keep(tape.heard)
+
+    def normalise(self, raw: Any) -> Chunk | None:
+        return raw if isinstance(raw, Chunk) else None
+
+    def classify(self, error: Exception) -> ProviderError:
+        return self._provider.classify(error)
+
+
+class _Tape:
+    """One stream."""
+
+    def __init__(self, provider: Provider, hear: Hear) -> None:
+        self.heard: list[HeardStream] = []
+        self._provider = provider
+        self._hear = hear
+        self._stream: AsyncIterator[Any] | None = None
+        self._silence_s = 0.0
+
+    async def listen(self, request: Any) -> AsyncIterator[Chunk | None]:
+        while True:
+            try:
+                if self._stream is None:
+                    self._stream = self._provider.open(request)
+                raw = await self._next(self._stream)
+                chunk = self._provider.normalise(raw)
+            except StopAsyncIteration:
+                self._note(None)
+                return
+            except asyncio.CancelledError:
+                self._silence_s += LOST_PATIENCE_S
+                self._note(None)
+                raise
+            except Exception as error:
+                self._note(Chunk("error", error=self._provider.classify(error)))
+                raise
+            if chunk is not None:
+                self._note(chunk)
+            yield chunk
+
+    async def close(self) -> None:
+        closing = getattr(self._stream, "aclose", None)
+        if closing is not None:
+            await closing()
+
+    async def _next(self, stream: AsyncIterator[Any]) -> Any:
+        """Only waiting counts: a reader who takes his time is not the model's silence."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        try:
+            return await anext(stream)
+        finally:
+            self._silence_s += loop.time() - began
+
+    def _note(self, chunk: Chunk | None) -> None:
+        self.heard.append(HeardStream(self._silence_s * 1000, chunk))
+        self._silence_s = 0.0
+        self._hear(self.heard[-1])

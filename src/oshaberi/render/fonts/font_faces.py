@@ -1,0 +1,104 @@
+"""The fonts and which of them draws what. Loaded once; a cluster goes to the first that has it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from PIL import ImageFont, features
+
+from oshaberi.render.cells.cell_markdown import CellMark
+from oshaberi.render.fonts.font_cmap import characters_of
+from oshaberi.render.table_picture import RenderUnavailableError
+
+TEXT_PX = 32
+CODE_PX = 27
+_REGULAR, _BOLD = 400, 700
+
+_SANS = ("fontpkg_noto_sans", "files/NotoSans[wdth,wght].ttf")
+_SANS_ITALIC = ("fontpkg_noto_sans", "files/NotoSans-Italic[wdth,wght].ttf")
+_MONO = ("fontpkg_jetbrains_mono", "files/JetBrainsMono[wght].ttf")
+_MONO_ITALIC = ("fontpkg_jetbrains_mono", "files/JetBrainsMono-Italic[wght].ttf")
+_CJK = ("noto_cjk_sans_jp_regular", "NotoSansCJKjp-Regular.otf")
+
+# Joiners and variation selectors never have a glyph of their own to look for.
+_SILENT = frozenset({0x200C, 0x200D, *range(0xFE00, 0xFE10), *range(0xE0020, 0xE0080)})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FontFace:
+    """A font at a size and weight, and the characters it can draw."""
+
+    font: ImageFont.FreeTypeFont
+    characters: frozenset[int]
+    stroke: float = 0.0
+    """Width of the outline that stands in for a bold cut the font does not have."""
+    features: list[str] | None = None
+
+
+def package_folder(name: str) -> Path:
+    """Where an installed package keeps its files, without importing it."""
+    spec = find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        raise RenderUnavailableError
+    return Path(spec.submodule_search_locations[0])
+
+
+def faces_for(marks: CellMark) -> tuple[FontFace, ...]:
+    """The faces to try for text of this look, best first."""
+    return _faces(CellMark.CODE in marks, CellMark.BOLD in marks, CellMark.ITALIC in marks)
+
+
+def face_of(cluster: str, faces: tuple[FontFace, ...]) -> FontFace:
+    """The face that draws the cluster: all of it, else its first character, else the first."""
+    needed = {ord(character) for character in cluster} - _SILENT
+    for face in faces:
+        if needed <= face.characters:
+            return face
+    first = ord(cluster[0])
+    return next((face for face in faces if first in face.characters), faces[0])
+
+
+def known(character: str) -> bool:
+    """Whether any font has the character."""
+    code = ord(character)
+    return code in _SILENT or any(code in face.characters for face in faces_for(CellMark.PLAIN))
+
+
+@lru_cache(maxsize=16384)
+def advance(face: FontFace, text: str) -> float:
+    """How wide the text is, in pixels."""
+    return face.font.getlength(text, features=face.features) + face.stroke
+
+
+@cache
+def _faces(code: bool, bold: bool, italic: bool) -> tuple[FontFace, ...]:
+    weight = _BOLD if bold else _REGULAR
+    size = CODE_PX if code else TEXT_PX
+    sans = _face(_SANS_ITALIC if italic else _SANS, size, weight)
+    cjk = _face(_CJK, size, weight)
+    mono = _face(_MONO_ITALIC if italic else _MONO, size, weight)
+    return (mono, sans, cjk) if code else (sans, cjk, mono)
+
+
+@cache
+def _face(file: tuple[str, str], size: int, weight: int) -> FontFace:
+    path = package_folder(file[0]) / file[1]
+    try:
+        font = ImageFont.truetype(path, size)
+    except OSError as broken:
+        raise RenderUnavailableError from broken
+    if file is _CJK:  # this package has the regular cut only
+        return FontFace(font, _characters(path), stroke=size / 40 if weight == _BOLD else 0.0)
+    axes = font.get_variation_axes()
+    font.set_variation_by_axes([weight, *(axis["default"] or 0 for axis in axes[1:])])
+    # In code `!=` is two characters, not a ligature; only Raqm makes them, only it can be told.
+    exact = features.check("raqm") and file in (_MONO, _MONO_ITALIC)
+    return FontFace(font, _characters(path), features=["-calt", "-liga"] if exact else None)
+
+
+@cache
+def _characters(path: Path) -> frozenset[int]:
+    return characters_of(path)

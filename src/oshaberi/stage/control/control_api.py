@@ -1,0 +1,89 @@
+"""The control API, for tests in another process and for the page: JSON over `/stage/`.
+
+Every request carries the control token. Users, channels and roles are said by name or id. A
+mistake answers 400 with its reason, a refusal of the API with Discord's own answer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from oshaberi.stage.control.access_guard import may_control
+from oshaberi.stage.control.control_actions import Action, ControlActions
+from oshaberi.stage.rules.api_refusals import RefusalError
+from oshaberi.stage.stage_errors import StageError
+from oshaberi.stage.stage_state import StageState
+from oshaberi.stage.world.discord_records import Json
+from oshaberi.stage.world.people_actions import PeopleActions
+
+
+@dataclass(frozen=True, slots=True)
+class ControlExtension:
+    """An action from outside the stage, at `/stage/{name}`: GET reads, POST acts.
+
+    `read` gets the query (texts), `act` the JSON object; either may be a coroutine function. What
+    they return is the `result`. StageError is a mistake of the caller.
+    """
+
+    read: Action | None = None
+    act: Action | None = None
+
+
+class ControlApi:
+    """Serves `/stage/{action}`: GET reads, POST acts."""
+
+    def __init__(
+        self,
+        core: StageState,
+        people: PeopleActions,
+        token: str,
+        extensions: Mapping[str, ControlExtension],
+    ) -> None:
+        self._actions = ControlActions(core, people)
+        self._token = token
+        self._extensions = extensions
+        self._actions.reads["extensions"] = lambda _asked: sorted(extensions)
+
+    async def read(self, request: web.Request) -> web.StreamResponse:
+        added = {name: e.read for name, e in self._extensions.items() if e.read is not None}
+        return await self._serve(request, self._actions.reads | added, dict(request.query))
+
+    async def act(self, request: web.Request) -> web.StreamResponse:
+        # A form a website could send without asking is never JSON by its type.
+        if request.content_type != "application/json":
+            return _answer(415, {"error": "the body must be application/json"})
+        try:
+            said = await request.json()
+        except ValueError:
+            return _answer(400, {"error": "the body is not JSON"})
+        if not isinstance(said, dict):
+            return _answer(400, {"error": "the body must be an object"})
+        added = {name: e.act for name, e in self._extensions.items() if e.act is not None}
+        return await self._serve(request, self._actions.acts | added, said)
+
+    async def _serve(
+        self, request: web.Request, actions: Mapping[str, Action], said: Json
+    ) -> web.StreamResponse:
+        if not may_control(request, self._token):
+            return _answer(401, {"error": "the control token is missing or wrong"})
+        action = actions.get(request.match_info["action"])
+        if action is None:
+            return _answer(404, {"error": f"no such action; known are {', '.join(actions)}"})
+        try:
+            result = action(said)
+            if isinstance(result, Awaitable):
+                result = await result
+        except StageError as error:
+            return _answer(400, {"error": str(error)})
+        except RefusalError as refused:
+            return _answer(refused.status, refused.body)
+        return _answer(200, {"result": result})
+
+
+def _answer(status: int, body: object) -> web.Response:
+    content = json.dumps(body, default=str).encode()
+    return web.Response(status=status, body=content, content_type="application/json")

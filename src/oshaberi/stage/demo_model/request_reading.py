@@ -1,0 +1,135 @@
+"""What the rehearsal model understands of a request: who asks what, as whom it speaks, its tools.
+
+The conversation is as our turns write it: the persona in the system text, `Name: words` from users.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from oshaberi.stage.demo_model.tool_requests import RequestedTool, named_in
+
+Fields = Mapping[str, Any]
+
+_LABEL = re.compile(
+    r"""^(?P<name>[^\s\[(:：][^\n:：]{0,80}?)
+        (?:\ \(in\ reply\ to\ [^\n]*?"\))?:\ (?P<words>\S)""",
+    re.MULTILINE | re.VERBOSE,
+)
+_YOU_ARE = re.compile(r"\bYou are ([^\n,.]{1,64}), and you take part|\bYou are ([\w'-]+)")
+_FACES = re.compile(r"\bFaces: ([^\n]+)")
+_INDENTED = re.compile(r"^  ", re.MULTILINE)
+_MENTION = re.compile(r"<@!?\d+>|(?<![\w.-])@[\w.]+")
+_JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+
+
+class DemoRequestError(Exception):
+    """The request cannot be answered; the text says why. Never leaves this package."""
+
+
+@dataclass(frozen=True)
+class DemoRequest:
+    """One request, read."""
+
+    words: str
+    """The newest thing a user said."""
+    user: str = ""
+    system: str = field(default="", repr=False)
+    tools: Mapping[str, Fields] = field(default_factory=dict)
+    """The parameters of the tools that may be called, by name."""
+    result: str | None = None
+    """What a tool has answered, if it is the model's turn again after a call."""
+    turns: int = 0
+    most_tokens: int | None = None
+    prompt: str = field(default="", repr=False)
+    """Everything that was sent, to be counted."""
+
+    @property
+    def is_japanese(self) -> bool:
+        return _JAPANESE.search(self.words) is not None
+
+    @cached_property
+    def named(self) -> RequestedTool | None:
+        """The tool that is asked for by its name."""
+        return named_in(self.words, self.tools)
+
+    @cached_property
+    def persona(self) -> str:
+        """As whom it is to speak; empty if nobody said."""
+        found = _YOU_ARE.search(self.system)
+        return (found[1] or found[2]) if found else ""
+
+    @cached_property
+    def faces(self) -> tuple[str, ...]:
+        """The persona's sprites, as the system text lists them."""
+        found = _FACES.search(self.system)
+        names = found[1].rstrip(". ").split(",") if found else ()
+        return tuple(name.strip() for name in names if name.strip())
+
+
+def read(body: Any) -> DemoRequest:
+    """The request as far as it matters here. Raises BadRequestError."""
+    if not isinstance(body, dict):
+        raise DemoRequestError("the body must be a JSON object")
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not messages:
+        raise DemoRequestError("'messages' must be a list with at least one message")
+    if not all(isinstance(message, dict) for message in messages):
+        raise DemoRequestError("every message must be an object")
+    if body.get("stream") is not True:
+        raise DemoRequestError("the rehearsal model only streams: set 'stream' to true")
+    users = [_text(m) for m in messages if m.get("role") == "user"]
+    user, words = _newest(users[-1] if users else "")
+    last = messages[-1]
+    return DemoRequest(
+        words=words,
+        user=user,
+        system="\n".join(_text(m) for m in messages if m.get("role") in ("system", "developer")),
+        tools=_tools(body.get("tools")),
+        result=_text(last) if last.get("role") == "tool" else None,
+        turns=len(users),
+        most_tokens=_most(body),
+        prompt="\n".join(map(_text, messages)),
+    )
+
+
+def _newest(text: str) -> tuple[str, str]:
+    """Who spoke last in a text that may hold several people's lines, and what they said."""
+    labels = list(_LABEL.finditer(text))
+    if not labels:
+        return "", _plain(text)
+    last = labels[-1]
+    return last["name"].strip(), _plain(_INDENTED.sub("", text[last.start("words") :]))
+
+
+def _plain(text: str) -> str:
+    return _MENTION.sub(" ", text).strip()
+
+
+def _text(message: Fields) -> str:
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    parts: Sequence[Any] = content if isinstance(content, list) else ()
+    return "\n".join(
+        str(part["text"]) for part in parts if isinstance(part, dict) and "text" in part
+    )
+
+
+def _tools(declared: Any) -> dict[str, Fields]:
+    found: dict[str, Fields] = {}
+    for tool in declared if isinstance(declared, list) else ():
+        function = tool.get("function") if isinstance(tool, dict) else None
+        if isinstance(function, dict) and isinstance(function.get("name"), str):
+            parameters = function.get("parameters")
+            found[function["name"]] = parameters if isinstance(parameters, dict) else {}
+    return found
+
+
+def _most(body: Fields) -> int | None:
+    most = body.get("max_completion_tokens") or body.get("max_tokens")
+    return most if isinstance(most, int) and most > 0 else None

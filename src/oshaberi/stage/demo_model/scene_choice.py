@@ -1,0 +1,86 @@
+"""Which scene a message asks for: by its keys, whole words only, the longest key first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from random import Random
+
+from oshaberi.stage.demo_model.request_reading import DemoRequest
+from oshaberi.stage.demo_model.written_scenes import SceneTake, WrittenScene, library
+
+_WHOLE = 1000
+_NOT_WORDS = re.compile(r"[^\w\s]+")
+
+
+OWN_TOOL = "own-tool"
+
+
+def scene_of(asked: DemoRequest) -> WrittenScene | None:
+    """Whoever names a tool means that, whatever else the words are about."""
+    if asked.named is not None:
+        return next(scene for scene in library() if scene.name == OWN_TOOL)
+    return scene_for(asked.words)
+
+
+def scene_for(words: str) -> WrittenScene | None:
+    """The scene that the words ask for, if any does."""
+    plain = " ".join(_NOT_WORDS.sub(" ", words.lower()).split())
+    if not plain:
+        return None
+    scored = [(_score(scene, plain, words.lower()), scene) for scene in library()]
+    best, scene = max(scored, key=lambda one: one[0])
+    return scene if best else None
+
+
+def _score(scene: WrittenScene, plain: str, words: str) -> int:
+    """How much of what was said is about this scene."""
+    if plain in (scene.name, scene.title.lower(), *(key.lstrip("=") for key in scene.keys)):
+        return _WHOLE
+    inside = (key for key in scene.keys if not key.startswith("="))
+    return max((len(key) for key in inside if _pattern(key).search(words)), default=0)
+
+
+@cache
+def _pattern(key: str) -> re.Pattern[str]:
+    """A word as a whole, with a plural; what is not ASCII has no such borders."""
+    if not key.isascii():
+        return re.compile(re.escape(key))
+    spaced = re.escape(key).replace(r"\ ", r"\W+")
+    return re.compile(rf"(?<!\w){spaced}(?:s|es)?(?!\w)")
+
+
+def take_of(scene: WrittenScene, asked: DemoRequest, rng: Random) -> SceneTake:
+    """The first kind of take that fits what there is; which of that kind, chance decides."""
+    for take in scene.takes:
+        if _fits(take.when, asked):
+            return rng.choice(_same(scene.takes, take))
+    return scene.takes[-1]
+
+
+def _same(takes: Sequence[SceneTake], take: SceneTake) -> list[SceneTake]:
+    return [one for one in takes if one.when == take.when]
+
+
+def _fits(when: str, asked: DemoRequest) -> bool:
+    kind, _, name = when.partition(" ")
+    match kind:
+        case "result":
+            return asked.result is not None
+        case "tool":
+            return asked.result is None and name in asked.tools
+        case "named-result":
+            return asked.named is not None and asked.result is not None
+        case "named":
+            return asked.named is not None
+        case "tools":
+            return bool(asked.tools)
+        case "faces":
+            return bool(asked.faces and asked.persona)
+        case "persona":
+            return bool(asked.persona and asked.user)
+        case "japanese":
+            return asked.is_japanese
+        case _:
+            return True

@@ -1,0 +1,191 @@
+"""Gateway sessions: what each was sent, what it missed, and the sockets they hang on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import zlib
+from collections import deque
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+from oshaberi.stage.gateway import intents
+from oshaberi.stage.world.discord_records import Json
+from oshaberi.stage.world.event_bus import GatewayEvent
+from oshaberi.stage.world.permissions import Permission
+
+if TYPE_CHECKING:
+    from oshaberi.stage.stage_state import StageState
+
+_EVERYWHERE = ("CHANNEL_", "INTERACTION_")
+"""Events a bot gets also from channels that it cannot see."""
+HEARTBEAT, RECONNECT, INVALID_SESSION = 1, 7, 9
+
+
+class GatewayConnection:
+    """One WebSocket. What is sent is queued at once and written in order."""
+
+    def __init__(self, socket: web.WebSocketResponse, request: web.Request, compress: bool) -> None:
+        self._socket = socket
+        self._request = request
+        self._zlib = zlib.compressobj() if compress else None
+        self._queue: asyncio.Queue[str | int] = asyncio.Queue()
+
+    def send(self, op: int, data: object) -> None:
+        self._queue.put_nowait(json.dumps({"op": op, "d": data, "s": None, "t": None}))
+
+    def send_frame(self, frame: str) -> None:
+        self._queue.put_nowait(frame)
+
+    def close(self, code: int) -> None:
+        """After what is queued."""
+        self._queue.put_nowait(code)
+
+    def abort(self) -> None:
+        """As a cable does it: no close frame."""
+        if self._request.transport is not None:
+            self._request.transport.abort()
+
+    async def write(self) -> None:
+        """Runs as a task for as long as the socket lives."""
+        with suppress(ConnectionError):
+            while True:
+                item = await self._queue.get()
+                if isinstance(item, int):
+                    await self._socket.close(code=item)
+                    return
+                await self._write_frame(item)
+
+    async def _write_frame(self, frame: str) -> None:
+        if self._zlib is None:
+            await self._socket.send_str(frame)
+            return
+        packed = self._zlib.compress(frame.encode()) + self._zlib.flush(zlib.Z_SYNC_FLUSH)
+        await self._socket.send_bytes(packed)
+
+
+class GatewaySession:
+    """What one IDENTIFY began. It outlives its socket, so that it can be resumed."""
+
+    def __init__(self, wanted: int, shard: tuple[int, int], replay_most: int) -> None:
+        self.id = secrets.token_hex(16)
+        self.intents = wanted
+        self.shard = shard
+        self.sequence = 0
+        self.acknowledged = 0
+        self.connection: GatewayConnection | None = None
+        self._sent: deque[tuple[int, str]] = deque(maxlen=replay_most)
+        self._dispatched: deque[tuple[str, Json]] = deque(maxlen=replay_most)
+
+    def dispatch(self, name: str, data: Json) -> None:
+        self.sequence += 1
+        frame = json.dumps({"op": 0, "t": name, "s": self.sequence, "d": data})
+        self._sent.append((self.sequence, frame))
+        self._dispatched.append((name, data))
+        if self.connection is not None:
+            self.connection.send_frame(frame)
+
+    def can_resume(self, sequence: int) -> bool:
+        first = self._sent[0][0] if self._sent else self.sequence + 1
+        return first <= sequence + 1
+
+    def resume(self, connection: GatewayConnection, sequence: int) -> int:
+        """Send what was missed; returns how many events that were."""
+        self.connection = connection
+        missed = [frame for number, frame in self._sent if number > sequence]
+        for frame in missed:
+            connection.send_frame(frame)
+        return len(missed)
+
+    def last_dispatched(self, name: str, count: int) -> list[Json]:
+        return [data for event, data in self._dispatched if event == name][-count:]
+
+    def handles(self, guild_id: int | None) -> bool:
+        """DMs live on shard 0 (facts: Scale)."""
+        number, count = self.shard
+        return number == (0 if guild_id is None else (guild_id >> 22) % count)
+
+
+class SessionHub:
+    """All sessions. Also the place where the gateway is made to misbehave."""
+
+    def __init__(self, core: StageState) -> None:
+        self._core = core
+        self.sessions: dict[str, GatewaySession] = {}
+        self.acknowledges = True
+        """False: heartbeats stay unanswered, as on a half-dead connection."""
+        self.resumed = 0
+        self.identified = 0
+        core.bus.listen(self._deliver)
+
+    def connected(self) -> list[GatewaySession]:
+        return [session for session in self.sessions.values() if session.connection is not None]
+
+    def drop(self, code: int | None = None) -> None:
+        """Cut every connection: without a word, or with a close code."""
+        for session in self.connected():
+            connection, session.connection = session.connection, None
+            if connection is not None:
+                connection.abort() if code is None else connection.close(code)
+
+    def ask_to_reconnect(self) -> None:
+        for connection in self._connections():
+            connection.send(RECONNECT, None)
+
+    def invalidate(self, *, resumable: bool = False) -> None:
+        for session in self.connected():
+            if not resumable:
+                del self.sessions[session.id]
+            if session.connection is not None:
+                session.connection.send(INVALID_SESSION, resumable)
+
+    def redeliver(self, name: str = "MESSAGE_CREATE", count: int = 1) -> None:
+        """Send the last events of this name once more, as a replay can."""
+        for session in self.sessions.values():
+            for data in session.last_dispatched(name, count):
+                session.dispatch(name, data)
+
+    async def caught_up(self) -> None:
+        """Every connected client has read all that was sent to it.
+
+        A heartbeat names the last event read, and a client answers our request for one in order.
+        """
+        waiting = [(session, session.sequence) for session in self.connected()]
+        for session, sequence in waiting:
+            # Not asked without need: discord.py sends at most 110 frames a minute.
+            if session.connection is not None and _behind(session, sequence):
+                session.connection.send(HEARTBEAT, None)
+        while any(_behind(session, sequence) for session, sequence in waiting):
+            await self._core.changes.wait()
+
+    def dispatched(self) -> int:
+        """How many events all sessions together were sent."""
+        return sum(session.sequence for session in self.sessions.values())
+
+    def _connections(self) -> Iterable[GatewayConnection]:
+        return [session.connection for session in self.connected() if session.connection]
+
+    def _deliver(self, event: GatewayEvent) -> None:
+        for session in tuple(self.sessions.values()):
+            if self._wanted(session, event):
+                bot_id = self._core.world.bot.id
+                session.dispatch(event.name, intents.as_seen(event, session.intents, bot_id))
+
+    def _wanted(self, session: GatewaySession, event: GatewayEvent) -> bool:
+        if event.only_for is not None:
+            return False
+        if not session.handles(event.guild_id) or not intents.wants(session.intents, event):
+            return False
+        world = self._core.world
+        channel = world.channels.get(event.channel_id or 0)
+        if channel is None or event.name.startswith(_EVERYWHERE):
+            return True
+        return bool(world.permissions_of(world.bot.id, channel) & Permission.VIEW_CHANNEL)
+
+
+def _behind(session: GatewaySession, sequence: int) -> bool:
+    return session.connection is not None and session.acknowledged < sequence

@@ -1,0 +1,262 @@
+"""Slash commands, buttons and modals: from the moment somebody acts to the last follow-up.
+
+Three seconds for the first answer (10062), one first answer (40060), fifteen minutes for the rest.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from oshaberi.stage.payloads import record_payloads
+from oshaberi.stage.payloads.message_payloads import gateway_message
+from oshaberi.stage.rules import field_types
+from oshaberi.stage.rules.api_refusals import bad_form, refusal
+from oshaberi.stage.rules.message_rules import MessageDraft
+from oshaberi.stage.stage_state import StageState
+from oshaberi.stage.world import message_posting
+from oshaberi.stage.world.discord_records import (
+    Channel,
+    Json,
+    MessageFlag,
+    MessageType,
+    StageMessage,
+)
+
+
+class InteractionType(IntEnum):
+    COMMAND = 2
+    COMPONENT = 3
+    AUTOCOMPLETE = 4
+    MODAL = 5
+
+
+class InteractionReply(IntEnum):
+    MESSAGE = 4
+    DEFER = 5
+    DEFER_UPDATE = 6
+    UPDATE = 7
+    CHOICES = 8
+    MODAL = 9
+
+
+ALLOWED: dict[InteractionType, frozenset[InteractionReply]] = {
+    InteractionType.COMMAND: frozenset(
+        {InteractionReply.MESSAGE, InteractionReply.DEFER, InteractionReply.MODAL}
+    ),
+    InteractionType.COMPONENT: frozenset(InteractionReply) - {InteractionReply.CHOICES},
+    InteractionType.AUTOCOMPLETE: frozenset({InteractionReply.CHOICES}),
+    InteractionType.MODAL: frozenset(InteractionReply)
+    - {InteractionReply.CHOICES, InteractionReply.MODAL},
+}
+"""Which first answers an interaction takes."""
+CHOICES_MOST = 25
+
+
+@dataclass(slots=True)
+class Interaction:
+    id: int
+    token: str
+    type: InteractionType
+    user_id: int
+    channel_id: int
+    data: Json
+    at: float
+    message_id: int | None = None
+    """The message whose button was pressed."""
+    reply: InteractionReply | None = None
+    original_id: int | None = None
+    choices: list[Json] = field(default_factory=list)
+    modal: Json | None = None
+    followups: list[int] = field(default_factory=list)
+
+
+def begin(
+    core: StageState,
+    kind: InteractionType,
+    user_id: int,
+    channel: Channel,
+    data: Json,
+    message: StageMessage | None = None,
+) -> Interaction:
+    """Somebody acts: the bot hears of it, and the clock starts."""
+    world = core.world
+    interaction = Interaction(
+        id=world.snowflakes.new(),
+        token=secrets.token_urlsafe(32),
+        type=kind,
+        user_id=user_id,
+        channel_id=channel.id,
+        data=data,
+        at=core.now(),
+        message_id=None if message is None else message.id,
+    )
+    world.interactions[interaction.id] = interaction
+    announced = _announcement(core, interaction, channel, message)
+    core.emit("INTERACTION_CREATE", announced, guild_id=channel.guild_id, channel_id=channel.id)
+    return interaction
+
+
+def _announcement(
+    core: StageState, item: Interaction, channel: Channel, message: StageMessage | None
+) -> Json:
+    world = core.world
+    place = record_payloads.channel(world, channel)
+    field_types: Json = {
+        "id": str(item.id),
+        "application_id": str(world.application.id),
+        "type": int(item.type),
+        "token": item.token,
+        "version": 1,
+        "channel_id": str(channel.id),
+        "channel": place | {"permissions": str(world.permissions_of(item.user_id, channel))},
+        "data": item.data,
+        "app_permissions": str(world.permissions_of(world.bot.id, channel)),
+        "locale": record_payloads.LOCALE,
+        "entitlements": [],
+        "authorizing_integration_owners": {"0": str(channel.guild_id or 0)},
+        "context": 0 if channel.guild_id else 1,
+        "attachment_size_limit": record_payloads.ATTACHMENT_MOST,
+    }
+    if message is not None:
+        field_types["message"] = gateway_message(world, message, core.url)
+    return field_types | _who(core, item, channel)
+
+
+def _who(core: StageState, item: Interaction, channel: Channel) -> Json:
+    world = core.world
+    guild = world.guild_of(channel)
+    if guild is None:
+        return {"user": record_payloads.user(world.users[item.user_id])}
+    member = record_payloads.member(guild.members[item.user_id])
+    member["permissions"] = str(world.permissions_of(item.user_id, channel))
+    return {
+        "member": member,
+        "guild_id": str(guild.id),
+        "guild": {"id": str(guild.id), "locale": record_payloads.LOCALE, "features": []},
+        "guild_locale": record_payloads.LOCALE,
+    }
+
+
+def find(core: StageState, interaction_id: int, token: str) -> Interaction:
+    """For its first answer."""
+    item = core.world.interactions.get(interaction_id)
+    if item is None or item.token != token:
+        raise refusal(10062)
+    if item.reply is not None:
+        raise refusal(40060)
+    if core.now() - item.at > core.settings.interaction_s:
+        raise refusal(10062)
+    return item
+
+
+def find_by_token(core: StageState, token: str) -> Interaction:
+    """For everything after the first answer."""
+    for item in core.world.interactions.values():
+        if item.token == token:
+            if core.now() - item.at > core.settings.interaction_token_s:
+                raise refusal(50027)
+            if item.reply is None:
+                raise refusal(10015)
+            return item
+    raise refusal(50027)
+
+
+def answer(
+    core: StageState, item: Interaction, kind: int, data: Json, draft: MessageDraft
+) -> StageMessage | None:
+    """The first answer. Returns the message it made or changed."""
+    if kind not in ALLOWED[item.type]:
+        raise bad_form(("type",), "BASE_TYPE_CHOICES", "Not a valid answer to this interaction")
+    reply = InteractionReply(kind)
+    message: StageMessage | None = None
+    if reply is InteractionReply.MESSAGE:
+        message = _say(core, item, draft, draft.flags)
+        item.original_id = message.id
+    elif reply is InteractionReply.DEFER:
+        message = _say(core, item, MessageDraft(), draft.flags, loading=True)
+        item.original_id = message.id
+    elif reply in (InteractionReply.UPDATE, InteractionReply.DEFER_UPDATE):
+        message = _update(core, item, draft if reply is InteractionReply.UPDATE else None)
+    elif reply is InteractionReply.CHOICES:
+        item.choices = _choices(data)
+    else:
+        item.modal = data
+    item.reply = reply
+    core.emit("INTERACTION_ANSWER", told(item), channel_id=item.channel_id, only_for=item.user_id)
+    return message
+
+
+def told(item: Interaction) -> Json:
+    """What the person who began it sees of it."""
+    return {
+        "id": str(item.id),
+        "type": int(item.type),
+        "reply": None if item.reply is None else item.reply.name.lower(),
+        "message_id": None if item.original_id is None else str(item.original_id),
+        "choices": item.choices,
+        "modal": item.modal,
+    }
+
+
+def _update(core: StageState, item: Interaction, draft: MessageDraft | None) -> StageMessage:
+    if item.message_id is None:
+        raise bad_form(("type",), "BASE_TYPE_CHOICES", "There is no message to update")
+    message = core.world.find_message(item.channel_id, item.message_id, ephemeral=True)
+    item.original_id = message.id
+    if draft is not None:
+        message_posting.edit(core, message, draft)
+    return message
+
+
+def _choices(data: Json) -> list[Json]:
+    choices = field_types.objects(data, "choices")
+    if len(choices) > CHOICES_MOST:
+        message = f"Must be {CHOICES_MOST} or fewer in length."
+        raise bad_form(("data", "choices"), "BASE_TYPE_MAX_LENGTH", message)
+    return choices
+
+
+def follow_up(core: StageState, item: Interaction, draft: MessageDraft) -> StageMessage:
+    """The first one after a deferral takes the place of the waiting message."""
+    if draft.empty:
+        raise refusal(50006)
+    original = core.world.messages.get(item.channel_id, {}).get(item.original_id or 0)
+    if original is not None and original.flags & MessageFlag.LOADING:
+        message_posting.edit(core, original, draft)
+        return original
+    message = _say(core, item, draft, draft.flags)
+    item.followups.append(message.id)
+    return message
+
+
+def _say(
+    core: StageState, item: Interaction, draft: MessageDraft, flags: int, *, loading: bool = False
+) -> StageMessage:
+    if draft.empty and not loading:
+        raise refusal(50006)
+    # Neither a nonce (facts) nor a reply: it answers the interaction.
+    draft.nonce = draft.reference = None
+    bot = core.world.bot
+    app_id = core.world.application.id
+    first_of_command = item.reply is None and item.type is InteractionType.COMMAND
+    return message_posting.post(
+        core,
+        core.world.find_channel(item.channel_id),
+        message_posting.PostAuthor(bot.id, webhook_id=app_id, application_id=app_id),
+        draft,
+        ephemeral_to=item.user_id if flags & MessageFlag.EPHEMERAL else None,
+        interaction_id=item.id,
+        kind=MessageType.COMMAND if first_of_command else MessageType.DEFAULT,
+        loading=loading,
+    )
+
+
+def message_of(core: StageState, item: Interaction, which: str) -> StageMessage:
+    """`@original`, or a follow-up by its id."""
+    number = item.original_id if which == "@original" else int(which) if which.isdecimal() else 0
+    message = core.world.find_message(item.channel_id, number or 0, ephemeral=True)
+    if message.id != item.original_id and message.id not in item.followups:
+        raise refusal(10008)
+    return message

@@ -1,0 +1,86 @@
+"""How one family speaks: the seam between a script and the bytes of an answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from oshaberi.stage.model_servers.model_script import (
+    Call,
+    Count,
+    ErrorEvent,
+    FinishReason,
+    Refuse,
+    Think,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedRequest:
+    """A request as it came. Header names are in lower case."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes = field(repr=False)
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body) if self.body else None
+
+
+@dataclass(frozen=True, slots=True)
+class WireAnswer:
+    """A whole answer: what a refusal is."""
+
+    status: int
+    body: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Encoder(Protocol):
+    """Writes one streamed answer. Every item returned is one complete SSE event, as text."""
+
+    def begin(self) -> Sequence[str]: ...
+
+    def say(self, text: str) -> Sequence[str]: ...
+
+    def think(self, step: Think) -> Sequence[str]: ...
+
+    def call(self, step: Call) -> Sequence[str]: ...
+
+    def error(self, step: ErrorEvent) -> Sequence[str]: ...
+
+    def garbage(self, text: str) -> Sequence[str]: ...
+
+    def keep_alive(self) -> Sequence[str]: ...
+
+    def end(self, reason: FinishReason, count: Count | None) -> Sequence[str]:
+        """The last events. Where in them the tokens are counted is the API's own affair."""
+
+
+class WireFormat(Protocol):
+    """One family."""
+
+    name: str
+    base_path: str
+    """What is put behind the server's URL to make the base URL for the SDK."""
+    content_type: str
+
+    def answers(self, request: ReceivedRequest) -> bool:
+        """Whether this is the address where streams begin."""
+
+    def refuse(self, step: Refuse) -> WireAnswer: ...
+
+    def refuse_parameter(self, key: str | None) -> WireAnswer:
+        """A refusal for a parameter, which it names or not."""
+
+    def encoder(self, request: ReceivedRequest) -> Encoder: ...
+
+
+def pieces(text: str, count: int) -> list[str]:
+    """The text in so many parts, none of them empty."""
+    size = max(1, -(-len(text) // max(1, count)))
+    return [text[at : at + size] for at in range(0, len(text), size)]

@@ -1,0 +1,131 @@
+"""A message in JSON: as REST answers it, and as the gateway sends it."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from oshaberi.stage.payloads import record_payloads
+from oshaberi.stage.world.discord_records import Attachment, Json, Reaction, StageMessage
+from oshaberi.stage.world.world_state import World
+
+
+def message(world: World, item: StageMessage, url: str, *, deep: bool = True) -> Json:
+    """`url` is the stage's own; `deep` adds the message it replies to."""
+    fields: Json = {
+        "id": str(item.id),
+        "channel_id": str(item.channel_id),
+        "author": author(world, item),
+        "content": item.content,
+        "timestamp": item.created_at,
+        "edited_timestamp": item.edited_at,
+        "tts": item.tts,
+        "mention_everyone": item.mention_everyone,
+        "mentions": [record_payloads.user(world.users[user_id]) for user_id in item.mentions],
+        "mention_roles": [str(role_id) for role_id in item.mention_roles],
+        "attachments": [attachment(item.channel_id, a, url) for a in item.attachments],
+        "embeds": item.embeds,
+        "components": item.components,
+        "reactions": [reaction(world, r) for r in item.reactions],
+        "pinned": item.pinned,
+        "type": int(item.type),
+        "flags": item.flags,
+    }
+    if item.webhook_id is not None:
+        fields["webhook_id"] = str(item.webhook_id)
+    if item.application_id is not None:
+        fields["application_id"] = str(item.application_id)
+    begun = world.channels.get(item.id)
+    # A forum's first post shares its id too, but stands inside the thread.
+    if begun is not None and begun.parent_id == item.channel_id:
+        fields["thread"] = record_payloads.thread(world, begun)
+    return fields | _reference(world, item, url, deep) | _interaction(world, item)
+
+
+def gateway_message(world: World, item: StageMessage, url: str) -> Json:
+    """As in MESSAGE_CREATE: with the guild, the author's membership, and the sender's nonce."""
+    fields = message(world, item, url)
+    channel = world.channels[item.channel_id]
+    guild = world.guild_of(channel)
+    if guild is None:
+        return fields
+    fields["guild_id"] = str(guild.id)
+    who = guild.members.get(item.author_id)
+    if who is not None and not item.webhook_id:
+        fields["member"] = record_payloads.member(who, with_user=False)
+    for mention in fields["mentions"]:
+        mentioned = guild.members.get(int(mention["id"]))
+        if mentioned is not None:
+            mention["member"] = record_payloads.member(mentioned, with_user=False)
+    return fields
+
+
+def author(world: World, item: StageMessage) -> Json:
+    if not item.username:
+        return record_payloads.user(world.users[item.author_id])
+    return {
+        "id": str(item.author_id),
+        "username": item.username,
+        "global_name": None,
+        "discriminator": "0000",
+        "avatar": item.avatar,
+        "bot": True,
+    }
+
+
+def attachment(channel_id: int, item: Attachment, url: str) -> Json:
+    path = f"{url}/cdn/attachments/{channel_id}/{item.id}/{quote(item.filename, safe='')}"
+    fields: Json = {
+        "id": str(item.id),
+        "filename": item.filename,
+        "size": len(item.content),
+        "url": path,
+        "proxy_url": path,
+        "content_type": item.content_type,
+    }
+    if item.description:
+        fields["description"] = item.description
+    if item.width is not None:
+        fields |= {"width": item.width, "height": item.height}
+    return fields
+
+
+def emoji_of(item: Reaction) -> Json:
+    emoji_id = None if item.id is None else str(item.id)
+    return {"id": emoji_id, "name": item.name, "animated": item.animated}
+
+
+def reaction(world: World, item: Reaction) -> Json:
+    return {
+        "emoji": emoji_of(item),
+        "count": len(item.users),
+        "count_details": {"normal": len(item.users), "burst": 0},
+        "me": world.bot.id in item.users,
+        "me_burst": False,
+        "burst_colors": [],
+    }
+
+
+def _reference(world: World, item: StageMessage, url: str, deep: bool) -> Json:
+    if item.reference is None:
+        return {}
+    fields: Json = {"message_reference": item.reference}
+    if deep and "message_id" in item.reference:
+        place, number = int(item.reference["channel_id"]), int(item.reference["message_id"])
+        replied = world.messages.get(place, {}).get(number)
+        shown = None if replied is None else message(world, replied, url, deep=False)
+        fields["referenced_message"] = shown
+    return fields
+
+
+def _interaction(world: World, item: StageMessage) -> Json:
+    origin = world.interactions.get(item.interaction_id or 0)
+    if origin is None:
+        return {}
+    return {
+        "interaction_metadata": {
+            "id": str(origin.id),
+            "type": int(origin.type),
+            "user": record_payloads.user(world.users[origin.user_id]),
+            "authorizing_integration_owners": {},
+        }
+    }

@@ -1,0 +1,82 @@
+"""Everything that was asked of the stage, in order, and how it was answered."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from oshaberi.stage.world.discord_records import Json
+
+
+@dataclass(slots=True)
+class RequestRecord:
+    """One request. `status` is None while it runs, and 0 when it ended without an answer."""
+
+    number: int
+    method: str
+    path: str
+    """Without `/api/v10`."""
+    body: Json
+    at: float
+    channel_id: int | None = None
+    attempt: int = 1
+    """How often this very request has come: the same nonce, or else the same body."""
+    status: int | None = None
+    code: int = 0
+    faults: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+class RequestLog:
+    """Also where problems are kept: what the stage did not know, or where it broke."""
+
+    def __init__(self, now: Callable[[], float], notify: Callable[[], None]) -> None:
+        self._now = now
+        self._notify = notify
+        self._attempts: Counter[str] = Counter()
+        self.records: list[RequestRecord] = []
+        self.problems: list[str] = []
+        self.running = 0
+
+    def open(
+        self, method: str, path: str, body: Json, files: str, channel_id: int | None
+    ) -> RequestRecord:
+        """Files count by name and size: their content would cost more than it tells."""
+        key = _fingerprint(method, path, body, files)
+        self._attempts[key] += 1
+        number = len(self.records) + 1
+        record = RequestRecord(
+            number, method, path, body, self._now(), channel_id, self._attempts[key]
+        )
+        self.records.append(record)
+        self.running += 1
+        return record
+
+    def close(self, record: RequestRecord, status: int, code: int = 0) -> None:
+        record.status = status
+        record.code = code
+        self.running -= 1
+        self._notify()
+
+    def problem(self, text: str) -> None:
+        self.problems.append(text)
+        self._notify()
+
+    def calls(self, pattern: str) -> list[RequestRecord]:
+        """The requests whose `METHOD /path` matches: `POST /channels/*/messages`."""
+        return [record for record in self.records if fnmatchcase(record.name, pattern)]
+
+
+def _fingerprint(method: str, path: str, body: Json, files: str) -> str:
+    nonce = body.get("nonce")
+    if nonce is not None:
+        return f"{method} {path} {nonce}"
+    text = json.dumps(body, sort_keys=True, default=str) + files
+    return f"{method} {path} {hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"

@@ -1,0 +1,230 @@
+"""The way of every request: read, noted, struck by faults, let in, answered.
+
+A handler returns what becomes JSON, or None for 204; a RefusalError is an answer too. Anything
+else that is raised is a defect of the stage: it answers 500 and is kept as a problem.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import struct
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+from aiohttp import web
+
+from oshaberi.stage.rest.body_reading import read_body
+from oshaberi.stage.rest.injected_faults import BENDS_EVENTS, CHANGES_WORLD, Fault
+from oshaberi.stage.rest.rate_limits import VIA, limited
+from oshaberi.stage.rest.route_table import RouteCall, RouteHandler
+from oshaberi.stage.rules.api_refusals import CODES, RefusalError, not_found, unauthorized
+from oshaberi.stage.rules.message_rules import Upload
+from oshaberi.stage.stage_state import StageState
+from oshaberi.stage.world import world_changes
+from oshaberi.stage.world.event_bus import GatewayEvent
+
+PREFIX = "/api/v10"
+HTML = "<html><head><title>502 Bad Gateway</title></head><body>cloudflare</body></html>"
+LATE_S = 0.05
+"""How long a late event is held after the answer, unless the fault says."""
+
+
+class _ConnectionDroppedError(Exception):
+    """The connection is gone: there is nothing to answer to."""
+
+
+class RequestPipeline:
+    """Serves the endpoints it is asked about."""
+
+    def __init__(self, core: StageState) -> None:
+        self._core = core
+
+    async def unknown(self, request: web.Request) -> web.StreamResponse:
+        """A test that gets here used something the stage does not have: it fails at its end."""
+        path = request.path.removeprefix(PREFIX)
+        self._core.journal.problem(f"unknown route: {request.method} {path}")
+        return _json_response(404, not_found().body)
+
+    async def serve(self, endpoint: RouteHandler, request: web.Request) -> web.StreamResponse:
+        value: Any = None
+        uploads: list[Upload] = []
+        refused: RefusalError | None = None
+        try:
+            value, uploads = await read_body(request)
+        except RefusalError as error:
+            refused = error
+        call = self._call(request, value, uploads)
+        call.refused = refused
+        response: web.StreamResponse | None = None
+        try:
+            response = await self._answer(endpoint, request, call)
+        except _ConnectionDroppedError:
+            return web.Response()
+        finally:
+            status = 0 if response is None else response.status
+            self._core.limits.note(status)
+            self._core.journal.close(call.record, status, call.code)
+        return response
+
+    def _call(self, request: web.Request, value: Any, uploads: list[Upload]) -> RouteCall:
+        body = value if isinstance(value, dict) else {}
+        path = request.path.removeprefix(PREFIX)
+        files = "".join(f"{upload.filename}:{len(upload.content)};" for upload in uploads)
+        noted = body if value is None or body else {"": value}
+        channel_id = self._channel_id(request)
+        record = self._core.journal.open(request.method, path, noted, files, channel_id)
+        return RouteCall(
+            self._core, request.match_info, request.query, body, value, uploads, record
+        )
+
+    def _channel_id(self, request: web.Request) -> int | None:
+        """The channel a request concerns: also that of a webhook, or of the thread it names."""
+        path = request.match_info
+        if path.get("channel_id", "").isdecimal():
+            return int(path["channel_id"])
+        if request.query.get("thread_id", "").isdecimal():
+            return int(request.query["thread_id"])
+        world = self._core.world
+        if path.get("webhook_id", "").isdecimal():
+            webhook = world.webhooks.get(int(path["webhook_id"]))
+            return None if webhook is None else webhook.channel_id
+        return None
+
+    async def _answer(
+        self, endpoint: RouteHandler, request: web.Request, call: RouteCall
+    ) -> web.StreamResponse:
+        faults = self._core.faults.take(call.record)
+        for fault in faults:
+            if fault.kind in CHANGES_WORLD:
+                world_changes.strike(self._core, fault, call.record, call.path)
+        struck = await self._strike(request, faults, after=False)
+        if struck is not None:
+            return struck
+        if any(fault.kind in BENDS_EVENTS for fault in faults):
+            return await self._with_bent_events(endpoint, request, call, faults)
+        response = await self._handle(endpoint, request, call)
+        return await self._strike(request, faults, after=True) or response
+
+    async def _handle(
+        self, endpoint: RouteHandler, request: web.Request, call: RouteCall
+    ) -> web.StreamResponse:
+        try:
+            self._let_in(endpoint, request, call)
+            if call.refused is not None:
+                raise call.refused
+            answer = await endpoint.handler(call)
+        except RefusalError as refused:
+            call.code = refused.code
+            return _json_response(refused.status, refused.body, call.headers | refused.headers)
+        except Exception:
+            self._core.journal.problem(f"{call.record.name} broke:\n{traceback.format_exc()}")
+            return _json_response(500, {"message": "500: Internal Server Error", "code": 0})
+        if answer is None:
+            return web.Response(status=204, headers=VIA | call.headers)
+        return _json_response(200, answer, call.headers)
+
+    def _let_in(self, endpoint: RouteHandler, request: web.Request, call: RouteCall) -> None:
+        if endpoint.for_bot:
+            expected = f"Bot {self._core.world.application.token}"
+            if request.headers.get("Authorization") != expected:
+                raise unauthorized()
+        path = call.path
+        names = ("channel_id", "guild_id", "webhook_id", "token")
+        major = "+".join(path[name] for name in names if name in path)
+        call.headers |= self._core.limits.enter(endpoint.limit, major, global_too=endpoint.for_bot)
+
+    async def _strike(
+        self, request: web.Request, faults: Sequence[Fault], *, after: bool
+    ) -> web.StreamResponse | None:
+        """What the faults answer instead, if anything."""
+        for fault in faults:
+            if fault.after is not after:
+                continue
+            match fault.kind:
+                case "delay":
+                    await asyncio.sleep(fault.delay_s)
+                case "hang":
+                    await self._hang()
+                case "reset":
+                    _reset(request)
+                case "close":
+                    _close(request)
+                case "html":
+                    return web.Response(status=fault.status, text=HTML, content_type="text/html")
+                case "status" | "code":
+                    return _fault_answer(fault)
+                case _:
+                    pass
+        return None
+
+    async def _hang(self) -> None:
+        """Until the stage closes. What hangs is not running: nobody is to wait for it."""
+        self._core.journal.running -= 1
+        try:
+            await self._core.closing.wait()
+        finally:
+            self._core.journal.running += 1
+        raise _ConnectionDroppedError
+
+    async def _with_bent_events(
+        self, endpoint: RouteHandler, request: web.Request, call: RouteCall, faults: Sequence[Fault]
+    ) -> web.StreamResponse:
+        with self._core.bus.holding() as events:
+            response = await self._handle(endpoint, request, call)
+        kinds = {fault.kind for fault in faults}
+        if "event_lost" in kinds:
+            return response
+        if "event_twice" in kinds:
+            events = [event for event in events for _ in range(2)]
+        if "event_late" in kinds:
+            delay_s = max(fault.delay_s for fault in faults) or LATE_S
+            asyncio.get_running_loop().call_later(delay_s, self._release, events)
+            return response
+        self._release(events)
+        if "event_first" in kinds:
+            await self._core.hub.caught_up()
+        return response
+
+    def _release(self, events: Sequence[GatewayEvent]) -> None:
+        for event in events:
+            self._core.bus.release(event)
+
+
+def _json_response(
+    status: int, body: object, headers: dict[str, str] | None = None
+) -> web.Response:
+    """Exactly `application/json`: discord.py compares the header whole (facts)."""
+    content = json.dumps(body).encode()
+    heads = (VIA if status != 429 else {}) | (headers or {})
+    return web.Response(status=status, body=content, content_type="application/json", headers=heads)
+
+
+def _fault_answer(fault: Fault) -> web.Response:
+    status, message = CODES.get(fault.code, (fault.status, f"{fault.status}: fault"))
+    if fault.kind == "status":
+        status = fault.status
+    if status != 429:
+        return _json_response(status, {"message": message, "code": fault.code})
+    refused = limited(fault.retry_after_s, "shared", fault.code)
+    if not fault.via:
+        refused.headers.pop("Via")
+    return _json_response(429, refused.body, refused.headers)
+
+
+def _reset(request: web.Request) -> None:
+    """RST instead of FIN: what has been written may be lost."""
+    transport = request.transport
+    if transport is not None:
+        raw = transport.get_extra_info("socket")
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        transport.abort()
+    raise _ConnectionDroppedError
+
+
+def _close(request: web.Request) -> None:
+    if request.transport is not None:
+        request.transport.close()
+    raise _ConnectionDroppedError

@@ -1,0 +1,102 @@
+"""What a resource's file is written with: a table of routes, and the call that a route answers."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+from oshaberi.stage.rest.rate_limits import RateLimit
+from oshaberi.stage.rest.request_log import RequestRecord
+from oshaberi.stage.rules.api_refusals import RefusalError, bad_form, refusal
+from oshaberi.stage.rules.message_rules import Upload
+from oshaberi.stage.stage_state import StageState
+from oshaberi.stage.world.discord_records import Channel, Json
+from oshaberi.stage.world.permissions import Permission
+
+
+@dataclass(slots=True)
+class RouteCall:
+    """One request to one route, read and ready to be answered."""
+
+    core: StageState
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    body: Json
+    value: object
+    """The body as it came, for the routes that take a list."""
+    uploads: list[Upload]
+    record: RequestRecord
+    headers: dict[str, str] = field(default_factory=dict)
+    code: int = 0
+    """Of the refusal, if it was refused."""
+    refused: RefusalError | None = None
+    """Its body could not be read; said only to those who are let in."""
+
+    def id(self, name: str) -> int:
+        return snowflake(self.path[name], name)
+
+    def number(self, name: str, default: int, least: int, most: int) -> int:
+        """A number of the query."""
+        text = self.query.get(name, str(default))
+        if not text.isdecimal() or not least <= int(text) <= most:
+            message = f"int value should be between {least} and {most}."
+            raise bad_form((name,), "NUMBER_TYPE_MAX", message)
+        return int(text)
+
+    def optional_id(self, name: str) -> int | None:
+        return snowflake(self.query[name], name) if name in self.query else None
+
+    def flag(self, name: str) -> bool:
+        return self.query.get(name, "").lower() in ("1", "true")
+
+    def channel(self, *needed: Permission) -> Channel:
+        """The channel of the path, if the bot may see it and do this in it."""
+        channel = self.core.world.find_channel(self.id("channel_id"))
+        require(self.core, channel, *needed)
+        return channel
+
+
+def snowflake(text: str, name: str) -> int:
+    if not text.isdecimal() or len(text) > 20:
+        message = f'Value "{text[:40]}" is not snowflake.'
+        raise bad_form((name,), "NUMBER_TYPE_COERCE", message)
+    return int(text)
+
+
+def require(core: StageState, channel: Channel, *needed: Permission) -> None:
+    """No sight of a channel is 50001; sight without the permission is 50013."""
+    granted = core.world.permissions_of(core.world.bot.id, channel)
+    if not granted & Permission.VIEW_CHANNEL:
+        raise refusal(50001)
+    for permission in needed:
+        if not granted & permission:
+            raise refusal(50013)
+
+
+Handler = Callable[[RouteCall], Awaitable[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class RouteHandler:
+    method: str
+    path: str
+    handler: Handler
+    limit: RateLimit | None
+    for_bot: bool
+    """Needs the bot's token, and counts to its global limit."""
+
+
+class RouteTable:
+    """The table of one resource."""
+
+    def __init__(self) -> None:
+        self.endpoints: list[RouteHandler] = []
+
+    def on(
+        self, method: str, path: str, limit: RateLimit | None = None, *, for_bot: bool = True
+    ) -> Callable[[Handler], Handler]:
+        def register(handler: Handler) -> Handler:
+            self.endpoints.append(RouteHandler(method, path, handler, limit, for_bot))
+            return handler
+
+        return register

@@ -1,0 +1,156 @@
+"""Channels: read, change, create, delete, their permissions, and the typing indicator."""
+
+from __future__ import annotations
+
+import time
+
+from oshaberi.stage.payloads import record_payloads
+from oshaberi.stage.rest.rate_limits import TYPING
+from oshaberi.stage.rest.route_table import RouteCall, RouteTable
+from oshaberi.stage.rules import field_types
+from oshaberi.stage.rules.api_refusals import FormErrors, bad_form, refusal
+from oshaberi.stage.stage_state import StageState
+from oshaberi.stage.world import world_changes
+from oshaberi.stage.world.discord_records import Channel, ChannelType, Json, Overwrite
+from oshaberi.stage.world.permissions import Permission, in_guild
+from oshaberi.stage.world.snowflakes import now_iso
+
+routes = RouteTable()
+ARCHIVE_MINUTES = (60, 1440, 4320, 10080)
+NAME_MOST = 100
+
+
+@routes.on("GET", "/channels/{channel_id}")
+async def one_channel(call: RouteCall) -> object:
+    return record_payloads.channel(call.core.world, call.channel())
+
+
+@routes.on("PATCH", "/channels/{channel_id}")
+async def change_channel(call: RouteCall) -> object:
+    channel = call.core.world.find_channel(call.id("channel_id"))
+    _check_name(call.body)
+    if channel.thread is not None:
+        call.channel()
+        _change_thread(call, channel)
+    else:
+        call.channel(Permission.MANAGE_CHANNELS)
+        channel.topic = call.body.get("topic", channel.topic)
+        if "permission_overwrites" in call.body:
+            channel.overwrites = _overwrites(call.body)
+    channel.name = str(call.body.get("name") or channel.name)
+    channel.slowmode_s = field_types.whole(call.body, "rate_limit_per_user", channel.slowmode_s)
+    world_changes.channel_changed(call.core, channel)
+    return record_payloads.channel(call.core.world, channel)
+
+
+def _check_name(body: Json) -> None:
+    errors = FormErrors()
+    if "name" in body:
+        errors.bad_length(("name",), str(body["name"] or ""), 1, NAME_MOST)
+    errors.raise_if_any()
+
+
+def _change_thread(call: RouteCall, channel: Channel) -> None:
+    """Anybody who may write wakes a thread; locking and everything else is for moderators."""
+    state, body, world = channel.thread, call.body, call.core.world
+    assert state is not None
+    granted = world.permissions_of(world.bot.id, channel)
+    moderates = bool(granted & Permission.MANAGE_THREADS)
+    owns = state.owner_id == world.bot.id and not state.locked
+    waking = body.keys() == {"archived"} and body["archived"] is False and not state.locked
+    if not (moderates or (owns and "locked" not in body) or waking):
+        raise refusal(50013)
+    if state.archived and body.get("archived") is not False:
+        raise refusal(50083)
+    minutes = body.get("auto_archive_duration", state.archive_minutes)
+    if not isinstance(minutes, int) or minutes not in ARCHIVE_MINUTES:
+        message = f"Value must be one of {ARCHIVE_MINUTES}."
+        raise bad_form(("auto_archive_duration",), "BASE_TYPE_CHOICES", message)
+    state.archive_minutes = minutes
+    state.archived = bool(body.get("archived", state.archived))
+    state.locked = bool(body.get("locked", state.locked))
+    state.invitable = bool(body.get("invitable", state.invitable))
+    state.tags = field_types.ids(body, "applied_tags") if "applied_tags" in body else state.tags
+    state.changed_at = now_iso()
+
+
+@routes.on("DELETE", "/channels/{channel_id}")
+async def delete_channel(call: RouteCall) -> object:
+    channel = call.core.world.find_channel(call.id("channel_id"))
+    needed = Permission.MANAGE_THREADS if channel.thread else Permission.MANAGE_CHANNELS
+    call.channel(needed)
+    data = record_payloads.channel(call.core.world, channel)
+    if channel.type is not ChannelType.DM:
+        world_changes.delete_channel(call.core, channel)
+    return data
+
+
+@routes.on("POST", "/guilds/{guild_id}/channels")
+async def create_channel(call: RouteCall) -> object:
+    core, world = call.core, call.core.world
+    guild = world.find_guild(call.id("guild_id"))
+    if not in_guild(guild, world.bot.id) & Permission.MANAGE_CHANNELS:
+        raise refusal(50013)
+    _check_name({"name": call.body.get("name")})
+    kind = call.body.get("type", 0)
+    if not isinstance(kind, int) or kind not in (0, 2, 4, 5, 15):
+        raise bad_form(("type",), "BASE_TYPE_CHOICES", "Value must be one of (0, 2, 4, 5, 15).")
+    channel = Channel(world.snowflakes.new(), ChannelType(kind), str(call.body["name"]), guild.id)
+    channel.topic = call.body.get("topic")
+    channel.position = len(world.channels)
+    channel.parent_id = field_types.whole(call.body, "parent_id") or None
+    channel.overwrites = _overwrites(call.body)
+    world.channels[channel.id] = channel
+    data = record_payloads.channel(world, channel)
+    core.emit("CHANNEL_CREATE", data, guild_id=guild.id, channel_id=channel.id)
+    return data
+
+
+@routes.on("PUT", "/channels/{channel_id}/permissions/{target_id}")
+async def set_permissions(call: RouteCall) -> object:
+    channel = call.channel(Permission.MANAGE_ROLES)
+    overwrite = _overwrite(call.id("target_id"), call.body)
+    channel.overwrites[overwrite.id] = overwrite
+    world_changes.channel_changed(call.core, channel)
+    return None
+
+
+@routes.on("DELETE", "/channels/{channel_id}/permissions/{target_id}")
+async def clear_permissions(call: RouteCall) -> object:
+    channel = call.channel(Permission.MANAGE_ROLES)
+    channel.overwrites.pop(call.id("target_id"), None)
+    world_changes.channel_changed(call.core, channel)
+    return None
+
+
+def _overwrite(target_id: int, entry: Json) -> Overwrite:
+    allow, deny = field_types.whole(entry, "allow"), field_types.whole(entry, "deny")
+    return Overwrite(target_id, entry.get("type") == 1, allow, deny)
+
+
+def _overwrites(body: Json) -> dict[int, Overwrite]:
+    entries = field_types.objects(body, "permission_overwrites")
+    overwrites = [_overwrite(field_types.whole(entry, "id"), entry) for entry in entries]
+    return {overwrite.id: overwrite for overwrite in overwrites}
+
+
+@routes.on("POST", "/channels/{channel_id}/typing", TYPING)
+async def type_in(call: RouteCall) -> object:
+    channel = call.core.world.find_channel(call.id("channel_id"))
+    threaded = Permission.SEND_MESSAGES_IN_THREADS
+    call.channel(threaded if channel.thread else Permission.SEND_MESSAGES)
+    start_typing(call.core, channel, call.core.world.bot.id)
+    return None
+
+
+def start_typing(core: StageState, channel: Channel, user_id: int) -> None:
+    data: Json = {
+        "channel_id": str(channel.id),
+        "user_id": str(user_id),
+        "timestamp": int(time.time()),
+    }
+    guild = core.world.guild_of(channel)
+    if guild is not None:
+        data["guild_id"] = str(guild.id)
+        data["member"] = record_payloads.member(guild.members[user_id])
+    core.emit("TYPING_START", data, guild_id=channel.guild_id, channel_id=channel.id)

@@ -1,0 +1,35 @@
+"""What an interaction's token can do after the first answer. Served under `/webhooks`."""
+
+from __future__ import annotations
+
+from oshaberi.stage.interactions import interaction_flow
+from oshaberi.stage.rest.route_table import RouteCall
+from oshaberi.stage.rules.message_rules import read_draft
+from oshaberi.stage.world import message_posting
+from oshaberi.stage.world.discord_records import Json, StageMessage
+
+
+def create(call: RouteCall) -> Json:
+    item = interaction_flow.find_by_token(call.core, call.path["token"])
+    draft = read_draft(call.body, call.uploads)
+    return message_posting.shown(call.core, interaction_flow.follow_up(call.core, item, draft))
+
+
+def _message(call: RouteCall) -> StageMessage:
+    item = interaction_flow.find_by_token(call.core, call.path["token"])
+    return interaction_flow.message_of(call.core, item, call.path["message_id"])
+
+
+def read(call: RouteCall) -> Json:
+    return message_posting.shown(call.core, _message(call))
+
+
+def edit(call: RouteCall) -> Json:
+    message = _message(call)
+    draft = read_draft(call.body, call.uploads, existing=message.attachments)
+    message_posting.edit(call.core, message, draft)
+    return message_posting.shown(call.core, message)
+
+
+def delete(call: RouteCall) -> None:
+    message_posting.remove(call.core, _message(call))

@@ -1,0 +1,45 @@
+"""The first answer to an interaction. The rest goes through `/webhooks` (stage/rest/routes/followup_routes.py)."""
+
+from __future__ import annotations
+
+from oshaberi.stage.interactions import interaction_flow
+from oshaberi.stage.rest.route_table import RouteCall, RouteTable
+from oshaberi.stage.rules import field_types
+from oshaberi.stage.rules.message_rules import MessageDraft, read_draft
+from oshaberi.stage.world import message_posting
+from oshaberi.stage.world.discord_records import Json, MessageFlag, StageMessage
+
+routes = RouteTable()
+
+
+@routes.on("POST", "/interactions/{interaction_id}/{token}/callback", for_bot=False)
+async def answer(call: RouteCall) -> object:
+    item = interaction_flow.find(call.core, call.id("interaction_id"), call.path["token"])
+    kind = call.body.get("type")
+    data = field_types.mapping(call.body, "data")
+    saying = kind in (
+        interaction_flow.InteractionReply.MESSAGE,
+        interaction_flow.InteractionReply.UPDATE,
+    )
+    flags = field_types.whole(data, "flags")
+    draft = read_draft(data, call.uploads) if saying else MessageDraft(flags=flags)
+    number = kind if isinstance(kind, int) else 0
+    message = interaction_flow.answer(call.core, item, number, data, draft)
+    if not call.flag("with_response"):
+        return None
+    return _response(call, item, number, message)
+
+
+def _response(
+    call: RouteCall, item: interaction_flow.Interaction, kind: int, message: StageMessage | None
+) -> Json:
+    about: Json = {"id": str(item.id), "type": int(item.type)}
+    resource: Json = {"type": kind}
+    if message is not None:
+        about |= {
+            "response_message_id": str(message.id),
+            "response_message_loading": bool(message.flags & MessageFlag.LOADING),
+            "response_message_ephemeral": message.ephemeral_to is not None,
+        }
+        resource["message"] = message_posting.shown(call.core, message)
+    return {"interaction": about, "resource": resource}

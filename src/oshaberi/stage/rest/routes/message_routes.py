@@ -1,0 +1,155 @@
+"""A channel's messages: create, read, edit, delete, pin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oshaberi.stage.gateway import intents
+from oshaberi.stage.rest.rate_limits import MESSAGE_CREATE, MESSAGE_DELETE, MESSAGE_EDIT
+from oshaberi.stage.rest.route_table import RouteCall, RouteTable
+from oshaberi.stage.rules import field_types
+from oshaberi.stage.rules.api_refusals import bad_form, refusal
+from oshaberi.stage.rules.message_rules import MessageDraft, read_draft
+from oshaberi.stage.stage_state import StageState
+from oshaberi.stage.world import message_posting
+from oshaberi.stage.world.discord_records import Channel, Json, StageMessage
+from oshaberi.stage.world.permissions import Permission
+from oshaberi.stage.world.snowflakes import created_at
+
+routes = RouteTable()
+BULK_LEAST, BULK_MOST = 2, 100
+BULK_AGE_S = 14 * 86_400
+
+
+@routes.on("POST", "/channels/{channel_id}/messages", MESSAGE_CREATE)
+async def create(call: RouteCall) -> object:
+    channel = call.core.world.find_channel(call.id("channel_id"))
+    draft = read_draft(call.body, call.uploads)
+    message_posting.may_post(call.core, channel, call.core.world.bot, draft)
+    made = message_posting.made_before(call.core, call.core.world.bot.id, draft)
+    message = made or _create(call.core, channel, draft)
+    shown = message_posting.shown(call.core, message)
+    return shown | {"nonce": draft.nonce} if draft.nonce is not None else shown
+
+
+def _create(core: StageState, channel: Channel, draft: MessageDraft) -> StageMessage:
+    bot = core.world.bot
+    if draft.empty:
+        raise refusal(50006)
+    message_posting.check_filters(core.world.guild_of(channel), draft.content or "")
+    message_posting.check_slowmode(core, channel, bot)
+    return message_posting.post(core, channel, message_posting.PostAuthor(bot.id), draft)
+
+
+def as_read(core: StageState, messages: Sequence[StageMessage]) -> list[Json]:
+    """Without the message-content intent in the portal, REST shows as little as the gateway."""
+    granted = "message_content" in core.world.application.privileged
+    bot_id = core.world.bot.id
+    shown = []
+    for message in messages:
+        data = message_posting.shown(core, message)
+        guild_id = core.world.channels[message.channel_id].guild_id
+        asked = data | {"guild_id": str(guild_id)} if guild_id else data
+        legible = granted or intents.legible(asked, bot_id)
+        shown.append(data if legible else intents.blanked(data))
+    return shown
+
+
+@routes.on("GET", "/channels/{channel_id}/messages")
+async def history(call: RouteCall) -> object:
+    channel = call.channel()
+    world = call.core.world
+    most = call.number("limit", 50, 1, 100)
+    granted = world.permissions_of(world.bot.id, channel)
+    if not granted & Permission.READ_MESSAGE_HISTORY:
+        return []
+    messages = world.history(channel.id)
+    before, after = call.optional_id("before"), call.optional_id("after")
+    around = call.optional_id("around")
+    if around is not None:
+        picked = _around(messages, around, most)
+    elif after is not None:
+        picked = [m for m in messages if m.id > after][:most]
+    else:
+        picked = [m for m in messages if before is None or m.id < before][-most:]
+    return as_read(call.core, picked[::-1])
+
+
+def _around(messages: Sequence[StageMessage], middle: int, most: int) -> list[StageMessage]:
+    older = [m for m in messages if m.id < middle]
+    rest = [m for m in messages if m.id >= middle]
+    half = most // 2
+    return older[len(older) - min(half, len(older)) :] + rest[: most - half]
+
+
+@routes.on("GET", "/channels/{channel_id}/messages/pins")
+async def pins(call: RouteCall) -> object:
+    channel = call.channel()
+    pinned = [m for m in call.core.world.history(channel.id) if m.pinned]
+    shown = as_read(call.core, pinned[::-1])
+    items = [{"message": data, "pinned_at": data["timestamp"]} for data in shown]
+    return {"items": items, "has_more": False}
+
+
+@routes.on("GET", "/channels/{channel_id}/messages/{message_id}")
+async def one_message(call: RouteCall) -> object:
+    channel = call.channel(Permission.READ_MESSAGE_HISTORY)
+    message = call.core.world.find_message(channel.id, call.id("message_id"))
+    return as_read(call.core, [message])[0]
+
+
+@routes.on("PATCH", "/channels/{channel_id}/messages/{message_id}", MESSAGE_EDIT)
+async def edit(call: RouteCall) -> object:
+    channel = call.channel()
+    message = call.core.world.find_message(channel.id, call.id("message_id"))
+    if message.author_id != call.core.world.bot.id:
+        raise refusal(50005)
+    draft = read_draft(call.body, call.uploads, existing=message.attachments)
+    message_posting.edit(call.core, message, draft)
+    return message_posting.shown(call.core, message)
+
+
+@routes.on("DELETE", "/channels/{channel_id}/messages/{message_id}", MESSAGE_DELETE)
+async def delete(call: RouteCall) -> object:
+    channel = call.channel()
+    message = call.core.world.find_message(channel.id, call.id("message_id"))
+    if message.author_id != call.core.world.bot.id:
+        call.channel(Permission.MANAGE_MESSAGES)
+    message_posting.remove(call.core, message)
+    return None
+
+
+@routes.on("POST", "/channels/{channel_id}/messages/bulk-delete")
+async def bulk_delete(call: RouteCall) -> object:
+    channel = call.channel(Permission.MANAGE_MESSAGES)
+    ids = field_types.ids(call.body, "messages")
+    if not BULK_LEAST <= len(ids) <= BULK_MOST:
+        message = f"Must be between {BULK_LEAST} and {BULK_MOST} in length."
+        raise bad_form(("messages",), "BASE_TYPE_BAD_LENGTH", message)
+    now = created_at(call.core.world.snowflakes.new())
+    if any((now - created_at(number)).total_seconds() > BULK_AGE_S for number in ids):
+        raise refusal(50034)
+    there = call.core.world.messages.get(channel.id, {})
+    gone = [str(there.pop(number).id) for number in ids if number in there]
+    data: Json = {"ids": gone, "channel_id": str(channel.id), "guild_id": str(channel.guild_id)}
+    call.core.emit("MESSAGE_DELETE_BULK", data, guild_id=channel.guild_id, channel_id=channel.id)
+    return None
+
+
+@routes.on("PUT", "/channels/{channel_id}/messages/pins/{message_id}")
+async def pin(call: RouteCall) -> object:
+    _set_pinned(call, pinned=True)
+    return None
+
+
+@routes.on("DELETE", "/channels/{channel_id}/messages/pins/{message_id}")
+async def unpin(call: RouteCall) -> object:
+    _set_pinned(call, pinned=False)
+    return None
+
+
+def _set_pinned(call: RouteCall, *, pinned: bool) -> None:
+    channel = call.channel(Permission.MANAGE_MESSAGES)
+    message = call.core.world.find_message(channel.id, call.id("message_id"))
+    message.pinned = pinned
+    message_posting.announce(call.core, "MESSAGE_UPDATE", message)

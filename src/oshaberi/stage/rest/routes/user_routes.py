@@ -1,0 +1,52 @@
+"""The bot itself, other users, DMs, and where the gateway is."""
+
+from __future__ import annotations
+
+from oshaberi.stage.payloads import record_payloads
+from oshaberi.stage.rest.route_table import RouteCall, RouteTable, snowflake
+from oshaberi.stage.rules.api_refusals import refusal
+from oshaberi.stage.world.permissions import in_guild
+
+routes = RouteTable()
+
+
+@routes.on("GET", "/users/@me")
+async def own_user(call: RouteCall) -> object:
+    return record_payloads.own_user(call.core.world)
+
+
+@routes.on("GET", "/oauth2/applications/@me")
+@routes.on("GET", "/applications/@me")
+async def own_application(call: RouteCall) -> object:
+    return record_payloads.application(call.core.world)
+
+
+@routes.on("GET", "/gateway/bot")
+async def gateway(call: RouteCall) -> object:
+    limit = {"total": 1000, "remaining": 1000, "reset_after": 86_400_000, "max_concurrency": 1}
+    url = call.core.url.replace("http", "ws", 1) + "/gw/"
+    return {"url": url, "shards": 1, "session_start_limit": limit}
+
+
+@routes.on("GET", "/users/@me/guilds")
+async def own_guilds(call: RouteCall) -> object:
+    world = call.core.world
+    return [
+        record_payloads.guild(guild)
+        | {"owner": False, "permissions": str(in_guild(guild, world.bot.id))}
+        for guild in world.guilds.values()
+    ]
+
+
+@routes.on("POST", "/users/@me/channels")
+async def open_dm(call: RouteCall) -> object:
+    world = call.core.world
+    user = world.find_user(snowflake(str(call.body.get("recipient_id", "")), "recipient_id"))
+    if user.bot:
+        raise refusal(50007)
+    return record_payloads.channel(world, world.dm_with(user.id))
+
+
+@routes.on("GET", "/users/{user_id}")
+async def one_user(call: RouteCall) -> object:
+    return record_payloads.user(call.core.world.find_user(call.id("user_id")))

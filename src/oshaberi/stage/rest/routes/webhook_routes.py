@@ -1,0 +1,240 @@
+"""Webhooks: made and listed by the bot, executed by whoever has the token."""
+
+from __future__ import annotations
+
+import secrets
+
+from oshaberi.stage.payloads import record_payloads
+from oshaberi.stage.rest.rate_limits import CHANNEL_WEBHOOKS, MESSAGE_EDIT, WEBHOOK
+from oshaberi.stage.rest.route_table import RouteCall, RouteTable, require
+from oshaberi.stage.rest.routes import followup_routes
+from oshaberi.stage.rest.routes.thread_routes import new_thread
+from oshaberi.stage.rules import field_types
+from oshaberi.stage.rules.api_refusals import FormErrors, RefusalError, refusal
+from oshaberi.stage.rules.message_rules import MessageDraft, read_draft
+from oshaberi.stage.rules.webhook_name_rules import (
+    check_avatar_data,
+    check_avatar_url,
+    check_webhook_name,
+)
+from oshaberi.stage.world import message_posting, world_changes
+from oshaberi.stage.world.discord_records import (
+    THREADS,
+    Channel,
+    ChannelType,
+    Json,
+    StageMessage,
+    Webhook,
+)
+from oshaberi.stage.world.permissions import Permission
+
+routes = RouteTable()
+PER_CHANNEL_MOST = 15
+_HOLDERS = frozenset({ChannelType.TEXT, ChannelType.NEWS, ChannelType.VOICE, ChannelType.FORUM})
+BY_TOKEN = "/webhooks/{webhook_id}/{token}"
+
+
+@routes.on("POST", "/channels/{channel_id}/webhooks")
+async def create(call: RouteCall) -> object:
+    world = call.core.world
+    channel = call.channel(Permission.MANAGE_WEBHOOKS)
+    if channel.type not in _HOLDERS or channel.guild_id is None:
+        raise refusal(50024)
+    name = _name(call.body)
+    avatar = check_avatar_data(call.body.get("avatar"))
+    if len(_of_channel(call, channel)) >= PER_CHANNEL_MOST:
+        raise refusal(30007)
+    webhook = Webhook(
+        world.snowflakes.new(),
+        secrets.token_urlsafe(51),
+        channel.id,
+        channel.guild_id,
+        name,
+        world.bot.id,
+        world.application.id,
+        avatar,
+    )
+    world.webhooks[webhook.id] = webhook
+    world_changes.webhooks_changed(call.core, webhook)
+    return record_payloads.webhook(world, webhook)
+
+
+def _name(body: Json) -> str:
+    errors = FormErrors()
+    name = str(body.get("name") or "").strip()
+    check_webhook_name(("name",), name, errors)
+    errors.raise_if_any()
+    return name
+
+
+def _of_channel(call: RouteCall, channel: Channel) -> list[Webhook]:
+    return [w for w in call.core.world.webhooks.values() if w.channel_id == channel.id]
+
+
+@routes.on("GET", "/channels/{channel_id}/webhooks")
+async def of_channel(call: RouteCall) -> object:
+    channel = call.channel(Permission.MANAGE_WEBHOOKS)
+    return [record_payloads.webhook(call.core.world, w) for w in _of_channel(call, channel)]
+
+
+def _managed(call: RouteCall) -> Webhook:
+    webhook = call.core.world.find_webhook(call.id("webhook_id"))
+    channel = call.core.world.find_channel(webhook.channel_id)
+    require(call.core, channel, Permission.MANAGE_WEBHOOKS)
+    return webhook
+
+
+def _owned(call: RouteCall) -> Webhook:
+    return call.core.world.find_webhook(call.id("webhook_id"), call.path["token"])
+
+
+@routes.on("GET", "/webhooks/{webhook_id}")
+async def one(call: RouteCall) -> object:
+    return record_payloads.webhook(call.core.world, _managed(call))
+
+
+@routes.on("GET", BY_TOKEN, for_bot=False)
+async def one_by_token(call: RouteCall) -> object:
+    return record_payloads.webhook(call.core.world, _owned(call), with_user=False)
+
+
+@routes.on("PATCH", "/webhooks/{webhook_id}")
+async def change(call: RouteCall) -> object:
+    webhook = _managed(call)
+    if "channel_id" in call.body:
+        target = call.core.world.find_channel(field_types.whole(call.body, "channel_id"))
+        require(call.core, target, Permission.MANAGE_WEBHOOKS)
+        webhook.channel_id = target.id
+    _rename(call, webhook)
+    return record_payloads.webhook(call.core.world, webhook)
+
+
+@routes.on("PATCH", BY_TOKEN, for_bot=False)
+async def change_by_token(call: RouteCall) -> object:
+    webhook = _owned(call)
+    _rename(call, webhook)
+    return record_payloads.webhook(call.core.world, webhook, with_user=False)
+
+
+def _rename(call: RouteCall, webhook: Webhook) -> None:
+    if "name" in call.body:
+        webhook.name = _name(call.body)
+    if "avatar" in call.body:
+        webhook.avatar = check_avatar_data(call.body["avatar"])
+    world_changes.webhooks_changed(call.core, webhook)
+
+
+@routes.on("DELETE", "/webhooks/{webhook_id}")
+async def delete(call: RouteCall) -> object:
+    world_changes.delete_webhook(call.core, _managed(call))
+    return None
+
+
+@routes.on("DELETE", BY_TOKEN, for_bot=False)
+async def delete_by_token(call: RouteCall) -> object:
+    world_changes.delete_webhook(call.core, _owned(call))
+    return None
+
+
+@routes.on("POST", BY_TOKEN, WEBHOOK, for_bot=False)
+async def execute(call: RouteCall) -> object:
+    """Without `wait` a message that is not saved is no error: 204 all the same."""
+    if call.id("webhook_id") == call.core.world.application.id:
+        return followup_routes.create(call)
+    webhook = _owned(call)
+    draft = read_draft(call.body, call.uploads)
+    if draft.empty:
+        raise refusal(50006)
+    speaker = _speaker(call, webhook)
+    call.core.limits.enter_hidden(CHANNEL_WEBHOOKS, str(webhook.channel_id), 20028)
+    try:
+        message = _post(call, webhook, speaker, draft)
+    except RefusalError:
+        if call.flag("wait"):
+            raise
+        return None
+    return message_posting.shown(call.core, message) if call.flag("wait") else None
+
+
+def _speaker(call: RouteCall, webhook: Webhook) -> message_posting.PostAuthor:
+    errors = FormErrors()
+    name = webhook.name
+    if call.body.get("username") is not None:
+        name = str(call.body["username"]).strip()
+        check_webhook_name(("username",), name, errors)
+    avatar = check_avatar_url(("avatar_url",), call.body.get("avatar_url"), errors)
+    errors.raise_if_any()
+    face = avatar or webhook.avatar
+    return message_posting.PostAuthor(webhook.id, webhook.id, name, face, webhook.application_id)
+
+
+def _post(
+    call: RouteCall, webhook: Webhook, speaker: message_posting.PostAuthor, draft: MessageDraft
+) -> StageMessage:
+    # A webhook cannot reply (facts: Webhooks).
+    draft.reference = None
+    draft.nonce = None
+    channel = _place(call, webhook)
+    state = channel.thread
+    if state is not None and state.locked and state.archived:
+        raise refusal(50083)
+    return message_posting.post(call.core, channel, speaker, draft)
+
+
+def _place(call: RouteCall, webhook: Webhook) -> Channel:
+    """The webhook's channel, one of its threads, or a new post of its forum."""
+    world = call.core.world
+    home = world.find_channel(webhook.channel_id)
+    thread_id = call.optional_id("thread_id")
+    if thread_id is not None:
+        thread = world.find_channel(thread_id)
+        if thread.type not in THREADS or thread.parent_id != home.id:
+            raise refusal(10003)
+        return thread
+    name = call.body.get("thread_name")
+    if home.type is ChannelType.FORUM:
+        if not name:
+            raise refusal(220001)
+        return new_thread(call.core, home, str(name), webhook.id)
+    if name:
+        raise refusal(220003)
+    return home
+
+
+def _message(call: RouteCall) -> StageMessage:
+    webhook = _owned(call)
+    place = call.optional_id("thread_id") or webhook.channel_id
+    message = call.core.world.find_message(place, call.id("message_id"))
+    if message.webhook_id != webhook.id:
+        raise refusal(10008)
+    return message
+
+
+def _is_follow_up(call: RouteCall) -> bool:
+    return call.id("webhook_id") == call.core.world.application.id
+
+
+@routes.on("GET", BY_TOKEN + "/messages/{message_id}", for_bot=False)
+async def one_message(call: RouteCall) -> object:
+    if _is_follow_up(call):
+        return followup_routes.read(call)
+    return message_posting.shown(call.core, _message(call))
+
+
+@routes.on("PATCH", BY_TOKEN + "/messages/{message_id}", MESSAGE_EDIT, for_bot=False)
+async def edit_message(call: RouteCall) -> object:
+    if _is_follow_up(call):
+        return followup_routes.edit(call)
+    message = _message(call)
+    draft = read_draft(call.body, call.uploads, existing=message.attachments)
+    message_posting.edit(call.core, message, draft)
+    return message_posting.shown(call.core, message)
+
+
+@routes.on("DELETE", BY_TOKEN + "/messages/{message_id}", for_bot=False)
+async def delete_message(call: RouteCall) -> object:
+    if _is_follow_up(call):
+        followup_routes.delete(call)
+        return None
+    message_posting.remove(call.core, _message(call))
+    return None

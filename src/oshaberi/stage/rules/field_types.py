@@ -1,0 +1,48 @@
+"""Fields of a body by their type. A value of the wrong one is refused (50035), at its place."""
+
+from __future__ import annotations
+
+from oshaberi.stage.rules.api_refusals import bad_form
+from oshaberi.stage.world.discord_records import Json
+
+
+def objects(body: Json, key: str) -> list[Json]:
+    """A list of objects; absent and null are empty."""
+    value = body.get(key)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise bad_form((key,), "LIST_TYPE_CONVERT", "Only iterables may be used in a ListType")
+    for number, entry in enumerate(value):
+        if not isinstance(entry, dict):
+            message = "Only dictionaries may be used in a DictType"
+            raise bad_form((key, number), "DICT_TYPE_CONVERT", message)
+    return value
+
+
+def mapping(body: Json, key: str) -> Json:
+    value = body.get(key)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        message = "Only dictionaries may be used in a DictType"
+        raise bad_form((key,), "DICT_TYPE_CONVERT", message)
+    return value
+
+
+def whole(body: Json, key: str, default: int = 0) -> int:
+    """A number, or a text that is one."""
+    value = body.get(key)
+    if value is None:
+        return default
+    if isinstance(value, bool) or not str(value).isdecimal() or len(str(value)) > 20:
+        raise bad_form((key,), "NUMBER_TYPE_COERCE", f'Value "{str(value)[:40]}" is not int.')
+    return int(value)
+
+
+def ids(body: Json, key: str) -> list[int]:
+    value = body.get(key)
+    if value is None:
+        return []
+    entries = value if isinstance(value, list) else [value]
+    return [whole({key: entry}, key) for entry in entries if entry is not None]

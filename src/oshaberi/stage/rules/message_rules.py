@@ -1,0 +1,138 @@
+"""What a message's form may hold. All complaints come at once, each at its place (50035)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from oshaberi.stage.payloads.record_payloads import ATTACHMENT_MOST
+from oshaberi.stage.rules import field_types
+from oshaberi.stage.rules.api_refusals import FormErrors, refusal
+from oshaberi.stage.rules.component_rules import check_components
+from oshaberi.stage.rules.embed_rules import check_embeds
+from oshaberi.stage.world.discord_records import Attachment, Json, MessageFlag
+from oshaberi.stage.world.mention_rules import AllowedMentions
+
+CONTENT_MOST = 2000
+NONCE_MOST = 25
+FILES_MOST = 10
+REQUEST_MOST = 25 * 1024 * 1024
+ALT_MOST = 1024
+SETTABLE = (
+    MessageFlag.SUPPRESS_EMBEDS | MessageFlag.SUPPRESS_NOTIFICATIONS | MessageFlag.COMPONENTS_V2
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file of a multipart body: `files[index]`."""
+
+    index: int
+    filename: str
+    content: bytes = field(repr=False)
+
+
+@dataclass(slots=True)
+class MessageDraft:
+    """A form that may be posted. None means: the field was not there (an edit leaves it as is)."""
+
+    content: str | None = None
+    embeds: list[Json] | None = None
+    components: list[Json] | None = None
+    kept: list[int] | None = None
+    """Ids of attachments that an edit keeps; None keeps all."""
+    uploads: list[tuple[Upload, str | None]] = field(default_factory=list)
+    """Each with its alt text."""
+    flags: int = 0
+    tts: bool = False
+    nonce: str | None = None
+    enforce_nonce: bool = False
+    allowed: AllowedMentions | None = None
+    reference: Json | None = None
+
+    @property
+    def empty(self) -> bool:
+        return not (self.content or self.embeds or self.components or self.uploads)
+
+
+def read_draft(
+    body: Json, uploads: Sequence[Upload], *, existing: Sequence[Attachment] = ()
+) -> MessageDraft:
+    """Raises the refusal that Discord would answer. Emptiness is judged later: edits may be."""
+    errors = FormErrors()
+    draft = MessageDraft(flags=_flags(body), tts=body.get("tts") is True)
+    draft.content = _content(body, errors)
+    draft.embeds = check_embeds(body, errors)
+    draft.components = check_components(body, errors)
+    draft.allowed = AllowedMentions.read(body.get("allowed_mentions"), errors)
+    draft.nonce = _nonce(body.get("nonce"), errors)
+    draft.enforce_nonce = body.get("enforce_nonce") is True
+    draft.reference = _reference(body.get("message_reference"), errors)
+    _attach(draft, body, uploads, existing, errors)
+    if draft.flags & MessageFlag.COMPONENTS_V2 and (draft.content or draft.embeds):
+        message = "The 'content' and 'embeds' fields cannot be used with components v2"
+        errors.add(("flags",), "MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2", message)
+    errors.raise_if_any()
+    return draft
+
+
+def _flags(body: Json) -> int:
+    return field_types.whole(body, "flags")
+
+
+def _content(body: Json, errors: FormErrors) -> str | None:
+    if "content" not in body:
+        return None
+    content = body["content"]
+    if content is None:
+        return ""
+    if not isinstance(content, str):
+        content = str(content)
+    errors.too_long(("content",), content, CONTENT_MOST)
+    return content.strip()
+
+
+def _nonce(nonce: object, errors: FormErrors) -> str | None:
+    if nonce is None:
+        return None
+    text = str(nonce)
+    errors.too_long(("nonce",), text, NONCE_MOST)
+    return text
+
+
+def _reference(reference: object, errors: FormErrors) -> Json | None:
+    if reference is None:
+        return None
+    if not isinstance(reference, dict):
+        errors.add(("message_reference",), "MODEL_TYPE_CONVERT", "Only dictionaries may be used")
+        return None
+    if not str(reference.get("message_id", "")).isdecimal():
+        errors.required(("message_reference", "message_id"))
+    return reference
+
+
+def _attach(
+    draft: MessageDraft,
+    body: Json,
+    uploads: Sequence[Upload],
+    existing: Sequence[Attachment],
+    errors: FormErrors,
+) -> None:
+    """`attachments` names the uploads by index, and in an edit what stays by its id."""
+    if any(len(upload.content) > ATTACHMENT_MOST for upload in uploads):
+        raise refusal(40005)
+    if sum(len(upload.content) for upload in uploads) > REQUEST_MOST:
+        raise refusal(40005)
+    entries = field_types.objects(body, "attachments")
+    by_id = {str(entry.get("id")): entry for entry in entries}
+    for number, entry in enumerate(entries):
+        errors.too_long(("attachments", number, "description"), entry.get("description"), ALT_MOST)
+    for upload in uploads:
+        alt = by_id.get(str(upload.index), {}).get("description")
+        draft.uploads.append((upload, alt if isinstance(alt, str) else None))
+    if body.get("attachments") is not None:
+        draft.kept = [item.id for item in existing if str(item.id) in by_id]
+    staying = len(existing) if draft.kept is None else len(draft.kept)
+    if staying + len(uploads) > FILES_MOST:
+        message = f"Must be {FILES_MOST} or fewer in length."
+        errors.add(("attachments",), "BASE_TYPE_MAX_LENGTH", message)

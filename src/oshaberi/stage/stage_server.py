@@ -1,0 +1,230 @@
+"""A stage that runs: `async with Stage() as stage:` is a Discord on loopback, on a free port."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import TracebackType
+from typing import TypeVar
+
+from aiohttp import web
+
+from oshaberi.stage.cdn.file_server import FileServer
+from oshaberi.stage.control.access_guard import guarded
+from oshaberi.stage.control.control_api import ControlApi, ControlExtension
+from oshaberi.stage.control.live_feed import LiveFeed
+from oshaberi.stage.gateway.gateway_sessions import SessionHub
+from oshaberi.stage.gateway.gateway_socket import Gateway
+from oshaberi.stage.page import Page
+from oshaberi.stage.rest import ENDPOINTS
+from oshaberi.stage.rest.injected_faults import Fault, Faults
+from oshaberi.stage.rest.request_log import RequestRecord
+from oshaberi.stage.rest.request_pipeline import PREFIX, RequestPipeline
+from oshaberi.stage.rules.message_rules import REQUEST_MOST
+from oshaberi.stage.scaled_loop import scale_of
+from oshaberi.stage.stage_errors import StageProblemsError, StageTimeoutError
+from oshaberi.stage.stage_state import Settings, StageState
+from oshaberi.stage.world import world_changes
+from oshaberi.stage.world.people_actions import PeopleActions
+from oshaberi.stage.world.world_state import Key, World
+
+T = TypeVar("T")
+HOST = "127.0.0.1"
+IDLE_S = 1e6
+POLL_S = 0.02
+"""A predicate may look at the bot too, whose changes the stage does not hear of."""
+PATIENCE_S = 20.0
+"""Only a test that fails waits so long; one on a busy machine may need some of it."""
+LOOK_S = 0.005
+QUIET_LOOKS = 20
+"""Together longer than a handler in another process takes to ask for something."""
+RECENT = 12
+
+
+class Stage:
+    """Give it a world, a description of one, or nothing for a small one.
+
+    `url` and `token` are for the bot, `page_url` is for a browser, `control_token` for the control
+    API, to which `extensions` add actions (also later). `people` act, `fault` and `gateway` break
+    things, `world` and `requests` tell what happened.
+    """
+
+    def __init__(
+        self,
+        world: World | Mapping[str, object] | None = None,
+        settings: Settings | None = None,
+        *,
+        port: int = 0,
+        control_token: str | None = None,
+        extensions: Mapping[str, ControlExtension] | None = None,
+    ) -> None:
+        self.world = world if isinstance(world, World) else World.described(world)
+        self.settings = settings or Settings()
+        self.control_token = control_token or secrets.token_urlsafe(24)
+        self.extensions: dict[str, ControlExtension] = dict(extensions or {})
+        self._port = port
+        self._runner: web.AppRunner | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self.core: StageState
+        self.people: PeopleActions
+        self.feed: LiveFeed
+
+    async def __aenter__(self) -> Stage:
+        loop = asyncio.get_running_loop()
+        self.core = StageState(self.world, self.settings, loop.time, loop_scale=scale_of(loop))
+        self.core.hub = SessionHub(self.core)
+        self.people = PeopleActions(self.core)
+        self.feed = LiveFeed(self.core, self.control_token)
+        self._runner = web.AppRunner(
+            self._application(),
+            access_log=None,
+            shutdown_timeout=0.5 * self.core.loop_scale,
+            # An idle connection that we close meets the client's next request half-way.
+            keepalive_timeout=IDLE_S,
+        )
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, HOST, self._port)
+        await site.start()
+        _host, port = self._runner.addresses[0][:2]
+        self.core.url = f"http://{HOST}:{port}"
+        self._watching = asyncio.create_task(self.feed.watch())
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.core.closing.set()
+        self.gateway.drop(1001)
+        self.feed.close()
+        if self._watching is not None:
+            self._watching.cancel()
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    def _application(self) -> web.Application:
+        pipeline, cdn, page = RequestPipeline(self.core), FileServer(self.core), Page()
+        control = ControlApi(self.core, self.people, self.control_token, self.extensions)
+        application = web.Application(
+            middlewares=[guarded(self.core)], client_max_size=4 * REQUEST_MOST
+        )
+        add = application.router.add_route
+        add("GET", "/gw/", Gateway(self.core).serve)
+        for endpoint in ENDPOINTS:
+            add(endpoint.method, PREFIX + endpoint.path, partial(pipeline.serve, endpoint))
+        cdn.add_to(application.router)
+        application.router.add_get("/stage/feed", self.feed.serve)
+        application.router.add_get("/stage/{action}", control.read)
+        application.router.add_post("/stage/{action}", control.act)
+        page.add_to(application.router)
+        add("*", "/{path:.*}", pipeline.unknown)
+        return application
+
+    @property
+    def url(self) -> str:
+        return self.core.url
+
+    @property
+    def page_url(self) -> str:
+        """What to open in a browser. The page takes the token out of its address at once."""
+        return f"{self.core.url}/?token={self.control_token}"
+
+    @property
+    def token(self) -> str:
+        return self.world.application.token
+
+    @property
+    def gateway(self) -> SessionHub:
+        return self.core.hub
+
+    @property
+    def requests(self) -> list[RequestRecord]:
+        return self.core.journal.records
+
+    def calls(self, pattern: str) -> list[RequestRecord]:
+        """The requests whose `METHOD /path` matches: `POST /channels/*/messages`."""
+        return self.core.journal.calls(pattern)
+
+    @property
+    def faults(self) -> Faults:
+        return self.core.faults
+
+    def fault(self, fault: Fault) -> Fault:
+        """From now on this goes wrong."""
+        return self.core.faults.add(fault)
+
+    def delete_channel(self, channel: Key) -> None:
+        world_changes.delete_channel(self.core, self.world.channel(channel))
+
+    def revoke_webhook(self, webhook_id: int) -> None:
+        world_changes.delete_webhook(self.core, self.world.webhooks[webhook_id])
+
+    def deny(self, channel: Key, permission: str) -> None:
+        """The bot may not do this there any more: `stage.deny("general", "send_messages")`."""
+        world_changes.deny(self.core, self.world.channel(channel), permission)
+
+    async def wait_for(self, predicate: Callable[[], T], timeout_s: float = PATIENCE_S) -> T:
+        """Until the predicate holds; returns what it returned. Looks again at every change."""
+        try:
+            async with self._timeout(timeout_s):
+                while not (found := predicate()):
+                    await self._change()
+        except TimeoutError:
+            raise StageTimeoutError(self._report(timeout_s)) from None
+        return found
+
+    async def settled(self, timeout_s: float = PATIENCE_S) -> None:
+        """All is answered, every client has read what it was sent, and then nothing comes.
+
+        A handler of the bot that sleeps is not seen: `wait_for` what it does instead.
+        """
+        try:
+            async with self._timeout(timeout_s):
+                while not await self._quiet():
+                    pass
+        except TimeoutError:
+            raise StageTimeoutError(self._report(timeout_s)) from None
+
+    async def _quiet(self) -> bool:
+        """Whether nothing was asked or sent for a moment.
+
+        Counted in rounds of the loop, not by the wall: a process that was not let run for a while
+        has not been quiet.
+        """
+        while self.core.journal.running:
+            await self._change()
+        await self.core.hub.caught_up()
+        before = self._activity()
+        for _ in range(QUIET_LOOKS):
+            await asyncio.sleep(LOOK_S * self.core.loop_scale)
+            if self._activity() != before:
+                return False
+        return True
+
+    def _activity(self) -> tuple[int, int]:
+        return len(self.requests), self.core.hub.dispatched()
+
+    async def _change(self) -> None:
+        try:
+            async with self._timeout(POLL_S):
+                await self.core.changes.wait()
+        except TimeoutError:
+            return
+
+    def _timeout(self, seconds: float) -> asyncio.Timeout:
+        """In seconds of the wall, also on a loop that runs faster."""
+        return asyncio.timeout(seconds * self.core.loop_scale)
+
+    def _report(self, timeout_s: float) -> str:
+        recent = [f"  {r.name} → {r.status} {r.code or ''}" for r in self.requests[-RECENT:]]
+        lines = "\n".join(recent) or "  none"
+        return f"did not happen within {timeout_s} s. The last requests:\n{lines}"
+
+    def check(self) -> None:
+        """Raise if the bot asked for what the stage does not have, or if the stage broke."""
+        if self.core.journal.problems:
+            raise StageProblemsError("\n".join(self.core.journal.problems))

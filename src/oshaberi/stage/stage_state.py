@@ -1,0 +1,95 @@
+"""What every part of a running stage shares: the world, the clock, the settings, the listeners."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from oshaberi.stage.rest.injected_faults import Faults
+from oshaberi.stage.rest.rate_limits import RateLimits
+from oshaberi.stage.rest.request_log import RequestLog
+from oshaberi.stage.stage_errors import StageError
+from oshaberi.stage.world.event_bus import EventBus, GatewayEvent
+from oshaberi.stage.world.nonces import Nonces
+from oshaberi.stage.world.world_state import World
+
+if TYPE_CHECKING:
+    from oshaberi.stage.gateway.gateway_sessions import SessionHub
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How a stage behaves. Times are seconds as Discord has them."""
+
+    time_scale: float = 1.0
+    """Rate limits and slow mode pass this many times faster; nothing else is scaled."""
+    rate_limits: bool = True
+    interaction_s: float = 3.0
+    interaction_token_s: float = 900.0
+    nonce_s: float = 300.0
+    heartbeat_ms: int = 41_250
+    replay_most: int = 1000
+    """Events a session keeps for a RESUME; who missed more has to start anew."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.time_scale > 0:
+            raise StageError(f"time_scale: {self.time_scale!r} is not above 0")
+
+
+class StateChanges:
+    """Wakes whoever waits for something to happen."""
+
+    def __init__(self) -> None:
+        self._next: asyncio.Event = asyncio.Event()
+
+    def notify(self) -> None:
+        self._next.set()
+        self._next = asyncio.Event()
+
+    async def wait(self) -> None:
+        await self._next.wait()
+
+
+@dataclass(slots=True)
+class StageState:
+    """Made by the server when it starts, on the loop it runs on."""
+
+    world: World
+    settings: Settings
+    now: Callable[[], float]
+    bus: EventBus = field(default_factory=EventBus)
+    changes: StateChanges = field(default_factory=StateChanges)
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
+    slowmode: dict[tuple[int, int], float] = field(default_factory=dict)
+    """(channel, user) → when they may write again."""
+    url: str = ""
+    loop_scale: float = 1.0
+    """How many seconds of the loop one second of the wall is (stage/scaled_loop.py)."""
+    hub: SessionHub = field(init=False)
+    journal: RequestLog = field(init=False)
+    faults: Faults = field(init=False)
+    limits: RateLimits = field(init=False)
+    nonces: Nonces = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.journal = RequestLog(self.now, self.changes.notify)
+        self.faults = Faults(self.world, random.Random(self.settings.seed))
+        limited = self.settings.rate_limits
+        self.limits = RateLimits(self.now, self.settings.time_scale, on=limited)
+        self.nonces = Nonces(self.now, self.settings.nonce_s)
+        self.bus.listen(lambda _event: self.changes.notify())
+
+    def emit(
+        self,
+        name: str,
+        data: dict[str, object],
+        *,
+        guild_id: int | None = None,
+        channel_id: int | None = None,
+        only_for: int | None = None,
+    ) -> None:
+        self.bus.emit(GatewayEvent(name, data, guild_id, channel_id, only_for))

@@ -1,0 +1,232 @@
+"""What a world is made of. Plain mutable records; what may be done to them is decided elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum, IntFlag
+from typing import Any
+
+Json = dict[str, Any]
+
+
+class ChannelType(IntEnum):
+    TEXT = 0
+    DM = 1
+    VOICE = 2
+    CATEGORY = 4
+    NEWS = 5
+    NEWS_THREAD = 10
+    PUBLIC_THREAD = 11
+    PRIVATE_THREAD = 12
+    FORUM = 15
+
+
+THREADS = frozenset(
+    {ChannelType.NEWS_THREAD, ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD}
+)
+
+
+class MessageFlag(IntFlag):
+    SUPPRESS_EMBEDS = 1 << 2
+    HAS_THREAD = 1 << 5
+    EPHEMERAL = 1 << 6
+    LOADING = 1 << 7
+    SUPPRESS_NOTIFICATIONS = 1 << 12
+    COMPONENTS_V2 = 1 << 15
+
+
+class MessageType(IntEnum):
+    DEFAULT = 0
+    THREAD_CREATED = 18
+    REPLY = 19
+    COMMAND = 20
+    THREAD_STARTER = 21
+
+
+@dataclass(slots=True)
+class User:
+    id: int
+    name: str
+    display_name: str | None = None
+    bot: bool = False
+    avatar: str | None = None
+    dms_open: bool = True
+
+
+@dataclass(slots=True)
+class Application:
+    """The one bot of a world, and what its developer portal says."""
+
+    id: int
+    user: User
+    token: str
+    owner_id: int
+    privileged: frozenset[str]
+    """Of `members`, `presences`, `message_content`: the intents the portal grants."""
+
+
+@dataclass(slots=True)
+class Role:
+    id: int
+    name: str
+    permissions: int
+    position: int
+    color: int = 0
+    mentionable: bool = False
+    managed: bool = False
+    bot_id: int | None = None
+    """The bot that came with this role."""
+
+
+@dataclass(slots=True)
+class Overwrite:
+    """`id` is a role's, or a member's when `for_member`."""
+
+    id: int
+    for_member: bool
+    allow: int = 0
+    deny: int = 0
+
+
+@dataclass(slots=True)
+class Emoji:
+    id: int
+    name: str
+    animated: bool = False
+
+
+@dataclass(slots=True)
+class Member:
+    user: User
+    joined_at: str
+    nick: str | None = None
+    roles: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class ForumTag:
+    id: int
+    name: str
+
+
+@dataclass(slots=True)
+class ThreadState:
+    owner_id: int
+    created_at: str
+    changed_at: str
+    archived: bool = False
+    locked: bool = False
+    invitable: bool = True
+    archive_minutes: int = 1440
+    members: dict[int, str] = field(default_factory=dict)
+    """User id → when they joined."""
+    message_count: int = 0
+    sent_in_all: int = 0
+    tags: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Channel:
+    """A guild's channel, a thread (`thread` is set) or a DM (`recipient_id` is set)."""
+
+    id: int
+    type: ChannelType
+    name: str
+    guild_id: int | None = None
+    topic: str | None = None
+    position: int = 0
+    parent_id: int | None = None
+    slowmode_s: int = 0
+    slowmode_binds_bots: bool = False
+    overwrites: dict[int, Overwrite] = field(default_factory=dict)
+    tags: list[ForumTag] = field(default_factory=list)
+    recipient_id: int | None = None
+    last_message_id: int | None = None
+    thread: ThreadState | None = None
+
+
+@dataclass(slots=True)
+class Guild:
+    id: int
+    name: str
+    owner_id: int
+    roles: dict[int, Role] = field(default_factory=dict)
+    members: dict[int, Member] = field(default_factory=dict)
+    emojis: dict[int, Emoji] = field(default_factory=dict)
+    automod_words: list[str] = field(default_factory=list)
+    harmful_links: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Attachment:
+    id: int
+    filename: str
+    content: bytes = field(repr=False)
+    content_type: str
+    description: str | None = None
+    width: int | None = None
+    height: int | None = None
+
+
+@dataclass(slots=True)
+class Reaction:
+    """`id` is None for a standard emoji, whose name is the character itself."""
+
+    name: str
+    id: int | None
+    animated: bool = False
+    users: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class StageMessage:
+    """A message as the server knows it; what a reader gets to see is made from it."""
+
+    id: int
+    channel_id: int
+    author_id: int
+    """A user's id, or the webhook's."""
+    content: str
+    created_at: str
+    type: MessageType = MessageType.DEFAULT
+    flags: int = 0
+    tts: bool = False
+    embeds: list[Json] = field(default_factory=list)
+    components: list[Json] = field(default_factory=list)
+    attachments: list[Attachment] = field(default_factory=list)
+    mentions: list[int] = field(default_factory=list)
+    mention_roles: list[int] = field(default_factory=list)
+    mention_everyone: bool = False
+    notified: list[int] = field(default_factory=list)
+    """Who was notified: decided when it was created, never by an edit."""
+    reactions: list[Reaction] = field(default_factory=list)
+    reference: Json | None = None
+    edited_at: str | None = None
+    pinned: bool = False
+    webhook_id: int | None = None
+    username: str = ""
+    """The name a webhook message carries; empty for everybody else."""
+    avatar: str | None = None
+    application_id: int | None = None
+    interaction_id: int | None = None
+    ephemeral_to: int | None = None
+    nonce: str | None = None
+
+
+@dataclass(slots=True)
+class Webhook:
+    id: int
+    token: str
+    channel_id: int
+    guild_id: int
+    name: str
+    creator_id: int
+    application_id: int | None
+    avatar: str | None = None
+
+
+@dataclass(slots=True)
+class Command:
+    id: int
+    guild_id: int | None
+    payload: Json

@@ -1,0 +1,65 @@
+"""Events on their way to those who listen. A request's events can be held back until its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from oshaberi.stage.world.discord_records import Json
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayEvent:
+    """A gateway dispatch, before anybody's intents are asked."""
+
+    name: str
+    data: Json
+    guild_id: int | None = None
+    channel_id: int | None = None
+    only_for: int | None = None
+    """The one person who sees it on the page; no bot is told."""
+
+
+Listener = Callable[[GatewayEvent], None]
+_held: ContextVar[list[GatewayEvent] | None] = ContextVar("held_events", default=None)
+
+
+class EventBus:
+    """Synchronous: when `emit` returns, every listener has the event."""
+
+    def __init__(self) -> None:
+        self._listeners: list[Listener] = []
+        self._witnesses: list[Listener] = []
+
+    def listen(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+
+    def witness(self, listener: Listener) -> None:
+        """Hears of everything when it happens and once, whatever is done to the others' events."""
+        self._witnesses.append(listener)
+
+    def emit(self, event: GatewayEvent) -> None:
+        for witness in tuple(self._witnesses):
+            witness(event)
+        held = _held.get()
+        if held is not None:
+            held.append(event)
+            return
+        self.release(event)
+
+    def release(self, event: GatewayEvent) -> None:
+        """Pass on what was held back."""
+        for listener in tuple(self._listeners):
+            listener(event)
+
+    @contextmanager
+    def holding(self) -> Iterator[list[GatewayEvent]]:
+        """Events of this task go into the list instead; `release` them afterwards."""
+        events: list[GatewayEvent] = []
+        token = _held.set(events)
+        try:
+            yield events
+        finally:
+            _held.reset(token)

@@ -1,0 +1,89 @@
+"""Reactions come and go, whoever adds them."""
+
+from __future__ import annotations
+
+from oshaberi.stage.payloads import record_payloads
+from oshaberi.stage.payloads.message_payloads import emoji_of
+from oshaberi.stage.rules.api_refusals import refusal
+from oshaberi.stage.stage_state import StageState
+from oshaberi.stage.world.discord_records import Emoji, Json, Reaction, StageMessage
+
+REACTIONS_MOST = 20
+
+
+def parse(text: str) -> tuple[str, int | None]:
+    """`name:id` for a custom emoji, otherwise the character itself."""
+    name, colon, number = text.rpartition(":")
+    if colon and number.isdecimal():
+        return name.removeprefix("a:"), int(number)
+    return text, None
+
+
+def find(message: StageMessage, name: str, number: int | None) -> Reaction | None:
+    for reaction in message.reactions:
+        same = reaction.id == number if number is not None else reaction.name == name
+        if same:
+            return reaction
+    return None
+
+
+def add(
+    core: StageState, message: StageMessage, user_id: int, name: str, number: int | None
+) -> None:
+    channel = core.world.channels[message.channel_id]
+    if channel.thread is not None and channel.thread.archived:
+        raise refusal(50083)
+    reaction = find(message, name, number) or _new(core, message, name, number)
+    if user_id in reaction.users:
+        return
+    reaction.users.append(user_id)
+    fields = _by(core, reaction, user_id)
+    guild = core.world.guild_of(channel)
+    if guild is not None and user_id in guild.members:
+        fields["member"] = record_payloads.member(guild.members[user_id])
+    if not message.webhook_id:
+        fields["message_author_id"] = str(message.author_id)
+    announce(core, "MESSAGE_REACTION_ADD", message, fields)
+
+
+def _new(core: StageState, message: StageMessage, name: str, number: int | None) -> Reaction:
+    if len(message.reactions) >= REACTIONS_MOST:
+        raise refusal(30010)
+    emoji = _custom(core, number)
+    # A standard emoji is no ASCII word; which ones there are changes every year.
+    if (number is not None and emoji is None) or (number is None and name.isascii()):
+        raise refusal(10014)
+    reaction = Reaction(emoji.name if emoji else name, number, bool(emoji and emoji.animated))
+    message.reactions.append(reaction)
+    return reaction
+
+
+def _custom(core: StageState, number: int | None) -> Emoji | None:
+    for guild in core.world.guilds.values():
+        if number in guild.emojis:
+            return guild.emojis[number]
+    return None
+
+
+def remove(
+    core: StageState, message: StageMessage, user_id: int, name: str, number: int | None
+) -> None:
+    reaction = find(message, name, number)
+    if reaction is None or user_id not in reaction.users:
+        return
+    reaction.users.remove(user_id)
+    if not reaction.users:
+        message.reactions.remove(reaction)
+    announce(core, "MESSAGE_REACTION_REMOVE", message, _by(core, reaction, user_id))
+
+
+def _by(core: StageState, reaction: Reaction, user_id: int) -> Json:
+    assert user_id in core.world.users
+    return {"user_id": str(user_id), "emoji": emoji_of(reaction), "burst": False, "type": 0}
+
+
+def announce(core: StageState, name: str, message: StageMessage, fields: Json) -> None:
+    channel = core.world.channels[message.channel_id]
+    data: Json = {"channel_id": str(channel.id), "message_id": str(message.id)} | fields
+    data |= {"guild_id": str(channel.guild_id)} if channel.guild_id else {}
+    core.emit(name, data, guild_id=channel.guild_id, channel_id=channel.id)

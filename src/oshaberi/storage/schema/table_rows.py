@@ -1,0 +1,223 @@
+"""The tables as they are now. The migrations lead here; a test compares the two."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, ClassVar
+
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, MetaData, UniqueConstraint
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+
+from oshaberi.storage.schema.column_types import RowId, UtcMoment, WordList
+
+NAMES = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+
+class Base(DeclarativeBase):
+    metadata = MetaData(naming_convention=NAMES)
+    type_annotation_map: ClassVar = {str: WordList, int: BigInteger, datetime: UtcMoment}
+
+
+class ServerSettingRow(Base):
+    __tablename__ = "server_settings"
+
+    server_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    key: Mapped[str] = mapped_column(primary_key=True)
+    value: Mapped[Any] = mapped_column(JSON)
+
+
+class PersonaRow(Base):
+    """`name_key` is the name without its case."""
+
+    __tablename__ = "personas"
+    __table_args__ = (UniqueConstraint("server_id", "name_key"), {"sqlite_autoincrement": True})
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    server_id: Mapped[int]
+    name: Mapped[str]
+    name_key: Mapped[str]
+    prompt: Mapped[str]
+    aliases: Mapped[list[str]] = mapped_column(JSON)
+    triggers: Mapped[list[str]] = mapped_column(JSON)
+    avatar_url: Mapped[str | None]
+    samples: Mapped[list[list[str]]] = mapped_column(JSON)
+    is_default: Mapped[bool]
+    sprites: Mapped[list[SpriteRow]] = relationship(
+        order_by="Sprite.id", lazy="selectin", cascade="all, delete-orphan", passive_deletes=True
+    )
+
+
+class SpriteRow(Base):
+    __tablename__ = "sprites"
+    __table_args__ = (UniqueConstraint("persona_id", "name_key"),)
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    persona_id: Mapped[int] = mapped_column(
+        BigInteger, ForeignKey("personas.id", ondelete="CASCADE")
+    )
+    name: Mapped[str]
+    name_key: Mapped[str]
+    avatar_url: Mapped[str | None]
+    is_identity: Mapped[bool]
+
+
+class SpriteMessageRow(Base):
+    __tablename__ = "sprite_messages"
+    __table_args__ = (Index(None, "channel_id", "message_id"),)
+
+    message_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    channel_id: Mapped[int]
+    persona: Mapped[str]
+    sprite: Mapped[str]
+    at: Mapped[datetime] = mapped_column(index=True)
+
+
+class TableSourceRow(Base):
+    __tablename__ = "table_sources"
+    __table_args__ = (Index(None, "channel_id", "message_id"),)
+
+    message_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    channel_id: Mapped[int]
+    source: Mapped[str]
+    at: Mapped[datetime] = mapped_column(index=True)
+
+
+class ModelRow(Base):
+    __tablename__ = "models"
+    __table_args__ = (UniqueConstraint("server_id", "position"),)
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    server_id: Mapped[int]
+    position: Mapped[int]
+    provider: Mapped[str]
+    model: Mapped[str]
+    base_url: Mapped[str | None]
+    params: Mapped[dict[str, Any]] = mapped_column(JSON)
+
+
+class ApiKeyRow(Base):
+    """`token` is the secret as the vault encrypted it."""
+
+    __tablename__ = "api_keys"
+    __table_args__ = (Index(None, "server_id", "provider"), {"sqlite_autoincrement": True})
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    server_id: Mapped[int]
+    provider: Mapped[str]
+    token: Mapped[str]
+    label: Mapped[str]
+    rest_until: Mapped[datetime | None]
+
+
+class ExchangeRow(Base):
+    __tablename__ = "exchanges"
+    __table_args__ = (Index(None, "channel_id", "id"),)
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    channel_id: Mapped[int]
+    user_id: Mapped[int] = mapped_column(index=True)
+    asked: Mapped[str]
+    answered: Mapped[str]
+    details: Mapped[str]
+    persona: Mapped[str] = mapped_column(server_default="")
+    at: Mapped[datetime]
+    expires_at: Mapped[datetime] = mapped_column(index=True)
+
+
+class FactRow(Base):
+    __tablename__ = "facts"
+    __table_args__ = (Index(None, "server_id", "user_id"), {"sqlite_autoincrement": True})
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    server_id: Mapped[int]
+    user_id: Mapped[int | None]
+    text: Mapped[str]
+    at: Mapped[datetime]
+
+
+class SeenMessageRow(Base):
+    __tablename__ = "seen_messages"
+
+    channel_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    message_id: Mapped[int]
+
+
+class JournalStreamRow(Base):
+    __tablename__ = "journal_streams"
+
+    key: Mapped[str] = mapped_column(primary_key=True)
+    instance: Mapped[str] = mapped_column(index=True)
+    server_id: Mapped[int]
+    channel_id: Mapped[int]
+    user_id: Mapped[int]
+    answering_id: Mapped[int | None]
+    persona: Mapped[str]
+    began: Mapped[datetime] = mapped_column(index=True)
+
+
+class JournalPostRow(Base):
+    __tablename__ = "journal_posts"
+
+    key: Mapped[str] = mapped_column(
+        ForeignKey("journal_streams.key", ondelete="CASCADE"), primary_key=True
+    )
+    nonce: Mapped[str] = mapped_column(primary_key=True)
+    number: Mapped[int]
+    body: Mapped[dict[str, Any]] = mapped_column(JSON)
+    newest_id: Mapped[int]
+    state: Mapped[str]
+    message_id: Mapped[int | None]
+
+
+class InstanceRow(Base):
+    """A process that writes into the journal, and when it last said that it is there."""
+
+    __tablename__ = "instances"
+
+    name: Mapped[str] = mapped_column(primary_key=True)
+    alive_at: Mapped[datetime]
+
+
+class UsageRow(Base):
+    __tablename__ = "usage"
+
+    server_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    provider: Mapped[str] = mapped_column(primary_key=True)
+    model: Mapped[str] = mapped_column(primary_key=True)
+    requests: Mapped[int]
+    input_tokens: Mapped[int]
+    output_tokens: Mapped[int]
+
+
+class TurnRow(Base):
+    __tablename__ = "turns"
+    __table_args__ = (Index(None, "channel_id", "id"),)
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    channel_id: Mapped[int]
+    server_id: Mapped[int]
+    user_id: Mapped[int]
+    asked_id: Mapped[int | None]
+    persona: Mapped[str]
+    message_ids: Mapped[list[int]] = mapped_column(JSON)
+    status: Mapped[str]
+    undelivered: Mapped[str]
+    why: Mapped[str]
+    at: Mapped[datetime] = mapped_column(index=True)
+    answer_id: Mapped[int | None]
+
+
+class TurnMessageRow(Base):
+    """Which turn a message of ours belongs to."""
+
+    __tablename__ = "turn_messages"
+
+    message_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    turn_id: Mapped[int] = mapped_column(
+        BigInteger, ForeignKey("turns.id", ondelete="CASCADE"), index=True
+    )

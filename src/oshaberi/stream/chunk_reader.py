@@ -1,0 +1,294 @@
+"""The reading side of a stream: chunks in, engine fed, messages queued.
+
+Runs as one task beside delivery. It reports how reading ended; it never sends anything itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from oshaberi.chunks import Chunk, ProviderError, ToolCall, Usage
+from oshaberi.delivery.bookkeeping.character_ledger import Ledger
+from oshaberi.delivery.deliverer import Deliverer
+from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.events import Details, Event, Message, SpeakerStop, Table, Thought, Withheld
+from oshaberi.stream.inactivity_timer import InactivityTimer
+from oshaberi.stream.provider_protocol import Provider
+from oshaberi.stream.reemission import Reemission
+from oshaberi.stream.stream_context import EngineFactory
+from oshaberi.stream.stream_state import StreamTrigger
+from oshaberi.stream.thought_collector import ThoughtCollector
+
+log = logging.getLogger(__name__)
+
+SLICE = 4096
+"""The engine is fed at most so much at a time, so that a stop never waits for it (spec 04 O1)."""
+CLOSE_SECONDS = 5.0
+_LAST = ("function_call", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingEnd:
+    """How reading ended: the provider's end, a guard, a call or an error."""
+
+    trigger: StreamTrigger
+    calls: tuple[ToolCall, ...] = ()
+    error: ProviderError | None = None
+
+
+class ChunkReader:
+    """Everything that is known about what the model said."""
+
+    def __init__(
+        self,
+        provider: Provider,
+        config: StreamConfig,
+        engine: EngineFactory,
+        deliverer: Deliverer,
+        ledger: Ledger,
+        timer: InactivityTimer,
+        on_chunk: Callable[[], None] | None = None,
+    ) -> None:
+        self.thoughts = ThoughtCollector()
+        self.details: list[str] = []
+        self.finish_reason: str | None = None
+        self.usage: Usage | None = None
+        self.continuation_prefill: str | None = None
+        self.chunks = 0
+        self.characters = 0
+        self.engine_open = True
+        self._closed = False
+        self._provider = provider
+        self._engine = engine
+        self._deliverer = deliverer
+        self._ledger = ledger
+        self._timer = timer
+        self._on_chunk = on_chunk
+        self._stream: AsyncIterator[Any] | None = None
+        self._large = ""
+        self._fed = 0
+        self._dedup = _dedup(config) if provider.reemits else None
+        self._shows_unfinished = deliverer.shows_unfinished
+
+    async def run(self, request: Any) -> ReadingEnd:
+        self._timer.start()
+        try:
+            return await self._read(request)
+        finally:
+            self._timer.stop()
+
+    def stop(self) -> None:
+        """Feed nothing more, even to an adapter that does not let itself be cancelled."""
+        self._closed = True
+
+    async def close(self) -> None:
+        """Release the provider's connection (spec 04 O10)."""
+        closing = getattr(self._stream, "aclose", None)
+        if closing is None:
+            return
+        task = asyncio.ensure_future(closing())
+        try:
+            await asyncio.wait({task}, timeout=CLOSE_SECONDS)
+        finally:
+            if not task.done():
+                task.cancel()
+        if not task.done():
+            log.error("%s did not close within %.0f s", self._provider.name, CLOSE_SECONDS)
+        elif task.exception() is not None:
+            log.warning("%s failed while closing: %s", self._provider.name, task.exception())
+
+    async def flush(self) -> tuple[list[Message | Table], bool]:
+        """After a stop: what the engine still holds, and whether that was only its buffer."""
+        if not self.engine_open:
+            return [], True
+        self.engine_open = False
+        only_buffer = self._fed >= len(self._large)
+        messages, guarded = await self._feed_rest()
+        last = self._engine.finish() if guarded else self._engine.flush("stop")
+        found, _stop = self._sort(last)
+        return messages + found, only_buffer
+
+    def finish(self) -> bool:
+        """The end of the text, however it came. Whether the speaker guard found it first."""
+        return self._end_with(self._engine.finish)
+
+    async def discard(self) -> None:
+        """The user wrote again: what the engine holds is dropped, thoughts stay."""
+        if not self.engine_open:
+            return
+        self.engine_open = False
+        messages, _stop = await self._feed_rest()
+        dropped: list[Withheld] = []
+        kept: list[Event] = []
+        for event in self._engine.discard():
+            if isinstance(event, Withheld) and event.reason == "follow_up":
+                dropped.append(event)
+            else:
+                kept.append(event)
+        found, _stop = self._sort(kept)
+        self._deliverer.drop("follow_up", messages + found)
+        for withheld in dropped:
+            fate = self._deliverer.fate_of(withheld.text, withheld.reason)
+            self._ledger.drop(replace(withheld, reason=fate))
+
+    async def _feed_rest(self) -> tuple[list[Message | Table], bool]:
+        """What had come with a large chunk when a stop closed the reader. Not all at once:
+
+        the provider is being closed meanwhile, and other streams run.
+        """
+        messages: list[Message | Table] = []
+        guarded = False
+        while rest := self._next_slice():
+            found, stop = self._sort(self._engine.feed(rest))
+            messages += found
+            guarded = guarded or stop
+            await asyncio.sleep(0)
+        return messages, guarded
+
+    async def _read(self, request: Any) -> ReadingEnd:
+        try:
+            self._stream = self._provider.open(request)
+        except Exception as error:
+            return self._failed(self._classified(error))
+        # Once per token: nothing here may make a task, a timer or a coroutine of its own.
+        stream, normalise, queue = self._stream, self._provider.normalise, self._deliverer.queue
+        while True:
+            try:
+                raw = await anext(stream)
+                chunk = None if self._closed else normalise(raw)
+            except StopAsyncIteration:
+                # The engine's guard, or the adapter's, which holds back the last characters (02).
+                guarded = self.finish() or self.finish_reason == "speaker_guard"
+                return ReadingEnd(StreamTrigger.GUARD if guarded else StreamTrigger.END)
+            except asyncio.CancelledError:
+                if _is_cancelled():
+                    raise
+                # Not ours: something inside the adapter gave up.
+                return self._failed(ProviderError("network", provider=self._provider.name))
+            except Exception as error:
+                return self._failed(self._classified(error))
+            if self._closed:
+                # The stop that closed it is what ended the stream; nobody asks for this.
+                return ReadingEnd(StreamTrigger.END)
+            self._timer.touch()
+            if chunk is None:
+                continue
+            text = self._note(chunk)
+            guarded = self._feed(text) if len(text) <= SLICE else await self._feed_in_slices(text)
+            if guarded or chunk.type in _LAST:
+                return self._ended_by(chunk, guarded)
+            if queue.full:
+                await self._wait_for_room()
+
+    def _note(self, chunk: Chunk) -> str:
+        """Everything but the text, which is returned as far as it is new."""
+        self.chunks += 1
+        if self._on_chunk is not None:
+            self._on_chunk()
+        for part in chunk.thoughts:
+            self.thoughts.piece(part)
+        if chunk.finish_reason or chunk.usage or chunk.continuation_prefill:
+            self.finish_reason = chunk.finish_reason or self.finish_reason
+            self.usage = chunk.usage or self.usage
+            self.continuation_prefill = chunk.continuation_prefill or self.continuation_prefill
+        text = chunk.content
+        return text if self._dedup is None else self._dedup.fresh(text)
+
+    def _ended_by(self, chunk: Chunk, guarded: bool) -> ReadingEnd:
+        if self._closed:
+            # A stop came between slices: what has not been fed is the flush's business.
+            return ReadingEnd(StreamTrigger.END)
+        if guarded:
+            self.finish()
+            return ReadingEnd(StreamTrigger.GUARD)
+        if chunk.type == "error":
+            return self._failed(chunk.error or ProviderError("api_error"))
+        if self._end_with(lambda: self._engine.flush("tool_call")):
+            return ReadingEnd(StreamTrigger.GUARD)
+        return ReadingEnd(StreamTrigger.CALL, calls=chunk.calls)
+
+    def _feed(self, text: str) -> bool:
+        """Whether the speaker guard ended the text."""
+        if not text:
+            return False
+        self.thoughts.interrupt()
+        self.characters += len(text)
+        events = self._engine.feed(text)
+        if self._shows_unfinished:
+            self._deliverer.text_came()
+        return bool(events) and self._queue(events)
+
+    async def _feed_in_slices(self, text: str) -> bool:
+        self._large, self._fed = text, 0
+        while self._fed < len(text) and not self._closed:
+            if self._feed(self._next_slice()):
+                return True
+            await asyncio.sleep(0)
+            self._timer.touch()
+            if self._deliverer.queue.full:
+                await self._wait_for_room()
+        return False
+
+    def _next_slice(self) -> str:
+        """The empty string when everything has been fed."""
+        start = self._fed
+        self._fed += SLICE
+        return self._large[start : self._fed]
+
+    async def _wait_for_room(self) -> None:
+        """The model is too far ahead: that is not its silence."""
+        self._timer.stop()
+        await self._deliverer.queue.room()
+        self._timer.start()
+
+    def _failed(self, error: ProviderError) -> ReadingEnd:
+        self.finish()
+        return ReadingEnd(StreamTrigger.ERROR, error=error)
+
+    def _end_with(self, last: Callable[[], Iterable[Event]]) -> bool:
+        self.engine_open = False
+        return self._queue(last())
+
+    def _queue(self, events: Iterable[Event]) -> bool:
+        messages, stop = self._sort(events)
+        if messages:
+            self._deliverer.add(messages)
+        return stop
+
+    def _sort(self, events: Iterable[Event]) -> tuple[list[Message | Table], bool]:
+        """To each event its place. What is to be sent is returned, and whether to stop."""
+        messages: list[Message | Table] = []
+        stop = False
+        for event in events:
+            match event:
+                case Message() | Table():
+                    messages.append(event)
+                case Thought(text):
+                    self.thoughts.block(text)
+                case Details(text):
+                    self.details.append(text)
+                case Withheld():
+                    self._ledger.withhold(event)
+                case SpeakerStop():
+                    stop = True
+        return messages, stop
+
+    def _classified(self, error: Exception) -> ProviderError:
+        try:
+            return self._provider.classify(error)
+        except Exception:
+            log.exception("%s could not classify an error", self._provider.name)
+            return ProviderError("api_error", str(error), provider=self._provider.name, raw=error)
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _dedup(config: StreamConfig) -> Reemission:
+    return Reemission(config.stream_chunk_dedup_min_chars, config.stream_chunk_dedup_tail_chars)

@@ -1,0 +1,46 @@
+"""What a stream depends on besides its settings: the channel, the turn, the doors to the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from oshaberi.delivery.queue.table_attachments import PackagedRenderer, TableRenderer
+from oshaberi.delivery.response_state import ResponseState
+from oshaberi.events import Event, Message
+from oshaberi.stream.stop_registry import StopRegistry
+from oshaberi.text.text_config import TextConfig
+
+
+class EngineFactory(Protocol):
+    """A text engine, as seen from here (stages 05 to 07a)."""
+
+    def feed(self, text: str) -> Sequence[Event]: ...
+    def flush(self, reason: Literal["tool_call", "stop"]) -> Sequence[Event]: ...
+    def finish(self) -> Sequence[Event]: ...
+    def discard(self) -> Sequence[Event]: ...
+    def preview(self) -> Sequence[Message]: ...
+    def carry(self) -> Any: ...
+
+
+def text_engine(config: TextConfig, carry: Any) -> EngineFactory:
+    from oshaberi import TextEngine
+
+    return TextEngine(config, carried=carry)
+
+
+@dataclass(slots=True)
+class StreamContext:
+    """Give the `response` of a turn to each of its streams: it carries what lasts."""
+
+    channel: str = ""
+    reply_to: bool = False
+    """Whether the response answers a message; the sink knows which."""
+    user: str | None = None
+    """Whose turn it is: only this user's new message interrupts."""
+    stops: StopRegistry = field(default_factory=StopRegistry)
+    response: ResponseState = field(default_factory=ResponseState)
+    progress: Callable[[Literal["chunk", "sent"]], None] | None = None
+    make_engine: Callable[[TextConfig, Any], EngineFactory] = text_engine
+    renderer: TableRenderer = field(default_factory=PackagedRenderer)

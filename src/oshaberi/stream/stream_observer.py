@@ -1,0 +1,19 @@
+"""Who watches streams: the recorder of scenes, the inspector of the local stage."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.stream.provider_protocol import Provider
+from oshaberi.stream.stream_context import StreamContext
+from oshaberi.stream.stream_result import StreamResult
+
+
+class StreamObserver(Protocol):
+    """Told of every stream. Must not raise and must not wait."""
+
+    def opened(self, provider: Provider, config: StreamConfig, context: StreamContext) -> Provider:
+        """The provider to read from: the same one, or one that listens to it."""
+
+    def ended(self, context: StreamContext, result: StreamResult) -> None: ...

@@ -1,0 +1,266 @@
+"""Spec 05 C1-C6: takes <think> and <details> blocks out of the stream; the rest is V.
+
+Knows code (fences, inline code) because tags inside it are text. Whatever may still become a
+tag or an inline-code span is held back until it is decided, never longer than its limit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+
+import regex
+
+from oshaberi.events import Details, Thought
+from oshaberi.text.atoms import BACKTICKS, inline_code_close
+
+_FAMILY = r"(?P<think>(?:[\w.-]{1,32}:)?(?:think|thinking|reasoning))"
+_TAG = regex.compile(
+    rf"<(?P<close>/?)(?:{_FAMILY}|(?P<details>details))(?:[^\S\n][^<>\n]{{0,195}})?>",
+    regex.IGNORECASE,
+)
+_PAIR = regex.compile(
+    rf"<{_FAMILY}(?:[^\S\n][^<>\n]{{0,195}})?>.*?</(?&think)[^\S\n]*>", regex.IGNORECASE
+)
+_SUMMARY = re.compile(r"<summary\b[^<>\n]*>.*?</summary\s*>", re.IGNORECASE | re.DOTALL)
+_TICK_OR_TAG = re.compile(r"[`<]")
+_TAG_MAX = 200
+
+
+class CaptureMode(Enum):
+    TEXT = auto()
+    FENCE = auto()
+    THINK = auto()
+    DETAILS = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class StrayClose:
+    """A closing think tag that nothing opened: what came before it may be a thought (C3)."""
+
+
+Captured = str | Thought | Details | StrayClose
+
+
+class Capture:
+    """Feed it text; it returns visible text and captured blocks, in order."""
+
+    def __init__(self, code_limit: int, starts_in_thought: bool = False) -> None:
+        self._mode = CaptureMode.THINK if starts_in_thought else CaptureMode.TEXT
+        self._code_limit = code_limit
+        self._buffer = ""
+        self._block: list[str] = []
+        self._depth = 0
+        self._ticks = 0
+        self._last = "\n"
+        self._seam = False
+        self._shown: list[str] = []
+        self._found: Thought | Details | StrayClose | None = None
+        self.seen_thought = starts_in_thought
+
+    @property
+    def held(self) -> int:
+        """How many characters are held back, undecided."""
+        return len(self._buffer)
+
+    @property
+    def captures(self) -> bool:
+        """A block is open: nothing that comes now is visible."""
+        return self._mode in (CaptureMode.THINK, CaptureMode.DETAILS)
+
+    def passes(self, text: str) -> bool:
+        """Whether `text` is visible as it is: the common case, decided at once."""
+        if self._buffer or self._seam or self._mode is not CaptureMode.TEXT or not text:
+            return False
+        if _TICK_OR_TAG.search(text):
+            return False
+        self._last = text[-1]
+        return True
+
+    def feed(self, text: str, final: bool = False) -> Iterator[Captured]:
+        """Lazy: a consumer may act on what it is given (`forget`) before the rest is read."""
+        self._buffer += text
+        at = 0
+        while at < len(self._buffer):
+            after = self._step(at, final)
+            if after < 0:
+                break
+            at = after
+            if self._found:
+                yield from self._take()
+        self._buffer = self._buffer[at:]
+        yield from self._take()
+
+    def finish(self) -> Iterator[Captured]:
+        """The end: what is undecided is text, what is unterminated is captured (C6)."""
+        yield from self.feed("", final=True)
+        if self._mode in (CaptureMode.THINK, CaptureMode.DETAILS):
+            self._close_block()
+        yield from self._take()
+
+    def forget(self) -> None:
+        """The visible text before the seam was taken back (C3)."""
+        self._last = "\n"
+
+    def _take(self) -> Iterator[Captured]:
+        """The visible text so far, in one, then what was found behind it."""
+        if self._shown:
+            shown, self._shown = self._shown, []
+            yield shown[0] if len(shown) == 1 else "".join(shown)
+        if self._found:
+            found, self._found = self._found, None
+            yield found
+
+    def _step(self, at: int, final: bool) -> int:
+        """Decide what begins at `at`; return where it ends, or -1 to wait."""
+        if self._mode is CaptureMode.TEXT:
+            return self._text(at, final)
+        if self._mode is CaptureMode.FENCE:
+            return self._fence(at, final)
+        return self._captured(at, final)
+
+    def _text(self, at: int, final: bool) -> int:
+        buffer = self._buffer
+        found = _TICK_OR_TAG.search(buffer, at)
+        if found is None:
+            self._show(at, len(buffer))
+            return len(buffer)
+        if found.start() > at:
+            self._show(at, found.start())
+            return found.start()
+        return self._tag(at, final) if buffer[at] == "<" else self._backticks(at, final)
+
+    def _tag(self, at: int, final: bool) -> int:
+        found = match_tag(self._buffer, at, final)
+        if found is None:
+            self._show(at, at + 1)
+            return at + 1
+        if found.partial:
+            return -1
+        if found["think"]:
+            self._think_tag(closes=bool(found["close"]))
+        elif not found["close"]:
+            self._mode, self._depth = CaptureMode.DETAILS, 1
+        self._seam = True
+        return int(found.end())
+
+    def _think_tag(self, closes: bool) -> None:
+        if not closes:
+            self._mode = CaptureMode.THINK
+        elif not self.seen_thought:
+            self._found = StrayClose()
+        self.seen_thought = True
+
+    def _captured(self, at: int, final: bool) -> int:
+        """Inside a block: look for the tag that closes it."""
+        buffer = self._buffer
+        tag = buffer.find("<", at)
+        if tag < 0:
+            self._block.append(buffer[at:])
+            return len(buffer)
+        if tag > at:
+            self._block.append(buffer[at:tag])
+            return tag
+        found = match_tag(buffer, at, final)
+        if found is None:
+            self._block.append("<")
+            return at + 1
+        if found.partial:
+            return -1
+        end = int(found.end())
+        if not self._ends_block(found):
+            self._block.append(buffer[at:end])
+        return end
+
+    def _ends_block(self, found: regex.Match[str]) -> bool:
+        if self._mode is CaptureMode.THINK:
+            closed = bool(found["think"] and found["close"])
+        else:
+            if found["details"]:
+                self._depth += -1 if found["close"] else 1
+            closed = self._depth == 0
+        if closed:
+            self._close_block()
+        return closed
+
+    def _close_block(self) -> None:
+        inside = "".join(self._block)
+        self._block = []
+        if self._mode is CaptureMode.DETAILS:
+            inside = _SUMMARY.sub("", inside).strip()
+            if inside:
+                self._found = Details(inside)
+        elif inside := inside.strip():
+            self._found = Thought(inside)
+        self._mode = CaptureMode.TEXT
+
+    def _backticks(self, at: int, final: bool) -> int:
+        buffer = self._buffer
+        end = _run_end(buffer, at)
+        if end == len(buffer) and not final:
+            return -1
+        ticks = end - at
+        if ticks >= 3:
+            self._mode, self._ticks = CaptureMode.FENCE, ticks
+            self._show(at, end)
+            return end
+        close = inline_code_close(buffer, end, ticks, self._code_limit, final)
+        if close < 0:
+            return -1
+        if close == 0 or (ticks == 1 and _hides_thought(buffer, at, close)):
+            self._show(at, end)
+            return end
+        self._show(at, close)
+        return close
+
+    def _fence(self, at: int, final: bool) -> int:
+        buffer = self._buffer
+        tick = buffer.find("`", at)
+        if tick < 0:
+            self._show(at, len(buffer))
+            return len(buffer)
+        end = _run_end(buffer, tick)
+        if end == len(buffer) and not final:
+            if tick == at:
+                return -1
+            self._show(at, tick)
+            return tick
+        if end - tick >= self._ticks:
+            self._mode = CaptureMode.TEXT
+        self._show(at, end)
+        return end
+
+    def _show(self, start: int, end: int) -> None:
+        text = self._buffer[start:end]
+        if self._seam:
+            self._seam = False
+            if not self._last.isspace() and not text[0].isspace():
+                text = " " + text
+            elif self._last == " " and text[0] == " ":
+                text = text[1:]
+                if not text:
+                    return
+        self._last = text[-1]
+        self._shown.append(text)
+
+
+def _run_end(buffer: str, at: int) -> int:
+    run = BACKTICKS.match(buffer, at)
+    return run.end() if run else at
+
+
+def match_tag(buffer: str, at: int, final: bool) -> regex.Match[str] | None:
+    """The tag at `at`, perhaps only its beginning; None if no tag of ours begins there (C5)."""
+    found = _TAG.match(buffer, at, min(len(buffer), at + _TAG_MAX), partial=True)
+    if found is None or not found.partial:
+        return found
+    undecided = not final and len(buffer) - at < _TAG_MAX
+    return found if undecided else None
+
+
+def _hides_thought(buffer: str, start: int, end: int) -> bool:
+    """C4: a stray backtick pair around a whole think block must not show it."""
+    pair = _PAIR.search(buffer, start + 1, end - 1)
+    return pair is not None and pair.start() > start + 1

@@ -1,0 +1,158 @@
+"""Spec 06 S6: a prefill that the model may echo stands at the head of the text exactly once.
+
+It sits in front of everything else, so that what the prefill opens (a fence, a quote) is known.
+Thoughts that come first pass by: the prefill is for the visible text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from enum import Enum, auto
+from typing import NamedTuple
+
+import regex
+
+from oshaberi.text.intake.captured_blocks import match_tag
+
+_THOUGHT_ENDS = re.compile(
+    r"</(?:[\w.-]{1,32}:)?(?:think|thinking|reasoning)[^\S\n]*>", re.IGNORECASE
+)
+_LONGEST_END = 64
+
+
+class PrefillState(Enum):
+    HEAD = auto()
+    THOUGHT = auto()
+    DONE = auto()
+
+
+class _PrefillMatch(NamedTuple):
+    """What the model may repeat, and the white space behind it."""
+
+    text: str
+    blanks: str
+
+    @classmethod
+    def of(cls, prefill: str) -> _PrefillMatch:
+        begun = prefill.lstrip()
+        text = begun.rstrip()
+        return cls(text, begun[len(text) :])
+
+
+class PrefillEcho:
+    """Compares the first visible text with the prefill; the result does not depend on chunks."""
+
+    def __init__(
+        self,
+        shown: str,
+        echoes: Iterable[str],
+        visible: bool,
+        in_thought: bool = False,
+        own_label: str | None = None,
+    ) -> None:
+        self._shown = shown if visible else ""
+        self._echoes = [_PrefillMatch.of(echo) for echo in echoes if echo.strip()]
+        self._label = regex.compile(own_label, regex.IGNORECASE) if own_label else None
+        self._labelled = False
+        self._state = PrefillState.THOUGHT if in_thought else PrefillState.HEAD
+        self._buffer = ""
+        self._out: list[str] = []
+
+    def feed(self, text: str, final: bool = False) -> str:
+        if self._state is PrefillState.DONE:
+            return text
+        self._buffer += text
+        while self._step(final):
+            pass
+        out, self._out = "".join(self._out), []
+        return out
+
+    def finish(self) -> str:
+        """The end: what is still compared is an echo, what was held back is given."""
+        out = self.feed("", final=True)
+        if self._state is PrefillState.DONE:
+            return out
+        begun = self._state is PrefillState.HEAD and self._buffer.strip()
+        self._state = PrefillState.DONE
+        return out + (self._shown if begun else self._buffer)
+
+    def _step(self, final: bool) -> bool:
+        if self._state is PrefillState.DONE:
+            self._pass(len(self._buffer))
+            return False
+        return self._thought() if self._state is PrefillState.THOUGHT else self._head(final)
+
+    def _pass(self, end: int) -> None:
+        self._out.append(self._buffer[:end])
+        self._buffer = self._buffer[end:]
+
+    def _thought(self) -> bool:
+        """A thought passes by, up to its closing tag."""
+        found = _THOUGHT_ENDS.search(self._buffer)
+        if found:
+            self._pass(found.end())
+            self._state = PrefillState.HEAD
+            return True
+        tag = self._buffer.rfind("<", max(0, len(self._buffer) - _LONGEST_END))
+        self._pass(tag if tag >= 0 else len(self._buffer))
+        return False
+
+    def _head(self, final: bool) -> bool:
+        begun = self._buffer.lstrip()
+        if not begun:
+            return False
+        for echo in self._echoes:
+            if begun.startswith(echo.text):
+                return self._echoed(echo, begun, final)
+        if any(echo.text.startswith(begun) for echo in self._echoes):
+            return False
+        if begun[0] == "<":
+            tag = match_tag(begun, 0, final)
+            if tag is not None and tag.partial:
+                return False
+            if tag is not None and tag["think"] and not tag["close"]:
+                self._pass(len(self._buffer) - len(begun) + tag.end())
+                self._state = PrefillState.THOUGHT
+                return True
+        unlabelled = self._without_label(begun, final)
+        if unlabelled is None:
+            return False
+        if unlabelled != begun:
+            self._buffer, self._labelled = unlabelled, True
+            return True
+        rest = self._buffer.lstrip(" \t") if self._labelled else self._buffer
+        self._begin(self._seam(rest) + rest)
+        return True
+
+    def _without_label(self, begun: str, final: bool) -> str | None:
+        """S4 comes before S6: the persona's own label is no part of an echo. None: undecided."""
+        found = self._label.match(begun, partial=not final) if self._label else None
+        if found is None:
+            return begun
+        if found.partial or (found.end() == len(begun) and not (final or begun[-1].isspace())):
+            return None
+        return begun if found[3] is not None else begun[found.end() :]
+
+    def _echoed(self, echo: _PrefillMatch, begun: str, final: bool) -> bool:
+        """The white space that ends the prefill may be echoed too, or not."""
+        rest = begun[len(echo.text) :]
+        if len(rest) < len(echo.blanks) and echo.blanks.startswith(rest) and not final:
+            return False
+        again = 0
+        while again < len(echo.blanks) and rest[again : again + 1] == echo.blanks[again]:
+            again += 1
+        self._begin(rest[again:])
+        return True
+
+    def _begin(self, rest: str) -> None:
+        self._out.append(self._shown)
+        self._buffer = rest
+        self._state = PrefillState.DONE
+
+    def _seam(self, rest: str) -> str:
+        """With letters on both sides and a capital behind it, a word ends at the seam."""
+        before, behind = self._shown[-1:], rest[:1]
+        if self._labelled:
+            return "" if before.isspace() or behind.isspace() else " "
+        return " " if before.isalpha() and behind.isalpha() and behind.isupper() else ""

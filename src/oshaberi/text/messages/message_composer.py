@@ -1,0 +1,264 @@
+"""Stage 07a: normalised text becomes messages: alone, packed, or all in one (degree 0).
+
+Also S1: punctuation that stands alone waits here for the text it belongs to. What leaves is
+numbered: each unit accounts for everything in V since the one before it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from oshaberi.events import Boundary, Event, Message, Table, Withheld
+from oshaberi.text import markdown_tables
+from oshaberi.text.decision_observer import Observer
+from oshaberi.text.line_kinds import begins_block
+from oshaberi.text.messages.message_packing import MessagePacking, PackedPart, PackingPolicy
+from oshaberi.text.messages.segment_chunker import SegmentChunker
+from oshaberi.text.normalize.names.sprite_usernames import SpriteUsernames
+from oshaberi.text.text_config import TextConfig
+from oshaberi.text.text_measure import utf16_len
+
+_PUNCTUATION = frozenset(".,!?;:。！？、，…")
+_ALONE = re.compile(r"[.,!?;。！？、，…]+|[.,!?;:。！？、，…]{1,2}")
+_ORPHANS_MAX = 100
+
+
+class MessageComposer:
+    """Takes parts in order; what it has made is fetched with `take`."""
+
+    def __init__(
+        self,
+        config: TextConfig,
+        faces: SpriteUsernames,
+        count: int = 0,
+        observer: Observer | None = None,
+    ) -> None:
+        self._config = config
+        self._chunker = SegmentChunker(config)
+        self._faces = faces
+        self._observer = observer
+        self._out: list[Event] = []
+        self._packing = MessagePacking(config)
+        self._orphan: PackedPart | None = None
+        self._strays: list[PackedPart] = []
+        self._notes: list[tuple[str, str, int]] = []
+        self._gap = ""
+        self._segment = 0
+        self.sealed = 0
+        """Where in V the last unit ends."""
+        self.count = count
+        """Messages of the whole response so far."""
+        self.emitted = False
+        """A message or table of this stream has left."""
+
+    @property
+    def spoken(self) -> bool:
+        """Something was said that cannot be taken back: sent, or packed with what follows."""
+        return self.emitted or (bool(self._packing) and self._config.humanizer_degree > 0)
+
+    @property
+    def begun(self) -> bool:
+        """Something visible came before, sent or not."""
+        return bool(self.count or self._packing or self._orphan or self._strays)
+
+    @property
+    def packs(self) -> bool:
+        """Lines wait for each other now: nothing is urgent."""
+        return self._packing.policy(self.count) is not PackingPolicy.EACH
+
+    def take(self) -> list[Event]:
+        out, self._out = self._out, []
+        return out
+
+    def add(self, part: PackedPart) -> None:
+        """Prose or code, already normalised."""
+        if self._gap:
+            part.gap, self._gap = self._gap + part.gap, ""
+        if part.text[0] in _PUNCTUATION and _ALONE.fullmatch(bare := _in_one_line(part.text)):
+            part.text = bare
+            self._hold(part)
+            return
+        if self._orphan:
+            self._join_orphan(self._orphan, part)
+        self._place(part)
+
+    def add_table(self, source: str, part: PackedPart) -> None:
+        self._release()
+        self._flush("attachment")
+        header, rows, alignments = markdown_tables.parse(source)
+        segment, span = self._seal(part.end)
+        identity = self._faces.dress(part.identity)
+        self._out.append(
+            Table(source, header, rows, alignments, identity, segment, span, part.labelled)
+        )
+        self._sent()
+        self._emit_notes(segment, span)
+
+    def event(self, event: Event) -> None:
+        self._out.append(event)
+
+    def note(self, text: str, reason: str, end: int) -> None:
+        """Text that is kept back on purpose; reported with the unit in which it lies."""
+        self._notes.append((text, reason, end))
+        if self._observer:
+            self._observer.note("withhold", reason, before=text)
+
+    def skip(self, gap: str) -> None:
+        """A segment of which nothing is left: only white space, or a paragraph break."""
+        self._gap += gap
+
+    def finish(self, boundary: Boundary, end: int) -> None:
+        """Everything that waits leaves."""
+        self._release()
+        self._flush(boundary)
+        if not self.emitted and self._strays:
+            text = "\n".join(part.text for part in self._strays)
+            first = self._strays[0]
+            self._strays = []
+            self._send(PackedPart(text, boundary, end, "", first.identity, first.labelled), [text])
+        if self._notes:
+            self._emit_notes(*self._seal(end))
+
+    def next_segment(self) -> int:
+        return self._segment + 1
+
+    def take_back(self) -> str:
+        """What waits, as text: it is not going to be sent."""
+        orphan = [self._orphan] if self._orphan else []
+        parts = [*self._strays, *self._packing.take(), *orphan]
+        self._strays, self._orphan = [], None
+        waiting, self._gap = self._gap, ""
+        return "".join(part.gap + part.text for part in parts) + waiting
+
+    # -- S1 -------------------------------------------------------------------------------------
+
+    def _hold(self, part: PackedPart) -> None:
+        """Three or more, or an ellipsis, is an expression; one or two are a stray fragment."""
+        if len(part.text) < 3 and "…" not in part.text:
+            self._stray(part)
+            return
+        held = self._orphan
+        if held and held.identity == part.identity:
+            held.text += part.text
+            held.end = part.end
+        else:
+            self._release()
+            held = part
+        self._orphan = held
+        if self._observer:
+            self._observer.note("orphan", "held for the next segment", after=held.text)
+        if len(held.text) > _ORPHANS_MAX:
+            self._release()
+
+    def _stray(self, part: PackedPart) -> None:
+        """Withheld, unless the response turns out to hold nothing else (L1)."""
+        if self.begun and not self._strays:
+            self.note(part.text, "stray", part.end)
+        else:
+            self._strays.append(part)
+
+    def _join_orphan(self, held: PackedPart, part: PackedPart) -> None:
+        if part.is_code or held.identity != part.identity or begins_block(part.text):
+            self._release()
+            return
+        self._orphan = None
+        part.text = held.text + part.text
+        part.gap = held.gap
+        part.labelled = part.labelled or held.labelled
+        if self._observer:
+            self._observer.note("orphan", "put in front", before=held.text, after=part.text)
+
+    def _release(self) -> None:
+        held, self._orphan = self._orphan, None
+        if held and len(held.text) < 3:
+            self._stray(held)
+        elif held:
+            if self._observer:
+                self._observer.note("orphan", "released", after=held.text)
+            self._place(held)
+
+    # -- how much goes into a message -----------------------------------------------------------
+
+    def _place(self, part: PackedPart) -> None:
+        packing = self._packing
+        policy = packing.policy(self.count)
+        alone = policy is PackingPolicy.ALL and part.identity is not None
+        if policy is PackingPolicy.EACH or alone:
+            self._flush(part.boundary)
+            whole = part.is_code and not alone
+            self._send(part, [part.text] if whole else self._messages(part, alone))
+            return
+        if packing and packing.ends_before(part, policy):
+            self._flush()
+        packing.add(part)
+
+    def _messages(self, part: PackedPart, alone: bool) -> list[str]:
+        return self._chunker.fit(part.text) if alone else self._chunker.split(part.text)
+
+    def _flush(self, boundary: Boundary | None = None) -> None:
+        if self._packing:
+            whole = self._packing.joined(boundary)
+            self._send(whole, self._chunker.fit(whole.text))
+
+    # -- leaving --------------------------------------------------------------------------------
+
+    def _send(self, part: PackedPart, messages: list[str]) -> None:
+        if not messages:
+            return
+        segment, span = self._seal(part.end)
+        labelled = part.labelled
+        for text in messages:
+            if len(text) < 3 and (self.emitted or len(messages) > 1) and _ALONE.fullmatch(text):
+                self.note(text, "stray", part.end)
+                continue
+            identity = self._faces.dress(part.identity)
+            shown = self._humanized(text) if self._config.humanizer_degree == 3 else text
+            self._out.append(Message(shown, part.boundary, identity, segment, span, labelled))
+            self._sent()
+            labelled = False
+        if self._observer and len(messages) > 1:
+            self._observer.note("cut", self._why_cut(part), part.text, "\n".join(messages))
+        self._emit_notes(segment, span)
+
+    def _why_cut(self, part: PackedPart) -> str:
+        if utf16_len(part.text) > self._config.max_single_message_length:
+            return "longer than a message"
+        return "one sentence each" if self._config.humanizer_degree == 3 else "one line each"
+
+    def _sent(self) -> None:
+        self.count += 1
+        self.emitted = True
+
+    def _humanized(self, text: str) -> str:
+        if text.startswith("```"):
+            return text
+        from random import Random
+
+        from oshaberi.text.messages.humanize import humanize
+
+        shown = humanize(text, Random(f"{self._config.seed}:{self.count}"))
+        if self._observer and shown != text:
+            self._observer.transform("humanize", text, shown)
+        return shown
+
+    def _seal(self, end: int) -> tuple[int, tuple[int, int]]:
+        self._segment += 1
+        span = (self.sealed, end)
+        self.sealed = end
+        return self._segment, span
+
+    def _emit_notes(self, segment: int, span: tuple[int, int]) -> None:
+        for stray in self._strays:
+            self.note(stray.text, "stray", stray.end)
+        self._strays = []
+        notes, self._notes = self._notes, []
+        for text, reason, end in notes:
+            if end <= span[1]:
+                self._out.append(Withheld(text, reason, segment, span))
+            else:
+                self._notes.append((text, reason, end))
+
+
+def _in_one_line(text: str) -> str:
+    """Without its line breaks: `<br>` may stand between punctuation, too."""
+    return "".join(line.strip() for line in text.split("\n")) if "\n" in text else text

@@ -1,0 +1,113 @@
+"""How much goes into one message: each part, a paragraph, what fits, or all (spec 07).
+
+Parts that share a message wait here for each other, with what goes between them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from oshaberi.events import Boundary, Identity
+from oshaberi.text.line_kinds import BlockKind, block_kind
+from oshaberi.text.text_config import TextConfig
+from oshaberi.text.text_measure import utf16_len
+
+_SAME_BLOCK = frozenset({"list", "quote", "subtext"})
+
+
+class PackingPolicy(Enum):
+    """Spec 07, degrees and budget."""
+
+    EACH = auto()
+    PARAGRAPH = auto()
+    FILL = auto()
+    ALL = auto()
+
+
+@dataclass(slots=True)
+class PackedPart:
+    """A piece of text on its way into a message."""
+
+    text: str
+    boundary: Boundary
+    end: int
+    gap: str
+    identity: Identity | None = None
+    labelled: bool = False
+    is_code: bool = False
+    kind: BlockKind = "text"
+    joiner: str = ""
+    """What goes between it and the part before it, in one message."""
+
+
+class MessagePacking:
+    """The parts of the next message, in order."""
+
+    def __init__(self, config: TextConfig) -> None:
+        self._degree = config.humanizer_degree
+        self._most = config.max_flush_count
+        self._longest = config.max_single_message_length
+        self._blank_line = config.aggregate_join == "blank_line" and self._degree == 0
+        self._parts: list[PackedPart] = []
+        self._units = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._parts)
+
+    def policy(self, count: int) -> PackingPolicy:
+        """For the message behind the first `count` of the response."""
+        if self._degree == 0:
+            return PackingPolicy.ALL
+        following = count + 1
+        if following * 2 < self._most:
+            return PackingPolicy.EACH
+        return PackingPolicy.PARAGRAPH if following * 4 < self._most * 3 else PackingPolicy.FILL
+
+    def add(self, part: PackedPart) -> None:
+        part.kind = block_kind(part.text)
+        if self._parts:
+            part.joiner = self._joiner(self._parts[-1], part)
+        self._parts.append(part)
+        self._units += len(part.joiner) + utf16_len(part.text)
+
+    def ends_before(self, part: PackedPart, policy: PackingPolicy) -> bool:
+        """Whether the message ends with what is there; it is never empty here."""
+        last = self._parts[-1]
+        if last.identity != part.identity:
+            return True
+        if policy is PackingPolicy.ALL:
+            return False
+        if self._units + utf16_len(part.text) + len(part.gap) > self._longest:
+            return True
+        if policy is PackingPolicy.FILL:
+            return False
+        if part.is_code or last.is_code or part.gap.count("\n") > 1:
+            return True
+        return (block_kind(part.text) == "list") != (last.kind == "list")
+
+    def take(self) -> list[PackedPart]:
+        parts, self._parts, self._units = self._parts, [], 0
+        return parts
+
+    def joined(self, boundary: Boundary | None = None) -> PackedPart:
+        """All that waits as one part; it waits no longer."""
+        parts = self.take()
+        text = "".join(part.joiner + part.text for part in parts)
+        first, last = parts[0], parts[-1]
+        return PackedPart(
+            text, boundary or last.boundary, last.end, "", first.identity, first.labelled
+        )
+
+    def _joiner(self, last: PackedPart, part: PackedPart) -> str:
+        """Spec 07, aggregation."""
+        newlines = part.gap.count("\n")
+        if newlines == 0:
+            if part.is_code and last.is_code:
+                return "\n"
+            return " " if part.gap else ""
+        if newlines == 1:
+            same = part.kind in _SAME_BLOCK and part.kind == last.kind
+            if part.is_code or last.is_code or same or not self._blank_line:
+                return "\n"
+        return "\n\n"

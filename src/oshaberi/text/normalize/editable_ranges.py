@@ -1,0 +1,108 @@
+"""Where a rule may reach, and how text closes up where something was taken out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol, TypeVar
+
+from oshaberi.text.atoms import code_spans, urls
+
+Spans = list[tuple[int, int]]
+Edit = tuple[int, int, str]
+
+# Letters of scripts that are written without spaces: no word edge is to be seen beside them.
+UNSPACED = r"\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_CLOSERS = frozenset(",.!?;:)]}。、，！？；：）」』】")
+
+
+class RangedRule(Protocol):
+    """Something found in a text: a match, for one."""
+
+    def start(self) -> int: ...
+    def end(self) -> int: ...
+
+
+R = TypeVar("R", bound=RangedRule)
+
+
+def code_and_urls(text: str, limit: int) -> Spans:
+    """Inline code and URLs, in order, disjoint. Discord's own tokens are left reachable."""
+    spans = code_spans(text, limit)
+    if "://" not in text:
+        return spans
+    disjoint: Spans = []
+    for start, end in sorted(spans + urls(text)):
+        if not disjoint or start >= disjoint[-1][1]:
+            disjoint.append((start, end))
+    return disjoint
+
+
+def outside(found: Iterable[R], spans: Spans) -> list[R]:
+    """Those of `found` (in order) that touch none of `spans` (in order, disjoint)."""
+    if not spans:
+        return list(found)
+    free = []
+    i = 0
+    for one in found:
+        while i < len(spans) and spans[i][1] <= one.start():
+            i += 1
+        if i == len(spans) or one.end() <= spans[i][0]:
+            free.append(one)
+    return free
+
+
+def is_spaced_letter(char: str) -> bool:
+    """A letter or digit of a script that puts spaces between its words."""
+    if char.isascii():
+        return char.isalnum()
+    unspaced = "\u3005" <= char <= "\u30ff" or "\u31f0" <= char <= "\u9fff"
+    return char.isalnum() and not unspaced and not "\uf900" <= char <= "\ufaff"
+
+
+def rewrite(text: str, edits: Iterable[Edit]) -> str:
+    """Replace spans (in order, disjoint). Where the new text is empty, the seam is closed."""
+    out: list[str] = []
+    at = 0
+    for start, end, new in edits:
+        if start > at:
+            out.append(text[at:start])
+        if new:
+            out.append(new)
+            at = end
+        else:
+            at = _close_seam(out, text, end)
+    out.append(text[at:])
+    return "".join(out)
+
+
+def _close_seam(out: list[str], text: str, end: int) -> int:
+    """Leave no doubled space, no blank at a line's edge and no empty line; keep words apart."""
+    before = _last(out)
+    resume = _behind_blanks(text, end) if before in " \t\n" else end
+    after = text[resume] if resume < len(text) else "\n"
+    if before in " \t" and (after == "\n" or (resume == end and after in _CLOSERS)):
+        _trim(out)
+        before = _last(out)
+    if before == "\n" and after == "\n":
+        return min(resume + 1, len(text))
+    if (is_spaced_letter(before) and is_spaced_letter(after)) or before == after == "`":
+        out.append(" ")  # two runs of backticks would become another kind of code
+    return resume
+
+
+def _last(out: list[str]) -> str:
+    return out[-1][-1] if out else "\n"
+
+
+def _behind_blanks(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t":
+        at += 1
+    return at
+
+
+def _trim(out: list[str]) -> None:
+    while out:
+        out[-1] = out[-1].rstrip(" \t")
+        if out[-1]:
+            break
+        out.pop()

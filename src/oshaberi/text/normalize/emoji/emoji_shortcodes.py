@@ -1,0 +1,85 @@
+"""`:name:` becomes the guild's emoji, a Unicode emoji, or nothing (spec 06 S4)."""
+
+from __future__ import annotations
+
+import regex
+
+from oshaberi.text.atoms import CUSTOM_EMOJI
+from oshaberi.text.normalize.editable_ranges import Edit, rewrite
+from oshaberi.text.normalize.emoji.standard_emoji import standard_emoji
+from oshaberi.text.normalize.emoji.written_emoji import WrittenEmoji, written_emoji
+from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
+from oshaberi.text.segments.open_markers import code_limit
+from oshaberi.text.text_config import TextConfig
+
+_UNRESOLVED = "unresolved_shortcode"
+_DISABLED = "emoji_disabled"
+_NO_MARK = regex.compile(r"\P{M}|\Z")
+_LENGTHS = range(2, 33)  # of a custom emoji's name
+
+
+class EmojiShortcodes:
+    """Knows the guild's emoji by name and by id."""
+
+    def __init__(self, config: TextConfig) -> None:
+        self._limit = code_limit(config.hold_limit)
+        self._enabled = config.emoji_usage_enabled
+        self._preserve = config.emoji_preserve_unresolved_shortcodes
+        self._exact: dict[str, str] = {}
+        self._folded: dict[str, str] = {}
+        self._ids: set[str] = set()
+        for tag in config.emojis:
+            if known := CUSTOM_EMOJI.fullmatch(tag.strip()):
+                self._exact.setdefault(known[1], known[0])
+                self._folded.setdefault(known[1].lower(), known[0])
+                self._ids.add(known[2])
+
+    def apply(self, work: SegmentWork) -> None:
+        for piece in work.pieces:
+            if ":" in piece.text:
+                self._clean(piece, work)
+
+    def _clean(self, piece: TextPiece, work: SegmentWork) -> None:
+        edits: list[Edit] = []
+        text = piece.text
+        for one in written_emoji(text, self._limit):
+            old = text[one.at : one.stop]
+            new, reason = self._resolve(one, old)
+            stop = one.stop if new else _after_marks(text, one.stop)
+            if new != old:
+                edits.append((one.at, stop, new))
+            if not new:
+                work.withheld.append((text[one.at : stop], reason))
+        if edits:
+            piece.text = rewrite(text, edits)
+
+    def _resolve(self, one: WrittenEmoji, old: str) -> tuple[str, str]:
+        """What stands for it; nothing, and why, where it is to go."""
+        if one.id and (not self._enabled or self._keeps_tag(one.id)):
+            return (old, "") if self._enabled else ("", _DISABLED)
+        guild = self._exact.get(one.name) or self._folded.get(one.name.lower())
+        if guild:
+            return (guild, "") if self._enabled else ("", _DISABLED)
+        standard = standard_emoji(one.name)
+        if standard:
+            return standard, ""
+        if self._preserve or not _looks_like_emoji(one):
+            return old, ""
+        return "", _UNRESOLVED
+
+    def _keeps_tag(self, tag_id: str) -> bool:
+        """With no list of the guild's emoji at all, nothing says that a whole tag is wrong."""
+        return tag_id in self._ids or not self._ids
+
+
+def _after_marks(text: str, at: int) -> int:
+    """Marks behind what goes would stand on nothing."""
+    found = _NO_MARK.search(text, at)
+    return found.start() if found else at
+
+
+def _looks_like_emoji(one: WrittenEmoji) -> bool:
+    """A name without a letter is rather a part of a time or of a table's rule."""
+    if one.id is not None:
+        return True
+    return len(one.name) in _LENGTHS and any(char.isalpha() for char in one.name)

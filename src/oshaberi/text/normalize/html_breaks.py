@@ -1,0 +1,37 @@
+"""`<br>` outside code is a newline (spec 06 S4)."""
+
+from __future__ import annotations
+
+import re
+
+from oshaberi.text.normalize.editable_ranges import code_and_urls, outside
+from oshaberi.text.normalize.segment_pieces import SegmentWork
+from oshaberi.text.segments.open_markers import code_limit
+from oshaberi.text.text_config import TextConfig
+
+_BREAK = re.compile(r"</?br[ \t]{0,8}/?>", re.IGNORECASE)
+
+
+class HtmlBreaks:
+    """One newline each; where a newline follows anyway, that one does."""
+
+    def __init__(self, config: TextConfig) -> None:
+        self._limit = code_limit(config.hold_limit)
+
+    def apply(self, work: SegmentWork) -> None:
+        for piece in work.pieces:
+            if "<" in piece.text and _BREAK.search(piece.text):
+                piece.text = self._broken(piece.text)
+
+    def _broken(self, text: str) -> str:
+        out = []
+        at = 0
+        for tag in outside(_BREAK.finditer(text), code_and_urls(text, self._limit)):
+            out.append(text[at : tag.start()].rstrip(" \t"))
+            at = tag.end()
+            while at < len(text) and text[at] in " \t":
+                at += 1
+            if text[at : at + 1] != "\n":
+                out.append("\n")
+        out.append(text[at:])
+        return "".join(out)

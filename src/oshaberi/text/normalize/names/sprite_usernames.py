@@ -1,0 +1,72 @@
+"""Which username a sprite wears, so that Discord shows its face (spec 06 S2.5).
+
+Discord puts neighbouring webhook messages of one name under the first one's avatar. So where the
+face changes between neighbours, the clean name and the decorated `Tomori (mad)` take turns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from oshaberi.events import Identity
+from oshaberi.text.normalize.names.webhook_usernames import webhook_username
+from oshaberi.text.text_config import Persona
+
+_BASE_FACE = ""
+_BASE_NAME = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class SpriteUsernameState:
+    """The face of the last message and the name it wore. No face: nothing to be grouped with."""
+
+    face: str | None = None
+    decorated: bool = False
+
+
+class SpriteUsernames:
+    """Called once for each message and table, in the order in which they go out."""
+
+    def __init__(self, persona: Persona | None, state: SpriteUsernameState | None = None) -> None:
+        self._persona = persona
+        self._shows_base = persona is not None and persona.is_alter
+        self.state = state or SpriteUsernameState()
+
+    def restore(self, state: SpriteUsernameState) -> None:
+        self.state = state
+
+    def dress(self, identity: Identity | None) -> Identity | None:
+        """The identity with the username it wears here."""
+        if identity is None:
+            return self._dress_base()
+        if self._persona is None or identity.kind != "sprite":
+            self.state = SpriteUsernameState()
+            return identity
+        face = identity.sprite or _BASE_FACE
+        if not self._wear(face):
+            return identity
+        username = webhook_username(self._persona.name, face or _BASE_NAME)
+        return replace(identity, username=username)
+
+    def _dress_base(self) -> Identity | None:
+        """An alter's own face goes through the webhook too, so it counts as a sprite."""
+        persona = self._persona
+        if persona is None or not self._shows_base:
+            self.state = SpriteUsernameState()
+            return None
+        if not self._wear(_BASE_FACE):
+            return None
+        username = webhook_username(persona.name, _BASE_NAME)
+        return Identity(username, persona.avatar_url, "sprite", persona.name)
+
+    def _wear(self, face: str) -> bool:
+        """Whether this face's name is decorated."""
+        last = self.state
+        if last.face is None:
+            decorated = False
+        elif last.face == face:
+            decorated = last.decorated
+        else:
+            decorated = not last.decorated
+        self.state = SpriteUsernameState(face, decorated)
+        return decorated

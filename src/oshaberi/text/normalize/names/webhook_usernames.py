@@ -1,0 +1,73 @@
+"""Usernames that Discord accepts from a webhook: 1-80 long, without the words it refuses."""
+
+from __future__ import annotations
+
+import re
+
+from oshaberi.text.text_measure import grapheme_edge, has_visible, utf16_len, utf16_offset
+
+MAX_UNITS = 80
+_MAX_ENDING_UNITS = 64
+_NAMELESS = "Unnamed"
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_ZERO_WIDTH = re.compile(r"[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
+_BLANKS = re.compile(r"\s+")
+_REFUSED_WORDS = ("clyde", "discord")
+# Discord drops joiners before it looks, so they don't hide a word.
+_REFUSED = re.compile(
+    "|".join("[\u200c\u200d]*".join(word) for word in _REFUSED_WORDS), re.IGNORECASE
+)
+_REFUSED_WHOLE = frozenset(("here", "everyone"))
+_REFUSED_SIGNS = {"@": "an @", ":": "a colon", "```": "three backticks"}
+# Cyrillic letters that look like the Latin ones: the name reads the same and is accepted.
+# (Zero-width characters would not help: Discord strips them.)
+_LOOKALIKE_C = str.maketrans({"c": "\u0441", "C": "\u0421"})
+_LOOKALIKE_E = str.maketrans({"e": "\u0435", "E": "\u0415"})
+
+
+def webhook_username(name: str, ending: str | None = None) -> str:
+    """`name`, or `name (ending)`; cut from the name first, so that the ending stays."""
+    name = _clean(name)
+    if ending is None:
+        return _cut(name, MAX_UNITS)
+    tail = f" ({_cut(_clean(ending), _MAX_ENDING_UNITS)})"
+    return _cut(name, MAX_UNITS - utf16_len(tail)) + tail
+
+
+def name_problem(name: str, limit: int = MAX_UNITS) -> str | None:
+    """Why nobody can be called that: Discord refuses it, or it cannot stand in front of a line."""
+    if not has_visible(name):
+        return "it is empty"
+    if utf16_len(name) > limit:
+        return f"it is longer than {limit} characters"
+    if name.casefold().lstrip("@") in _REFUSED_WHOLE:
+        return f"Discord does not allow {name!r} as a name"
+    for sign, said in _REFUSED_SIGNS.items():
+        if sign in name:
+            return f"it contains {said}"
+    if webhook_username(name) != name:
+        return _refused_word(name)
+    return None
+
+
+def _refused_word(name: str) -> str:
+    """Why the name would have to be changed before Discord took it."""
+    bare = "".join(sign for sign in name.casefold() if sign.isprintable())
+    for word in _REFUSED_WORDS:
+        if word in bare:
+            return f"Discord does not allow the word {word!r} in names"
+    return "it contains characters that cannot be seen"
+
+
+def _clean(name: str) -> str:
+    name = _BLANKS.sub(" ", _CONTROLS.sub(" ", _ZERO_WIDTH.sub("", name))).strip()
+    name = _REFUSED.sub(lambda word: word[0].translate(_LOOKALIKE_C), name)
+    if name.casefold() in _REFUSED_WHOLE:
+        name = name.translate(_LOOKALIKE_E)
+    return name if has_visible(name) else _NAMELESS
+
+
+def _cut(name: str, units: int) -> str:
+    if utf16_len(name) <= units:
+        return name
+    return name[: grapheme_edge(name, 0, utf16_offset(name, 0, units))].rstrip()

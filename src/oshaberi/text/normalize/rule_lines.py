@@ -1,0 +1,65 @@
+"""Lines that Discord cannot show: rules and empty quotes are paragraph breaks (spec 06 S4).
+
+A subtext marker alone on its line joins the next line (spec 05 C7).
+"""
+
+from __future__ import annotations
+
+import re
+
+from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
+from oshaberi.text.text_config import TextConfig
+
+_HINTS = ("---", "***", "___", "===", ">", "-#", "* *", "- -")
+_RULE = re.compile(
+    r"[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,}|\*(?:[ \t]\*){2,}|-(?:[ \t]-){2,}|>{1,3})[ \t]*"
+)
+_BEGINNINGS = frozenset("-*_=> \t")
+_SUBTEXT = "-#"
+
+
+class RuleLines:
+    """Looks at whole lines only: not at what an overflow cut left of one."""
+
+    def __init__(self, _config: TextConfig) -> None: ...
+
+    def apply(self, work: SegmentWork) -> None:
+        for piece in work.pieces:
+            text = piece.text
+            if text[:1] not in _BEGINNINGS and "\n" not in text:
+                continue
+            if any(hint in text for hint in _HINTS):
+                self._clean(piece, work, piece is work.pieces[-1])
+
+    def _clean(self, piece: TextPiece, work: SegmentWork, is_last: bool) -> None:
+        lines = piece.text.split("\n")
+        first = 0 if piece.line_start else 1
+        stop = len(lines) if work.ends_line or not is_last else len(lines) - 1
+        kept = lines[:first]
+        broken = False  # the lines before ended in a rule: one blank line is owed
+        for line in lines[first:stop]:
+            if _RULE.fullmatch(line):
+                work.withheld.append((line, "rule"))
+                _drop_blank_tail(kept)
+                broken = True
+            elif not broken or line.strip():
+                _add(kept, line, broken)
+                broken = False
+        for line in lines[max(first, stop) :]:
+            _add(kept, line, broken)
+            broken = False
+        piece.text = "\n".join(kept)
+
+
+def _add(kept: list[str], line: str, broken: bool) -> None:
+    if broken and kept:
+        kept.append("")
+    if kept and kept[-1].strip() == _SUBTEXT and line.strip():
+        kept[-1] = f"{_SUBTEXT} {line.lstrip()}"
+    else:
+        kept.append(line)
+
+
+def _drop_blank_tail(kept: list[str]) -> None:
+    while kept and not kept[-1].strip():
+        kept.pop()

@@ -1,0 +1,30 @@
+"""Stray `<think>` and `</think>` tags that no block claimed (spec 06 S4, spec 05 C1)."""
+
+from __future__ import annotations
+
+import re
+
+from oshaberi.text.normalize.editable_ranges import code_and_urls, outside, rewrite
+from oshaberi.text.normalize.segment_pieces import SegmentWork
+from oshaberi.text.segments.open_markers import code_limit
+from oshaberi.text.text_config import TextConfig
+
+_TAG = re.compile(
+    r"</?(?:[\w-]{1,32}:)?(?:thinking|think|reasoning)(?:\s[^<>\n]{0,160})?/?>", re.IGNORECASE
+)
+
+
+class StrayTags:
+    """Takes them out and leaves everything else that looks like HTML."""
+
+    def __init__(self, config: TextConfig) -> None:
+        self._limit = code_limit(config.hold_limit)
+
+    def apply(self, work: SegmentWork) -> None:
+        for piece in work.pieces:
+            text = piece.text
+            if "<" not in text or not _TAG.search(text):
+                continue
+            found = outside(_TAG.finditer(text), code_and_urls(text, self._limit))
+            work.withheld += [(tag[0], "tag") for tag in found]
+            piece.text = rewrite(text, ((tag.start(), tag.end(), "") for tag in found))

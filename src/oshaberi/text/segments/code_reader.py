@@ -1,0 +1,66 @@
+"""Spec 05 B1, B2, B6: reading a fenced block, from behind its opening run to its closing run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from oshaberi.events import Boundary
+from oshaberi.text.atoms import BACKTICKS
+from oshaberi.text.code_blocks import CodeBlock
+from oshaberi.text.segments.reader_protocol import SegmentReader
+from oshaberi.text.segments.visible_buffer import VisibleBuffer
+
+
+class CodeReader:
+    """`leave` gives the reader that goes on behind the block."""
+
+    def __init__(
+        self,
+        buffer: VisibleBuffer,
+        block: CodeBlock,
+        ticks: int,
+        pos: int,
+        leave: Callable[[int], SegmentReader],
+    ) -> None:
+        self._buffer = buffer
+        self._block = block
+        self._ticks = ticks
+        self._pos = pos
+        self._begin = buffer.at(pos)
+        self._leave = leave
+
+    def read(self, final: bool) -> SegmentReader | None:
+        text = self._buffer.text
+        while True:
+            tick = text.find("`", self._pos)
+            run = BACKTICKS.match(text, tick) if tick >= 0 else None
+            if run is None or (run.end() == len(text) and not final):
+                self._feed(tick if run else len(text))
+                return None
+            if run.end() - tick >= self._ticks:
+                self._feed(tick)
+                self._end(run.end(), "code_close")
+                return self._leave(run.end())
+            self._feed(run.end())
+
+    def close(self, reason: Boundary, trim: bool) -> None:
+        del trim  # code is never trimmed
+        self._end(len(self._buffer.text), reason, cut_off=True)
+
+    def shift(self, by: int) -> None:
+        self._pos -= by
+
+    def _feed(self, end: int) -> None:
+        self._send(self._block.feed(self._buffer.text[self._pos : end]))
+        self._pos = end
+
+    def _end(self, end: int, reason: Boundary, cut_off: bool = False) -> None:
+        *pieces, (last, _) = self._block.close(cut_off=cut_off)
+        self._send(pieces)
+        self._buffer.emit("code", last, reason, end, ends_line=False)
+
+    def _send(self, pieces: list[tuple[str, int]]) -> None:
+        """B6: messages of a long block that are certain."""
+        for message, consumed in pieces:
+            end = self._buffer.place(self._begin + consumed)
+            self._buffer.emit("code", message, "overflow", end, ends_line=False)

@@ -1,0 +1,107 @@
+"""Spec 05 B3, B7: what a newline is followed by, as far as it matters for where a segment ends.
+
+Pure functions over the text known so far; None or WAIT means that more text is needed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from oshaberi.text import markdown_tables
+from oshaberi.text.line_kinds import BlockKind, begins_block, block_kind
+from oshaberi.text.segments.marker_rules import WAIT
+
+_SOLID = re.compile(r"\S")
+PUNCTUATION = frozenset(".,!?;。！？、，…")
+"""With any of these a line may begin that belongs to the line before."""
+_CARRIED = re.compile(r"[.,!?;。！？、，]+")
+_ELLIPSIS = re.compile(r"\.\.\.|。。")
+_SEPARATOR_CHARS = re.compile(r"[|:\- \t]*")
+_SHORT_ELLIPSIS = re.compile(r"(?:…[.,!?;。！？、，…]?|[.,!?;。！？、，]…)(?![^\s])")
+_CARRY_MAX = 16
+_MARKER_MAX = 12
+_JOINS_LIKE = frozenset({"list", "quote", "subtext"})
+
+
+class LineBreak(NamedTuple):
+    """A newline and what follows it."""
+
+    at: int
+    line: int
+    """Where the next line that is not blank begins, its indentation included."""
+    solid: int
+    """Its first character that is not white space."""
+    blank: bool
+
+
+def read_break(text: str, at: int, limit: int) -> LineBreak | None:
+    """The line break at `at`, once a visible character behind it is known, before `limit`."""
+    found = _SOLID.search(text, at + 1, limit)
+    if found is None:
+        return None
+    solid = found.start()
+    line = text.rfind("\n", at, solid) + 1
+    return LineBreak(at, line, solid, line > at + 1)
+
+
+def carry_end(text: str, at: int, final: bool) -> int:
+    """Where the punctuation at `at` ends that belongs to the line before; 0 none, or WAIT."""
+    run = _CARRIED.match(text, at, at + _CARRY_MAX + 1)
+    if run is None or run.end() - at > _CARRY_MAX or _ELLIPSIS.match(text, at):
+        return 0
+    if run.end() == len(text):
+        return run.end() if final else WAIT
+    return run.end() if text[run.end()].isspace() else 0
+
+
+def ellipsis_stays(text: str, at: int, limit: int, final: bool) -> int:
+    """Whether a line that is only `…` stays with the line before; 0 no, 1 yes, or WAIT.
+
+    It goes in front of the next line (S1). Where nothing follows that it could stand before, it
+    would be a message of one character, which L1 forbids.
+    """
+    line = _SHORT_ELLIPSIS.match(text, at)
+    if line is None:
+        return 0
+    following = _SOLID.search(text, line.end(), limit)
+    if following is None:
+        if len(text) >= limit:
+            return 0
+        return 1 if final else WAIT
+    if line.end() == following.start() or "\n" not in text[line.end() : following.start()]:
+        return 0
+    head = text[following.start() : following.start() + _MARKER_MAX]
+    if len(head) < _MARKER_MAX and "\n" not in head and not final:
+        return WAIT
+    return int(begins_block(head))
+
+
+def heads_table(text: str, line: int, brk: LineBreak, limit: int, final: bool) -> int:
+    """Where the separator row behind the header at `line` ends; 0 if it heads none, or WAIT."""
+    if brk.blank or text[brk.solid] not in "|:-":
+        return 0
+    end = _SEPARATOR_CHARS.match(text, brk.solid).end()  # type: ignore[union-attr]
+    if end >= limit:
+        return 0
+    if end == len(text):
+        if not final:
+            return WAIT
+    elif text[end] != "\n":
+        return 0
+    width = markdown_tables.header_width(text[line : brk.at])
+    if width and len(markdown_tables.separator(text[brk.line : end])) == width:
+        return end
+    return 0
+
+
+def joins_block(text: str, here: BlockKind, brk: LineBreak, final: bool) -> int:
+    """`paragraph_mode = "blocks"`: whether the next line stays with this one; or WAIT."""
+    if here == "heading":
+        return 1
+    if here not in _JOINS_LIKE or brk.blank:
+        return 0
+    head = text[brk.solid : brk.solid + _MARKER_MAX]
+    if len(head) < _MARKER_MAX and "\n" not in head and not final:
+        return WAIT
+    return int(block_kind(head) == here)

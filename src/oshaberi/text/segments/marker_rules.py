@@ -1,0 +1,262 @@
+"""Spec 05, semantic hold: what each marker does. One handler per kind of marker.
+
+Whether a marker opens or closes depends on its neighbours and on what is open, so nothing is ever
+scanned twice. A handler returns where reading goes on, or WAIT for the next character.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from oshaberi.text.atoms import DISCORD_TOKEN
+from oshaberi.text.segments.open_markers import OpenLink, OpenMarkers
+
+MARKS = '*~|()（）"「」『』“”„«»《》[]\\<'
+WAIT = -1
+
+_TOKEN_MAX = 130
+_RUN = {mark: re.compile(re.escape(mark) + "+") for mark in "*~|"}
+_TOKEN_STOP = re.compile(r"[<>\n]")
+_OPENING = frozenset("([{（［【「『《〈«“„‘'*_~|—–")
+_SAD_EYES = frozenset(":=;")
+_LATEX = ("\\begin", "\\end")
+_REST = {"*": "**", "**": "*"}
+_OPENERS_OF = {
+    "）": "（", "」": "「", "』": "『", "》": "《", "”": "“„", "“": "„", "«": "»", "»": "«",
+}  # fmt: skip
+
+
+def read_mark(holds: OpenMarkers, text: str, at: int, final: bool) -> int:
+    """Read the marker at `at`."""
+    return _HANDLERS[text[at]](holds, text, at, final)
+
+
+def is_unspaced(char: str) -> bool:
+    """Han, kana or Hangul: scripts in which a marker stands glued to letters."""
+    return (
+        "\u3040" <= char <= "\u30ff"
+        or "\u3400" <= char <= "\u9fff"
+        or "\uac00" <= char <= "\ud7af"
+        or "\u3005" <= char <= "\u3007"
+        or "\uff66" <= char <= "\uff9f"
+        or "\uf900" <= char <= "\ufaff"
+        or "\U00020000" <= char <= "\U0003ffff"
+    )
+
+
+def _paren(holds: OpenMarkers, text: str, at: int, final: bool) -> int:
+    if at + 1 == len(text) and not final:
+        return WAIT
+    if not _sad_face(text, at):
+        holds.push("(", at)
+    return at + 1
+
+
+def _paren_close(holds: OpenMarkers, _text: str, at: int, _final: bool) -> int:
+    holds.round_closed(at + 1)
+    return at + 1
+
+
+def _quote(holds: OpenMarkers, text: str, at: int, final: bool) -> int:
+    if holds.open['"']:
+        holds.close('"', at + 1)
+        return at + 1
+    if at + 1 == len(text) and not final:
+        return WAIT
+    if _edge_before(text, at) and _solid(text, at + 1):
+        holds.push('"', at)
+    return at + 1
+
+
+def _bracket_open(holds: OpenMarkers, text: str, at: int, _final: bool) -> int:
+    holds.push(text[at], at)
+    return at + 1
+
+
+def _bracket_close(holds: OpenMarkers, text: str, at: int, _final: bool) -> int:
+    for opener in _OPENERS_OF[text[at]]:
+        if holds.open[opener]:
+            holds.close(opener, at + 1)
+            break
+    return at + 1
+
+
+def _either(holds: OpenMarkers, text: str, at: int, final: bool) -> int:
+    """A quotation mark that closes in one language and opens in another: `“ « »`."""
+    mark = text[at]
+    for opener in _OPENERS_OF[mark]:
+        if holds.open[opener]:
+            holds.close(opener, at + 1)
+            return at + 1
+    if at + 1 == len(text) and not final:
+        return WAIT
+    if _solid(text, at + 1) and (mark == "“" or _edge_before(text, at)):
+        holds.push(mark, at)
+    return at + 1
+
+
+def _link_text(holds: OpenMarkers, _text: str, at: int, _final: bool) -> int:
+    holds.links.append(OpenLink(at))
+    return at + 1
+
+
+def _link_target(holds: OpenMarkers, text: str, at: int, final: bool) -> int:
+    if not holds.links:
+        return at + 1
+    if at + 1 == len(text) and not final:
+        return WAIT
+    is_link = text.startswith("(", at + 1)
+    holds.link_text_closed(is_link)
+    return at + 1 + is_link
+
+
+def _backslash(holds: OpenMarkers, text: str, at: int, final: bool) -> int:
+    if len(text) - at < 6 and not final and _may_be_latex(text[at:]):
+        return WAIT
+    if text.startswith("\\[", at):
+        holds.push("\\]", at)
+    elif text.startswith("\\begin", at):
+        holds.push("\\end", at)
+    elif text.startswith("\\]", at) and holds.open["\\]"]:
+        holds.close("\\]", at + 2)
+    elif text.startswith("\\end", at) and holds.open["\\end"]:
+        holds.close("\\end", at + 4)
+    escaped = text[at + 1 : at + 2]
+    return at + 2 if escaped and escaped in MARKS else at + 1
+
+
+def _token(holds: OpenMarkers, text: str, at: int, final: bool) -> int:
+    """`<…>`: a custom emoji, a mention, a timestamp; anything else is text."""
+    following = text[at + 1 : at + 2]
+    if following and following not in "a:@#t/":
+        return at + 1
+    stop = _TOKEN_STOP.search(text, at + 1, at + _TOKEN_MAX)
+    if stop is None and len(text) - at < _TOKEN_MAX and not final:
+        return WAIT
+    token = DISCORD_TOKEN.match(text, at)
+    if token is None:
+        return at + 1
+    holds.spans.append((at, token.end(), True))
+    return token.end()
+
+
+def _run(holds: OpenMarkers, text: str, at: int, final: bool) -> int:
+    """`*`, `**`, `***`, `~~` or `||`; longer runs are decoration."""
+    mark = text[at]
+    found = _RUN[mark].match(text, at)
+    end = found.end() if found else at + 1
+    if end - at < 4 and not _decided(text, end, final):
+        return WAIT
+    kind = text[at:end]
+    if kind not in holds.open or text[at - 1 : at] == mark:
+        return end
+    if mark == "*":
+        return _stars(holds, text, at, end)
+    _pair_run(holds, text, at, end)
+    return end
+
+
+def _pair_run(holds: OpenMarkers, text: str, at: int, end: int) -> None:
+    kind = text[at:end]
+    solid_behind = _solid(text, end)
+    if holds.open[kind]:
+        # To Discord the next bars end a spoiler, wherever they stand.
+        if kind == "||" or solid_behind or _solid_before(text, at):
+            holds.close(kind, end)
+    elif solid_behind and (kind == "||" or not _stretches_vowel(text, at)):
+        holds.push(kind, at)
+
+
+def _stars(holds: OpenMarkers, text: str, at: int, end: int) -> int:
+    kind = text[at:end]
+    if kind == "*" and text.startswith("_*", end):
+        return end + 2
+    if _solid_before(text, at) and _close_stars(holds, kind, end):
+        return end
+    if not holds.open[kind] and _star_opens(text, at, end):
+        holds.push(kind, at)
+    return end
+
+
+def _close_stars(holds: OpenMarkers, kind: str, end: int) -> bool:
+    """`***` closes a bold and an italic that were opened apart, too."""
+    if kind in _REST and not holds.open[kind] and holds.open["***"]:
+        holds.shorten("***", _REST[kind])
+        return True
+    kinds = (kind,) if kind != "***" else ("***", "*", "**")
+    closed = False
+    for kind in kinds:
+        if holds.open[kind]:
+            holds.close(kind, end)
+            closed = True
+    return closed
+
+
+def _decided(text: str, end: int, final: bool) -> bool:
+    """Whether enough follows the run: one character, two where it may be the face `*_*`."""
+    if final or end + 1 < len(text):
+        return True
+    return end < len(text) and text[end] != "_"
+
+
+def _solid(text: str, at: int) -> bool:
+    return at < len(text) and not text[at].isspace()
+
+
+def _solid_before(text: str, at: int) -> bool:
+    return at > 0 and not text[at - 1].isspace()
+
+
+def _edge_before(text: str, at: int) -> bool:
+    """A word can begin behind what stands before `at`."""
+    return at == 0 or text[at - 1].isspace() or text[at - 1] in _OPENING
+
+
+def _stretches_vowel(text: str, at: int) -> bool:
+    """`おはよ~~`: kana before it; or a letter of a spaced script, inside whose words none opens."""
+    before = text[at - 1] if at else " "
+    if not before.isalnum() and before not in "ー～":
+        return False
+    kana = "\u3040" <= before <= "\u30ff" or "\uff66" <= before <= "\uff9f"
+    return kana or not is_unspaced(before)
+
+
+def _star_opens(text: str, at: int, end: int) -> bool:
+    if not _solid(text, end):
+        return False
+    before, behind = text[at - 1] if at else " ", text[end]
+    if not before.isalnum():
+        return True
+    if not behind.isalnum():
+        return is_unspaced(before) and behind in _OPENING
+    return is_unspaced(before) or is_unspaced(behind)
+
+
+def _sad_face(text: str, at: int) -> bool:
+    """`:(`, `>:(`, `=(`, `:-(`, `:'(`: the mouth stands at the end of a word."""
+    eyes = at - 1
+    if eyes > 0 and text[eyes] in "-'":
+        eyes -= 1
+    if eyes < 0 or text[eyes] not in _SAD_EYES:
+        return False
+    return not text[at + 1 : at + 2].isalnum()
+
+
+def _may_be_latex(tail: str) -> bool:
+    return len(tail) < 2 or any(word.startswith(tail) for word in _LATEX)
+
+
+_HANDLERS: dict[str, Callable[[OpenMarkers, str, int, bool], int]] = {
+    "(": _paren,
+    ")": _paren_close,
+    '"': _quote,
+    "[": _link_text,
+    "]": _link_target,
+    "\\": _backslash,
+    "<": _token,
+    **dict.fromkeys("*~|", _run),
+    **dict.fromkeys("（「『《„", _bracket_open),
+    **dict.fromkeys("）」』》”", _bracket_close),
+    **dict.fromkeys("“«»", _either),
+}

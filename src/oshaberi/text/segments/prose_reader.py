@@ -1,0 +1,325 @@
+"""Reading prose: markers, lines, sentences, URLs, and overflow (spec 05 B1, B3-B5, B7, H1-H3)."""
+
+from __future__ import annotations
+
+import re
+
+from oshaberi.events import Boundary
+from oshaberi.text.atoms import BACKTICKS, URL_STOP, inline_code_close, url_end
+from oshaberi.text.code_blocks import CodeBlock
+from oshaberi.text.decision_observer import Observer
+from oshaberi.text.markdown_tables import is_row
+from oshaberi.text.segments.code_reader import CodeReader
+from oshaberi.text.segments.current_line import CurrentLine
+from oshaberi.text.segments.line_breaks import (
+    PUNCTUATION,
+    LineBreak,
+    carry_end,
+    ellipsis_stays,
+    heads_table,
+    joins_block,
+    read_break,
+)
+from oshaberi.text.segments.marker_rules import MARKS, WAIT, read_mark
+from oshaberi.text.segments.open_markers import HeldBoundary, OpenMarkers, code_limit
+from oshaberi.text.segments.reader_protocol import SegmentReader
+from oshaberi.text.segments.segment_release import SegmentRelease
+from oshaberi.text.segments.table_reader import TableReader
+from oshaberi.text.segments.visible_buffer import NEVER, VisibleBuffer
+from oshaberi.text.sentences.sentence_ends import TERMINATORS, run_end, sentence_end
+from oshaberi.text.span_scan import url_start
+from oshaberi.text.text_config import TextConfig
+
+_LINES = re.compile(rf"[\n`{re.escape(MARKS)}]|://")
+_SENTENCES = re.compile(rf"[\n`{re.escape(MARKS + TERMINATORS)}]|://")
+_QUOTE_BLOCK = ">>> "
+_QUOTED_FENCE = re.compile(r"[> \t]*")
+
+
+class ProseReader:
+    """Lives as long as the stream; code blocks and tables read in between."""
+
+    def __init__(
+        self, buffer: VisibleBuffer, config: TextConfig, observer: Observer | None
+    ) -> None:
+        self._buffer = buffer
+        self._config = config
+        self._interest = _SENTENCES if config.humanizer_degree == 3 else _LINES
+        self._blocks = config.paragraph_mode == "blocks"
+        self._code_limit = code_limit(config.hold_limit)
+        self._holds = OpenMarkers(config.hold_limit, observer.release if observer else None)
+        self._leaving = SegmentRelease(buffer, self._holds, config, observer)
+        self._next: SegmentReader | None = None
+        self._pos = 0
+        self._period = 0
+        self._in_url = False
+        self._tables_off = False
+        self._line = CurrentLine(buffer)
+        self.waits_for_next = False
+        """A line or sentence has ended, and the next character says how."""
+
+    def begin(self, at: int) -> ProseReader:
+        """A fresh line begins at `at`, and nothing is open."""
+        self._pos, self._period = at, 0
+        self._in_url = False
+        self._holds.clear()
+        self._line.begin(at)
+        return self
+
+    def shift(self, by: int) -> None:
+        if self._buffer.line < by:
+            self._line.remember()
+        self._pos -= by
+        if self._period:
+            self._period -= by
+        self._holds.shift(by)
+
+    def read(self, final: bool) -> SegmentReader | None:
+        buffer, holds, search = self._buffer, self._holds, self._interest.search
+        text = buffer.text
+        self.waits_for_next = False
+        while True:
+            if self._line.is_fresh and not self._read_line_head(final):
+                return None
+            if self._in_url:
+                if not self._read_url_tail(final):
+                    return None
+                continue
+            found = search(text, self._pos)
+            at = found.start() if found else len(text)
+            if (
+                at >= buffer.limit
+                or self._period
+                or (holds.stack and at - holds.stack[0][1] > holds.limit)
+            ):
+                self._settle(at)
+            if found is None:
+                self._pos = at - _begun_scheme(text)
+                return None
+            after = self._read_token(at, final)
+            if after == WAIT:
+                self._pos = at
+                return None
+            self._pos = max(after, buffer.start)
+            if self._next:
+                following, self._next = self._next, None
+                return following
+
+    def _read_token(self, at: int, final: bool) -> int:
+        mark = self._buffer.text[at]
+        if mark == "\n":
+            return self._read_newline(at, final)
+        if mark == "`":
+            return self._read_backticks(at, final)
+        if mark == ":":
+            return self._read_url(at, final)
+        if mark in TERMINATORS:
+            return self._read_terminator(at, final)
+        if mark == "|":
+            self._line.has_bar = True
+        return read_mark(self._holds, self._buffer.text, at, final)
+
+    def _settle(self, at: int, open_url: int = -1) -> None:
+        """What falls due before `at`, in order of position: a sentence end, H3, overflow."""
+        while True:
+            period = self._period or NEVER
+            expiry = self._holds.expiry() if self._holds.stack else NEVER
+            due = min(period, expiry, self._buffer.limit)
+            if due > at:
+                return
+            if due == period:
+                self._period = 0
+                self._leaving.use(HeldBoundary(period, period, "period"))
+            elif due == expiry:
+                self._holds.expire()
+                self._leaving.use_free()
+            else:
+                self._overflow(open_url)
+
+    # -- lines ----------------------------------------------------------------------------------
+
+    def _read_line_head(self, final: bool) -> bool:
+        """A line that begins `>>> ` is a quote down to the next blank line."""
+        head = self._buffer.text[self._pos : self._pos + 4]
+        if len(head) < 4 and not final and _QUOTE_BLOCK.startswith(head):
+            return False
+        if head == _QUOTE_BLOCK and not self._holds.open[">>>"]:
+            self._holds.push(">>>", self._pos)
+        self._line.is_fresh = False
+        return True
+
+    def _read_newline(self, at: int, final: bool) -> int:
+        text = self._buffer.text
+        brk = read_break(text, at, self._buffer.limit)
+        if brk is None and len(text) >= self._buffer.limit:
+            self._settle(self._buffer.limit)
+            return at
+        if brk is None:
+            self.waits_for_next = True
+            return len(text) if final else WAIT
+        if self._buffer.whole_line() and self._line.has_bar and not self._tables_off:
+            separator_end = heads_table(text, self._buffer.line, brk, self._buffer.limit, final)
+            if separator_end == WAIT:
+                self.waits_for_next = True
+                return WAIT
+            if separator_end:
+                return self._begin_table(separator_end)
+        return self._end_line(brk, final)
+
+    def _end_line(self, brk: LineBreak, final: bool) -> int:
+        text = self._buffer.text
+        continued = brk.solid > brk.line and self._line.item_goes_on(brk)
+        joined = int(continued or self._line.is_bare_subtext(brk))
+        if not joined and self._blocks:
+            joined = joins_block(text, self._line.block(), brk, final)
+        carried = 0
+        if not joined and text[brk.solid] in PUNCTUATION:
+            joined = ellipsis_stays(text, brk.solid, self._buffer.limit, final)
+            carried = carry_end(text, brk.solid, final)
+        if joined == WAIT or carried == WAIT:
+            self.waits_for_next = True
+            return WAIT
+        row = text[max(self._buffer.line, self._buffer.start) : brk.at] if self._tables_off else ""
+        if self._tables_off and not is_row(row, leading_bar=False):
+            self._tables_off = False
+        self._leave_line(brk)
+        if carried and text[self._buffer.start : brk.at].strip():
+            self._leaving.use(HeldBoundary(brk.at, carried, "newline", brk.solid))
+        elif not joined:
+            self._leaving.use(HeldBoundary(brk.at, brk.line, "newline"))
+        self._line.begin(brk.line, self._line.item if continued else None)
+        return max(brk.solid, self._buffer.start)
+
+    def _leave_line(self, brk: LineBreak) -> None:
+        holds = self._holds
+        if holds.links:
+            holds.line_break()
+        if brk.blank:
+            holds.blank_line(brk.at)
+        self._leaving.use_free()
+
+    # -- sentences ------------------------------------------------------------------------------
+
+    def _read_terminator(self, at: int, final: bool) -> int:
+        text = self._buffer.text
+        if at + 1 == len(text) and not final:
+            self.waits_for_next = True
+            return WAIT
+        if self._in_block_line():
+            return at + 1
+        end = sentence_end(text, at, final, max(self._buffer.start, self._buffer.line))
+        if end == WAIT or (end == len(text) and not final):
+            self.waits_for_next = True
+            return WAIT
+        if 0 < end < len(text) and text[end] != "\n" and not self._line.holds_items():
+            self._period = end
+        return run_end(text, at)
+
+    def _in_block_line(self) -> bool:
+        """Degree 3 keeps lines with a block marker whole, and what continues them."""
+        return self._line.block() != "text"
+
+    # -- atoms that reach far -------------------------------------------------------------------
+
+    def _read_backticks(self, at: int, final: bool) -> int:
+        text = self._buffer.text
+        run = BACKTICKS.match(text, at)
+        end = run.end() if run else at
+        if end == len(text) and not final:
+            return WAIT
+        if end - at > 2:
+            self._begin_code(at, end - at)
+            return end
+        close = inline_code_close(text, end, end - at, self._code_limit, final)
+        if close > 0:
+            self._holds.spans.append((at, close, True))
+        return close or end
+
+    def _read_url(self, at: int, final: bool) -> int:
+        begin = url_start(self._buffer.text, at)
+        if begin < 0:
+            return at + 3
+        reach = self._url_reach(max(begin, self._buffer.start), at + 3, final)
+        if reach:
+            return reach
+        self._in_url = self._buffer.start > begin
+        return at
+
+    def _read_url_tail(self, final: bool) -> bool:
+        """The segment begins inside a URL that is too long for one message."""
+        reach = self._url_reach(self._buffer.start, self._pos, final)
+        if reach == WAIT:
+            return False
+        self._in_url = reach == 0
+        self._pos = max(reach, self._buffer.start)
+        return True
+
+    def _url_reach(self, begin: int, after: int, final: bool) -> int:
+        """Where the URL from `begin`, read up to `after`, ends; 0 if an overflow came first."""
+        text = self._buffer.text
+        stop = URL_STOP.search(text, after, self._buffer.limit)
+        if stop is None and len(text) >= self._buffer.limit:
+            self._settle(self._buffer.limit, begin)
+            return 0
+        if stop is None and not final:
+            return WAIT
+        end = max(after, url_end(text, begin, stop.start() if stop else len(text)))
+        self._holds.spans.append((begin, end, True))
+        return end
+
+    # -- leaving --------------------------------------------------------------------------------
+
+    def _overflow(self, open_url: int) -> None:
+        """B5. A line begins where the cut falls behind a newline."""
+        cut = self._leaving.overflow(open_url)
+        if cut and self._buffer.line < cut and self._buffer.text[cut - 1] == "\n":
+            self._line.begin(cut)
+
+    def close(self, reason: Boundary, trim: bool) -> None:
+        """The forced flush: what is open on the last line is closed."""
+        self._settle(len(self._buffer.text))
+        self._leaving.close(reason, trim)
+
+    # -- code and tables ------------------------------------------------------------------------
+
+    def _begin_code(self, at: int, ticks: int) -> None:
+        """B1: the text before the fence leaves; a prefix of quote marks belongs to the fence."""
+        buffer = self._buffer
+        self._holds.literal()
+        self._leaving.use_free()
+        prefix = buffer.text[buffer.line : at] if buffer.whole_line() else "-"
+        quoted = _QUOTED_FENCE.fullmatch(prefix) is not None
+        cut = buffer.line if quoted else at
+        self._leaving.leave(HeldBoundary(cut, cut, "code_open"))
+        whole = self._config.humanizer_degree == 0
+        longest = NEVER if whole else self._config.max_single_message_length
+        block = CodeBlock(longest, prefix if quoted else "", ticks)
+        self._next = CodeReader(buffer, block, ticks, at + ticks, self._behind_code)
+
+    def _behind_code(self, at: int) -> SegmentReader:
+        self._pos, self._period = at, 0
+        return self
+
+    def _begin_table(self, separator_end: int) -> int:
+        """B7: what comes before the header leaves; the table is held."""
+        buffer = self._buffer
+        self._holds.literal()
+        self._leaving.use_free()
+        self._leaving.leave(HeldBoundary(buffer.line, buffer.line, "newline"))
+        after = min(separator_end + 1, len(buffer.text))
+        longest = self._config.flush_buffer_size_code_block
+        self._next = TableReader(buffer, after, longest, self.begin, self._refuse_table)
+        return after
+
+    def _refuse_table(self) -> SegmentReader:
+        """Too long: it and every following row are text."""
+        self._tables_off = True
+        self._buffer.move_start(self._buffer.start)
+        return self.begin(self._buffer.start)
+
+
+def _begun_scheme(text: str) -> int:
+    """How many characters at the end may be the beginning of `://`."""
+    if text.endswith(":"):
+        return 1
+    return 2 if text.endswith(":/") else 0

@@ -1,0 +1,115 @@
+"""How prose leaves: at a boundary, past it while something is open, too long, at the end.
+
+Spec 05 B5, the semantic hold and the forced flush; where a boundary is, the reader says.
+"""
+
+from __future__ import annotations
+
+from oshaberi.events import Boundary
+from oshaberi.text.decision_observer import Observer
+from oshaberi.text.segments.marker_closing import clause_end, closing
+from oshaberi.text.segments.open_markers import HeldBoundary, OpenMarkers
+from oshaberi.text.segments.overflow_cuts import CutWindow, Stretch, choose_cut, hard_cut
+from oshaberi.text.segments.visible_buffer import NEVER, VisibleBuffer
+from oshaberi.text.span_scan import begun_url
+from oshaberi.text.text_config import TextConfig
+from oshaberi.text.text_measure import first_visible
+
+
+class SegmentRelease:
+    """Cuts segments off the buffer, as far as the open markers allow."""
+
+    def __init__(
+        self,
+        buffer: VisibleBuffer,
+        holds: OpenMarkers,
+        config: TextConfig,
+        observer: Observer | None,
+    ) -> None:
+        self._buffer = buffer
+        self._holds = holds
+        self._observer = observer
+        self._longest = config.max_single_message_length
+        self._window = CutWindow.of(config.flush_buffer_size)
+
+    def use(self, boundary: HeldBoundary) -> None:
+        """Cut here, unless something that opened before is still open."""
+        holds = self._holds
+        if holds.stack or (holds.links and boundary.reason == "period"):
+            holds.wait(boundary)
+            if self._observer:
+                marker = holds.stack[0][0] if holds.stack else "["
+                self._observer.hold(self._buffer.at(boundary.at), marker)
+        else:
+            self.leave(boundary)
+
+    def use_free(self) -> None:
+        """Cut at the boundaries that nothing holds any more."""
+        free = self._holds.free
+        if not free:
+            return
+        self._holds.free = []
+        for boundary in free:
+            if boundary.cut > self._buffer.start:
+                self.leave(boundary)
+
+    def leave(self, boundary: HeldBoundary, suffix: str = "") -> None:
+        """Cut here, whatever is open."""
+        self._buffer.leave(boundary, suffix)
+        if self._holds.spans:
+            self._holds.passed(boundary.cut)
+
+    def overflow(self, open_url: int) -> int:
+        """B5. Where the cut fell; 0 for one that begins with what is kept whole up to a message."""
+        start, limit = self._buffer.start, self._buffer.limit
+        atoms, spans = self._taken(open_url)
+        if limit > start + self._window.limit:
+            cut = self._late_cut(start, limit, atoms)
+        else:
+            cut = choose_cut(self._buffer.text, start, self._window, atoms, spans)
+            if not cut:
+                self._buffer.limit = start + max(self._longest, self._window.limit) + 1
+                return 0
+        self.leave(HeldBoundary(cut, cut, "overflow"))
+        self._holds.cut(cut)
+        self.use_free()
+        return cut
+
+    def _late_cut(self, start: int, limit: int, atoms: list[Stretch]) -> int:
+        """Behind the atom that begins the segment, if it has ended."""
+        begin = first_visible(self._buffer.text, start, limit)
+        ends = (end for at, end, atom in self._holds.spans if atom and at <= begin)
+        end = max(ends, default=0)
+        if begin < end < limit:
+            return end
+        return hard_cut(self._buffer.text, begin, limit, atoms)
+
+    def _taken(self, open_url: int) -> tuple[list[Stretch], list[Stretch]]:
+        """Atoms, finished or not, and other spans of the segment."""
+        holds = self._holds
+        if open_url < 0:
+            open_url = begun_url(self._buffer.text, self._buffer.limit)
+        atoms = [(begin, end) for begin, end, atom in holds.spans if atom]
+        atoms += [(begin, NEVER) for begin in (open_url,) if begin >= 0]
+        atoms += [(link.at, NEVER) for link in (*holds.links[:1], *holds.links[-1:])]
+        spans = [(begin, end) for begin, end, atom in holds.spans if not atom]
+        spans += [(begin, NEVER) for _, begin in holds.stack[:1]]
+        return atoms, spans
+
+    def close(self, reason: Boundary, trim: bool) -> None:
+        """The forced flush: what is open on the last line is closed."""
+        buffer, end = self._buffer, len(self._buffer.text)
+        openers = self._holds.force(buffer.line, end)
+        self.use_free()
+        body = buffer.text[buffer.start : end]
+        kept = buffer.start + (clause_end(body, self._holds.limit) if trim else len(body))
+        lead = buffer.start + len(body) - len(body.lstrip())
+        text = buffer.text[lead:kept].rstrip()
+        within = [(kind, at - lead) for kind, at in openers if lead <= at < kept]
+        suffix = closing(text, within, self._longest)
+        if suffix and self._observer:
+            self._observer.transform("auto_close", text, text + suffix)
+        self.leave(HeldBoundary(kept, kept, reason), suffix)
+        if removed := buffer.text[kept:end].strip():
+            buffer.emit("trimmed", removed, reason, end, ends_line=True)
+        self._holds.clear()

@@ -1,0 +1,92 @@
+"""Spec 05 B7: a table is held row by row until a line that is no row, or until it is too long."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from enum import Enum, auto
+
+from oshaberi.events import Boundary
+from oshaberi.text.markdown_tables import is_row
+from oshaberi.text.segments.reader_protocol import SegmentReader
+from oshaberi.text.segments.visible_buffer import VisibleBuffer
+
+_SOLID = re.compile(r"[^ \t]")
+
+
+class TableVerdict(Enum):
+    WAIT = auto()
+    ROW = auto()
+    END = auto()
+    TOO_LONG = auto()
+
+
+class TableReader:
+    """The header begins the buffer's segment; `pos` is the first line behind the separator.
+
+    `leave` gives the reader that goes on behind the table, `refuse` the one that reads it again
+    as text.
+    """
+
+    def __init__(
+        self,
+        buffer: VisibleBuffer,
+        pos: int,
+        longest: int,
+        leave: Callable[[int], SegmentReader],
+        refuse: Callable[[], SegmentReader],
+    ) -> None:
+        self._buffer = buffer
+        self._pos = pos
+        self._longest = longest
+        self._leave = leave
+        self._refuse = refuse
+        self._leading_bar = buffer.text[_skip_blanks(buffer.text, buffer.start)] == "|"
+
+    def read(self, final: bool) -> SegmentReader | None:
+        while (verdict := self._line(final)) is TableVerdict.ROW:
+            pass
+        if verdict is TableVerdict.WAIT:
+            return None
+        if verdict is TableVerdict.TOO_LONG:
+            return self._refuse()
+        self._end(self._pos, "newline")
+        return self._leave(self._pos)
+
+    def close(self, reason: Boundary, trim: bool) -> None:
+        del trim  # nothing is trimmed or appended inside a table's rows
+        self._end(len(self._buffer.text), reason)
+
+    def shift(self, by: int) -> None:
+        self._pos -= by
+
+    def _end(self, end: int, reason: Boundary) -> None:
+        source = self._buffer.text[self._buffer.start : end]
+        self._buffer.emit("table", source.strip(), reason, end, ends_line=True)
+        self._buffer.gap = "\n"
+
+    def _line(self, final: bool) -> TableVerdict:
+        """The next line. What decides it must lie within the longest table, so that the result
+        does not depend on how the text arrived (L2)."""
+        text = self._buffer.text
+        furthest = self._buffer.start + self._longest
+        solid = _skip_blanks(text, self._pos)
+        if solid == len(text):
+            return TableVerdict.TOO_LONG if solid > furthest else TableVerdict.WAIT
+        if text[solid] == "\n" or (self._leading_bar and text[solid] != "|"):
+            return TableVerdict.END if solid < furthest else TableVerdict.TOO_LONG
+        newline = text.find("\n", solid)
+        if newline < 0 and not final:
+            return TableVerdict.TOO_LONG if len(text) > furthest else TableVerdict.WAIT
+        end = newline if newline >= 0 else len(text)
+        if end > furthest:
+            return TableVerdict.TOO_LONG
+        if not is_row(text[self._pos : end], self._leading_bar):
+            return TableVerdict.END
+        self._pos = min(end + 1, len(text))
+        return TableVerdict.ROW
+
+
+def _skip_blanks(text: str, at: int) -> int:
+    found = _SOLID.search(text, at)
+    return found.start() if found else len(text)

@@ -1,0 +1,195 @@
+"""Where sentences end (spec 07, Sentences). Pure, and safe to ask while text still arrives.
+
+An answer other than -1 never changes when more text comes. It depends on at most 80 characters
+before (on the line, not before `start`) and about 80 behind the run, so each call is O(1).
+"""
+
+from __future__ import annotations
+
+import re
+
+import regex
+
+from oshaberi.text.sentences.inline_lists import item_breaks
+from oshaberi.text.sentences.sentence_rules import (
+    BACK,
+    NO,
+    TERMINATORS,
+    UNDECIDED,
+    YES,
+    SentenceSpot,
+    after_dot,
+    after_ellipsis,
+    after_mark,
+    following,
+)
+
+__all__ = ["TERMINATORS", "UNDECIDED", "run_end", "sentence_end", "sentence_ends"]
+
+_MAX_RUN = 64
+_MAX_CLOSERS = 16
+
+_RUN = re.compile(f"[{TERMINATORS}]+")
+_CLOSERS = re.compile(r"[\"'”’»›)\]}」』）】〉》］｝*_~|]*")
+# Behind 。！？ nothing separates the sentences, so what decorates the first goes with it.
+_WIDE_CLOSERS = re.compile(
+    r"[”’»›)\]}」』）】〉》］｝♪♫♡♥☆★～〜\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d"
+    r"\U0001f300-\U0001faff\U000e0020-\U000e007f]*"
+)
+_EITHER_WAY = re.compile(r"\"|'|\*{1,3}|_{1,3}|~{1,2}|\|{1,2}")
+_EXTENDS = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
+# What goes on behind a quotation: Japanese particles, Chinese "he said", commas.
+_SPOKEN = re.compile(
+    r"と(?![にこきて])|って|なんて|など|[のをがへ]|に(?!ほ)|は(?!い)|だと|です"
+    r"|[他她它我你您]们?(?:说|問|问|道|喊|叫|笑|答)"
+)
+_REACH = 4
+
+_ALL = frozenset(TERMINATORS)
+_WIDE = frozenset("。．｡！？")
+_DOTS = frozenset(".…‥")
+_WIDE_DOTS = frozenset("。．｡")
+_QUOTES = frozenset("\"'”’»)]」』）】〉》")
+_LAUGHS = ("（笑）", "(笑)", "（笑)", "(笑）")
+
+
+def run_end(text: str, at: int) -> int:
+    """The end of the run of terminators at `at`: where to go on when no sentence ends there.
+
+    A call inside a run answers 0, so going on from wherever the run ended so far is safe too.
+    """
+    run = _RUN.match(text, at)
+    return run.end() if run else at
+
+
+def sentence_end(text: str, at: int, final: bool, start: int = 0) -> int:
+    """Whether a sentence ends at the run of terminators that begins at `text[at]`.
+
+    > 0: the index just behind it, closing quotes, brackets and emphasis included.
+    0: no. -1: undecided, more text is needed (never when `final`).
+    """
+    if at > start and text[at - 1] in _ALL:
+        return NO
+    if text[at] == "." and text[at + 1 : at + 2].isalnum():
+        return NO  # the usual case: main.py, 3.14
+    run = _RUN.match(text, at, at + _MAX_RUN + 1)
+    if run is None or run.end() - at > _MAX_RUN:
+        return NO
+    end = run.end()
+    if end == len(text):
+        return end if final else UNDECIDED
+    wide = text[end - 1] in _WIDE
+    low = _lookback(text, at, start)
+    close = _wide_close(text, low, at, end) if wide else _close(text, end)
+    if close - end > _MAX_CLOSERS:
+        return NO
+    if close == len(text):
+        return close if final else UNDECIDED
+    if wide:
+        return _wide_end(SentenceSpot(text, at, end, close, low, final))
+    if not text[close].isspace():
+        return NO
+    kind, ahead = following(text, close, final)
+    if kind == "end":
+        return close
+    if kind == "more":
+        return UNDECIDED
+    return _spaced_end(SentenceSpot(text, at, end, close, low, final, kind, ahead))
+
+
+def sentence_ends(text: str, start: int = 0, end: int | None = None) -> list[int]:
+    """Every sentence end of a text that is all there, as indexes just behind each sentence.
+
+    Items of a list within one line (`1) … 2) …`) are sentences too.
+    """
+    if end is None or end > len(text):
+        end = len(text)
+    elif end < len(text):
+        text = text[:end]
+    ends: list[int] = []
+    begin = start
+    for before, marker in item_breaks(text, start, end):
+        ends += _plain_ends(text, begin, before)
+        if not ends or ends[-1] < before:
+            ends.append(before)
+        begin = marker
+    return ends + _plain_ends(text, begin, end)
+
+
+def _plain_ends(text: str, begin: int, stop: int) -> list[int]:
+    ends = []
+    run = _RUN.search(text, begin, stop)
+    while run:
+        found = sentence_end(text, run.start(), True, begin)
+        if found:
+            ends.append(found)
+            begin = found
+        run = _RUN.search(text, found or run.end(), stop)
+    return ends
+
+
+def _lookback(text: str, at: int, start: int) -> int:
+    low = max(start, at - BACK)
+    return max(low, text.rfind("\n", low, at) + 1)
+
+
+def _close(text: str, end: int) -> int:
+    """The end of the closing quotes, brackets and emphasis at `end`."""
+    closers = _CLOSERS.match(text, end, end + _MAX_CLOSERS + 1)
+    return closers.end() if closers else end
+
+
+def _wide_close(text: str, low: int, at: int, end: int) -> int:
+    """As `_close`; what may open as well as close does so only if one is open on the line."""
+    close = end
+    while close - end <= _MAX_CLOSERS:
+        closers = _WIDE_CLOSERS.match(text, close, end + _MAX_CLOSERS + 1)
+        close = closers.end() if closers else close
+        either = _EITHER_WAY.match(text, close)
+        if either is None:
+            break
+        if either.end() < len(text) and text.count(either.group(), low, at) % 2 == 0:
+            break
+        close = either.end()
+    return close
+
+
+def _wide_end(spot: SentenceSpot) -> int:
+    """A run that ends in 。！？, which needs no whitespace behind it."""
+    text, at, end, close = spot[:4]
+    if text[end - 1] == "．" and text[max(spot.low, at - 1) : at].isdigit():
+        return NO
+    if text[close].isspace():
+        return close
+    if _EXTENDS.match(text, close) or text[close - 1] == "\u200d" or text[close] in "、，,":
+        return NO
+    if end - at > 1 and _WIDE_DOTS.issuperset(text[at:end]):
+        return NO
+    return _wide_tail(spot, text[close - 1] in _QUOTES)
+
+
+def _wide_tail(spot: SentenceSpot, quoted: bool) -> int:
+    """A laugh goes with its sentence; a quotation may go on with `と言った` or `他说`."""
+    text, close = spot.text, spot.close
+    if not quoted and text[close] not in "（(":
+        return close
+    if not spot.final and len(text) - close < _REACH:
+        return UNDECIDED
+    if quoted and _SPOKEN.match(text, close, close + _REACH):
+        return NO
+    laughs = text.startswith(_LAUGHS, close) and not _EXTENDS.match(text, close + 3)
+    return close + 3 if laughs else close
+
+
+def _spaced_end(spot: SentenceSpot) -> int:
+    """A run with whitespace behind it, and then something: it depends on the kind of run."""
+    run = spot.text[spot.at : spot.end]
+    if run == ".":
+        verdict = after_dot(spot)
+    elif spot.kind == "joint":
+        verdict = NO
+    elif _DOTS.issuperset(run):
+        verdict = after_ellipsis(spot)
+    else:
+        verdict = after_mark(spot)
+    return spot.close if verdict == YES else verdict

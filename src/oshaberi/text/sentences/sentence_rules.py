@@ -1,0 +1,289 @@
+"""Whether a run of terminators with whitespace behind it ends a sentence: one rule per kind of run.
+
+Each verdict reads the line before the run and at most the next two words. It is UNDECIDED, never
+a guess, while a character that could change it has not arrived.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from oshaberi.text.sentences.abbreviations import (
+    BANG_NAMES,
+    NUMBERED_LETTERS,
+    SPEECH,
+    STARTERS,
+    ZONES,
+    AbbreviationRule,
+    rule_of,
+)
+
+TERMINATORS = ".!?…‥。．｡！？‼⁇⁈⁉।॥؟۔"
+
+UNDECIDED = -1
+NO = 0
+YES = 1
+
+BACK = 80
+_MAX_GAP = 16
+_MAX_WORD = 24
+
+_GAP = re.compile(r"[^\S\n]*")
+_OPENERS = re.compile(r"[\"'“‘«‹(\[{*_~|「『（【¿¡]+")
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_SPACED_DOTS = re.compile(r"(?: \.(?=[\s\"'”’)\]]|$)){1,20}")
+_ROMAN = re.compile(r"[IVXLC]{2,}")
+_ONLY_A_TIME = re.compile(
+    r"(?:^|[.!?…][\"'”’)]*\s+)[\"'“‘(]*(?:At|By|Around|About|Before|After|Since|Until|From|On)"
+    r"(?: \w+){0,2} ?[\d:]* ?\d{0,2}[ap]\.m$",
+    re.IGNORECASE,
+)
+
+_ALL = frozenset(TERMINATORS)
+_EMPHASIS = frozenset("*_~|")
+_JOINTS = frozenset(",)]}、，—–»”’」』")
+_LEADING = "\"'“‘«‹([{*_~|「『（【¿¡<•⁃‣·-–—>#"
+
+
+class SentenceSpot(NamedTuple):
+    """A run of terminators, what closes behind it, and what comes next."""
+
+    text: str
+    at: int
+    end: int
+    close: int
+    low: int
+    """How far back one may look."""
+    final: bool
+    kind: str = "end"
+    """Of what follows: end, lower, upper, digit, joint, other."""
+    ahead: int = 0
+    """Where it is."""
+
+    @property
+    def quoted(self) -> bool:
+        """A quote or bracket closes behind the run (emphasis does not count)."""
+        return self.close > self.end and not _EMPHASIS.issuperset(self.text[self.end : self.close])
+
+
+def following(text: str, at: int, final: bool) -> tuple[str, int]:
+    """What comes behind the whitespace at `at`, and where. `more`: it has not arrived."""
+    gap = _GAP.match(text, at, at + _MAX_GAP + 1)
+    ahead = gap.end() if gap else at
+    if ahead - at > _MAX_GAP:
+        return "end", ahead
+    if ahead < len(text):
+        openers = _OPENERS.match(text, ahead, ahead + 8)
+        ahead = openers.end() if openers else ahead
+    if ahead == len(text):
+        return ("end" if final else "more"), ahead
+    return _kind(text[ahead]), ahead
+
+
+def _kind(char: str) -> str:
+    if char.islower():
+        return "lower"
+    if char.isupper() or char.istitle():
+        return "upper"
+    if char.isdigit():
+        return "digit"
+    if char == "\n":
+        return "end"
+    return "joint" if char in _JOINTS else "other"
+
+
+def _word(spot: SentenceSpot, at: int) -> str | None:
+    """The word at `at`, or None while its end is not certain."""
+    found = _WORD.match(spot.text, at, at + _MAX_WORD)
+    if found is None:
+        return ""
+    end = found.end()
+    if not spot.final and end < at + _MAX_WORD and end + 1 >= len(spot.text):
+        return None
+    return found.group()
+
+
+def _starts_sentence(spot: SentenceSpot) -> int:
+    """Whether the next word clearly starts a sentence."""
+    word = _word(spot, spot.ahead)
+    if word is None:
+        return UNDECIDED
+    behind = spot.ahead + len(word)
+    if len(word) == 1 and spot.text[behind : behind + 1] == ".":
+        return NO  # an initial
+    base = word.replace("’", "'").lower()
+    known = base.endswith("n't") or base.partition("'")[0] in STARTERS
+    return YES if known else NO
+
+
+def _after_quote(spot: SentenceSpot) -> int:
+    """`"Stop." Anna said` goes on; `"Stop." She left` does not."""
+    started = _starts_sentence(spot)
+    if started != NO:
+        return started
+    behind = spot.ahead + len(_word(spot, spot.ahead) or "")
+    if spot.text[behind : behind + 1] != " ":
+        return YES
+    verb = _word(spot, behind + 1)
+    if verb is None or (verb == "" and not spot.final and behind + 1 == len(spot.text)):
+        return UNDECIDED
+    return NO if verb in SPEECH else YES
+
+
+def _token(spot: SentenceSpot) -> tuple[str, str]:
+    """The word before the run, opening marks stripped, and the line before that word."""
+    tail = spot.text[spot.low : spot.at]
+    if not tail or tail[-1].isspace():
+        return "", tail
+    word = tail.rsplit(None, 1)[-1]
+    token = word.lstrip(_LEADING)
+    return token, tail[: len(tail) - len(token)]
+
+
+def _opens(spot: SentenceSpot, head: str) -> bool:
+    """Whether a word with `head` before it is the first of its sentence."""
+    bare = head.rstrip(_LEADING + " \t")
+    if bare:
+        return bare.rstrip("\"'”’)]}」』*_")[-1:] in _ALL
+    return spot.at - spot.low < BACK
+
+
+def after_mark(spot: SentenceSpot) -> int:
+    """Behind `!` and `?`."""
+    if spot.kind in ("digit", "other"):
+        return YES
+    if spot.kind == "upper" and spot.quoted:
+        return _after_quote(spot)
+    bang = spot.text[spot.at : spot.end] == "!"
+    token, head = _token(spot) if bang or spot.kind == "lower" else ("", "")
+    if bang and token.lower() in BANG_NAMES:
+        return NO if spot.kind == "lower" else _starts_sentence(spot)
+    if spot.kind == "upper":
+        return YES
+    if spot.quoted or not token:
+        return NO
+    named = bang and token[0].isupper() and not _opens(spot, head)
+    return NO if named else YES
+
+
+def after_ellipsis(spot: SentenceSpot) -> int:
+    """Behind `...` and `…`: only a capital (other than `I`) starts something new."""
+    before = spot.text[spot.low : spot.at].rstrip(_LEADING + " \t")
+    bracketed = spot.text[spot.low : spot.at][-1:] in ("[", "(")
+    if spot.kind != "upper" or bracketed or not before:
+        return NO
+    if spot.quoted:
+        return _after_quote(spot)
+    if spot.text[spot.ahead] != "I" or spot.end - spot.at > 3:
+        return YES
+    word = _word(spot, spot.ahead)
+    if word is None:
+        return UNDECIDED
+    return NO if re.split("['’]", word)[0] == "I" else YES
+
+
+def after_dot(spot: SentenceSpot) -> int:
+    """Behind a single period."""
+    dots = _spaced_ellipsis(spot)
+    if dots is not None:
+        return dots
+    if spot.kind == "joint" or (spot.quoted and spot.kind == "lower"):
+        return NO
+    token, head = _token(spot)
+    if not token:
+        return YES if spot.kind == "upper" and head.strip() else NO
+    if _is_list_marker(token) and (_opens(spot, head) or _announced(token, head)):
+        return NO
+    rule = rule_of(token)
+    if rule is AbbreviationRule.PLAIN:
+        return _after_quote(spot) if spot.quoted and spot.kind == "upper" else YES
+    if rule is AbbreviationRule.BOUND:
+        return NO
+    return _after_abbreviation(spot, rule, token, head)
+
+
+def _is_list_marker(token: str) -> bool:
+    return len(token) <= 3 and (token.isdecimal() or (len(token) == 1 and token.isalpha()))
+
+
+def _announced(token: str, head: str) -> bool:
+    """`Three steps: 1. Mix`: a list begins behind a colon."""
+    return token in ("1", "a", "A") and head.rstrip(_LEADING + " \t").endswith((":", "："))
+
+
+def _after_abbreviation(spot: SentenceSpot, rule: AbbreviationRule, token: str, head: str) -> int:
+    kind = spot.kind
+    if rule is AbbreviationRule.NUMBER or rule is AbbreviationRule.MONTH:
+        return _after_numbered(spot, rule, token)
+    if rule is AbbreviationRule.LETTER:
+        return _after_letter(spot, token, head)
+    if rule is AbbreviationRule.CLOCK:
+        return _after_clock(spot)
+    if kind == "upper":
+        return _starts_sentence(spot)
+    if rule is AbbreviationRule.INITIAL:
+        return NO if kind == "lower" and token != "I" else YES
+    return NO
+
+
+def _after_numbered(spot: SentenceSpot, rule: AbbreviationRule, token: str) -> int:
+    if spot.kind == "digit" or (spot.kind == "lower" and rule is AbbreviationRule.MONTH):
+        return NO
+    if spot.kind != "upper" or token.lower() == "no" or spot.text[spot.ahead] not in "IVXLC":
+        return YES
+    word = _word(spot, spot.ahead)
+    if word is None:
+        return UNDECIDED
+    return NO if _ROMAN.fullmatch(word) else YES
+
+
+def _after_letter(spot: SentenceSpot, token: str, head: str) -> int:
+    if spot.kind == "digit":
+        return NO if token in NUMBERED_LETTERS else YES
+    if head.endswith((" e. ", " i. ", "(e. ", "(i. ")):
+        return NO
+    if spot.kind not in ("lower", "upper"):
+        return YES
+    word = _word(spot, spot.ahead)
+    if word is None:
+        return UNDECIDED
+    return NO if len(word) == 1 and spot.text[spot.ahead + 1 : spot.ahead + 2] == "." else YES
+
+
+def _after_clock(spot: SentenceSpot) -> int:
+    """`At 5 a.m. Anna left` goes on, `We left at 5 a.m. Anna slept` does not."""
+    if spot.kind != "upper":
+        return NO
+    tail = spot.text[spot.low : spot.at]
+    found = _ONLY_A_TIME.search(tail)
+    if found and (found.start() or spot.at - spot.low < BACK):
+        return NO
+    word = _word(spot, spot.ahead)
+    if word is None:
+        return UNDECIDED
+    return NO if word in ZONES else YES
+
+
+def _spaced_ellipsis(spot: SentenceSpot) -> int | None:
+    """`. . .`: four dots end a sentence, three are a pause. None: it is no such thing.
+
+    Glued to a word (`word. . . . Next`) the first dot is the sentence's own.
+    """
+    text, at = spot.text, spot.at
+    first = at
+    while first - 2 >= spot.low and text.startswith(". ", first - 2):
+        first -= 2
+    more = _SPACED_DOTS.match(text, spot.end)
+    if more is None:
+        if first == at:
+            return None
+        glued = first > spot.low and not text[first - 1].isspace()
+        return YES if spot.kind == "upper" and at - first >= 6 and not glued else NO
+    glued = first == at > spot.low and not text[at - 1].isspace()
+    if not spot.final and more.end() + 1 >= len(text):
+        return UNDECIDED
+    if not glued or more.end() - at < 6:
+        return NO
+    kind, _ = following(text, more.end(), spot.final)
+    return UNDECIDED if kind == "more" else YES if kind == "upper" else NO

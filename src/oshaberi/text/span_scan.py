@@ -1,0 +1,90 @@
+"""Every atom and every closed pair of a text that is all there, in one forward pass.
+
+The same markers (`marks`) and the same bookkeeping (`holds`) as the stream uses.
+"""
+
+from __future__ import annotations
+
+import re
+
+from oshaberi.text.atoms import BACKTICKS, URL_STOP, inline_code_close, url_end
+from oshaberi.text.segments.marker_rules import MARKS, read_mark
+from oshaberi.text.segments.open_markers import OpenMarkers, code_limit
+
+_SCHEME = re.compile(r"(?:https?|ftps?)$", re.IGNORECASE)
+_BEGUN = re.compile(r"(?:h|htt?|f|ft|(?:https?|ftps?)(?::/{0,2})?)$", re.IGNORECASE)
+_BEGUN_MAX = 8
+_INTEREST = re.compile(rf"[\n`{re.escape(MARKS)}]|://")
+
+
+def url_start(text: str, colon: int) -> int:
+    """Where the URL with `://` at `colon` begins, or -1 if that is no URL."""
+    scheme = _SCHEME.search(text, max(0, colon - 5), colon)
+    return scheme.start() if scheme else -1
+
+
+def begun_url(text: str, end: int) -> int:
+    """Where a URL begins of which `text[:end]` may have only the first letters, or -1."""
+    begun = _BEGUN.search(text[max(0, end - _BEGUN_MAX) : end])
+    return max(0, end - _BEGUN_MAX) + begun.start() if begun else -1
+
+
+def find_spans(text: str, hold_limit: int) -> list[tuple[int, int, bool]]:
+    """Every atom and every closed pair of a whole text: (start, end, is_atom), by start."""
+    holds = OpenMarkers(hold_limit)
+    at = _quote_block(holds, text, 0)
+    while found := _INTEREST.search(text, at):
+        at = found.start()
+        while holds.stack and at >= holds.expiry():
+            holds.expire()
+        mark = text[at]
+        if mark == "\n":
+            at = _line(holds, text, at)
+        elif mark == "`":
+            at = _code(holds, text, at, code_limit(hold_limit))
+        elif mark == ":":
+            at = _url(holds, text, at)
+        else:
+            at = read_mark(holds, text, at, final=True)
+    holds.blank_line(len(text))
+    return sorted(holds.spans)
+
+
+def _line(holds: OpenMarkers, text: str, at: int) -> int:
+    after = at + 1
+    while after < len(text) and text[after].isspace():
+        after += 1
+    start = text.rfind("\n", at, after) + 1
+    holds.line_break()
+    if start > at + 1:
+        holds.blank_line(at)
+    return _quote_block(holds, text, start)
+
+
+def _quote_block(holds: OpenMarkers, text: str, at: int) -> int:
+    if text.startswith(">>> ", at):
+        if not holds.open[">>>"]:
+            holds.push(">>>", at)
+        return at + 4
+    return at
+
+
+def _code(holds: OpenMarkers, text: str, at: int, limit: int) -> int:
+    run = BACKTICKS.match(text, at)
+    end = run.end() if run else at + 1
+    if end - at > 2:
+        return end
+    close = inline_code_close(text, end, end - at, limit)
+    if close:
+        holds.spans.append((at, close, True))
+    return close or end
+
+
+def _url(holds: OpenMarkers, text: str, at: int) -> int:
+    start = url_start(text, at)
+    if start < 0:
+        return at + 3
+    stop = URL_STOP.search(text, at + 3)
+    end = max(at + 3, url_end(text, start, stop.start() if stop else len(text)))
+    holds.spans.append((start, end, True))
+    return end

@@ -1,0 +1,71 @@
+"""What an MCP server says, in our words: its tools, and their results as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from oshaberi.tools.mcp.mcp_server_settings import McpServer
+from oshaberi.tools.tool_definition import Tool, ToolContext
+from oshaberi.tools.tool_names import valid_name
+
+if TYPE_CHECKING:
+    import mcp_types
+
+Call = Callable[[str, Mapping[str, Any]], Awaitable[str]]
+
+
+def tool_of(theirs: mcp_types.Tool, server: McpServer, call: Call) -> Tool:
+    """`call` is handed the server's own name of the tool."""
+
+    async def run(_context: ToolContext, args: Mapping[str, Any]) -> str:
+        return await call(theirs.name, args)
+
+    return Tool(
+        name=valid_name(theirs.name),
+        description=theirs.description or theirs.title or theirs.name,
+        parameters=_parameters(theirs.input_schema),
+        run=run,
+        permission=server.permission,
+        timeout_ms=server.timeout_ms,
+        source=server.name,
+    )
+
+
+def _parameters(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"properties": {}, **schema, "type": "object"}
+
+
+def result_text(result: mcp_types.CallToolResult) -> str:
+    """Text as it is, what cannot be read as a note; structured content where there is no text."""
+    text = "\n".join(filter(None, map(_block, result.content)))
+    if not text and result.structured_content is not None:
+        return json.dumps(result.structured_content, ensure_ascii=False)
+    return text
+
+
+def _block(block: mcp_types.ContentBlock) -> str:
+    match block.type:
+        case "text":
+            return block.text
+        case "image" | "audio":
+            return (
+                f"[{block.type}: {block.mime_type}, {_size(block.data)}; it cannot be shown here]"
+            )
+        case "resource_link":
+            return f"[resource: {block.name}, {block.uri}]"
+        case "resource":
+            return _resource(block.resource)
+
+
+def _resource(resource: Any) -> str:
+    text = getattr(resource, "text", None)
+    if text is not None:
+        return str(text)
+    kind = resource.mime_type or "unknown type"
+    return f"[file: {resource.uri}, {kind}, {_size(resource.blob)}; it cannot be shown here]"
+
+
+def _size(base64: str) -> str:
+    return f"{max(1, len(base64) * 3 // 4 // 1024)} kB"

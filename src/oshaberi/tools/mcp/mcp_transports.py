@@ -1,0 +1,127 @@
+"""How a server is reached: a child process or HTTP. Everything of the `mcp` package is here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from oshaberi.tools.mcp.mcp_server_settings import McpServer
+from oshaberi.tools.mcp.server_stderr import ServerStderr, listening
+
+if TYPE_CHECKING:
+    from mcp.client import Client
+    from mcp.client.session import MessageHandlerFnT
+    from mcp.client.subscriptions import Subscription
+
+CONNECT_S = 30.0
+READ_S = 660.0
+"""Longer than any tool may take: `ToolBox` keeps the time."""
+LARGEST_EVENT = 16 * 1024 * 1024
+
+
+@asynccontextmanager
+async def connected(
+    server: McpServer,
+    chatter: ServerStderr,
+    on_message: MessageHandlerFnT,
+    on_end: Callable[[], None],
+) -> AsyncIterator[Client]:
+    """A client that speaks with the server. `on_end` is called when a child process is gone."""
+    from mcp.client import Client
+    from mcp_types import Implementation
+
+    from oshaberi import __version__
+
+    async with AsyncExitStack() as stack:
+        if server.url:
+            transport = await _over_http(server, stack)
+        else:
+            transport = await _over_stdio(server, stack, chatter, on_end)
+        client = Client(
+            transport,
+            message_handler=on_message,
+            client_info=Implementation(name="oshaberi", version=__version__),
+            cache=None,
+        )
+        yield await stack.enter_async_context(client)
+
+
+@asynccontextmanager
+async def listening_for_changes(client: Client, on_end: Callable[[], None]) -> AsyncIterator[None]:
+    """Newer servers tell of changes only who asks; older ones tell everybody.
+
+    `on_end` is called when the server stops telling.
+    """
+    from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+    tools = client.server_capabilities.tools
+    asks = client.protocol_version in MODERN_PROTOCOL_VERSIONS
+    if not (asks and tools is not None and tools.list_changed):
+        yield
+        return
+    async with client.listen(tools_list_changed=True) as subscription:
+        watching = asyncio.create_task(_until_the_end(subscription))
+        watching.add_done_callback(lambda task: None if task.cancelled() else on_end())
+        try:
+            yield
+        finally:
+            watching.cancel()
+            await asyncio.wait({watching})
+
+
+async def _until_the_end(subscription: Subscription) -> None:
+    """The message handler hears of the changes too; here only the end matters."""
+    from mcp.client.subscriptions import SubscriptionLost
+
+    with suppress(SubscriptionLost):
+        async for _change in subscription:
+            pass
+
+
+async def _over_http(server: McpServer, stack: AsyncExitStack) -> Any:
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
+
+    http = await stack.enter_async_context(
+        httpx2.AsyncClient(
+            headers=dict(server.headers), timeout=httpx2.Timeout(CONNECT_S, read=READ_S)
+        )
+    )
+    return streamable_http_client(server.url, http_client=http, max_sse_event_size=LARGEST_EVENT)
+
+
+async def _over_stdio(
+    server: McpServer, stack: AsyncExitStack, chatter: ServerStderr, on_end: Callable[[], None]
+) -> Any:
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    parameters = StdioServerParameters(
+        command=server.command, args=list(server.args), env=dict(server.env), cwd=server.cwd
+    )
+    errors = await stack.enter_async_context(listening(chatter))
+    return _watched(stdio_client(parameters, errors), on_end)
+
+
+@asynccontextmanager
+async def _watched(transport: Any, on_end: Callable[[], None]) -> AsyncIterator[Any]:
+    """Passes everything on, and notices when the other side is gone though nobody asks it."""
+    import anyio
+
+    async with transport as (reading, writing):
+        send, receive = anyio.create_memory_object_stream[Any](0)
+
+        async def pass_on() -> None:
+            async with send:
+                try:
+                    async for message in reading:
+                        await send.send(message)
+                except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    return  # our own side is closing
+                on_end()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(pass_on)
+            yield receive, writing
+            group.cancel_scope.cancel()

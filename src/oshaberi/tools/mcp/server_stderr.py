@@ -1,0 +1,53 @@
+"""What a server program writes to its standard error: into the log, and its last line kept."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TextIO
+
+log = logging.getLogger(__name__)
+
+_LONGEST_LINE = 500
+
+
+class ServerStderr(asyncio.Protocol):
+    """`last_line` is often why a server did not start."""
+
+    def __init__(self, name: str, redact: Callable[[str], str]) -> None:
+        self.last_line = ""
+        self._name = name
+        self._redact = redact
+        self._rest = b""
+
+    def data_received(self, data: bytes) -> None:
+        *lines, rest = (self._rest + data).split(b"\n")
+        self._rest = rest[-_LONGEST_LINE:]
+        for line in lines:
+            self._line(line)
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        self._line(self._rest)
+
+    def _line(self, line: bytes) -> None:
+        text = self._redact(line[:_LONGEST_LINE].decode("utf-8", "replace")).strip()
+        if text:
+            self.last_line = text
+            log.debug("MCP server %s: %s", self._name, text)
+
+
+@asynccontextmanager
+async def listening(chatter: ServerStderr) -> AsyncIterator[TextIO]:
+    """A file that a child process can write to."""
+    reading, writing = os.pipe()
+    loop = asyncio.get_running_loop()
+    pipe = os.fdopen(reading, "rb", buffering=0)
+    transport, _ = await loop.connect_read_pipe(lambda: chatter, pipe)
+    try:
+        with os.fdopen(writing, "w") as out:
+            yield out
+    finally:
+        transport.close()

@@ -1,0 +1,132 @@
+"""What a tool is: a name, a schema, a permission, and an async function that answers with text."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from oshaberi.delivery.response_state import ResponseState
+from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.errors import OshaberiError
+
+if TYPE_CHECKING:  # `turns` calls tools, so tools know it by its types alone
+    from oshaberi.conversation.conversation_messages import IncomingMessage
+    from oshaberi.conversation.turn_channel import TurnChannel
+    from oshaberi.conversation.turn_config import TurnConfig
+    from oshaberi.delivery.sink import Sink
+    from oshaberi.storage.stored_records import Exchange, Fact
+
+Permission = Literal["everyone", "manage_messages", "manage_server"]
+PERMISSIONS: tuple[Permission, ...] = ("everyone", "manage_messages", "manage_server")
+
+
+class ToolDefinitionError(OshaberiError):
+    """A function cannot be a tool. Names the function, what is wrong and what to write."""
+
+
+class ToolFailedError(OshaberiError):
+    """Said by a tool on purpose: its text goes to the model as an error."""
+
+
+class FactStore(Protocol):
+    """Long-term memory. `user_id` None means the server's own facts."""
+
+    async def add(self, fact: Fact) -> Fact: ...
+    async def of(self, server_id: int, user_id: int | None) -> tuple[Fact, ...]: ...
+    async def delete(self, server_id: int, user_id: int | None, fact_id: int) -> bool: ...
+    async def delete_all(self, server_id: int, user_id: int | None) -> int: ...
+
+
+class ExchangeStore(Protocol):
+    """Short-term memory, oldest first."""
+
+    async def recent(self, channel_id: int, limit: int) -> tuple[Exchange, ...]: ...
+
+
+class ToolStore(Protocol):
+    """What built-in tools need of the bot's database."""
+
+    @property
+    def facts(self) -> FactStore: ...
+
+    @property
+    def memory(self) -> ExchangeStore: ...
+
+
+def _default_turn() -> TurnConfig:
+    from oshaberi.conversation.turn_config import TurnConfig
+
+    return TurnConfig()
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """For whom and where a tool runs. A turn makes one and hands it to every call.
+
+    `stream` is what the turn's own streams use (persona included) and `response` the response they
+    share: what a tool posts is cleaned, limited and counted like the rest of the answer.
+    """
+
+    room: TurnChannel
+    incoming: IncomingMessage
+    store: ToolStore | None = None
+    """The bot's database, if there is one."""
+    turn: TurnConfig = field(default_factory=_default_turn)
+    stream: StreamConfig = field(default_factory=StreamConfig)
+    response: ResponseState = field(default_factory=ResponseState)
+    now: Callable[[], datetime] = utc_now
+    """Must know its time zone."""
+    sink_for: Callable[[IncomingMessage], Sink] | None = None
+    """Where a reply to a message goes; None: `room.sink`."""
+    posting: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False, compare=False)
+    """Held by a tool that writes into the channel: one after the other."""
+
+    @property
+    def persona_name(self) -> str:
+        """Who is speaking; empty without a persona."""
+        persona = self.stream.text.persona
+        return "" if persona is None else persona.name
+
+    def allows(self, permission: Permission) -> bool:
+        """Whether the person who asked may do this."""
+        author = self.incoming.said.author
+        if permission == "manage_server":
+            return author.can_manage_server
+        if permission == "manage_messages":
+            return author.can_manage_messages or author.can_manage_server
+        return True
+
+    def sink(self, answering: IncomingMessage) -> Sink:
+        return (self.sink_for or self.room.sink)(answering)
+
+
+RunTool = Callable[[ToolContext, Mapping[str, Any]], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """`parameters` is a JSON schema of an object. `run` returns text, or what JSON can say."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    run: RunTool
+    permission: Permission = "everyone"
+    timeout_ms: int | None = None
+    """None: the setting `tool_timeout_ms`."""
+    source: str = "built-in"
+    """`built-in`, the Python module, or the name of the MCP server."""
+    offered: Callable[[ToolContext], bool] | None = None
+    """Whether it is there at all in this turn; None: always."""
+
+    def available(self, context: ToolContext) -> bool:
+        """Whether this turn may use it."""
+        permitted = context.allows(self.permission)
+        return permitted and (self.offered is None or self.offered(context))

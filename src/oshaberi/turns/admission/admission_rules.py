@@ -1,0 +1,122 @@
+"""Whether a message is answered, and in one word why or why not (spec 08). Pure."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from oshaberi.conversation.conversation_messages import IncomingMessage
+from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.storage.stored_records import PersonaRecord
+from oshaberi.turns.admission.trigger_words import named_in
+
+Admitted = Literal["mention", "reply", "direct", "auto", "trigger", "persona"]
+Refused = Literal[
+    "own", "bot", "blocked", "unlisted", "elsewhere", "unaddressed", "mute", "cooldown"
+]
+Reason = Admitted | Refused
+
+WHY: dict[str, str] = {
+    "mention": "the bot was mentioned",
+    "reply": "it replies to a message of the bot",
+    "direct": "it is a direct message",
+    "auto": "every message of this channel is answered (auto_channels)",
+    "trigger": "it contains a trigger word of a persona",
+    "persona": "another persona called this one by its trigger word",
+    "own": "it is a message of the bot itself",
+    "bot": "bots are not answered",
+    "blocked": "its author or channel is blocked (blocked_users, blocked_channels)",
+    "unlisted": "only certain users are answered (allowed_users)",
+    "elsewhere": "the bot answers only in certain channels (allowed_channels)",
+    "unaddressed": "nobody was addressed: no mention, reply or trigger word",
+    "mute": "the bot may not write in this channel (Send Messages)",
+    "cooldown": "its author had asked a moment before (cooldown_ms)",
+    "full": "too many messages were waiting already (waiting_limit)",
+    "claimed": "another process of the bot took it",
+    "seen": "it came a second time",
+    "closing": "the bot was shutting down",
+    "continue": "somebody asked to continue",
+    "regenerate": "somebody asked for another answer",
+}
+"""Each word as the end of a sentence that begins with "Because"."""
+
+ADMITTED = frozenset(("mention", "reply", "direct", "auto", "trigger", "persona"))
+MOST_USERS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    reason: Reason
+
+    @property
+    def ok(self) -> bool:
+        return self.reason in ADMITTED
+
+
+def admission(
+    incoming: IncomingMessage, personas: Sequence[PersonaRecord], config: TurnConfig
+) -> Admission:
+    """All but the cooldown, which depends on what was before."""
+    reason = _refusal(incoming, config) or _address(incoming, personas, config)
+    # No model is asked for an answer that nobody could read.
+    return Admission("mute" if reason in ADMITTED and not incoming.can_answer else reason)
+
+
+def may_ask(user_id: int, config: TurnConfig) -> bool:
+    """Whether the lists let this user ask for anything."""
+    listed = not config.allowed_users or user_id in config.allowed_users
+    return listed and user_id not in config.blocked_users
+
+
+def _refusal(incoming: IncomingMessage, config: TurnConfig) -> Refused | None:
+    user, places = incoming.user_id, {incoming.channel_id, incoming.parent_id}
+    if incoming.said.by_us:
+        return "own"
+    if incoming.said.author.is_bot:
+        return "bot"
+    if user in config.blocked_users or places & set(config.blocked_channels):
+        return "blocked"
+    if config.allowed_users and user not in config.allowed_users:
+        return "unlisted"
+    if config.allowed_channels and not places & set(config.allowed_channels):
+        return "elsewhere"
+    return None
+
+
+def _address(
+    incoming: IncomingMessage, personas: Sequence[PersonaRecord], config: TurnConfig
+) -> Reason:
+    if incoming.mentions_us:
+        return "mention"
+    if incoming.replied is not None and incoming.replied.by_us:
+        return "reply"
+    if incoming.is_direct:
+        return "direct"
+    if {incoming.channel_id, incoming.parent_id} & set(config.auto_channels):
+        return "auto"
+    if named_in(incoming.said.text, personas, by_name=False):
+        return "trigger"
+    return "unaddressed"
+
+
+class Cooldowns:
+    """When each user last began a turn. Forgets who has not asked for long."""
+
+    def __init__(self) -> None:
+        self._last: OrderedDict[int, datetime] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._last)
+
+    def allows(self, user: int, now: datetime, least_ms: int) -> bool:
+        last = self._last.get(user)
+        return last is None or now - last >= timedelta(milliseconds=least_ms)
+
+    def note(self, user: int, now: datetime) -> None:
+        self._last[user] = now
+        self._last.move_to_end(user)
+        if len(self._last) > MOST_USERS:
+            self._last.popitem(last=False)

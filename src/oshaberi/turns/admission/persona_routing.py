@@ -1,0 +1,46 @@
+"""Which personas answer a message, in which order (spec 08). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oshaberi.conversation.conversation_messages import IncomingMessage
+from oshaberi.storage.stored_records import PersonaRecord
+from oshaberi.turns.admission.trigger_words import default_of, named_in, persona_called
+from oshaberi.turns.context.message_attribution import speaker_of
+
+
+def who_answers(
+    incoming: IncomingMessage, personas: Sequence[PersonaRecord], bot_name: str = ""
+) -> tuple[PersonaRecord, ...]:
+    """Who is replied to comes first, then who is called, in the order of the words.
+
+    Once the bot is addressed at all, a persona's name calls it too. Nobody called: the default.
+    """
+    addressed = incoming.mentions_us or incoming.is_direct or _replied(incoming)
+    called = named_in(incoming.said.text, personas, by_name=addressed)
+    first = _replied_to(incoming, personas, bot_name)
+    answering = dict.fromkeys([*([first] if first else []), *called])
+    return tuple(answering) or (default_of(personas),)
+
+
+def who_is_called(
+    text: str, speaker: PersonaRecord, personas: Sequence[PersonaRecord]
+) -> tuple[PersonaRecord, ...]:
+    """Which other personas an answer calls by their trigger words."""
+    others = [persona for persona in personas if persona.name != speaker.name]
+    return named_in(text, others, by_name=False)
+
+
+def _replied(incoming: IncomingMessage) -> bool:
+    return incoming.replied is not None and incoming.replied.by_us
+
+
+def _replied_to(
+    incoming: IncomingMessage, personas: Sequence[PersonaRecord], bot_name: str
+) -> PersonaRecord | None:
+    replied = incoming.replied
+    if replied is None or not replied.by_us:
+        return None
+    speaker = speaker_of(replied.text, replied.shown_as, bot_name, personas)
+    return persona_called(speaker.persona, personas) or default_of(personas)

@@ -1,0 +1,73 @@
+"""Who is called in the words of others. Pure.
+
+A trigger is a whole word, whatever its case; links, code and emoji do not call anybody.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from oshaberi.storage.stored_records import PersonaRecord
+from oshaberi.text.normalize.editable_ranges import is_spaced_letter
+from oshaberi.text.normalize.names.webhook_usernames import webhook_username
+
+_SILENT = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|<a?:\w+:\d+>|:\w+:", re.DOTALL)
+
+
+def named_in(
+    text: str, personas: Sequence[PersonaRecord], *, by_name: bool
+) -> tuple[PersonaRecord, ...]:
+    """The personas whose trigger stands in the text, in that order.
+
+    `by_name`: an alter's name calls it too. The default's does not: it is how the bot is addressed.
+    """
+    heard = _SILENT.sub(" ", text).casefold()
+    found: list[tuple[int, int]] = []
+    for number, persona in enumerate(personas):
+        names = (persona.name, *persona.aliases) if by_name and not persona.is_default else ()
+        places = [_place(heard, word) for word in (*persona.triggers, *names)]
+        first = min((place for place in places if place >= 0), default=-1)
+        if first >= 0:
+            found.append((first, number))
+    return tuple(personas[number] for _, number in sorted(found))
+
+
+def persona_called(name: str, personas: Iterable[PersonaRecord]) -> PersonaRecord | None:
+    """By its name, an alias, or the name as a webhook shows it."""
+    wanted = name_key(name)
+    for persona in personas:
+        keys = {name_key(own) for own in (persona.name, *persona.aliases)}
+        if wanted in keys | {name_key(webhook_username(persona.name))}:
+            return persona
+    return None
+
+
+def default_of(personas: Sequence[PersonaRecord]) -> PersonaRecord:
+    """Who speaks as the bot itself: the first, if nobody is marked."""
+    return next((persona for persona in personas if persona.is_default), personas[0])
+
+
+def name_key(name: str) -> str:
+    return " ".join(name.split()).casefold()
+
+
+def _place(heard: str, word: str) -> int:
+    """Where the word begins; -1 if it does not stand there by itself."""
+    word = word.strip().casefold()
+    at = heard.find(word) if word else -1
+    while at >= 0:
+        if not (_runs_on(heard, at - 1, word[0]) or _runs_on(heard, at + len(word), word[-1])):
+            return at
+        at = heard.find(word, at + 1)
+    return -1
+
+
+def _runs_on(heard: str, beside: int, edge: str) -> bool:
+    """Whether the letter beside belongs to the same word. Some scripts have no word edges."""
+    inside = 0 <= beside < len(heard)
+    return inside and _is_letter(edge) and _is_letter(heard[beside])
+
+
+def _is_letter(char: str) -> bool:
+    return char == "_" or is_spaced_letter(char)

@@ -1,0 +1,126 @@
+"""Collects what surrounds a turn: the channel, the memories, the files. What fails is left out."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Iterator, Mapping
+from typing import TypeVar
+
+from oshaberi.conversation.conversation_messages import AttachedFile, ChannelInfo, ChannelMessage
+from oshaberi.conversation.turn_channel import TurnChannel
+from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.storage.stored_records import Exchange, Fact
+from oshaberi.turns.context.context_building import TurnSurroundings
+from oshaberi.turns.turn_request import TurnRequest
+from oshaberi.turns.turn_services import TurnServices
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+MOST_FILES = 4
+MOST_BYTES = 64 * 1024
+_TEXTS = (
+    "application/json",
+    "application/xml",
+    "application/yaml",
+    "application/toml",
+    "application/javascript",
+    "application/x-sh",
+)
+
+
+async def surroundings(
+    services: TurnServices, room: TurnChannel, errand: TurnRequest, config: TurnConfig
+) -> TurnSurroundings:
+    limit = 0 if errand.kind == "deliver" else config.history_messages + len(errand.asked)
+    scenery, facts, exchanges = await asyncio.gather(
+        room.scenery(errand.before, limit),
+        _or("facts", _facts(services, errand), ()),
+        _or("memory", _exchanges(services, errand, config), ()),
+    )
+    ours = [one.id for one in scenery.history if one.by_us]
+    sprites, tables, texts = await asyncio.gather(
+        _or("sprites", _sprites(services, ours), {}),
+        _or("tables", _tables(services, ours), {}),
+        _texts(services, errand, scenery),
+    )
+    return TurnSurroundings(
+        asked=errand.asked,
+        persona=errand.persona,
+        personas=errand.personas,
+        scenery=scenery,
+        now=services.clock(),
+        facts=facts,
+        exchanges=exchanges,
+        sprites=sprites,
+        tables=tables,
+        texts=texts,
+        go_on=errand.kind == "go_on",
+        told=errand.told,
+    )
+
+
+async def _or(what: str, work: Awaitable[T], instead: T) -> T:
+    """A model that remembers less is better than none."""
+    try:
+        return await work
+    except Exception:
+        log.exception("%s could not be read; the turn goes on without", what)
+        return instead
+
+
+async def _facts(services: TurnServices, errand: TurnRequest) -> tuple[Fact, ...]:
+    if services.store is None:
+        return ()
+    server = errand.newest.server_id
+    common = await services.store.facts.of(server, None) if server else ()
+    return (*common, *await services.store.facts.of(server, errand.user_id))
+
+
+async def _exchanges(
+    services: TurnServices, errand: TurnRequest, config: TurnConfig
+) -> tuple[Exchange, ...]:
+    if services.store is None or not config.short_memory_size:
+        return ()
+    channel = errand.newest.channel_id
+    return await services.store.memory.recent(channel, config.short_memory_size)
+
+
+async def _sprites(services: TurnServices, ids: list[int]) -> Mapping[int, tuple[str, str]]:
+    if services.store is None or not ids:
+        return {}
+    return await services.store.sprite_messages.labels(ids)
+
+
+async def _tables(services: TurnServices, ids: list[int]) -> Mapping[int, str]:
+    if services.store is None or not ids:
+        return {}
+    return await services.store.tables.sources(ids)
+
+
+async def _texts(
+    services: TurnServices, errand: TurnRequest, scenery: ChannelInfo
+) -> Mapping[str, str]:
+    """Of what was asked about first, then of what was said last."""
+    if services.read_text is None or errand.kind == "deliver":
+        return {}
+    wanted = dict.fromkeys(_readable(errand, scenery))
+    files = list(wanted)[:MOST_FILES]
+    found = await asyncio.gather(*(_or(f.name, services.read_text(f), None) for f in files))
+    return {file.url: text for file, text in zip(files, found, strict=True) if text}
+
+
+def _readable(errand: TurnRequest, scenery: ChannelInfo) -> Iterator[AttachedFile]:
+    asked: list[ChannelMessage] = []
+    for incoming in errand.asked:
+        asked += [incoming.said, *([incoming.replied] if incoming.replied else [])]
+    for one in [*asked, *reversed(scenery.history)]:
+        if not one.by_us:
+            yield from (file for file in one.files if _is_text(file))
+
+
+def _is_text(file: AttachedFile) -> bool:
+    fits = 0 < file.size <= MOST_BYTES
+    return fits and (file.mime.startswith("text/") or file.mime in _TEXTS)

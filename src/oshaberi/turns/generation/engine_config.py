@@ -1,0 +1,66 @@
+"""What the text engine must know to speak for a persona in this conversation. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from oshaberi.conversation.conversation_messages import Person
+from oshaberi.storage.stored_records import PersonaRecord
+from oshaberi.text.text_config import Known, Persona, Sprite, TextConfig
+from oshaberi.turns.context.context_building import TurnSurroundings
+
+_NAME = re.compile(r"(?<!<)(?<!<a):(\w+):(?!\d)")
+_TAG = re.compile(r"<a?:(\w+):\d+>")
+
+
+def text_config(base: TextConfig, around: TurnSurroundings) -> TextConfig:
+    """The server's settings with persona, people, emoji and what was said lately."""
+    return replace(
+        base,
+        persona=persona_of(around.persona),
+        known=tuple(_known(around)),
+        emojis=around.scenery.emojis,
+        recent_bot_messages=_recent(around, base.emoji_unique_lookback),
+        seed=around.newest.id,
+    )
+
+
+def persona_of(record: PersonaRecord) -> Persona:
+    return Persona(
+        record.name,
+        record.aliases,
+        is_alter=not record.is_default,
+        avatar_url=record.avatar_url,
+        sprites=tuple(Sprite(s.name, s.avatar_url, s.is_identity) for s in record.sprites),
+    )
+
+
+def speakers(config: TextConfig) -> tuple[str, ...]:
+    """Everybody for whom the model must not speak."""
+    return tuple(dict.fromkeys(name for one in config.known for name in one.names))
+
+
+def _known(around: TurnSurroundings) -> list[Known]:
+    people: dict[int, Person] = {person.id: person for person in around.scenery.people}
+    for incoming in around.asked:
+        if not incoming.said.by_us:
+            people.setdefault(incoming.user_id, incoming.said.author)
+    known = [
+        Known(p.name, "user", str(p.id), tuple(filter(str.strip, p.handles)), p.avatar_url)
+        for p in people.values()
+        if p.name.strip()
+    ]
+    others = [one for one in around.personas if one.name != around.persona.name]
+    return known + [
+        Known(one.name, "persona", aliases=one.aliases, avatar_url=one.avatar_url) for one in others
+    ]
+
+
+def _recent(around: TurnSurroundings, lookback: int) -> tuple[str, ...]:
+    """The bot's last messages, their emoji as Discord writes them."""
+    if not lookback:
+        return ()
+    tags = {found[1]: tag for tag in around.scenery.emojis if (found := _TAG.fullmatch(tag))}
+    texts = [one.text for one in around.history if one.by_us][-lookback:]
+    return tuple(_NAME.sub(lambda found: tags.get(found[1], found[0]), text) for text in texts)

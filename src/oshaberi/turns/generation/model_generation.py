@@ -1,0 +1,215 @@
+"""Answers of a model, with two layers of resilience: a chain of models, and keys for each of them.
+
+A failed attempt is quiet while another can be tried, and nothing is tried again once text of the
+attempt is visible (spec 08).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from oshaberi.chunks import ProviderError, Usage
+from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.delivery.pacing.typing_indicator import TypingIndicator
+from oshaberi.delivery.sink import Sink
+from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.errors import OshaberiError
+from oshaberi.providers.request.context_items import ContextItem, Item, ToolDeclaration, ToolRound
+from oshaberi.redaction import redact
+from oshaberi.stream.orchestrator import stream_to_sink
+from oshaberi.stream.provider_protocol import Provider
+from oshaberi.stream.stop_registry import ActiveChannel
+from oshaberi.stream.stream_context import StreamContext
+from oshaberi.stream.stream_result import StreamResult
+from oshaberi.turns.context.context_building import without_oldest
+from oshaberi.turns.generation.key_cooldowns import is_keys_fault, rest_seconds
+from oshaberi.turns.generation.model_chain import ModelCandidate, ModelTries
+from oshaberi.turns.generation.overload_wait import OverloadWait, is_overload
+from oshaberi.turns.generation.request_building import config_for, request_for
+from oshaberi.turns.turn_interruption import InterruptedTurnError, check, until_stopped
+from oshaberi.turns.turn_services import TurnServices
+
+log = logging.getLogger(__name__)
+
+Failure = tuple[ModelCandidate, ProviderError]
+
+MORE_TRIES = 2
+"""How often an empty answer, or one that the history is too long for, is asked for again."""
+
+_MODELS_FAULT = frozenset(("model_error", "content_blocked", "context_length", "timeout"))
+"""Another key would change nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationSetup:
+    """What all streams of one turn have in common."""
+
+    stream: StreamConfig
+    turn: TurnConfig
+    context: StreamContext
+    sink: Sink
+    channel: ActiveChannel
+    tools: tuple[ToolDeclaration, ...] = ()
+
+
+class ModelGeneration:
+    """One turn's. What worked is asked again first after a tool call."""
+
+    def __init__(
+        self,
+        services: TurnServices,
+        scene: GenerationSetup,
+        candidates: Sequence[ModelCandidate],
+        items: tuple[ContextItem, ...],
+    ) -> None:
+        self.usage: dict[tuple[str, str], Usage] = {}
+        self._services = services
+        self._scene = scene
+        self._candidates = list(candidates)
+        self._items = items
+
+    async def stream(self, rounds: Sequence[ToolRound] = ()) -> StreamResult:
+        """One answer, or the last failure. What is only overloaded gets a moment."""
+        patience, asked = OverloadWait(), list(self._candidates)
+        while True:
+            result, failures = await self._through(asked, rounds)
+            pause_s = patience.next(error for _, error in failures)
+            if pause_s is None:
+                return result
+            log.info("every model is overloaded or fails; next try in %g s", pause_s)
+            await self._wait(pause_s)
+            asked = [candidate for candidate, error in failures if is_overload(error)]
+
+    async def _through(
+        self, candidates: Sequence[ModelCandidate], rounds: Sequence[ToolRound]
+    ) -> tuple[StreamResult, list[Failure]]:
+        """The first answer, or the last failure with all of them."""
+        result, failures = StreamResult("error", data=NO_MODEL), list[Failure]()
+        tries = ModelTries(candidates, self._services.rests)
+        while (candidate := tries.next(self._services.clock())) is not None:
+            result = await self._patiently(candidate, rounds)
+            error = failure_of(result)
+            if error is None:
+                self._prefer(candidate)
+                return result, []
+            log.info("%s/%s: %s", candidate.model.provider, candidate.model.model, error.type)
+            failures.append((candidate, error))
+            await self._note(candidate, error, tries)
+        return result, failures
+
+    async def _wait(self, seconds: float) -> None:
+        """The reader sees that somebody is there, and may stop it."""
+        indicator = TypingIndicator(self._scene.sink)
+        indicator.keep_alive()
+        try:
+            await until_stopped(self._scene.channel, asyncio.sleep(seconds))
+        finally:
+            await indicator.close()
+
+    async def _patiently(
+        self, candidate: ModelCandidate, rounds: Sequence[ToolRound]
+    ) -> StreamResult:
+        """Once, and again if nothing came, or if less history may help."""
+        result = await self._attempt(candidate, rounds)
+        for _ in range(MORE_TRIES):
+            if not self._may_ask_again(result):
+                break
+            result = await self._attempt(candidate, rounds)
+        return result
+
+    def _may_ask_again(self, result: StreamResult) -> bool:
+        error = failure_of(result)
+        too_long = error is not None and error.type == "context_length"
+        if too_long or (result.status == "empty_response" and result.finish_reason == "length"):
+            fewer = without_oldest(self._items)
+            shrunk = len(fewer) < len(self._items)
+            self._items = fewer
+            return shrunk or not too_long
+        # After a tool call the answer may be in what was said before it.
+        return result.status == "empty_response" and not self._scene.context.response.sent
+
+    async def _attempt(
+        self, candidate: ModelCandidate, rounds: Sequence[ToolRound]
+    ) -> StreamResult:
+        scene, model = self._scene, candidate.model
+        check(scene.channel)
+        address = (model.provider, model.model, model.base_url, candidate.secret)
+        try:
+            await until_stopped(scene.channel, self._services.adapters.warm(*address))
+            items: tuple[Item, ...] = (*self._items, *rounds)
+            request = request_for(model, items, scene.tools, scene.stream, scene.turn)
+        except InterruptedTurnError:
+            raise
+        except Exception as error:
+            # Whatever an SDK or a plug-in raises, another model may do.
+            return StreamResult("error", data=_unusable(candidate, error))
+        async with self._services.adapters.lease(*address) as adapter:
+            config = config_for(scene.stream, adapter.text)
+            provider = self._watched(adapter, config)
+            result = await stream_to_sink(provider, request, config, scene.context, scene.sink)
+        for witness in self._services.witnesses:
+            witness.ended(scene.context, result)
+        self._count(model.provider, model.model, result.usage)
+        return result
+
+    def _watched(self, provider: Provider, config: StreamConfig) -> Provider:
+        for witness in self._services.witnesses:
+            provider = witness.opened(provider, config, self._scene.context)
+        return provider
+
+    async def _note(
+        self, candidate: ModelCandidate, error: ProviderError, tries: ModelTries
+    ) -> None:
+        if error.type in _MODELS_FAULT:
+            tries.skip(candidate.model)
+        if candidate.key is None or not is_keys_fault(error):
+            return
+        until = self._services.clock() + timedelta(seconds=rest_seconds(error))
+        self._services.rests.note(candidate.key, until)
+        store = self._services.store
+        if store is not None and candidate.key.id:
+            try:
+                await store.keys.rest(candidate.key.id, until)
+            except Exception:
+                # This process knows it anyway.
+                log.exception("a key's rest could not be stored")
+
+    def _prefer(self, candidate: ModelCandidate) -> None:
+        self._candidates.remove(candidate)
+        self._candidates.insert(0, candidate)
+
+    def _count(self, provider: str, model: str, usage: Usage | None) -> None:
+        if usage is None:
+            return
+        before = self.usage.get((provider, model), Usage())
+        self.usage[provider, model] = Usage(
+            before.input_tokens + usage.input_tokens, before.output_tokens + usage.output_tokens
+        )
+
+
+NO_MODEL = ProviderError(
+    "model_error", "No model is set up. A member with Manage Server can choose one with /model."
+)
+
+
+def failure_of(result: StreamResult) -> ProviderError | None:
+    """Why another attempt may be made: the model failed and nobody has seen any of it."""
+    if result.metrics.messages or result.ledger.expected:
+        return None
+    if result.status == "timeout":
+        return ProviderError("timeout", provider=result.thought_log.provider)
+    if result.status == "error" and isinstance(result.data, ProviderError):
+        return result.data
+    return None
+
+
+def _unusable(candidate: ModelCandidate, error: Exception) -> ProviderError:
+    """Errors of ours say what to do; those of others may say too much."""
+    ours = isinstance(error, OshaberiError)
+    log.warning("%s cannot be used: %s", candidate.model.provider, error, exc_info=not ours)
+    words = redact(str(error)) if ours else type(error).__name__
+    return ProviderError("model_error", words, provider=candidate.model.provider)

@@ -1,0 +1,40 @@
+"""How long an overloaded model is waited for when nobody else can be asked. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from oshaberi.chunks import ProviderError
+from oshaberi.turns.generation.key_cooldowns import said_seconds
+
+LONGEST_SECONDS = 30.0
+"""In all: a reader who has waited longer wants to be told."""
+PAUSES_SECONDS = (2.0, 8.0)
+"""One after the other, where the provider does not say how long."""
+
+_OVERLOADED = frozenset(("rate_limit", "provider_overloaded"))
+
+
+def is_overload(error: ProviderError) -> bool:
+    """It may pass in a moment, whatever is asked."""
+    return error.type in _OVERLOADED
+
+
+class OverloadWait:
+    """Of one answer."""
+
+    def __init__(self) -> None:
+        self._left_s = LONGEST_SECONDS
+        self._pauses_s = iter(PAUSES_SECONDS)
+
+    def next(self, errors: Iterable[ProviderError]) -> float | None:
+        """Seconds until the first of these may be over; None: it is not waited for."""
+        usual = next(self._pauses_s, None)
+        if usual is None:
+            return None
+        pauses = [said_seconds(error) or usual for error in errors if is_overload(error)]
+        shortest = min(pauses, default=None)
+        if shortest is None or shortest > self._left_s:
+            return None
+        self._left_s -= shortest
+        return shortest

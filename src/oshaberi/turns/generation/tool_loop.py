@@ -1,0 +1,98 @@
+"""Stream, tools, stream again, until the model has nothing more to ask for (spec 08)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from oshaberi.delivery.pacing.typing_indicator import TypingIndicator
+from oshaberi.providers.request.context_items import ToolResult, ToolRound
+from oshaberi.stream.stream_result import StreamResult
+from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
+from oshaberi.turns.generation.model_generation import GenerationSetup, ModelGeneration
+from oshaberi.turns.turn_interruption import until_stopped
+from oshaberi.turns.turn_notices import (
+    NoticeSender,
+    still_working,
+    too_many_errors,
+    too_many_rounds,
+)
+from oshaberi.turns.turn_services import ToolRunner
+
+STILL_WORKING_AT = 20
+
+
+class ToolLoop:
+    """One turn's streams, in order, in `results`. Raises InterruptedTurnError between them."""
+
+    def __init__(
+        self,
+        generation: ModelGeneration,
+        scene: GenerationSetup,
+        announcer: NoticeSender,
+        tools: ToolRunner | None,
+        context: ToolContext,
+    ) -> None:
+        self.results: list[StreamResult] = []
+        self._generation = generation
+        self._scene = scene
+        self._announcer = announcer
+        self._tools = tools
+        self._context = context
+        self._rounds: list[ToolRound] = []
+        self._errors = 0
+
+    async def run(self) -> StreamResult:
+        """What the turn ends with."""
+        limit = self._scene.turn.max_function_call_iterations
+        while True:
+            result = await self._generation.stream(self._rounds)
+            self.results.append(result)
+            if result.status == "empty_response" and self._scene.context.response.sent:
+                return replace(result, status="completed")  # all was said before the tools
+            if result.status != "function_call":
+                return result
+            if len(self._rounds) >= limit:
+                await self._announcer.show(too_many_rounds(limit))
+                return _ended(result, StreamResult("timeout"))
+            await self._round(result)
+            if self._errors >= self._scene.turn.max_consecutive_tool_errors:
+                await self._announcer.show(too_many_errors(self._errors))
+                failure = ToolFailedError(f"{self._errors} tool errors in a row")
+                return _ended(result, StreamResult("error", data=failure))
+
+    async def _round(self, result: StreamResult) -> None:
+        answers = await self._answers(result)
+        self._rounds.append(
+            ToolRound(
+                result.calls,
+                answers,
+                text=result.accumulated_text,
+                thoughts=result.thought_log.parts,
+                provider=result.thought_log.provider,
+            )
+        )
+        for answer in answers:
+            self._errors = self._errors + 1 if answer.is_error else 0
+        if len(self._rounds) == STILL_WORKING_AT:
+            await self._announcer.show(still_working(STILL_WORKING_AT))
+
+    async def _answers(self, result: StreamResult) -> tuple[ToolResult, ...]:
+        if self._tools is None:
+            return tuple(ToolResult("there are no tools here", is_error=True) for _ in result.calls)
+        indicator = TypingIndicator(self._scene.sink)
+        indicator.keep_alive()
+        try:
+            work = self._tools.run(
+                result.calls,
+                self._context,
+                timeout_ms=self._scene.turn.tool_timeout_ms,
+                result_limit_chars=self._scene.turn.tool_result_limit_chars,
+            )
+            return await until_stopped(self._scene.channel, work)
+        finally:
+            await indicator.close()
+
+
+def _ended(last: StreamResult, ending: StreamResult) -> StreamResult:
+    """The last stream's result with another end."""
+    return replace(last, status=ending.status, data=ending.data, calls=())

@@ -1,0 +1,155 @@
+"""What is done after an answer: thoughts shown and logged, memories, records, usage.
+
+Each of these may fail without hurting the answer or the others.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from oshaberi.conversation.turn_channel import TurnChannel
+from oshaberi.delivery.posting.webhook_identity import face_of
+from oshaberi.delivery.response_state import ResponseState
+from oshaberi.storage.stored_records import Exchange, TurnRecord
+from oshaberi.turns.generation.drawn_tables import DrawnTables
+from oshaberi.turns.generation.engine_config import persona_of
+from oshaberi.turns.post_turn.shown_reasoning import shown_thoughts
+from oshaberi.turns.post_turn.thought_log import thought_embeds
+from oshaberi.turns.turn_notices import NoticeSender
+from oshaberi.turns.turn_outcome import TurnOutcome
+from oshaberi.turns.turn_request import TurnRequest
+from oshaberi.turns.turn_services import EffectiveConfigs, TurnServices
+from oshaberi.turns.turn_store import TurnStore
+
+log = logging.getLogger(__name__)
+
+Effect = Callable[[], Awaitable[int | None]]
+
+_SHOWN_AFTER = ("completed", "error", "timeout", "empty_response")
+
+
+class PostTurnEffects:
+    """Of one turn."""
+
+    def __init__(
+        self,
+        services: TurnServices,
+        room: TurnChannel,
+        errand: TurnRequest,
+        settings: EffectiveConfigs,
+        announcer: NoticeSender,
+    ) -> None:
+        self._services = services
+        self._room = room
+        self._errand = errand
+        self._settings = settings
+        self._announcer = announcer
+
+    async def follow(
+        self, outcome: TurnOutcome, response: ResponseState, tables: DrawnTables
+    ) -> TurnOutcome:
+        """The outcome with what was posted here."""
+        shown = await _quietly("thoughts shown", lambda: self._show_thoughts(outcome))
+        if shown:
+            outcome = replace(outcome, message_ids=(*outcome.message_ids, shown))
+        store = self._services.store
+        if store is None:
+            return outcome
+        record = self._record(outcome)
+        effects: dict[str, Effect] = {
+            "turn": lambda: store.turns.remember(record),
+            "memory": lambda: self._remember(store, outcome, record),
+            "sprites": lambda: self._keep_sprites(store, response),
+            "tables": lambda: self._keep_tables(store, outcome, tables),
+            "usage": lambda: self._count(store, outcome),
+        }
+        for what, effect in effects.items():
+            await _quietly(what, effect)
+        return outcome
+
+    async def log_thoughts(self, outcome: TurnOutcome) -> None:
+        """Into another channel; may take its time."""
+        channel = self._settings.turn.thought_log_channel_id
+        display = self._settings.turn.reasoning_display
+        if not channel or channel == self._room.channel_id or display == "off":
+            return
+        logs = [result.thought_log for result in outcome.results]
+        embeds = thought_embeds(self._errand.persona.name, logs)
+        if embeds:
+            face = face_of(None, persona_of(self._errand.persona))
+            await _quietly("thought log", lambda: self._room.log_thoughts(channel, embeds, face))
+
+    async def _show_thoughts(self, outcome: TurnOutcome) -> int | None:
+        if outcome.interrupted or outcome.status not in _SHOWN_AFTER:
+            return None
+        thoughts = [text for result in outcome.results for text in result.thought_log.texts]
+        limit = self._settings.stream.text.max_single_message_length
+        text = shown_thoughts(thoughts, self._settings.turn.reasoning_display, limit)
+        if not text:
+            return None
+        face = face_of(None, persona_of(self._errand.persona))
+        sent = await self._announcer.say_quietly(text, face)
+        return None if sent is None else sent.id
+
+    def _record(self, outcome: TurnOutcome) -> TurnRecord:
+        newest, earlier = self._errand.newest, self._errand.continues
+        asked_id = None if newest.said.by_us else newest.said.id
+        return TurnRecord(
+            channel_id=self._room.channel_id,
+            server_id=self._room.server_id,
+            user_id=self._errand.user_id,
+            asked_id=asked_id if earlier is None else earlier.asked_id,
+            persona=self._errand.persona.name,
+            message_ids=tuple(sorted({*outcome.message_ids, *outcome.notice_ids})),
+            status=outcome.status,
+            undelivered=outcome.undelivered,
+            why=self._errand.why,
+            at=self._services.clock(),
+            answer_id=None if earlier is None else earlier.first_id,
+        )
+
+    async def _remember(self, store: TurnStore, outcome: TurnOutcome, record: TurnRecord) -> None:
+        """At the same moment as the turn's record: who takes the turn back finds both."""
+        turn = self._settings.turn
+        if not turn.short_memory_size or not (outcome.text or outcome.details):
+            return
+        asked = "\n".join(incoming.said.text for incoming in self._errand.asked)
+        exchange = Exchange(
+            channel_id=self._room.channel_id,
+            user_id=self._errand.user_id,
+            asked=asked,
+            answered=outcome.text,
+            details=outcome.details,
+            persona=self._errand.persona.name,
+            at=record.at,
+        )
+        await store.memory.add(exchange, keep=turn.short_memory_size, days=turn.short_memory_days)
+
+    async def _keep_sprites(self, store: TurnStore, response: ResponseState) -> None:
+        for one in response.sprites:
+            await store.sprite_messages.remember(
+                one.message_id, self._room.channel_id, one.persona, one.sprite
+            )
+
+    async def _keep_tables(
+        self, store: TurnStore, outcome: TurnOutcome, tables: DrawnTables
+    ) -> None:
+        sources = tables.sources(result.ledger for result in outcome.results)
+        for message_id, source in sources.items():
+            await store.tables.remember(message_id, self._room.channel_id, source)
+
+    async def _count(self, store: TurnStore, outcome: TurnOutcome) -> None:
+        for (provider, model), usage in outcome.usage.items():
+            await store.usage.add(
+                self._room.server_id, provider, model, usage.input_tokens, usage.output_tokens
+            )
+
+
+async def _quietly(what: str, effect: Effect) -> int | None:
+    try:
+        return await effect()
+    except Exception:
+        log.exception("after a turn: %s failed; the answer itself is there", what)
+        return None

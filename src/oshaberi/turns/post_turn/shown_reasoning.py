@@ -1,0 +1,63 @@
+"""The model's thoughts in the channel itself: one silent message, as subtext or behind a spoiler.
+
+Pure. It begins with a mark, so that it is known again in the history, where it is no part of the
+conversation (spec 04 O6). Nothing in it can end its own markup or call anybody.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from oshaberi.redaction import redact
+from oshaberi.text.text_measure import grapheme_edge, utf16_len, utf16_offset
+
+MARK = "💭"
+SUBTEXT = "-# "
+SPOILER = "||"
+
+_MARKUP = re.compile(r"([\\*_~|`\[\]<>#])")
+_NO_CALL = "@\u200b"
+
+
+def shown_thoughts(thoughts: Sequence[str], display: str, limit: int) -> str:
+    """The message, or nothing if there is nothing to show."""
+    lines = [line for text in thoughts for line in _lines(text)]
+    if not lines or display not in ("subtext", "spoiler"):
+        return ""
+    if display == "subtext":
+        return _fitting(lines, limit, SUBTEXT, "")
+    return _fitting(lines, limit, "", SPOILER)
+
+
+def is_shown_thought(text: str) -> bool:
+    return text.lstrip().startswith((f"{SUBTEXT}{MARK}", f"{SPOILER}{MARK}"))
+
+
+def _lines(text: str) -> list[str]:
+    plain = (line.strip() for line in redact(text).splitlines())
+    return [_MARKUP.sub(r"\\\1", line).replace("@", _NO_CALL) for line in plain if line]
+
+
+def _fitting(lines: Sequence[str], limit: int, before: str, around: str) -> str:
+    """As many lines as fit; the last one cut if need be."""
+    room = limit - 2 * utf16_len(around)
+    out = f"{before}{MARK} "
+    for number, line in enumerate(lines):
+        seam = f"\n{before}" if number else ""
+        if utf16_len(out + seam + line) <= room:
+            out += seam + line
+            continue
+        rest = _cut(line, room - utf16_len(out + seam) - 1)
+        out = f"{out}{seam}{rest}…" if rest else f"{_cut(out, room - 1)}…"
+        break
+    return f"{around}{out}{around}"
+
+
+def _cut(text: str, units: int) -> str:
+    """Never within an escape: a backslash left alone would escape what follows."""
+    if units <= 0:
+        return ""
+    cut = text[: grapheme_edge(text, 0, utf16_offset(text, 0, units))]
+    slashes = len(cut) - len(cut.rstrip("\\"))
+    return cut[:-1] if slashes % 2 else cut

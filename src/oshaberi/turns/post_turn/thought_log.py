@@ -1,0 +1,58 @@
+"""The thought log: after a turn, what the model thought, as embeds for another channel. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from oshaberi.delivery.posting.stream_notices import DESCRIPTION_LIMIT
+from oshaberi.delivery.sink import Embed
+from oshaberi.redaction import redact
+from oshaberi.stream.thought_collector import ThoughtLog
+from oshaberi.turns.context.transcript_lines import plain_name
+
+MOST_EMBEDS = 10
+
+
+def thought_embeds(persona: str, logs: Sequence[ThoughtLog]) -> tuple[Embed, ...]:
+    """One embed, or several when it is long; none if the model thought nothing."""
+    body = _body(logs)
+    if not body:
+        return ()
+    title = f"{plain_name(persona)} thought"
+    head = _head(logs)
+    pieces = list(_pieces(body, DESCRIPTION_LIMIT - len(head) - 2))
+    if len(pieces) > MOST_EMBEDS:
+        pieces = [*pieces[: MOST_EMBEDS - 1], "… and more than can be shown here."]
+    first, *others = pieces
+    return (Embed(title, f"{head}\n\n{first}"), *(Embed(f"{title} …", one) for one in others))
+
+
+def _head(logs: Sequence[ThoughtLog]) -> str:
+    """Who answered, how long it took, and where the answer is."""
+    models = dict.fromkeys(f"{log.model} ({log.provider})" for log in logs if log.model)
+    seconds = sum(log.duration_ms for log in logs) / 1000
+    url = next((log.first_reply_url for log in logs if log.first_reply_url), None)
+    link = [f"[the answer]({url})"] if url else []
+    return " · ".join([*models, f"{seconds:.1f} s", *link])[:1000]
+
+
+def _body(logs: Sequence[ThoughtLog]) -> str:
+    summaries = [text for log in logs for text in log.of_kind("summary") if text.strip()]
+    raw = [text for log in logs for text in log.of_kind("raw") if text.strip()]
+    sections = []
+    if summaries:
+        sections.append("**Summary**\n" + "\n\n".join(summaries))
+    if raw:
+        sections.append("**Thoughts**\n" + "\n\n".join(raw))
+    return redact("\n\n".join(sections))
+
+
+def _pieces(text: str, most: int) -> Iterator[str]:
+    """At line ends where there are any in the last quarter."""
+    while len(text) > most:
+        at = text.rfind("\n", most * 3 // 4, most)
+        at = at if at > 0 else most
+        yield text[:at].rstrip()
+        text = text[at:].lstrip("\n")
+    if text.strip():
+        yield text

@@ -1,0 +1,181 @@
+"""What commands do to turns: stop, continue, regenerate, delete, and why there was one.
+
+Each answers with a sentence for the one who gave the command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from oshaberi.conversation.conversation_messages import ChannelMessage, IncomingMessage, Person
+from oshaberi.conversation.turn_channel import TurnChannel
+from oshaberi.storage.stored_records import TAKEN_BACK, TurnRecord
+from oshaberi.stream.stop_registry import StopAnswer
+from oshaberi.turns.admission.admission_rules import WHY, may_ask
+from oshaberi.turns.admission.channel_queue import QueuedJob
+from oshaberi.turns.admission.trigger_words import default_of, persona_called
+from oshaberi.turns.turn_request import Kind
+from oshaberi.turns.turn_services import TurnServices, utc_now
+
+if TYPE_CHECKING:
+    from oshaberi.turns.channel_turns import ChannelTurns
+
+
+@dataclass(frozen=True, slots=True)
+class ControlReply:
+    """What a command tells the one who gave it."""
+
+    ok: bool
+    text: str
+
+
+STOPPED = ControlReply(True, "Stopped.")
+IDLE = ControlReply(False, "There is nothing to stop here.")
+NOT_YOURS = ControlReply(False, "Only who asked, or somebody with Manage Messages, can do that.")
+NOT_LISTED = ControlReply(False, "You are not answered here (blocked_users, allowed_users).")
+TOO_SOON = ControlReply(
+    False, "You asked a moment ago. Wait a little, then try again (cooldown_ms)."
+)
+BUSY = ControlReply(False, "An answer is under way here. Wait for it, or /stop it first.")
+NOTHING = ControlReply(False, "I have not answered anything here that I could still know of.")
+GONE = ControlReply(False, "The message that was answered is gone, so it cannot be answered again.")
+UNKNOWN = ControlReply(False, "That message is not part of an answer that I still know of.")
+CONTINUED = ControlReply(True, "Going on.")
+REGENERATED = ControlReply(True, "Answering again.")
+DELETED = ControlReply(True, "The whole answer is deleted.")
+DELETED_BEFORE = ControlReply(
+    False, "My last answer here was deleted. /regenerate writes a new one."
+)
+CLOSING = ControlReply(False, "The bot is shutting down. Try again in a moment.")
+
+_STOPS: Mapping[StopAnswer, ControlReply] = {
+    "stopped": STOPPED,
+    "not_yours": NOT_YOURS,
+    "idle": IDLE,
+}
+
+
+class TurnControl:
+    def __init__(self, conversations: ChannelTurns) -> None:
+        self._conversations = conversations
+
+    @property
+    def _services(self) -> TurnServices:
+        return self._conversations.services
+
+    def stop(self, channel_id: int, by: int, may_manage: bool) -> ControlReply:
+        stops = self._services.stops
+        return _STOPS[stops.request_stop_as(str(channel_id), str(by), may_manage=may_manage)]
+
+    async def stop_anywhere(self, channel_id: int, by: int, may_manage: bool) -> ControlReply:
+        """Whose turn it is knows only the process that runs it: that one decides."""
+        stops, channel = self._services.stops, str(channel_id)
+        return _STOPS[await stops.request_stop_anywhere(channel, str(by), may_manage=may_manage)]
+
+    async def continue_(self, room: TurnChannel, by: Person) -> ControlReply:
+        found = await self._last(room, by)
+        if isinstance(found, ControlReply):
+            return found
+        if found.status == TAKEN_BACK:
+            return DELETED_BEFORE
+        kind: Kind = "deliver" if found.undelivered.strip() else "go_on"
+        asked = await self._asked(room, found) or _stand_in(room, found, by)
+        job = await self._job(room, found, asked, "continue")
+        job = replace(job, kind=kind, text=found.undelivered, continues=found)
+        return self._enter(job, by, CONTINUED)
+
+    async def regenerate(self, room: TurnChannel, by: Person) -> ControlReply:
+        found = await self._last(room, by)
+        if isinstance(found, ControlReply):
+            return found
+        asked = await self._asked(room, found)
+        if asked is None:
+            return GONE
+        job = await self._job(room, found, asked, "regenerate")
+        await self._take_back(room, found)
+        return self._enter(job, by, REGENERATED)
+
+    async def delete(self, room: TurnChannel, message_id: int, by: Person) -> ControlReply:
+        store = self._services.store
+        turn = None if store is None else await store.turns.of_message(message_id)
+        if turn is None or turn.channel_id != room.channel_id:
+            return BUSY if self._conversations.is_busy(room.channel_id) else UNKNOWN
+        if not _may(by, turn):
+            return NOT_YOURS
+        await self._take_back(room, turn)
+        return DELETED
+
+    async def why(self, message_id: int, reason: str | None) -> str | None:
+        store = self._services.store
+        if reason is None and store is not None:
+            turn = await store.turns.of_message(message_id)
+            reason = None if turn is None else turn.why
+        return None if reason is None or reason not in WHY else f"Because {WHY[reason]}."
+
+    async def _take_back(self, room: TurnChannel, turn: TurnRecord) -> None:
+        """An answer with all that it was continued with; what is gone is not remembered either."""
+        store = self._services.store
+        if store is None:
+            return
+        whole = await store.turns.whole(turn)
+        await room.delete([number for part in whole for number in part.message_ids])
+        for part in whole:
+            await store.turns.take_back(part)
+            if part.at is not None:
+                await store.memory.forget_at(part.channel_id, part.at)
+
+    async def _last(self, room: TurnChannel, by: Person) -> TurnRecord | ControlReply:
+        if self._conversations.is_busy(room.channel_id):
+            return BUSY
+        store = self._services.store
+        turn = None if store is None else await store.turns.last(room.channel_id)
+        if turn is None:
+            return NOTHING
+        if not _may(by, turn):
+            return NOT_YOURS
+        return await self._refusal(room, by) or turn
+
+    async def _refusal(self, room: TurnChannel, by: Person) -> ControlReply | None:
+        """To ask again is to ask: the lists and the cooldown hold for it too."""
+        config = (await self._services.settings(room.server_id)).turn
+        if not may_ask(by.id, config):
+            return NOT_LISTED
+        now, cooldowns = self._services.clock(), self._conversations.cooldowns
+        return None if cooldowns.allows(by.id, now, config.cooldown_ms) else TOO_SOON
+
+    async def _asked(self, room: TurnChannel, turn: TurnRecord) -> IncomingMessage | None:
+        said = None if turn.asked_id is None else await room.said(turn.asked_id)
+        if said is None:
+            return None
+        replied = None if said.reply_to is None else await room.said(said.reply_to)
+        return IncomingMessage(said, room.channel_id, room.server_id, replied=replied)
+
+    async def _job(
+        self, room: TurnChannel, turn: TurnRecord, asked: IncomingMessage, why: str
+    ) -> QueuedJob:
+        settings = await self._services.settings(room.server_id)
+        personas = await self._conversations.cast.of(room.server_id)
+        persona = persona_called(turn.persona, personas) or default_of(personas)
+        before = asked.said.id if why == "regenerate" else None
+        return QueuedJob(
+            room, (asked,), (persona,), personas, why, turn.user_id, settings, before=before
+        )
+
+    def _enter(self, job: QueuedJob, by: Person, done: ControlReply) -> ControlReply:
+        entered = self._conversations.enter(job)
+        if entered == job.why:
+            self._conversations.cooldowns.note(by.id, self._services.clock())
+        return {job.why: done, "full": BUSY}.get(entered, CLOSING)
+
+
+def _may(by: Person, turn: TurnRecord) -> bool:
+    return by.id == turn.user_id or by.can_manage_messages
+
+
+def _stand_in(room: TurnChannel, turn: TurnRecord, by: Person) -> IncomingMessage:
+    """The message is gone, but the answer can go on without it."""
+    newest = max(turn.message_ids, default=turn.asked_id or 0)
+    said = ChannelMessage(newest, by, "", at=turn.at or utc_now())
+    return IncomingMessage(said, room.channel_id, room.server_id)

@@ -1,0 +1,77 @@
+"""Notices of a turn's own, and the showing of them: one embed, once."""
+
+from __future__ import annotations
+
+import logging
+
+from oshaberi.chunks import ProviderError
+from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
+from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
+from oshaberi.delivery.posting.send_outcome import Delivered, NoWebhook
+from oshaberi.delivery.posting.stream_notices import error_notice, timeout_notice
+from oshaberi.delivery.response_state import ResponseState
+from oshaberi.delivery.sink import Embed, Post, Sent, Sink, WebhookFace
+from oshaberi.stream.stop_registry import ActiveChannel
+from oshaberi.stream.stream_result import StreamResult
+
+log = logging.getLogger(__name__)
+
+OUR_FAULT = Embed("Something went wrong here", "The bot made a mistake; it has been logged.")
+NOTHING_SAID = Embed("The model gave no answer", "It was asked several times. Try again later.")
+
+
+def failure_notice(result: StreamResult, silent_ms: int) -> Embed | None:
+    """What the reader is told of a stream's failure (spec 04 O9)."""
+    if result.status == "timeout":
+        return timeout_notice(silent_ms)
+    if result.status == "empty_response":
+        return NOTHING_SAID
+    if result.status == "error" and isinstance(result.data, ProviderError):
+        return error_notice(result.data)
+    return None
+
+
+def still_working(rounds: int) -> Embed:
+    return Embed("Still working", f"{rounds} rounds of tools so far. /stop ends it.")
+
+
+def too_many_rounds(limit: int) -> Embed:
+    return Embed("This took too many steps", f"It was ended after {limit} rounds of tools.")
+
+
+def too_many_errors(limit: int) -> Embed:
+    return Embed("The tools keep failing", f"It was ended after {limit} failures in a row.")
+
+
+class NoticeSender:
+    """Posts what is not the model's answer. A stop withdraws what has not left yet."""
+
+    def __init__(self, sink: Sink, response: ResponseState, channel: ActiveChannel) -> None:
+        self._sink = sink
+        self._response = response
+        self._channel = channel
+
+    async def show(self, embed: Embed) -> None:
+        if await self._post(Post(self._nonce(), embed=embed)) is None:
+            log.warning("a notice could not be shown: %s", embed.title)
+
+    async def say_quietly(self, text: str, face: WebhookFace | None) -> Sent | None:
+        """A silent message, under the face if there is a webhook for it."""
+        post = Post(self._nonce(), text, face=face, silent=True, suppress_embeds=True)
+        return await self._post(post)
+
+    async def _post(self, post: Post) -> Sent | None:
+        gate = InterruptibleWaits()
+        sender = ExactlyOnceSender(self._sink, gate, self._response)
+        try:
+            with self._channel.heard_by(gate.halt):
+                outcome = await sender.deliver(post)
+                if isinstance(outcome, NoWebhook):
+                    plain = Post(self._nonce(), post.content, silent=True, suppress_embeds=True)
+                    outcome = await sender.deliver(plain)
+        finally:
+            gate.close()
+        return outcome.sent if isinstance(outcome, Delivered) else None
+
+    def _nonce(self) -> str:
+        return self._response.nonce(self._response.next_number())

@@ -1,0 +1,66 @@
+"""What came of a turn: all its streams together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from oshaberi.chunks import Usage
+from oshaberi.delivery.response_state import ResponseState
+from oshaberi.delivery.sink import Sent
+from oshaberi.stream.stream_result import Status, StopReason, StreamResult
+
+_BY_HAND = ("user_request", "system_request")
+
+
+@dataclass(frozen=True, slots=True)
+class TurnOutcome:
+    status: Status
+    stop_reason: StopReason | None = None
+    text: str = ""
+    """What can be read, with its labels, tables as their sources."""
+    details: str = ""
+    undelivered: str = ""
+    message_ids: tuple[int, ...] = ()
+    notice_ids: tuple[int, ...] = ()
+    """What stands around the answer: who is answered, what went wrong."""
+    results: tuple[StreamResult, ...] = field(default=(), repr=False)
+    usage: Mapping[tuple[str, str], Usage] = field(default_factory=dict)
+    """By provider and model."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Somebody wanted no more of it."""
+        by_hand = self.status == "stopped_by_user" and self.stop_reason in _BY_HAND
+        return by_hand or self.status == "follow_up_interrupt"
+
+    @property
+    def succeeded(self) -> bool:
+        return self.status in ("completed", "stopped_by_user")
+
+
+def outcome_of(
+    last: StreamResult,
+    results: Sequence[StreamResult],
+    response: ResponseState,
+    usage: Mapping[tuple[str, str], Usage],
+) -> TurnOutcome:
+    return TurnOutcome(
+        status=last.status,
+        stop_reason=last.stop_reason,
+        text=_joined(result.accumulated_text for result in results),
+        details=_joined(text for result in results for text in result.details),
+        undelivered=_joined([*(r.undelivered for r in results), response.attached]),
+        message_ids=_ids(response.messages),
+        notice_ids=_ids(response.notices),
+        results=tuple(results),
+        usage=dict(usage),
+    )
+
+
+def _ids(messages: Iterable[Sent]) -> tuple[int, ...]:
+    return tuple(sent.id for sent in messages if sent.id is not None)
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return "\n".join(text for text in texts if text.strip())

@@ -1,0 +1,45 @@
+"""What a turn is to do: whom to answer, as whom, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from oshaberi.conversation.conversation_messages import IncomingMessage
+from oshaberi.storage.stored_records import PersonaRecord, TurnRecord
+
+Kind = Literal["answer", "go_on", "deliver"]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRequest:
+    """One persona's answer to one message, or to several of one user that belong together.
+
+    `go_on` asks the model to continue its last answer; `deliver` sends `text`, which an earlier
+    turn could not.
+    """
+
+    asked: tuple[IncomingMessage, ...]
+    persona: PersonaRecord
+    personas: tuple[PersonaRecord, ...]
+    why: str
+    user_id: int
+    """Who may stop it: a person, even if a persona asked."""
+    kind: Kind = "answer"
+    text: str = ""
+    before: int | None = None
+    """Only what the channel had seen before this message counts."""
+    told: frozenset[int] = frozenset()
+    """Messages whose words are in `asked` already."""
+    continues: TurnRecord | None = None
+    """The turn whose answer this one goes on with."""
+
+    @property
+    def newest(self) -> IncomingMessage:
+        return self.asked[-1]
+
+    @property
+    def answering(self) -> IncomingMessage | None:
+        """The message to reply to."""
+        ours = self.newest.said.by_us
+        return self.newest if self.kind == "answer" and not ours else None

@@ -1,0 +1,107 @@
+"""What all turns of a process share, made once where the bot is wired together."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Protocol
+
+from oshaberi.chunks import ToolCall
+from oshaberi.conversation.conversation_messages import AttachedFile
+from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.delivery.queue.table_attachments import PackagedRenderer, TableRenderer
+from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.providers.request.context_items import ToolDeclaration, ToolResult
+from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
+from oshaberi.stream.stop_registry import StopRegistry
+from oshaberi.stream.stream_observer import StreamObserver
+from oshaberi.tools.tool_definition import ToolContext
+from oshaberi.turns.bounded_cache import BoundedCache
+from oshaberi.turns.generation.key_cooldowns import KeyCooldowns
+from oshaberi.turns.turn_store import TurnStore
+
+if TYPE_CHECKING:
+    from oshaberi.delivery.bookkeeping.send_journal import SendJournal
+    from oshaberi.turns.generation.adapter_pool import AdapterPool
+
+
+class EffectiveConfigs(Protocol):
+    """The settings that hold in one server (`oshaberi.config.effective` makes them)."""
+
+    @property
+    def stream(self) -> StreamConfig: ...
+    @property
+    def turn(self) -> TurnConfig: ...
+
+
+class ToolRunner(Protocol):
+    """What a model may do besides talking (`oshaberi.tools.ToolBox`)."""
+
+    def declarations(self, context: ToolContext) -> tuple[ToolDeclaration, ...]: ...
+
+    async def run(
+        self,
+        calls: Sequence[ToolCall],
+        context: ToolContext,
+        *,
+        timeout_ms: int,
+        result_limit_chars: int,
+    ) -> tuple[ToolResult, ...]: ...
+
+
+@dataclass(slots=True)
+class OperatorModel:
+    """A model of the operator's own settings, with its keys."""
+
+    model: ModelRecord
+    keys: tuple[str, ...] = field(default=(), repr=False)
+
+
+MOST_SERVERS = 1000
+NOBODY_YET = PersonaRecord(0, "Oshaberi", is_default=True)
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+SettingsOf = Callable[[int], Awaitable[EffectiveConfigs]]
+ReadText = Callable[[AttachedFile], Awaitable[str | None]]
+Alone = Callable[[str], AbstractAsyncContextManager[object]]
+"""Keeps other processes out of a block of that name: `turn:` and a channel's id."""
+
+
+def nobody_else(_what: str) -> AbstractAsyncContextManager[object]:
+    return nullcontext()
+
+
+@dataclass(slots=True)
+class TurnServices:
+    """`settings` gives what holds in a server, by its id; 0 is direct messages.
+
+    `models` and `persona` are the operator's and may be replaced while the bot runs.
+    """
+
+    settings: SettingsOf
+    stops: StopRegistry
+    adapters: AdapterPool
+    tools: ToolRunner | None = None
+    store: TurnStore | None = None
+    journal: SendJournal | None = None
+    """The database's, if what leaves is to survive a crash."""
+    instance: str = ""
+    models: tuple[OperatorModel, ...] = ()
+    """For servers that have no chain of their own."""
+    persona: PersonaRecord = NOBODY_YET
+    """The default persona of servers that have none."""
+    witnesses: tuple[StreamObserver, ...] = ()
+    renderer: TableRenderer = field(default_factory=PackagedRenderer)
+    read_text: ReadText | None = None
+    """The text of a small file that came with a message; None if it cannot be had."""
+    clock: Callable[[], datetime] = utc_now
+    alone: Alone = nobody_else
+    rests: KeyCooldowns = field(default_factory=KeyCooldowns)
+    guests: BoundedCache[int, bool] = field(default_factory=lambda: BoundedCache(MOST_SERVERS))
+    """Servers, and whether they had no models of their own when the database was last asked."""
