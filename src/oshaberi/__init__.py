@@ -53,10 +53,10 @@ _HOMES = {
         *("Details", "Event", "Identity", "Message"),
         *("SpeakerStop", "Table", "Thought", "Withheld"),
     ),
-    "text.config": ("Known", "Persona", "Sprite", "TextConfig"),
-    "text.engine": ("Carry", "TextEngine"),
-    "text.normalize": ("cleaned_text",),
-    "text.observe": ("Decision",),
+    "text.text_config": ("Known", "Persona", "Sprite", "TextConfig"),
+    "text.text_engine": ("Carry", "TextEngine"),
+    "text.normalize.normalizer_table": ("cleaned_text",),
+    "text.decision_observer": ("Decision",),
 }
 
 

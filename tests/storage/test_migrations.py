@@ -35,6 +35,7 @@ LATER = "'2099-01-01 00:00:00+00:00'"
 
 def first_schema_with_data(url: str) -> None:
     assert asyncio.run(upgrade(url, to="0001")) == ("0001",)
+    secret = SecretVault([KEY]).encrypt("sk")
     when, later = (WHEN, LATER) if "postgresql" in url else (WHEN[:20] + "'", LATER[:20] + "'")
     ask(
         url,
@@ -46,7 +47,7 @@ def first_schema_with_data(url: str) -> None:
         f"INSERT INTO table_sources VALUES (11, 2, '|a|', {when})",
         "INSERT INTO seen_messages VALUES (2, 11)",
         "INSERT INTO models VALUES (7, 1, 0, 'openai', 'big', NULL, '{}')",
-        f"INSERT INTO api_keys VALUES (8, 1, 'openai', '{SecretVault([KEY]).encrypt('sk')}', '', NULL)",
+        f"INSERT INTO api_keys VALUES (8, 1, 'openai', '{secret}', '', NULL)",
         f"INSERT INTO exchanges VALUES (9, 2, 3, 'q', 'a', 'd', {when}, {later})",
         f"INSERT INTO facts VALUES (4, 1, 3, 'likes tea', {when})",
         f"INSERT INTO journal_streams VALUES ('k', 'me', 1, 2, 3, NULL, 'Ren', {when})",

@@ -54,7 +54,7 @@ class LazyGroup(click.Group):
             return None
         # Modules are not garbage: collecting while they load costs a tenth of the start.
         gc.disable()
-        command: click.Command = import_module(f"oshaberi.cli.{cmd_name}").command
+        command: click.Command = import_module(f"oshaberi.cli.commands.{cmd_name}").command
         gc.enable()
         return command
 

@@ -49,18 +49,18 @@ __all__ = [
 ]
 
 _HOMES = {
-    "declared": ("DECLARED", "Setting"),
-    "loading": ("load",),
-    "process": ("McpServerEntry", "ModelEntry", "PersonaEntry", "ProcessConfig"),
-    "reload": ("Reloader",),
-    "server": (
+    "setting_declarations": ("DECLARED", "Setting"),
+    "settings_loading": ("load",),
+    "process_config": ("McpServerEntry", "ModelEntry", "PersonaEntry", "ProcessConfig"),
+    "hot_reload": ("Reloader",),
+    "server_settings": (
         "SERVER_KEYS",
         "EffectiveSettings",
         "check_together",
         "effective",
         "parse_server_value",
     ),
-    "settings": ("LoadedSettings",),
+    "loaded_settings": ("LoadedSettings",),
 }
 
 

@@ -1,7 +1,8 @@
 """Where messages go: the protocol of a sink, what is handed to it, and how it may fail.
 
 A sink makes one request per call and never repeats it by itself: what to do about a failure is
-decided in one place (delivery/posting/exactly_once.py). It says of each failure whether the outcome is known.
+decided in one place (delivery/posting/exactly_once.py). It says of each failure whether the
+outcome is known.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The streams of a running bot: the newest are kept as scenes, and can be looked at while they run.
 
-A `StreamWitness` (stream/stream_observer.py). What is kept is masked like every recording, and bounded.
+A `StreamObserver`. What is kept is masked like every recording, and bounded.
 """
 
 from __future__ import annotations

@@ -26,10 +26,10 @@ __all__ = [
 
 _HOMES = {
     "Database": "database",
-    "SecretVault": "vault",
-    "current_revision": "migrate",
-    "head_revision": "migrate",
-    "upgrade": "migrate",
+    "SecretVault": "secret_vault",
+    "current_revision": "schema.migration_runner",
+    "head_revision": "schema.migration_runner",
+    "upgrade": "schema.migration_runner",
 }
 
 

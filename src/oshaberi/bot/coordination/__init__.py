@@ -1,1 +1,7 @@
-"""."""
+"""What several processes of one bot agree on, and what a lost process left behind.
+
+- `process_coordination`: who answers a message and which turn a channel runs; alone, in memory.
+- `redis_coordination`: the same for several processes, through Redis.
+- `crash_recovery`: after a crash, finishes or reports the messages in this process's journal.
+- `orphaned_journals`: does the same for a process that never came back.
+"""

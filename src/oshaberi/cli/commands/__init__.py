@@ -1,1 +1,1 @@
-"""."""
+"""One file per command of `oshaberi`, named like the command."""

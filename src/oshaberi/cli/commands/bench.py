@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 
 
 @click.command(short_help="Measure the engine, streams and adapters.")

@@ -1,1 +1,6 @@
-"""."""
+"""When a message leaves.
+
+- `typing_pace`: how long a person would type (pure).
+- `interruptible_waits`: every wait of a delivery, so that a stop ends all of them at once.
+- `typing_indicator`: shows that somebody is typing.
+"""

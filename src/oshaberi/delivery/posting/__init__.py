@@ -1,1 +1,9 @@
-"""."""
+"""From a message that is due to a known outcome.
+
+- `webhook_identity`: under which name and picture it goes out.
+- `message_poster`: chooses the bot's own account, the webhook, or the fallback.
+- `exactly_once`: sends, repeats and looks for the message until its outcome is known.
+- `refusal_recovery`: what each Discord error code means; `send_outcome`: how a send can end.
+- `outcome_handling`: what follows from an outcome for the messages that still wait.
+- `stream_notices`: the error, timeout and limit embeds.
+"""

@@ -1,1 +1,3 @@
-"""."""
+"""OpenAI-compatible chat completions: `body` builds a request, `events` reads the stream,
+`adapter` joins them.
+"""

@@ -1,1 +1,7 @@
-"""."""
+"""Stages 02-03: what all families share between bytes and chunks.
+
+- `sdk_loading`: loads an SDK and reads its errors; `sse_decoder`: bytes to events.
+- `wire_steps`: what one event can say; `chunk_assembler` makes chunks of steps, with
+  `tool_call_assembly`, `signed_blocks`, `reasoning_tail` and `speaker_holdback`.
+- `parameter_fallback`: repeats a refused request with fewer parameters.
+"""

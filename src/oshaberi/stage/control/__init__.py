@@ -1,1 +1,6 @@
-"""."""
+"""The way in for tests and for the page.
+
+- `access_guard`: loopback, Host, Origin and token are checked first.
+- `control_api`: JSON over `/stage/`; `control_actions`: what it can read and do.
+- `live_feed`: everything that happens, over a WebSocket.
+"""

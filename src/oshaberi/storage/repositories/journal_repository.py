@@ -1,4 +1,4 @@
-"""The journal of responses under way (delivery/bookkeeping/send_journal.py writes it, recovery reads it).
+"""The journal of running responses: `send_journal` writes it, `crash_recovery` reads it.
 
 On the way of every message: each entry is one short transaction of one statement.
 """

@@ -1,1 +1,3 @@
-"""."""
+"""The tables (`table_rows`, `column_types`) and how a database gets them (`migration_runner`,
+`migrations`).
+"""

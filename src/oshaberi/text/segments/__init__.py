@@ -1,1 +1,10 @@
-"""."""
+"""Stage 05b: where a segment of V ends, and why.
+
+- `segment_boundaries` hands V to a reader (`reader_protocol`): `prose_reader`, `code_reader` or
+  `table_reader`.
+- `visible_buffer`: the part of V that has not left yet.
+- `current_line`, `line_breaks`: what is known of the line being read.
+- `marker_rules`, `open_markers`: brackets, quotes and emphasis that delay a boundary.
+- `overflow_cuts`: where to cut when there is no boundary.
+- `segment_release`: how a segment leaves; `marker_closing`: what is closed at a forced flush.
+"""

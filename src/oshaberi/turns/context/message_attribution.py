@@ -15,7 +15,7 @@ from oshaberi.turns.admission.trigger_words import default_of, name_key, persona
 from oshaberi.turns.context.transcript_lines import words_of
 
 BASE_FACE = "default"
-"""What a persona's own face is called where it needs a name (text/normalize/names/sprite_usernames.py)."""
+"""What a persona's own face is called where it needs a name (sprite_usernames.py)."""
 
 _BOLD_NAME = re.compile(r"\*\*((?:\\.|[^*\\\n])+)\*\*:\s?")
 _DECORATED = re.compile(r"(?P<outer>.+) \((?P<inner>.+)\)", re.DOTALL)

@@ -1,4 +1,4 @@
-"""The first answer to an interaction. The rest goes through `/webhooks` (stage/rest/routes/followup_routes.py)."""
+"""The first answer to an interaction. The rest goes through `/webhooks` (followup_routes.py)."""
 
 from __future__ import annotations
 
