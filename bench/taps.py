@@ -83,7 +83,7 @@ class NullSink:
     async def forget_webhook(self) -> None:
         pass
 
-    async def witnesses(self, _post: Post, _since: float) -> Sequence[Sent]:
+    async def find_arrivals(self, _post: Post, _since: float) -> Sequence[Sent]:
         return ()
 
 

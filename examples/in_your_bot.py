@@ -23,7 +23,7 @@ INTENTS = discord.Intents(guilds=True, guild_messages=True, message_content=True
 class TeaBot(discord.Client):
     """Answers who mentions it; `stop` ends the answer under way in its channel."""
 
-    board: ClientState
+    client_state: ClientState
 
     def __init__(self, model: Adapter, degree: int = 2, **options: Any) -> None:
         super().__init__(intents=INTENTS, http_trace=RequestTrace(), **options)
@@ -32,10 +32,10 @@ class TeaBot(discord.Client):
         self._stops = StopRegistry()
 
     async def setup_hook(self) -> None:
-        self.board = ClientState(self)
+        self.client_state = ClientState(self)
 
     async def on_message(self, message: discord.Message) -> None:
-        await self.board.on_message(message)
+        await self.client_state.on_message(message)
         if message.author.bot:
             return
         if message.content.lower() == "stop":
@@ -56,7 +56,7 @@ class TeaBot(discord.Client):
                 said("user", message.clean_content),
             )
         )
-        sink = self.board.sink(message.channel, answering=message)
+        sink = self.client_state.sink(message.channel, answering=message)
         config = StreamConfig(text=text)
         result = await stream_to_sink(self._model, request, config, context, sink)
         print(result.status, result.metrics.messages, repr(result.undelivered))

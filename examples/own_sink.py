@@ -62,7 +62,7 @@ class LineSink:
     async def forget_webhook(self) -> None:
         """There is none."""
 
-    async def witnesses(self, _post: Post, _since: float) -> Sequence[Sent]:
+    async def find_arrivals(self, _post: Post, _since: float) -> Sequence[Sent]:
         """What may be this message, if its `send` was ambiguous. Ours never is."""
         return ()
 

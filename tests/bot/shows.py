@@ -60,9 +60,9 @@ class Talks(ChannelTurns):
         self.heard: list[tuple[IncomingMessage, TurnChannel]] = []
         self._answering = answering
 
-    async def submit(self, incoming: IncomingMessage, room: TurnChannel) -> str:
-        self.heard.append((incoming, room))
-        return await super().submit(incoming, room) if self._answering else "noted"
+    async def submit(self, incoming: IncomingMessage, turn_channel: TurnChannel) -> str:
+        self.heard.append((incoming, turn_channel))
+        return await super().submit(incoming, turn_channel) if self._answering else "noted"
 
 
 class Show:
@@ -75,7 +75,7 @@ class Show:
 
     @property
     def db(self) -> Database:
-        return self.client.desk.db
+        return self.client.context.db
 
     @property
     def server_id(self) -> int:
@@ -89,14 +89,14 @@ class Show:
         assert found is not None, name
         return found
 
-    def room(
+    def turn_channel(
         self, name: str = "general", message: discord.Message | None = None
     ) -> DiscordTurnChannel:
-        return self.client.room(self.channel(name), message)
+        return self.client.turn_channel(self.channel(name), message)
 
     async def heard(self, count: int) -> list[IncomingMessage]:
         await self.stage.wait_for(lambda: len(self.talks.heard) >= count)
-        return [incoming for incoming, _room in self.talks.heard]
+        return [incoming for incoming, _turn_channel in self.talks.heard]
 
     async def answer(self, asked: Interaction) -> StageMessage:
         """What the bot said to it, once it is there in full."""
@@ -166,7 +166,7 @@ Act = Callable[[Show], Awaitable[None]]
 
 
 @asynccontextmanager
-async def desk_of(
+async def context_of(
     own: LoadedSettings | None = None,
     *,
     models: Sequence[OperatorModel] = (),
@@ -199,9 +199,12 @@ async def showing(
     *,
     client: Mapping[str, Any] | None = None,
     settings: StageSettings = FAST,
-    **desk: Any,
+    **context: Any,
 ) -> AsyncIterator[Show]:
-    async with desk_of(**desk) as (place, talks), staged(described or world(), settings) as stage:
+    async with (
+        context_of(**context) as (place, talks),
+        staged(described or world(), settings) as stage,
+    ):
         bot = OshaberiClient(place, guild_ready_timeout=0.1, **(client or {}))
         async with logged_in(stage, bot):
             yield Show(stage, bot, talks)

@@ -136,7 +136,7 @@ def test_status_tells_latency_queue_health_and_usage() -> None:
         await show.db.models.set_chain(server, [ModelRecord(server, "groq", "fast")])
         assert "groq/fast: has no key" in await show.run("status")
         key = await show.db.keys.add(KeyRecord(server, "groq", "gsk-1"))
-        until = show.client.desk.services.clock() + timedelta(minutes=5)
+        until = show.client.context.services.clock() + timedelta(minutes=5)
         await show.db.keys.rest(key.id, until)
         told = await show.run("status")
         assert f"groq/fast: all keys rest until <t:{int(until.timestamp())}:t>" in told

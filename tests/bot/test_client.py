@@ -15,7 +15,7 @@ from oshaberi.stage import Fault, Stage
 from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stage.testing import logged_in, staged
 from oshaberi.storage.stored_records import PersonaRecord, TurnRecord
-from tests.bot.shows import FAST, MEMBER, OWNER, SPEED, Show, desk_of, perform, world
+from tests.bot.shows import FAST, MEMBER, OWNER, SPEED, Show, context_of, perform, world
 
 
 def test_a_message_that_is_told_twice_is_heard_once() -> None:
@@ -56,14 +56,14 @@ def test_the_client_pings_nobody_and_asks_for_no_more_than_it_needs() -> None:
 
 def test_a_room_is_found_by_its_id() -> None:
     async def act(show: Show) -> None:
-        found = await show.client.find_room(show.id_of("general"))
+        found = await show.client.find_turn_channel(show.id_of("general"))
         assert found is not None
         assert found.channel_id == show.id_of("general")
         show.stage.people.dm("hi", user=MEMBER)
-        direct = await show.client.find_room(show.id_of(f"@{MEMBER}"))
+        direct = await show.client.find_turn_channel(show.id_of(f"@{MEMBER}"))
         assert direct is not None
         assert direct.server_id == 0
-        assert await show.client.find_room(12345) is None
+        assert await show.client.find_turn_channel(12345) is None
 
     perform(act)
 
@@ -73,17 +73,17 @@ def test_a_room_is_found_by_its_id() -> None:
 
 async def _missed(stage: Stage, **more: Any) -> list[str]:
     """What a bot that starts now hands on."""
-    async with desk_of() as (desk, talks):
+    async with context_of() as (context, talks):
         if asked := more.get("turn_of"):
             place = stage.world.channel("general")
             turn = TurnRecord(place.id, place.guild_id or 0, 1, asked, "Mochi")
-            await desk.db.turns.remember(turn)
+            await context.db.turns.remember(turn)
         for place in more.get("talked_in", ()):
-            await desk.db.turns.remember(TurnRecord(place, 0, 1, 1, "Mochi"))
+            await context.db.turns.remember(TurnRecord(place, 0, 1, 1, "Mochi"))
         if persona := more.get("persona"):
-            await desk.db.personas.save(persona)
+            await context.db.personas.save(persona)
         if seen := more.get("seen"):
-            await desk.db.seen.note(stage.world.channel("general").id, seen)
+            await context.db.seen.note(stage.world.channel("general").id, seen)
         ready = asyncio.Event()
         order: list[int] = []
 
@@ -92,13 +92,13 @@ async def _missed(stage: Stage, **more: Any) -> list[str]:
             ready.set()
 
         options = more.get("client", {})
-        client = OshaberiClient(desk, guild_ready_timeout=0.1, when_ready=when_ready, **options)
+        client = OshaberiClient(context, guild_ready_timeout=0.1, when_ready=when_ready, **options)
         async with logged_in(stage, client):
             await ready.wait()
             await client.look_back()  # after the one that is under way
             await stage.settled()
             assert order == [0]
-            return [incoming.said.text for incoming, _room in talks.heard]
+            return [incoming.said.text for incoming, _turn_channel in talks.heard]
 
 
 def on_empty_stage(act: Any) -> None:
@@ -179,10 +179,10 @@ def _starting(
     """What it fails with, and where the stage was."""
 
     async def main() -> tuple[OshaberiError, str]:
-        async with desk_of() as (desk, _talks), staged(described) as stage:
+        async with context_of() as (context, _talks), staged(described) as stage:
             for fault in faults:
                 stage.fault(fault)
-            client = OshaberiClient(desk, guild_ready_timeout=0.1)
+            client = OshaberiClient(context, guild_ready_timeout=0.1)
             async with client:
                 with pytest.raises(OshaberiError) as failed:
                     await client.serve(token or stage.token)
@@ -203,8 +203,8 @@ def test_what_is_looked_for_at_the_start_is_given_up_at_the_end() -> None:
             ends.append("given up")
 
     async def main() -> None:
-        async with desk_of() as (desk, _talks), staged(world(), FAST) as stage:
-            bot = OshaberiClient(desk, guild_ready_timeout=0.1, when_ready=long)
+        async with context_of() as (context, _talks), staged(world(), FAST) as stage:
+            bot = OshaberiClient(context, guild_ready_timeout=0.1, when_ready=long)
             async with logged_in(stage, bot):
                 await begun.wait()
                 assert ends == []
@@ -215,8 +215,8 @@ def test_what_is_looked_for_at_the_start_is_given_up_at_the_end() -> None:
 
 def test_a_client_that_never_began_can_be_closed() -> None:
     async def main() -> None:
-        async with desk_of() as (desk, _talks):
-            await OshaberiClient(desk).close()
+        async with context_of() as (context, _talks):
+            await OshaberiClient(context).close()
 
     asyncio.run(main())
 
@@ -254,10 +254,10 @@ def test_discord_that_is_not_there_is_told_in_one_line(fault: Fault, reason: str
 
 def test_without_its_commands_the_bot_still_talks(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
-        async with desk_of() as (desk, talks), staged(world()) as stage:
+        async with context_of() as (context, talks), staged(world()) as stage:
             route = "PUT /applications/*/commands"
             stage.fault(Fault(kind="status", route=route, status=403, code=50001))
-            client = OshaberiClient(desk, guild_ready_timeout=0.1)
+            client = OshaberiClient(context, guild_ready_timeout=0.1)
             async with logged_in(stage, client):
                 stage.people.post("general", "hello", user=MEMBER)
                 await stage.wait_for(lambda: talks.heard)
@@ -286,7 +286,7 @@ def test_an_error_of_an_event_is_one_line(
 
 def test_leaving_a_server_stops_what_runs_there() -> None:
     async def act(show: Show) -> None:
-        stops = show.client.desk.services.stops
+        stops = show.client.context.services.stops
         key = str(show.id_of("general"))
         with stops.active(key, "1") as entry, stops.active("77", "1") as other:
             await show.client.on_guild_remove(show.channel().guild)

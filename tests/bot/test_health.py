@@ -46,9 +46,11 @@ def values(text: str) -> dict[str, float]:
     return found
 
 
-def watch(act: Callable[[str], Awaitable[None]], meter: BotMetrics, problem: str | None) -> None:
+def watch(
+    act: Callable[[str], Awaitable[None]], bot_metrics: BotMetrics, problem: str | None
+) -> None:
     async def main() -> None:
-        async with health_endpoint(meter, lambda: problem, 0) as url:
+        async with health_endpoint(bot_metrics, lambda: problem, 0) as url:
             await act(url)
 
     asyncio.run(main())
@@ -65,20 +67,20 @@ def test_a_problem_is_a_status(problem: str | None, status: int) -> None:
 
 
 def test_metrics_count_what_happened() -> None:
-    meter = BotMetrics(lambda: 0.25)
+    bot_metrics = BotMetrics(lambda: 0.25)
     provider = ScriptedProvider(())
     log = ThoughtLog(provider="openai", model="m")
     for _ in range(3):
-        assert meter.opened(provider, StreamConfig(), CONTEXT) is provider
+        assert bot_metrics.opened(provider, StreamConfig(), CONTEXT) is provider
     whole = StreamResult(
         "completed",
         thought_log=log,
         metrics=Metrics(messages=4, first_message_ms=700),
         usage=Usage(10, 20),
     )
-    meter.ended(CONTEXT, whole)
+    bot_metrics.ended(CONTEXT, whole)
     failed = ProviderError("rate_limit", "slow down", provider="openai")
-    meter.ended(CONTEXT, StreamResult("error", data=failed, undelivered="abc"))
+    bot_metrics.ended(CONTEXT, StreamResult("error", data=failed, undelivered="abc"))
 
     async def act(url: str) -> None:
         status, text = await get(f"{url}/metrics")
@@ -99,7 +101,7 @@ def test_metrics_count_what_happened() -> None:
         }
         assert {name: found[name] for name in told} == pytest.approx(told)
 
-    watch(act, meter, None)
+    watch(act, bot_metrics, None)
 
 
 def test_every_metric_is_documented() -> None:

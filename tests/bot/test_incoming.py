@@ -19,7 +19,7 @@ async def _say(
     show: Show, text: str, face: WebhookFace | None = None, embed: Embed | None = None
 ) -> int:
     """The bot writes; the id of its message."""
-    sink = show.room().sink(None)
+    sink = show.turn_channel().sink(None)
     if face is not None:
         await sink.open_webhook()
     sent = await sink.send(
@@ -110,10 +110,10 @@ def test_a_reply_to_what_was_deleted_has_no_other_side() -> None:
         asked = show.stage.people.post("general", "what?", user=MEMBER, reply_to=gone)
         await show.heard(2)
         show.stage.people.delete(gone)
-        room = show.room()
+        turn_channel = show.turn_channel()
         message = await show.channel().fetch_message(asked.id)
         assert (await show.client.reader.incoming(message)).replied is None
-        again = await room.incoming(asked.id)
+        again = await turn_channel.incoming(asked.id)
         assert again is not None
         assert again.said.reply_to == gone.id
 
@@ -149,15 +149,15 @@ def test_what_is_ours_is_not_handed_on() -> None:
 @pytest.mark.parametrize("trusted", [True, False])
 def test_a_proxy_of_others_is_a_bot_unless_it_is_known(trusted: bool) -> None:
     async def act(show: Show) -> None:
-        core = show.stage.core
+        state = show.stage.state
         speaker = message_posting.PostAuthor(4711, 4711, "Somebody", None, 466)
         message_posting.post(
-            core, show.stage.world.channel("general"), speaker, MessageDraft(content="hi")
+            state, show.stage.world.channel("general"), speaker, MessageDraft(content="hi")
         )
         author = (await _last(show)).author
         assert (author.name, author.is_bot) == ("Somebody", not trusted)
-        scenery = await show.room().scenery(None, 10)
-        assert scenery.people == ()  # nobody can mention a webhook
+        channel_info = await show.turn_channel().channel_info(None, 10)
+        assert channel_info.people == ()  # nobody can mention a webhook
 
     perform(act, client={"proxies": [466]} if trusted else {})
 
@@ -180,8 +180,8 @@ def test_a_thread_starts_with_what_it_was_made_from() -> None:
         starter.type, starter.content = MessageType.THREAD_STARTER, ""
         starter.reference = {"channel_id": str(start.channel_id), "message_id": str(start.id)}
         show.stage.people.post(thread.id, "inside", user=OWNER)
-        scenery = await show.client.room(thread).scenery(None, 10)
-        told = [(said.author.name, said.text) for said in scenery.history]
+        channel_info = await show.client.turn_channel(thread).channel_info(None, 10)
+        told = [(said.author.name, said.text) for said in channel_info.history]
         assert told == [("Renny", "a question"), (OWNER, "inside")]
 
     perform(act)

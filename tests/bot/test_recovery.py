@@ -51,7 +51,7 @@ async def begun(show: Show, *posts: Post) -> JournalledStream:
 
 def recovery(show: Show, shared: SingleProcess | None = None) -> CrashRecovery:
     alone = nobody_else if shared is None else shared.alone
-    return CrashRecovery(show.db, INSTANCE, show.client.find_room, alone)
+    return CrashRecovery(show.db, INSTANCE, show.client.find_turn_channel, alone)
 
 
 def told(show: Show) -> list[str]:
@@ -74,7 +74,11 @@ def test_what_was_about_to_leave_is_there_once(arrived: bool) -> None:
     async def act(show: Show) -> None:
         stream = await begun(show, POST)
         if arrived:
-            await show.room().sink(None).send(POST, WireState(asyncio.get_running_loop().time()))
+            await (
+                show.turn_channel()
+                .sink(None)
+                .send(POST, WireState(asyncio.get_running_loop().time()))
+            )
         assert await recovery(show).run() == 1
         assert told(show) == ["first line", TITLE]
         assert await left(show) == 0
@@ -181,20 +185,20 @@ def test_two_processes_of_one_name_tell_it_once() -> None:
 def test_what_a_name_left_that_does_not_come_back_is_settled() -> None:
     async def act(show: Show) -> None:
         stream = await begun(show, POST)
-        heir = CrashRecovery(show.db, "other", show.client.find_room)
+        heir = CrashRecovery(show.db, "other", show.client.find_turn_channel)
         ready: list[bool] = []
-        succession = OrphanedJournals(show.db, "other", heir, lambda: bool(ready))
+        orphaned_journals = OrphanedJournals(show.db, "other", heir, lambda: bool(ready))
         await show.db.instances.beat(INSTANCE)
         ready.append(True)
-        assert await succession.look() == 0
+        assert await orphaned_journals.look() == 0
         await long_ago(show, INSTANCE)
         ready.clear()
-        assert await succession.look() == 0
+        assert await orphaned_journals.look() == 0
         ready.append(True)
-        assert await succession.look() == 1
+        assert await orphaned_journals.look() == 1
         assert told(show) == ["first line", TITLE]
         assert await left(show) == 0
-        assert await succession.look() == 0
+        assert await orphaned_journals.look() == 0
         turn = await show.db.turns.last(stream.channel_id)
         assert turn is not None
         assert turn.status == INTERRUPTED
@@ -209,7 +213,7 @@ def test_who_succeeds_leaves_its_own_running_answers_alone() -> None:
         await show.db.journal.begin(running)
         await show.db.instances.beat(INSTANCE)
         await long_ago(show, INSTANCE)
-        heir = CrashRecovery(show.db, "other", show.client.find_room)
+        heir = CrashRecovery(show.db, "other", show.client.find_turn_channel)
         assert await OrphanedJournals(show.db, "other", heir, lambda: True).look() == 1
         assert [one.key for one in await show.db.journal.unfinished("other")] == ["mine"]
         assert told(show) == ["first line", TITLE]

@@ -11,9 +11,12 @@ MOCHI = WebhookFace("Mochi", "https://pictures.test/mochi.png")
 
 
 async def say(
-    room: DiscordTurnChannel, text: str, face: WebhookFace | None = None, embed: Embed | None = None
+    turn_channel: DiscordTurnChannel,
+    text: str,
+    face: WebhookFace | None = None,
+    embed: Embed | None = None,
 ) -> int:
-    sink = room.sink(None)
+    sink = turn_channel.sink(None)
     if face is not None:
         await sink.open_webhook()
     sent = await sink.send(
@@ -29,25 +32,25 @@ def last(show: Show, channel: str = "general") -> StageMessage:
 
 def test_the_history_is_the_conversation_and_nothing_else() -> None:
     async def act(show: Show) -> None:
-        people, room = show.stage.people, show.room()
+        people, turn_channel = show.stage.people, show.turn_channel()
         people.post("general", "first", user=OWNER)
-        await say(room, "as the bot")
-        await say(room, "as a persona", MOCHI)
-        await say(room, "", embed=Embed("The model is overloaded"))
-        await say(room, "-# ↩ **Ren**: hi https://discord.com/channels/1/2/3", MOCHI)
+        await say(turn_channel, "as the bot")
+        await say(turn_channel, "as a persona", MOCHI)
+        await say(turn_channel, "", embed=Embed("The model is overloaded"))
+        await say(turn_channel, "-# ↩ **Ren**: hi https://discord.com/channels/1/2/3", MOCHI)
         await show.run("status")  # answers of commands are private
         people.post("general", "second", user=MEMBER)
         asked = people.post("general", "the question", user=MEMBER)
-        scenery = await room.scenery(asked.id, 50)
-        told = [(said.text, said.by_us, said.shown_as) for said in scenery.history]
+        channel_info = await turn_channel.channel_info(asked.id, 50)
+        told = [(said.text, said.by_us, said.shown_as) for said in channel_info.history]
         assert told == [
             ("first", False, None),
             ("as the bot", True, "Oshaberi"),
             ("as a persona", True, "Mochi"),
             ("second", False, None),
         ]
-        assert (await room.scenery(asked.id, 1)).history[0].text == "second"
-        assert (await room.scenery(asked.id, 0)).history == ()
+        assert (await turn_channel.channel_info(asked.id, 1)).history[0].text == "second"
+        assert (await turn_channel.channel_info(asked.id, 0)).history == ()
 
     perform(act)
 
@@ -59,12 +62,12 @@ def test_what_surrounds_a_turn() -> None:
         people.post("general", f"<@{ren}> look", user=MODERATOR)
         people.post("general", "hm", user=OWNER)
         incoming = (await show.heard(2))[1]
-        _incoming, room = show.talks.heard[1]
-        scenery = await room.scenery(incoming.said.id, 50)
-        assert (scenery.server_name, scenery.channel_name) == ("Stage", "general")
-        assert (scenery.channel_topic, scenery.bot_name) == ("tea", "Oshaberi")
-        assert [person.name for person in scenery.people] == [OWNER, MODERATOR, "Renny"]
-        assert [emoji.split(":")[1] for emoji in scenery.emojis] == ["wave"]
+        _incoming, turn_channel = show.talks.heard[1]
+        channel_info = await turn_channel.channel_info(incoming.said.id, 50)
+        assert (channel_info.server_name, channel_info.channel_name) == ("Stage", "general")
+        assert (channel_info.channel_topic, channel_info.bot_name) == ("tea", "Oshaberi")
+        assert [person.name for person in channel_info.people] == [OWNER, MODERATOR, "Renny"]
+        assert [emoji.split(":")[1] for emoji in channel_info.emojis] == ["wave"]
 
     perform(act, world({"name": "general", "topic": "tea"}, "logs"))
 
@@ -73,12 +76,12 @@ def test_in_a_direct_message_there_is_one_person() -> None:
     async def act(show: Show) -> None:
         show.stage.people.dm("hi", user=MEMBER)
         await show.heard(1)
-        _incoming, room = show.talks.heard[0]
-        scenery = await room.scenery(None, 10)
-        assert room.server_id == 0
-        assert [person.name for person in scenery.people] == ["Ren"]
-        assert (scenery.server_name, scenery.emojis) == ("", ())
-        assert [said.text for said in scenery.history] == ["hi"]
+        _incoming, turn_channel = show.talks.heard[0]
+        channel_info = await turn_channel.channel_info(None, 10)
+        assert turn_channel.server_id == 0
+        assert [person.name for person in channel_info.people] == ["Ren"]
+        assert (channel_info.server_name, channel_info.emojis) == ("", ())
+        assert [said.text for said in channel_info.history] == ["hi"]
 
     perform(act)
 
@@ -88,7 +91,7 @@ def test_a_history_that_cannot_be_read_is_empty() -> None:
         show.stage.people.post("general", "hello", user=OWNER)
         show.stage.deny("general", "read_message_history")
         await show.stage.settled()
-        assert (await show.room().scenery(None, 10)).history == ()
+        assert (await show.turn_channel().channel_info(None, 10)).history == ()
         assert show.stage.calls("GET /channels/*/messages") == []
 
     perform(act)
@@ -97,10 +100,10 @@ def test_a_history_that_cannot_be_read_is_empty() -> None:
 def test_one_message_or_none() -> None:
     async def act(show: Show) -> None:
         posted = show.stage.people.post("general", "hello", user=OWNER)
-        said = await show.room().said(posted.id)
+        said = await show.turn_channel().said(posted.id)
         assert said is not None
         assert said.text == "hello"
-        assert await show.room().said(12345) is None
+        assert await show.turn_channel().said(12345) is None
 
     perform(act)
 
@@ -109,8 +112,8 @@ def test_the_answer_replies_to_what_was_asked() -> None:
     async def act(show: Show) -> None:
         asked = show.stage.people.post("general", "hello", user=MEMBER)
         (incoming,) = await show.heard(1)
-        _incoming, room = show.talks.heard[0]
-        await room.sink(incoming).send(Post("a", "hi", reply=True), WireState(0))
+        _incoming, turn_channel = show.talks.heard[0]
+        await turn_channel.sink(incoming).send(Post("a", "hi", reply=True), WireState(0))
         reference = last(show).reference
         assert reference is not None
         assert int(reference["message_id"]) == asked.id
@@ -121,15 +124,15 @@ def test_the_answer_replies_to_what_was_asked() -> None:
 def test_reactions_come_and_go_and_refusals_do_not_matter() -> None:
     async def act(show: Show) -> None:
         posted = show.stage.people.post("general", "hello", user=OWNER)
-        room = show.room()
-        assert await room.react(posted.id, "👀")
-        assert await room.react(posted.id, ":wave:")
+        turn_channel = show.turn_channel()
+        assert await turn_channel.react(posted.id, "👀")
+        assert await turn_channel.react(posted.id, ":wave:")
         assert [reaction.name for reaction in posted.reactions] == ["👀", "wave"]
-        await room.unreact(posted.id, "👀")
+        await turn_channel.unreact(posted.id, "👀")
         assert [reaction.name for reaction in posted.reactions] == ["wave"]
-        assert not await room.react(12345, "👀")
-        await room.unreact(12345, "👀")
-        assert not await room.react(posted.id, "no emoji at all")
+        assert not await turn_channel.react(12345, "👀")
+        await turn_channel.unreact(12345, "👀")
+        assert not await turn_channel.react(posted.id, "no emoji at all")
         assert len(posted.reactions) == 1
 
     perform(act)
@@ -137,12 +140,16 @@ def test_reactions_come_and_go_and_refusals_do_not_matter() -> None:
 
 def test_its_own_messages_are_deleted_whoever_sent_them() -> None:
     async def act(show: Show) -> None:
-        room = show.room()
+        turn_channel = show.turn_channel()
         kept = show.stage.people.post("general", "stays", user=OWNER)
-        ids = [await say(room, "a"), await say(room, "b", MOCHI), await say(room, "c", MOCHI)]
-        gone = await say(room, "d")
+        ids = [
+            await say(turn_channel, "a"),
+            await say(turn_channel, "b", MOCHI),
+            await say(turn_channel, "c", MOCHI),
+        ]
+        gone = await say(turn_channel, "d")
         show.stage.people.delete(gone)
-        await room.delete([*ids, gone, 12345])
+        await turn_channel.delete([*ids, gone, 12345])
         assert [message.id for message in show.stage.world.history("general")] == [kept.id]
         refused = [record for record in show.stage.requests if (record.status or 0) >= 400]
         assert refused == []
@@ -152,9 +159,9 @@ def test_its_own_messages_are_deleted_whoever_sent_them() -> None:
 
 def test_many_are_deleted_at_once_where_that_is_allowed() -> None:
     async def act(show: Show) -> None:
-        room = show.room()
-        ids = [await say(room, text, face) for text in "abc" for face in (None, MOCHI)]
-        await room.delete(ids)
+        turn_channel = show.turn_channel()
+        ids = [await say(turn_channel, text, face) for text in "abc" for face in (None, MOCHI)]
+        await turn_channel.delete(ids)
         assert show.stage.world.history("general") == []
         assert len(show.stage.calls("POST /channels/*/messages/bulk-delete")) == 1
         assert show.stage.calls("DELETE /channels/*/messages/*") == []
@@ -166,10 +173,10 @@ def test_many_are_deleted_at_once_where_that_is_allowed() -> None:
 
 def test_a_channel_that_is_gone_stops_no_deletion() -> None:
     async def act(show: Show) -> None:
-        room = show.room()
-        number = await say(room, "a")
+        turn_channel = show.turn_channel()
+        number = await say(turn_channel, "a")
         show.stage.delete_channel("general")
-        await room.delete([number])
+        await turn_channel.delete([number])
 
     perform(act)
 
@@ -177,7 +184,7 @@ def test_a_channel_that_is_gone_stops_no_deletion() -> None:
 def test_thoughts_go_to_another_channel_in_silence() -> None:
     async def act(show: Show) -> None:
         embeds = (Embed("Thoughts", "one"), Embed("Thoughts", "@everyone two"))
-        await show.room().log_thoughts(show.id_of("logs"), embeds, MOCHI)
+        await show.turn_channel().log_thoughts(show.id_of("logs"), embeds, MOCHI)
         first, second = show.stage.world.history("logs")
         assert (first.username, first.embeds[0]["description"]) == ("Mochi", "one")
         assert second.embeds[0]["description"] == "@everyone two"
@@ -192,7 +199,9 @@ def test_without_a_webhook_the_bot_logs_thoughts_itself() -> None:
     async def act(show: Show) -> None:
         show.stage.deny("logs", "manage_webhooks")
         await show.stage.settled()
-        await show.room().log_thoughts(show.id_of("logs"), [Embed("Thoughts", "one")], MOCHI)
+        await show.turn_channel().log_thoughts(
+            show.id_of("logs"), [Embed("Thoughts", "one")], MOCHI
+        )
         (only,) = show.stage.world.history("logs")
         assert only.author_id == show.stage.world.bot.id
 
@@ -201,8 +210,10 @@ def test_without_a_webhook_the_bot_logs_thoughts_itself() -> None:
 
 def test_thoughts_never_go_to_another_server() -> None:
     async def act(show: Show) -> None:
-        await show.room().log_thoughts(show.id_of("theirs"), [Embed("Thoughts", "one")], None)
-        await show.room().log_thoughts(12345, [Embed("Thoughts", "one")], None)
+        await show.turn_channel().log_thoughts(
+            show.id_of("theirs"), [Embed("Thoughts", "one")], None
+        )
+        await show.turn_channel().log_thoughts(12345, [Embed("Thoughts", "one")], None)
         assert show.stage.world.history("theirs") == []
 
     first = world()["guilds"]

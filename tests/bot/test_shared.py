@@ -105,7 +105,7 @@ def test_one_process_is_alone_in_a_block_and_forgets_its_name() -> None:
         done = await order_of(shared, shared, "turn:1")
         assert len(done) == 12
         assert all(done[at].endswith("in") for at in range(0, 12, 2)), done
-        assert len(shared._turnstile) == 0
+        assert len(shared._keyed_locks) == 0
 
     run_virtual(main())
 
@@ -242,11 +242,11 @@ def test_two_processes_make_one_webhook(shared: bool, made: int) -> None:
             sinks = []
             for process in (pair.first, pair.second):
                 client = await stack.enter_async_context(logged_in(stage, default_client()))
-                board = ClientState(client, process.alone if shared else alone_anyway)
-                stack.push_async_callback(board.close)
+                client_state = ClientState(client, process.alone if shared else alone_anyway)
+                stack.push_async_callback(client_state.close)
                 channel = client.get_channel(stage.world.channel("general").id)
                 assert isinstance(channel, discord.TextChannel)
-                sinks.append(board.sink(channel))
+                sinks.append(client_state.sink(channel))
             await asyncio.gather(*(sink.open_webhook() for sink in sinks))
             assert len(stage.world.webhooks) == made
 

@@ -23,18 +23,18 @@ def test_while_the_database_is_away_a_server_keeps_its_settings(
 
     async def main() -> None:
         async with Database.open("sqlite://", SecretVault([SecretVault.new_key()])) as db:
-            standing = LiveSettings(
+            live_settings = LiveSettings(
                 LoadedSettings(), {}, db, lambda: pytest.fail("nothing was reloaded")
             )
             await db.servers.set_config(SERVER, "blocked_users", [5])
-            assert (await standing.of(SERVER)).turn.blocked_users == (5,)
+            assert (await live_settings.of(SERVER)).turn.blocked_users == (5,)
             with monkeypatch.context() as patch:
                 patch.setattr(db.servers, "config", away)
-                assert (await standing.of(SERVER)).turn.blocked_users == (5,)
+                assert (await live_settings.of(SERVER)).turn.blocked_users == (5,)
                 with pytest.raises(StorageError):
-                    await standing.of(NEW)
+                    await live_settings.of(NEW)
             await db.servers.reset_config(SERVER, None)
-            assert (await standing.of(SERVER)).turn.blocked_users == ()
+            assert (await live_settings.of(SERVER)).turn.blocked_users == ()
 
     with caplog.at_level(logging.ERROR):
         asyncio.run(main())

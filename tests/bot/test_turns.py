@@ -57,8 +57,8 @@ def talk(act: Act, *answers: Sequence[str | Step], **options: Any) -> None:
     model = Model(answers)
     link = OperatorModel(ModelRecord(0, "ollama", "script"))
     pool = AdapterPool(lambda *_given, **_more: model)
-    desk: dict[str, Any] = {"models": [link], "adapters": pool, "answering": True}
-    perform(act, **(desk | {"own": SETTINGS} | options))
+    context: dict[str, Any] = {"models": [link], "adapters": pool, "answering": True}
+    perform(act, **(context | {"own": SETTINGS} | options))
 
 
 async def ask(show: Show, text: str = "hello", user: str = MEMBER) -> int:

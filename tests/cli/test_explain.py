@@ -118,7 +118,10 @@ def test_every_scene_can_be_explained(path: str) -> None:
 
 def test_watching_changes_nothing() -> None:
     text = "One (two\nthree) <think>x</think>four\n```\ncode\n```\n...\nfive :tada:"
-    engine, witness = TextEngine(TextConfig()), EngineRecorder(TextConfig(), None)
-    assert witness.feed(text) + witness.finish() == engine.feed(text) + engine.finish()
-    assert len(tell(witness.entries)) >= 5
-    assert {field.name for field in fields(type(tell(witness.entries)[0]))} == {"sentence", "notes"}
+    engine, observer = TextEngine(TextConfig()), EngineRecorder(TextConfig(), None)
+    assert observer.feed(text) + observer.finish() == engine.feed(text) + engine.finish()
+    assert len(tell(observer.entries)) >= 5
+    assert {field.name for field in fields(type(tell(observer.entries)[0]))} == {
+        "sentence",
+        "notes",
+    }

@@ -90,10 +90,10 @@ class Talk:
 
     def _forget(self) -> None:
         """What was said and asked long ago: the stage would keep it for ever."""
-        core = self._stage.core
-        core.journal.records.clear()
-        core.journal._attempts.clear()
-        for there in core.world.messages.values():
+        state = self._stage.state
+        state.journal.records.clear()
+        state.journal._attempts.clear()
+        for there in state.world.messages.values():
             for old in sorted(there)[:-KEPT_MESSAGES]:
                 del there[old]
 

@@ -91,11 +91,11 @@ class Desk:
     def __init__(self, *faults: ScriptedFault) -> None:
         self.channel = RecordingSink(faults, display_name="Bot")
         self.journal = MemoryJournal()
-        self.gate = InterruptibleWaits()
+        self.waits = InterruptibleWaits()
         self.response = ResponseState(key="k")
         self.newest = 100
         self.sink = JournalledSink(self.channel, self.journal, lambda: self.newest)
-        self.sender = ExactlyOnceSender(self.sink, self.gate, self.response)
+        self.sender = ExactlyOnceSender(self.sink, self.waits, self.response)
 
     async def deliver(self, post: Post) -> Outcome:
         outcome = await self.sender.deliver(post)
@@ -116,7 +116,7 @@ def at_desk(scenario: Callable[[Desk], Awaitable[T]], *faults: ScriptedFault) ->
             await settle()
             assert asyncio.all_tasks() == {asyncio.current_task()}
         finally:
-            desk.gate.close()
+            desk.waits.close()
         return result
 
     return run_virtual(main())
@@ -197,7 +197,7 @@ def test_a_doubt_that_stays_is_left_open() -> None:
     async def scenario(desk: Desk) -> None:
         async def stop() -> None:
             await asyncio.sleep(0.5)
-            desk.gate.halt()
+            desk.waits.halt()
 
         stopping = asyncio.create_task(stop())
         assert isinstance(await desk.deliver(PLAIN), Uncertain)
@@ -223,7 +223,7 @@ def test_what_a_stop_withdraws_is_not_sent_after_a_crash() -> None:
     async def scenario(desk: Desk) -> None:
         async def stop() -> None:
             await asyncio.sleep(1)
-            desk.gate.halt()
+            desk.waits.halt()
 
         stopping = asyncio.create_task(stop())
         assert isinstance(await desk.deliver(PLAIN), Withdrawn)
@@ -245,7 +245,7 @@ def test_a_stop_while_it_is_written_down() -> None:
 
         async def stop() -> None:
             await asyncio.sleep(0.1)
-            desk.gate.halt()
+            desk.waits.halt()
 
         desk.journal.broken = slow
         stopping = asyncio.create_task(stop())

@@ -32,20 +32,20 @@ class TestGate:
     )
     def test_who_wakes_whom(self, action: str, pause_ends: float, hold_ends: float) -> None:
         async def main() -> tuple[float, float, bool]:
-            loop, gate = asyncio.get_running_loop(), InterruptibleWaits()
+            loop, waits = asyncio.get_running_loop(), InterruptibleWaits()
             ends: dict[str, float] = {}
 
             async def pause() -> None:
-                await gate.pause(10)
+                await waits.pause(10)
                 ends["pause"] = loop.time()
 
             async def hold() -> bool:
-                waited = await gate.hold(10)
+                waited = await waits.hold(10)
                 ends["hold"] = loop.time()
                 return waited
 
             if action:
-                loop.call_later(1, getattr(gate, action))
+                loop.call_later(1, getattr(waits, action))
             _, waited = await asyncio.gather(pause(), hold())
             return ends["pause"], ends["hold"], waited
 
@@ -53,12 +53,12 @@ class TestGate:
 
     def test_after_it_nobody_waits(self) -> None:
         async def main() -> float:
-            gate = InterruptibleWaits()
-            gate.hurry()
-            await gate.pause(10)
-            gate.halt()
-            assert not await gate.hold(10)
-            assert not await gate.until(asyncio.get_running_loop().create_future())
+            waits = InterruptibleWaits()
+            waits.hurry()
+            await waits.pause(10)
+            waits.halt()
+            assert not await waits.hold(10)
+            assert not await waits.until(asyncio.get_running_loop().create_future())
             return asyncio.get_running_loop().time()
 
         assert run_virtual(main()) == 0.0
@@ -191,7 +191,7 @@ class TestChannel:
             post = Post("n", "x", face=WebhookFace("Ren"))
             with pytest.raises(AmbiguousError):
                 await sink.send(post, WireState(0))
-            assert len(await sink.witnesses(post, 0)) == 1
+            assert len(await sink.find_arrivals(post, 0)) == 1
             await sink.send(post, WireState(0))
             return sink.contents
 

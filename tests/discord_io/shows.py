@@ -43,7 +43,7 @@ QUICK: dict[str, Any] = {
 class Bot(discord.Client):
     """Does nothing but notice what arrives."""
 
-    board: ClientState
+    client_state: ClientState
 
     def __init__(self, intents: discord.Intents | None = None, *, watched: bool = True) -> None:
         options: dict[str, Any] = {"http_trace": RequestTrace()} if watched else {}
@@ -51,10 +51,10 @@ class Bot(discord.Client):
         super().__init__(intents=wanted, guild_ready_timeout=0.1, **options)
 
     async def setup_hook(self) -> None:
-        self.board = ClientState(self)
+        self.client_state = ClientState(self)
 
     async def on_message(self, message: discord.Message) -> None:
-        await self.board.on_message(message)
+        await self.client_state.on_message(message)
 
 
 class TinyRenderer:
@@ -129,7 +129,7 @@ class Show:
         context = StreamContext(
             channel=key, reply_to=answering is not None, stops=stops, renderer=TinyRenderer()
         )
-        sink = self.bot.board.sink(place, answering)
+        sink = self.bot.client_state.sink(place, answering)
         result = await stream_to_sink(provider, None, config, context, sink)
         assert result.ledger.problems() == []
         return result
@@ -148,7 +148,7 @@ async def showing(
         try:
             yield Show(stage, bot)
         finally:
-            await bot.board.close()
+            await bot.client_state.close()
 
 
 def perform(

@@ -23,7 +23,7 @@ def now() -> float:
 
 
 def sink_of(show: Show, name: str = "general") -> DiscordSink:
-    return show.bot.board.sink(show.channel(name))
+    return show.bot.client_state.sink(show.channel(name))
 
 
 async def send(sink: DiscordSink, text: str, wire: WireState | None = None) -> None:
@@ -102,7 +102,7 @@ def strike_globally(show: Show) -> None:
     """Use up the requests that are left of this window, so that the next one pauses all."""
     with suppress(RefusalError):
         while True:
-            show.stage.core.limits.enter(None, "", global_too=True)
+            show.stage.state.limits.enter(None, "", global_too=True)
 
 
 async def refused(show: Show, route: str) -> None:

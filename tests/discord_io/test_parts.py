@@ -97,7 +97,7 @@ def test_avatar_that_discord_would_refuse_is_left_out(url: str | None) -> None:
 
 def test_half_a_character_does_not_lose_the_message() -> None:
     async def act(show: Show) -> None:
-        sink = show.bot.board.sink(show.channel("general"))
+        sink = show.bot.client_state.sink(show.channel("general"))
         await sink.send(Post("n", "a\ud83dz"), WireState(0.0))
         assert show.contents("general") == ["a\ufffdz"]
 

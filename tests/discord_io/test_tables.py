@@ -47,7 +47,7 @@ def test_picture_has_alt_text_and_its_source(persona: Persona | None) -> None:
         (file,) = message.attachments
         assert (file.filename, file.description) == ("table-1.png", "name, age; Aki, 7")
         assert (file.width, file.height) == (1, 1)
-        assert show.bot.board.sources.get(message.id) == TABLE
+        assert show.bot.client_state.sources.get(message.id) == TABLE
 
     perform(act, settings=NO_LIMITS)
 
@@ -60,7 +60,7 @@ def test_button_shows_the_text_also_after_a_restart(
     async def act(show: Show) -> None:
         message = await table_message(show, persona)
         if not remembered:
-            show.bot.board.sources._sources.clear()
+            show.bot.client_state.sources._sources.clear()
         text, reader = await pressed(show, message)
         assert text == f"```md\n{TABLE}\n```"
         assert reader == show.stage.world.user("ren").id
@@ -71,7 +71,7 @@ def test_button_shows_the_text_also_after_a_restart(
 def test_button_falls_back_to_the_alt_text_of_a_picture_without_source() -> None:
     async def act(show: Show) -> None:
         message = await table_message(show, None)
-        show.bot.board.sources._sources.clear()
+        show.bot.client_state.sources._sources.clear()
         message.attachments[0].content = tiny_png()
         text, _ = await pressed(show, message)
         assert text == "```md\nname, age; Aki, 7\n```"

@@ -135,7 +135,7 @@ class Evening:
     async def idle(self) -> None:
         """Until nothing runs or waits any more."""
         async with asyncio.timeout(PATIENCE_S * scale_of(asyncio.get_running_loop())):
-            await self.bot.conversations.idle()
+            await self.bot.channel_turns.idle()
 
     def ours(self, channel: str = "general") -> list[StageMessage]:
         """What the bot wrote, under whatever name."""
@@ -214,7 +214,7 @@ async def serving(settings: LoadedSettings, stage: Stage, **options: Any) -> Asy
             await _ready(ready, task)
             yield bot
         finally:
-            await bot.conversations.shutdown(1.0)
+            await bot.channel_turns.shutdown(1.0)
             left = await bot.db.journal.unfinished(settings.instance)
             await bot.client.close()
             task.cancel()

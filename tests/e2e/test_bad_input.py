@@ -122,7 +122,7 @@ def test_one_channel_without_permission_does_not_disturb_the_others() -> None:
         assert [one.name for one in here.stage.requests if one.status == 403] == []
         assert "may not write" in await here.choose("Why this turn", refused)
         here.stage.world.channel("general").overwrites.clear()
-        channel_changed(here.stage.core, here.stage.world.channel("general"))
+        channel_changed(here.stage.state, here.stage.world.channel("general"))
         here.ask("and now?")
         await here.says("There.")
 
@@ -143,7 +143,7 @@ def test_a_refusal_that_nobody_could_foresee_does_not_become_a_storm() -> None:
         assert len(here.stage.calls(f"POST /channels/{here.id_of('general')}/messages")) == 3
         assert len([one for one in here.stage.requests if one.status == 403]) == 4
         here.stage.faults.clear()
-        channel_changed(here.stage.core, here.stage.world.channel("general"))
+        channel_changed(here.stage.state, here.stage.world.channel("general"))
         assert await here.run("continue", user=OWNER) == "Going on."
         await here.says("Here.")
 

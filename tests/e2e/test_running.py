@@ -111,7 +111,7 @@ def test_what_waits_at_the_end_is_answered_after_the_next_start(tmp_path: Path) 
                 await here.wait_for(lambda: here.said() == ["One."])
                 here.ask("go on")
                 here.ask("and you?", user="mika")
-                await here.wait_for(lambda: bot.conversations.waiting() == 2)
+                await here.wait_for(lambda: bot.channel_turns.waiting() == 2)
             async with serving(settings, stage) as bot:
                 here = Evening(stage, bot, [server], settings)
                 await here.says("One.", "Two", "Three.", "Four.")

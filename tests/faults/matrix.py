@@ -118,7 +118,7 @@ async def _play(show: Show, cell: Cell) -> tuple[Fault, int, StreamResult]:
 
 
 def _judge(show: Show, fault: Fault, place: int, result: StreamResult) -> str:
-    if not show.stage.core.faults.struck(fault):
+    if not show.stage.state.faults.struck(fault):
         return NOT_STRUCK
     # Straight from the store: the channel itself may be gone by now.
     there = show.stage.world.messages.get(place, {})

@@ -157,7 +157,9 @@ async def _respond(show: Show, name: str, lines: list[str]) -> StreamResult:
     config = StreamConfig(text=TextConfig(humanizer_degree=1, persona=persona), **QUICK)
     provider = Dictation(lines)
     context = StreamContext(channel=name, response=ResponseState(), progress=provider.progress)
-    return await stream_to_sink(provider, None, config, context, show.bot.board.sink(channel))
+    return await stream_to_sink(
+        provider, None, config, context, show.bot.client_state.sink(channel)
+    )
 
 
 def _lines(name: str, share: int) -> list[str]:

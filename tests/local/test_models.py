@@ -28,8 +28,8 @@ def chosen(
     play: Callable[[ModelChoice, TurnServices], Awaitable[None]], *configured: OperatorModel
 ) -> None:
     async def main() -> None:
-        async with DemoModel() as rehearsal:
-            choice = ModelChoice(rehearsal, configured)
+        async with DemoModel() as demo_model:
+            choice = ModelChoice(demo_model, configured)
             services = TurnServices(no_settings, StopRegistry(), AdapterPool())
             choice.give_to(services)
             await play(choice, services)

@@ -152,7 +152,7 @@ CHUNKS = [
 
 
 def stream(
-    witness: StreamLogger,
+    observer: StreamLogger,
     context: StreamContext,
     config: StreamConfig = CONFIG,
     steps: Sequence[Step] = CHUNKS,
@@ -160,10 +160,10 @@ def stream(
     """One stream with a witness, as a turn has it. Returns the provider that was read from."""
 
     async def main() -> Provider:
-        provider = witness.opened(ScriptedProvider(steps), config, context)
+        provider = observer.opened(ScriptedProvider(steps), config, context)
         result = await stream_to_sink(provider, None, config, context, RecordingSink())
         log.info("before the end")
-        witness.ended(context, result)
+        observer.ended(context, result)
         assert stream_id.get() == ""
         return provider
 
@@ -236,7 +236,7 @@ def test_afterwards_the_context_is_as_it_was_and_others_are_heard_too() -> None:
 
 def test_a_turn_with_several_streams_tells_each_step_once() -> None:
     out = lines("debug")
-    context, witness = StreamContext(), StreamLogger()
-    stream(witness, context)
-    stream(witness, context)
+    context, observer = StreamContext(), StreamLogger()
+    stream(observer, context)
+    stream(observer, context)
     assert out.getvalue().count("flush at 12 (period)") == 2

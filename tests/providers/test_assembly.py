@@ -62,9 +62,9 @@ def test_without_reasoning_nothing_is_glued() -> None:
 
 
 def test_the_look_ahead_is_bounded() -> None:
-    unglue = ReasoningTail()
-    assert unglue.feed("a" * LOOK_AHEAD) is None
-    assert unglue.feed("b") == ("", "a" * LOOK_AHEAD + "b")
+    reasoning_tail = ReasoningTail()
+    assert reasoning_tail.feed("a" * LOOK_AHEAD) is None
+    assert reasoning_tail.feed("b") == ("", "a" * LOOK_AHEAD + "b")
 
 
 def _held_back(pieces: list[str], chars: int = 32) -> tuple[str, str | None]:

@@ -119,8 +119,8 @@ def test_nothing_is_cached() -> None:
 
 
 def test_a_ladder_skips_what_changes_nothing() -> None:
-    ladder = ParameterFallback({"model": 1, "messages": 2, "stream": 3})
-    assert ladder.down("anything") is None
-    ladder = ParameterFallback({"model": 1, "seed": 2})
-    assert ladder.down("seed") == {"model": 1}
-    assert ladder.down("seed") is None
+    fallback = ParameterFallback({"model": 1, "messages": 2, "stream": 3})
+    assert fallback.down("anything") is None
+    fallback = ParameterFallback({"model": 1, "seed": 2})
+    assert fallback.down("seed") == {"model": 1}
+    assert fallback.down("seed") is None

@@ -78,7 +78,7 @@ def address(stage: Stage, path: str, channel: str) -> str:
     message = stage.people.post("general", "hi")
     message.author_id = world.bot.id
     asked = interaction_flow.begin(
-        stage.core, InteractionType.COMPONENT, world.user("mika").id, place, {}, message
+        stage.state, InteractionType.COMPONENT, world.user("mika").id, place, {}, message
     )
     webhook = next(iter(world.webhooks.values()))
     return path.format(

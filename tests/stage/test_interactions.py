@@ -174,7 +174,7 @@ def test_in_a_dm_too() -> None:
 def test_three_seconds_and_then_10062() -> None:
     async def scene(stage: Stage, bot: Commander) -> None:
         asked = stage.people.run("slow")
-        await stage.wait_for(lambda: stage.core.now() - asked.at > 0.1)
+        await stage.wait_for(lambda: stage.state.now() - asked.at > 0.1)
         bot.go.set()
         await stage.wait_for(lambda: bot.errors)
         assert (bot.errors[0].status, bot.errors[0].code) == (404, 10062)

@@ -57,7 +57,7 @@ def test_the_same_nonce_makes_one_message() -> None:
 def test_a_nonce_is_forgotten_after_some_minutes() -> None:
     async def scene(stage: Stage, bot: Bot) -> None:
         await bot.place().send("one", nonce="n")
-        await stage.wait_for(lambda: stage.core.nonces.find(stage.world.bot.id, "n") is None)
+        await stage.wait_for(lambda: stage.state.nonces.find(stage.world.bot.id, "n") is None)
         await bot.place().send("two", nonce="n")
         assert stage.world.contents("general") == ["one", "two"]
 

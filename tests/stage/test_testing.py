@@ -22,7 +22,7 @@ def test_an_unknown_route_is_404_and_fails_the_test_at_its_end() -> None:
     async def scene(stage: Stage, bot: Bot) -> None:
         with pytest.raises(discord.NotFound):
             await bot.http.request(discord.http.Route("GET", "/guilds/1/audit-logs"))
-        assert stage.core.journal.problems == ["unknown route: GET /guilds/1/audit-logs"]
+        assert stage.state.journal.problems == ["unknown route: GET /guilds/1/audit-logs"]
 
     with pytest.raises(StageProblemsError, match="unknown route: GET /guilds/1/audit-logs"):
         play(scene)

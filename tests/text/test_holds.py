@@ -233,58 +233,58 @@ def held(*places: int) -> list[HeldBoundary]:
 
 
 def test_closing_frees_what_lies_before_the_pair_only() -> None:
-    holds = OpenMarkers(500)
-    holds.push("(", 2)
-    holds.wait(HeldBoundary(5, 5, "newline"))
-    holds.close("(", 8)
-    assert (holds.held, holds.free, holds.stack) == ([], [], [])
-    assert holds.spans == [(2, 8, False)]
+    open_markers = OpenMarkers(500)
+    open_markers.push("(", 2)
+    open_markers.wait(HeldBoundary(5, 5, "newline"))
+    open_markers.close("(", 8)
+    assert (open_markers.held, open_markers.free, open_markers.stack) == ([], [], [])
+    assert open_markers.spans == [(2, 8, False)]
 
 
 def test_expiry_frees_boundaries_before_the_next_opener() -> None:
-    holds = OpenMarkers(10)
-    holds.push("(", 0)
+    open_markers = OpenMarkers(10)
+    open_markers.push("(", 0)
     for boundary in held(2, 4):
-        holds.wait(boundary)
-    holds.push("(", 5)
-    holds.wait(HeldBoundary(7, 7, "newline"))
-    assert holds.expiry() == 11
-    holds.expire()
-    assert (holds.free, holds.held) == (held(2, 4), held(7))
-    assert holds.open["("] == 1
+        open_markers.wait(boundary)
+    open_markers.push("(", 5)
+    open_markers.wait(HeldBoundary(7, 7, "newline"))
+    assert open_markers.expiry() == 11
+    open_markers.expire()
+    assert (open_markers.free, open_markers.held) == (held(2, 4), held(7))
+    assert open_markers.open["("] == 1
 
 
 def test_shift_moves_every_place() -> None:
-    holds = OpenMarkers(10)
-    holds.push("(", 20)
-    holds.wait(HeldBoundary(25, 27, "newline", 26))
-    holds.spans.append((18, 19, True))
-    holds.shift(10)
-    assert holds.stack == [("(", 10)]
-    assert holds.held == [HeldBoundary(15, 17, "newline", 16)]
-    assert holds.spans == [(8, 9, True)]
+    open_markers = OpenMarkers(10)
+    open_markers.push("(", 20)
+    open_markers.wait(HeldBoundary(25, 27, "newline", 26))
+    open_markers.spans.append((18, 19, True))
+    open_markers.shift(10)
+    assert open_markers.stack == [("(", 10)]
+    assert open_markers.held == [HeldBoundary(15, 17, "newline", 16)]
+    assert open_markers.spans == [(8, 9, True)]
     assert HeldBoundary(25, 27, "newline").moved(10) == HeldBoundary(15, 17, "newline")
 
 
 def test_forced_flush_keeps_the_openers_of_the_last_line() -> None:
-    holds = OpenMarkers(500)
-    holds.push("(", 0)
-    holds.wait(HeldBoundary(3, 3, "newline"))
-    holds.push("**", 6)
-    assert holds.force(4, 10) == [("**", 6)]
-    assert holds.free == held(3)
+    open_markers = OpenMarkers(500)
+    open_markers.push("(", 0)
+    open_markers.wait(HeldBoundary(3, 3, "newline"))
+    open_markers.push("**", 6)
+    assert open_markers.force(4, 10) == [("**", 6)]
+    assert open_markers.free == held(3)
 
 
 def test_cut_forgets_what_has_left() -> None:
-    holds = OpenMarkers(500)
-    holds.push("(", 0)
-    holds.wait(HeldBoundary(3, 3, "newline"))
-    holds.push("(", 9)
-    holds.wait(HeldBoundary(12, 12, "newline"))
-    holds.spans += [(0, 4, True), (8, 14, True)]
-    holds.cut(10)
-    assert (holds.stack, holds.held, holds.free) == ([], [], held(12))
-    assert holds.spans == [(8, 14, True)]
+    open_markers = OpenMarkers(500)
+    open_markers.push("(", 0)
+    open_markers.wait(HeldBoundary(3, 3, "newline"))
+    open_markers.push("(", 9)
+    open_markers.wait(HeldBoundary(12, 12, "newline"))
+    open_markers.spans += [(0, 4, True), (8, 14, True)]
+    open_markers.cut(10)
+    assert (open_markers.stack, open_markers.held, open_markers.free) == ([], [], held(12))
+    assert open_markers.spans == [(8, 14, True)]
 
 
 def test_every_kind_is_counted() -> None:
@@ -303,9 +303,9 @@ def test_every_mark_is_read(mark: str) -> None:
 )
 def test_undecided_marks_wait(text: str) -> None:
     at = 2
-    holds = OpenMarkers(500)
-    assert read_mark(holds, text, at, final=False) == -1
-    assert holds.stack == []
+    open_markers = OpenMarkers(500)
+    assert read_mark(open_markers, text, at, final=False) == -1
+    assert open_markers.stack == []
 
 
 @pytest.mark.parametrize(

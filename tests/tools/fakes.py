@@ -44,7 +44,7 @@ class FakeRoom:
         key = None if answering is None else answering.said.id
         return self.sinks.setdefault(key, RecordingSink())
 
-    async def scenery(self, before: int | None, limit: int) -> ChannelInfo:
+    async def channel_info(self, before: int | None, limit: int) -> ChannelInfo:
         older = [one for one in self.messages if before is None or one.id < before]
         people = {one.author.id: one.author for one in self.messages}
         return ChannelInfo(
@@ -121,12 +121,12 @@ def asking(text: str = "hi", author: Person = MIKA, server_id: int = SERVER) -> 
 
 
 def context(
-    room: FakeRoom | None = None,
+    turn_channel: FakeRoom | None = None,
     *,
     author: Person = MIKA,
     server_id: int = SERVER,
     **more: Any,
 ) -> ToolContext:
-    room = room if room is not None else FakeRoom()
+    turn_channel = turn_channel if turn_channel is not None else FakeRoom()
     more.setdefault("now", lambda: NOW)
-    return ToolContext(room, asking(author=author, server_id=server_id), **more)
+    return ToolContext(turn_channel, asking(author=author, server_id=server_id), **more)

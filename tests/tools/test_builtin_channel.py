@@ -43,7 +43,7 @@ def refused(given: ToolContext, name: str, **args: Any) -> str:
     return result.content
 
 
-def room() -> FakeRoom:
+def turn_channel() -> FakeRoom:
     file = AttachedFile("tea.png", "https://cdn.test/tea.png")
     return FakeRoom(
         [
@@ -58,7 +58,7 @@ def room() -> FakeRoom:
 
 
 def test_recent_messages() -> None:
-    assert ask(context(room()), "recent_messages").split("\n") == [
+    assert ask(context(turn_channel()), "recent_messages").split("\n") == [
         "[10] 2026-11-03 21:05 Mika: hello",
         "[11] 2026-11-03 21:05 Ren (answers 10): look [file: tea.png] [embed: a card]",
         "[12] 2026-11-03 21:05 Tomori: I say",
@@ -76,7 +76,7 @@ def test_recent_messages() -> None:
     ],
 )
 def test_which_messages(args: dict[str, Any], ids: list[int]) -> None:
-    lines = ask(context(room()), "recent_messages", **args).split("\n")
+    lines = ask(context(turn_channel()), "recent_messages", **args).split("\n")
     assert [int(line[1:3]) for line in lines] == ids
 
 
@@ -87,7 +87,7 @@ def test_no_messages_and_no_id() -> None:
 
 def test_server_info() -> None:
     stream = StreamConfig(text=TextConfig(persona=Persona("Tomori")))
-    assert json.loads(ask(context(room(), stream=stream), "server_info")) == {
+    assert json.loads(ask(context(turn_channel(), stream=stream), "server_info")) == {
         "server": "Tea House",
         "server_id": "5",
         "channel": "general",
@@ -101,7 +101,7 @@ def test_server_info() -> None:
 
 @pytest.mark.parametrize("wanted", [None, "mika", "@MIKA_M", "77", "<@77>", "<@!77>"])
 def test_user_info(wanted: str | None) -> None:
-    shown = json.loads(ask(context(room()), "user_info", user=wanted))
+    shown = json.loads(ask(context(turn_channel()), "user_info", user=wanted))
     assert shown == {
         "id": "77",
         "name": "Mika",
@@ -115,7 +115,7 @@ def test_user_info(wanted: str | None) -> None:
 
 def test_a_user_who_is_not_there() -> None:
     words = "nobody here is called 'Sora'; there are: Mika, Ren"
-    assert refused(context(room()), "user_info", user="Sora") == words
+    assert refused(context(turn_channel()), "user_info", user="Sora") == words
 
 
 @pytest.mark.parametrize(
@@ -157,14 +157,14 @@ def test_near_time_zones_are_told() -> None:
     ],
 )
 def test_a_reaction(written: str, shown: str) -> None:
-    there = room()
+    there = turn_channel()
     assert ask(context(there), "react", emoji=written) == "Done."
     ask(context(there), "react", emoji=written, message_id="11")
     assert there.reactions == [(100, shown), (11, shown)]
 
 
 def test_a_reaction_that_discord_refuses() -> None:
-    there = room()
+    there = turn_channel()
     there.may_react = False
     assert refused(context(there), "react", emoji="👍").startswith("Discord does not let us react")
 
@@ -173,13 +173,13 @@ def test_a_reaction_that_discord_refuses() -> None:
     "written", ["", "hello there", "@everyone", "👍👍", "<:alien:1>", ":nope:"]
 )
 def test_what_is_no_emoji(written: str) -> None:
-    there = room()
+    there = turn_channel()
     assert refused(context(there), "react", emoji=written).endswith("can be used here")
     assert there.reactions == []
 
 
 def test_a_reaction_to_what_is_not_here() -> None:
-    there = room()
+    there = turn_channel()
     words = "there is no message 5 in this channel"
     assert refused(context(there), "react", emoji="👍", message_id="5") == words
     assert there.reactions == []
@@ -189,7 +189,7 @@ def test_a_reaction_to_what_is_not_here() -> None:
 
 
 def test_a_reply_is_cleaned_like_every_answer() -> None:
-    there = room()
+    there = turn_channel()
     persona = Persona("Tomori")
     known = (Known("Mika", id="77"),)
     text = TextConfig(persona=persona, known=known, emojis=there.emojis, humanizer_degree=1)
@@ -205,13 +205,13 @@ def test_a_reply_is_cleaned_like_every_answer() -> None:
 
 
 def test_without_an_id_it_answers_the_question() -> None:
-    there = room()
+    there = turn_channel()
     ask(context(there), "reply_to_message", text="hi")
     assert there.sinks[100].contents == ["hi"]
 
 
 def test_a_persona_keeps_its_face() -> None:
-    there = room()
+    there = turn_channel()
     text = TextConfig(persona=Persona("Tomori", is_alter=True, avatar_url="https://x.test/t.png"))
     ask(context(there, stream=StreamConfig(text=text)), "reply_to_message", text="hi")
     kinds = [(one["kind"], one.get("username")) for one in there.sinks[100].records]
@@ -220,7 +220,7 @@ def test_a_persona_keeps_its_face() -> None:
 
 
 def test_replies_count_to_the_limit() -> None:
-    there = room()
+    there = turn_channel()
     stream = StreamConfig(text=TextConfig(humanizer_degree=1), send_message_limit=3)
     given = context(there, stream=stream, response=ResponseState(sent=2))
     words = "1 messages were sent, then no more: send_message_limit"
@@ -230,7 +230,7 @@ def test_replies_count_to_the_limit() -> None:
 
 
 def test_replies_at_once_come_one_after_the_other_under_one_limit() -> None:
-    there = room()
+    there = turn_channel()
     stream = StreamConfig(text=TextConfig(humanizer_degree=1), send_message_limit=3)
     response = ResponseState(key="abc", numbered=7, sent=1)
     given = context(there, stream=stream, response=response)
@@ -249,14 +249,14 @@ def test_replies_at_once_come_one_after_the_other_under_one_limit() -> None:
 
 @pytest.mark.parametrize("text", ["", "   ", "<think>only thoughts</think>"])
 def test_nothing_to_say(text: str) -> None:
-    there = room()
+    there = turn_channel()
     words = "0 messages were sent, then no more: empty response"
     assert refused(context(there), "reply_to_message", text=text) == words
 
 
 def test_a_reply_that_discord_refuses() -> None:
     async def main() -> tuple[ToolResult, list[str]]:
-        there = room()
+        there = turn_channel()
         there.sinks[100] = RecordingSink([ScriptedFault("send", 1, 50013)])
         result = await run(context(there), "reply_to_message", text="hi")
         return result, [one["kind"] for one in there.sinks[100].records]
@@ -267,14 +267,14 @@ def test_a_reply_that_discord_refuses() -> None:
 
 
 def test_a_reply_to_what_is_not_here() -> None:
-    there = room()
+    there = turn_channel()
     refused(context(there), "reply_to_message", text="hi", message_id="5")
     assert there.sinks == {}
 
 
 def test_a_stop_withdraws_the_rest_and_awaits_what_has_left() -> None:
     async def main() -> tuple[list[str], ResponseState, float]:
-        there = room()
+        there = turn_channel()
         there.sinks[100] = RecordingSink([ScriptedFault("send", 1, delay_ms=2000)])
         response = ResponseState()
         stream = StreamConfig(text=TextConfig(humanizer_degree=1))
@@ -295,7 +295,7 @@ def test_a_stop_withdraws_the_rest_and_awaits_what_has_left() -> None:
 
 
 def test_the_journal_may_see_the_sink() -> None:
-    there = room()
+    there = turn_channel()
 
     async def main() -> list[str]:
         other = RecordingSink()

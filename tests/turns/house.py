@@ -122,12 +122,12 @@ class Model:
 class RoomSink(RecordingSink):
     """Numbers its messages together with everybody else's."""
 
-    def __init__(self, room: FakeRoom, **options: Any) -> None:
+    def __init__(self, turn_channel: FakeRoom, **options: Any) -> None:
         super().__init__(**options)
-        self._room = room
+        self._turn_channel = turn_channel
 
     def _next_id(self) -> int:
-        return self._room.next_id()
+        return self._turn_channel.next_id()
 
 
 class FakeRoom:
@@ -179,7 +179,7 @@ class FakeRoom:
         self.answering.append(None if answering is None else answering.said.id)
         return self.channel
 
-    async def scenery(self, before: int | None, limit: int) -> ChannelInfo:
+    async def channel_info(self, before: int | None, limit: int) -> ChannelInfo:
         ours = [
             ChannelMessage(
                 posted.id,
@@ -227,7 +227,7 @@ class House:
     """Everything of one test."""
 
     services: TurnServices
-    room: FakeRoom
+    turn_channel: FakeRoom
     talks: ChannelTurns
     store: MemoryStore
 
@@ -239,7 +239,9 @@ class House:
 
     async def hear(self, words: str, author: Person = ALICE, **fields: Any) -> str:
         """Somebody writes; the turn has only begun when this returns."""
-        return await self.talks.submit(self.room.write(words, author, **fields), self.room)
+        return await self.talks.submit(
+            self.turn_channel.write(words, author, **fields), self.turn_channel
+        )
 
     async def answer(self, words: str = "hi", author: Person = ALICE, **fields: Any) -> str:
         """Somebody writes, and everything that follows is over when this returns."""
@@ -277,7 +279,7 @@ def play(
     stream: StreamConfig | None = None,
     personas: Iterable[PersonaRecord] = (TOMORI, REN),
     links: Iterable[OperatorModel] | None = None,
-    room: Mapping[str, Any] | None = None,
+    turn_channel: Mapping[str, Any] | None = None,
     claim: Claim | None = None,
     **services: Any,
 ) -> T:
@@ -287,7 +289,9 @@ def play(
         store = MemoryStore(personas)
         made = _services(Fixed(stream or quick(), TurnConfig(**(turn or {}))), store, **services)
         made.models = tuple(links or [link()])
-        house = House(made, FakeRoom(**(room or {})), ChannelTurns(made, claim=claim), store)
+        house = House(
+            made, FakeRoom(**(turn_channel or {})), ChannelTurns(made, claim=claim), store
+        )
         house.models.play(*scripts)
         return await scene(house)
 

@@ -39,14 +39,14 @@ class MemoryModels:
 class MemoryKeys:
     def __init__(self) -> None:
         self.records: list[KeyRecord] = []
-        self.rests: list[tuple[int, datetime]] = []
+        self.cooldowns: list[tuple[int, datetime]] = []
 
     async def of(self, server_id: int, provider: str) -> tuple[KeyRecord, ...]:
         mine = [k for k in self.records if k.provider == provider]
         return tuple(k for k in mine if k.server_id in (server_id, 0))
 
     async def rest(self, key_id: int, until: datetime) -> None:
-        self.rests.append((key_id, until))
+        self.cooldowns.append((key_id, until))
 
 
 class MemorySprites:

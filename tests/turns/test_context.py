@@ -46,7 +46,7 @@ def around(
 ) -> TurnSurroundings:
     said = asked or by(ALICE, 90, "and now?")
     replied = fields.pop("replied", None)
-    scenery = ChannelInfo(
+    channel_info = ChannelInfo(
         server_name="Home",
         channel_name="general",
         bot_name="Tomori",
@@ -61,7 +61,7 @@ def around(
         **fields,
     }
     return TurnSurroundings(
-        (IncomingMessage(said, 50, 7, replied=replied),), scenery=scenery, **made
+        (IncomingMessage(said, 50, 7, replied=replied),), channel_info=channel_info, **made
     )
 
 

@@ -58,7 +58,7 @@ def test_others_wait() -> None:
         assert await house.hear("second", BOB) == "mention"
         assert (house.talks.running(), house.talks.waiting()) == (1, 1)
         await house.talks.idle()
-        assert house.room.contents == ["One.", "Two.", "Hm."]
+        assert house.turn_channel.contents == ["One.", "Two.", "Hm."]
         assert told(house, 1) == ["Alice: first", "One.", "Two.", "Bob: second"]
         assert (house.talks.running(), house.talks.waiting()) == (0, 0)
 
@@ -70,7 +70,7 @@ def test_a_follow_up_restarts_with_what_was_visible() -> None:
         await house.hear("first")
         await asyncio.sleep(1)
         await house.answer("no, second")
-        assert house.room.contents == ["One.", "Hm."]
+        assert house.turn_channel.contents == ["One.", "Hm."]
         assert statuses(house) == ["follow_up_interrupt", "completed"]
         assert told(house, 1) == ["Alice: first", "One.", "Alice: no, second"]
 
@@ -96,7 +96,7 @@ def test_a_message_that_is_not_admitted_interrupts_nothing() -> None:
         await asyncio.sleep(1)
         assert await house.hear("lol", mention=False) == "unaddressed"
         await house.talks.idle()
-        assert house.room.contents == ["One.", "Two."]
+        assert house.turn_channel.contents == ["One.", "Two."]
 
     play(scene, SLOW)
 
@@ -139,14 +139,14 @@ def test_what_waits_can_be_taken_back_and_written_anew(policy: str) -> None:
         await asyncio.sleep(1)
         for words in ("secnod", "third", "fourth"):
             await house.hear(words, BOB)
-        second, third, fourth = house.room.people[-3:]
+        second, third, fourth = house.turn_channel.people[-3:]
         assert house.talks.awaits(CHANNEL, second.id)
-        assert not house.talks.awaits(CHANNEL, house.room.people[0].id)
+        assert not house.talks.awaits(CHANNEL, house.turn_channel.people[0].id)
         changed = replace(second, text="second")
-        house.room.people[-3] = changed
+        house.turn_channel.people[-3] = changed
         house.talks.amend(IncomingMessage(changed, CHANNEL, SERVER, mentions_us=True))
-        for gone in (third, fourth, house.room.people[0]):
-            house.room.people.remove(gone)
+        for gone in (third, fourth, house.turn_channel.people[0]):
+            house.turn_channel.people.remove(gone)
             house.talks.withdraw(CHANNEL, gone.id)
             house.talks.withdraw(CHANNEL + 1, gone.id)
         assert house.talks.waiting() == 1
@@ -164,9 +164,9 @@ def test_the_line_is_bounded_and_never_silent(policy: str) -> None:
         await asyncio.sleep(1)
         reasons = [await house.hear(f"m{number}", BOB) for number in range(4)]
         assert reasons == ["mention", "mention", "full", "full"]
-        refused = [one.id for one in house.room.people[-2:]]
+        refused = [one.id for one in house.turn_channel.people[-2:]]
         await house.talks.idle()
-        assert house.room.reactions == [(number, FULL) for number in refused]
+        assert house.turn_channel.reactions == [(number, FULL) for number in refused]
         assert await house.talks.why(refused[0]) is not None
 
     play(scene, SLOW, turn={"waiting_limit": 2, "follow_up_policy": policy})
@@ -180,7 +180,7 @@ def test_a_message_behind_a_stop_gets_its_own_turn() -> None:
         assert house.talks.stop(CHANNEL, ALICE.id, False).ok
         await house.talks.idle()
         assert statuses(house) == ["stopped_by_user", "completed"]
-        assert house.room.contents == ["One.", "Hm."]
+        assert house.turn_channel.contents == ["One.", "Hm."]
 
     play(scene, SLOW)
 
@@ -205,7 +205,7 @@ def test_the_channel_is_active_from_admission_on() -> None:
         assert house.talks.stop(CHANNEL, ALICE.id, False).ok
         await house.talks.idle()
         assert house.models.requests == []
-        assert house.room.channel.posted == []
+        assert house.turn_channel.channel.posted == []
         assert not house.services.stops.is_active(str(CHANNEL))
 
     play(scene)
@@ -213,20 +213,20 @@ def test_the_channel_is_active_from_admission_on() -> None:
 
 def test_a_stop_while_the_history_is_read() -> None:
     async def scene(house: House) -> None:
-        before = house.room.scenery
+        before = house.turn_channel.channel_info
 
         async def slow(*args: Any) -> Any:
             await asyncio.sleep(100)
             return await before(*args)
 
-        spoil(house.room, "scenery", slow)
+        spoil(house.turn_channel, "scenery", slow)
         await house.hear("first")
         await asyncio.sleep(1)
         began = asyncio.get_running_loop().time()
         house.talks.stop(CHANNEL, ALICE.id, False)
         await house.talks.idle()
         assert asyncio.get_running_loop().time() - began < 0.05
-        assert house.room.channel.posted == []
+        assert house.turn_channel.channel.posted == []
 
     play(scene)
 
@@ -237,7 +237,7 @@ def test_channels_do_not_wait_for_each_other() -> None:
         await house.hear("first")
         await house.talks.submit(other.write("hello", BOB), other)
         await asyncio.sleep(1)
-        assert house.room.contents == ["One."]
+        assert house.turn_channel.contents == ["One."]
         assert other.contents == ["Hm."]
         await house.talks.idle()
 
@@ -246,11 +246,11 @@ def test_channels_do_not_wait_for_each_other() -> None:
 
 def test_a_redelivered_message_is_not_answered_twice() -> None:
     async def scene(house: House) -> None:
-        incoming = house.room.write("hi")
-        assert await house.talks.submit(incoming, house.room) == "mention"
-        assert await house.talks.submit(incoming, house.room) == "seen"
+        incoming = house.turn_channel.write("hi")
+        assert await house.talks.submit(incoming, house.turn_channel) == "mention"
+        assert await house.talks.submit(incoming, house.turn_channel) == "seen"
         await house.talks.idle()
-        assert await house.talks.submit(incoming, house.room) == "seen"
+        assert await house.talks.submit(incoming, house.turn_channel) == "seen"
         await house.talks.idle()
         assert len(house.models.requests) == 1
 
@@ -264,14 +264,14 @@ def test_a_message_that_could_not_be_taken_may_come_again() -> None:
         async def broken(_server_id: int) -> Any:
             raise OSError("no database")
 
-        incoming = house.room.write("hi")
+        incoming = house.turn_channel.write("hi")
         house.services.settings = broken
         with pytest.raises(OSError, match="no database"):
-            await house.talks.submit(incoming, house.room)
+            await house.talks.submit(incoming, house.turn_channel)
         house.services.settings = good
-        assert await house.talks.submit(incoming, house.room) == "mention"
+        assert await house.talks.submit(incoming, house.turn_channel) == "mention"
         await house.talks.idle()
-        assert house.room.contents == ["Hm."]
+        assert house.turn_channel.contents == ["Hm."]
 
     play(scene)
 
@@ -310,7 +310,7 @@ def test_only_the_process_that_claims_a_message_answers() -> None:
         assert await house.answer("noise", mention=False) == "unaddressed"
         assert await house.answer() == "claimed"
         assert house.models.requests == []
-        assert asked == [house.room.people[-1].id]
+        assert asked == [house.turn_channel.people[-1].id]
 
     play(scene, claim=claim)
 
@@ -319,7 +319,7 @@ def test_cooldown() -> None:
     async def scene(house: House) -> None:
         assert await house.answer() == "mention"
         assert await house.answer() == "cooldown"
-        assert house.room.reactions == [(house.room.people[-1].id, TOO_SOON)]
+        assert house.turn_channel.reactions == [(house.turn_channel.people[-1].id, TOO_SOON)]
         assert await house.answer(author=BOB) == "mention"
         await asyncio.sleep(5)
         assert await house.answer() == "mention"
@@ -332,7 +332,7 @@ def test_several_personas_answer_in_order_and_hear_each_other() -> None:
 
     async def scene(house: House) -> None:
         await house.answer("kai and ren?", mention=False)
-        names = [record["username"] for record in house.room.channel.records[1:]]
+        names = [record["username"] for record in house.turn_channel.channel.records[1:]]
         assert [name for name in names if name] == ["Kai", "Ren", "Ren"]
         assert asked_last(house, 1) == "Alice: kai and ren?\nKai: Me."
 
@@ -383,8 +383,8 @@ def test_while_the_database_is_away_the_personas_are_those_that_were() -> None:
 
 def test_our_own_messages_are_not_taken() -> None:
     async def scene(house: House) -> None:
-        ours = house.room.write("ren!", mention=False, by_us=True, shown_as="Kai")
-        assert await house.talks.submit(ours, house.room) == "own"
+        ours = house.turn_channel.write("ren!", mention=False, by_us=True, shown_as="Kai")
+        assert await house.talks.submit(ours, house.turn_channel) == "own"
 
     play(scene)
 
@@ -394,7 +394,7 @@ def test_what_was_handled_is_noted_up_to_what_still_waits() -> None:
         await house.hear("first")
         await asyncio.sleep(1)
         await house.hear("bob waits", BOB)
-        waiting = house.room.people[-1].id
+        waiting = house.turn_channel.people[-1].id
         await house.hear("follow-up")
         await asyncio.sleep(1)
         assert house.store.seen.newest == {CHANNEL: waiting - 1}
@@ -410,9 +410,9 @@ def test_shutdown_lets_a_turn_end() -> None:
         await asyncio.sleep(1)
         await house.hear("second", BOB)
         await house.talks.shutdown(60)
-        assert house.room.contents == ["One.", "Two."]
+        assert house.turn_channel.contents == ["One.", "Two."]
         assert await house.hear("late") == "closing"
-        assert house.store.seen.newest == {CHANNEL: house.room.people[0].id}
+        assert house.store.seen.newest == {CHANNEL: house.turn_channel.people[0].id}
 
     play(scene, SLOW)
 
@@ -423,7 +423,7 @@ def test_shutdown_stops_what_takes_too_long() -> None:
         await asyncio.sleep(1)
         await house.talks.shutdown(2)
         assert asyncio.get_running_loop().time() < 3.1
-        assert house.room.contents == ["One."]
+        assert house.turn_channel.contents == ["One."]
         assert statuses(house) == ["stopped_by_user"]
         assert len(asyncio.all_tasks()) == 1
 
@@ -450,7 +450,7 @@ def test_one_turn_per_channel_over_processes() -> None:
             await asyncio.sleep(5)
             assert house.models.requests == []
         await house.talks.idle()
-        assert house.room.contents == ["Hm."]
+        assert house.turn_channel.contents == ["Hm."]
 
     play(scene)
 
@@ -467,12 +467,12 @@ def test_finished_turns_are_forgotten() -> None:
     async def scene(house: House) -> None:
         rooms: weakref.WeakSet[FakeRoom] = weakref.WeakSet()
         for number in range(1, 60):
-            room = FakeRoom(1000 + number, first_id=1000 * number)
-            rooms.add(room)
-            await house.talks.submit(room.write("hi"), room)
+            turn_channel = FakeRoom(1000 + number, first_id=1000 * number)
+            rooms.add(turn_channel)
+            await house.talks.submit(turn_channel.write("hi"), turn_channel)
             await house.talks.idle()
         house.models.requests.clear()
-        del room
+        del turn_channel
         gc.collect()
         assert len(rooms) == 0
         assert (house.talks.running(), house.talks.waiting()) == (0, 0)
@@ -491,17 +491,17 @@ def test_small_memories_have_a_bound() -> None:
 
 def test_the_turnstile_forgets_who_has_passed() -> None:
     async def main() -> None:
-        turnstile: KeyedLocks[int] = KeyedLocks()
+        keyed_locks: KeyedLocks[int] = KeyedLocks()
         order: list[int] = []
 
         async def pass_through(number: int) -> None:
-            async with turnstile.through(number % 2):
+            async with keyed_locks.through(number % 2):
                 await asyncio.sleep(10 - number)
                 order.append(number)
 
         await asyncio.gather(*(pass_through(number) for number in range(6)))
         assert [n for n in order if n % 2] == [1, 3, 5]
         assert [n for n in order if not n % 2] == [0, 2, 4]
-        assert len(turnstile) == 0
+        assert len(keyed_locks) == 0
 
     run_virtual(main())

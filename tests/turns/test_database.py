@@ -15,13 +15,13 @@ def test_a_turn_leaves_its_traces(tmp_path: Path) -> None:
         await house.answer("what is new?")
         turn = await db.turns.last(CHANNEL)
         assert turn is not None
-        assert turn.message_ids == tuple(p.id for p in house.room.channel.posted)
+        assert turn.message_ids == tuple(p.id for p in house.turn_channel.channel.posted)
         assert (turn.status, turn.why, turn.persona) == ("completed", "mention", "Tomori")
         (kept,) = await db.memory.recent(CHANNEL, 10)
         assert (kept.asked, kept.answered, kept.details) == ("what is new?", "Nothing.", "bored")
         (usage,) = await db.usage.of(SERVER)
         assert (usage.input_tokens, usage.output_tokens) == (3, 4)
-        assert await db.seen.last(CHANNEL) == house.room.people[-1].id
+        assert await db.seen.last(CHANNEL) == house.turn_channel.people[-1].id
         assert await db.journal.unfinished("test") == ()
 
     script = [text("Nothing.<details>bored</details>"), used(3, 4)]
@@ -50,7 +50,7 @@ def test_the_servers_own_chain_and_keys(tmp_path: Path) -> None:
         house.models.play([fails("rate_limit", {"retry_after_s": 600})], model="own")
         await house.answer()
         assert house.models.asked == [("own", "a"), ("own", "b")]
-        house.services.rests = KeyCooldowns()  # as another process would have it
+        house.services.cooldowns = KeyCooldowns()  # as another process would have it
         await house.answer()
         assert house.models.asked[2:] == [("own", "b")]
 
@@ -60,7 +60,7 @@ def test_the_servers_own_chain_and_keys(tmp_path: Path) -> None:
 def test_an_alter_of_the_database_answers(tmp_path: Path) -> None:
     async def scene(house: House, db: Database) -> None:
         assert await house.answer("hey ren", mention=False) == "trigger"
-        assert house.room.channel.records[-1]["username"] == "Ren"
+        assert house.turn_channel.channel.records[-1]["username"] == "Ren"
         turn = await db.turns.last(CHANNEL)
         assert turn is not None
         assert await house.talks.why(turn.message_ids[0]) is not None
@@ -71,16 +71,16 @@ def test_an_alter_of_the_database_answers(tmp_path: Path) -> None:
 def test_what_is_under_way_stands_in_the_journal(tmp_path: Path) -> None:
     async def scene(house: House, db: Database) -> None:
         seen: list[tuple[str, ...]] = []
-        before = house.room.channel.send
+        before = house.turn_channel.channel.send
 
         async def watched(*args: object) -> object:
             (stream,) = await db.journal.unfinished("test")
             assert (stream.channel_id, stream.user_id) == (CHANNEL, ALICE.id)
-            assert stream.answering_id == house.room.people[-1].id
+            assert stream.answering_id == house.turn_channel.people[-1].id
             seen.append(tuple(post.state for post in stream.posts))
             return await before(*args)  # type: ignore[arg-type]
 
-        house.room.channel.__dict__["send"] = watched
+        house.turn_channel.channel.__dict__["send"] = watched
         await house.answer()
         assert seen == [("intended",), ("sent", "intended")]
 

@@ -35,8 +35,8 @@ def test_the_next_key_is_tried_quietly() -> None:
     async def scene(house: House) -> None:
         await house.answer()
         assert house.models.asked == [("m", "k1"), ("m", "k2")]
-        assert house.room.contents == ["Fine."]
-        assert house.room.embeds == []
+        assert house.turn_channel.contents == ["Fine."]
+        assert house.turn_channel.embeds == []
 
     play(scene, [fails("rate_limit")], [text("Fine.")], links=TWO_KEYS)
 
@@ -46,8 +46,8 @@ def test_the_next_model_is_tried_when_all_keys_failed() -> None:
         house.models.play([text("Spare.")], model="spare")
         await house.answer()
         assert house.models.asked == [("m", "k1"), ("m", "k2"), ("spare", "s1")]
-        assert house.room.contents == ["Spare."]
-        assert house.room.embeds == []
+        assert house.turn_channel.contents == ["Spare."]
+        assert house.turn_channel.embeds == []
 
     play(scene, [fails("auth")], [fails("balance_exhausted")], links=TWO_KEYS)
 
@@ -65,8 +65,8 @@ def test_a_silent_model_is_given_up_quietly() -> None:
     async def scene(house: House) -> None:
         await house.answer()
         assert house.models.asked == [("m", "k1"), ("spare", "s1")]
-        assert house.room.contents == ["Hm."]
-        assert house.room.embeds == []
+        assert house.turn_channel.contents == ["Hm."]
+        assert house.turn_channel.embeds == []
 
     config = quick(inactivity_timeout_ms=1000)
     play(scene, [Silence(60_000)], links=TWO_KEYS, stream=config)
@@ -77,8 +77,8 @@ def test_the_last_failure_is_shown_once() -> None:
         later = fails("provider_overloaded", {"retry_after_s": 60}, "come later")
         house.models.play([later], model="spare")
         await house.answer()
-        assert house.room.embeds == ["The model is overloaded right now"]
-        assert house.room.channel.records[-1]["description"] == "come later"
+        assert house.turn_channel.embeds == ["The model is overloaded right now"]
+        assert house.turn_channel.channel.records[-1]["description"] == "come later"
         assert house.store.turns.kept[-1].status == "error"
 
     limit = fails("rate_limit", {"retry_after_s": 60})
@@ -88,7 +88,7 @@ def test_the_last_failure_is_shown_once() -> None:
 def test_errors_stay_hidden_if_the_operator_wants_it() -> None:
     async def scene(house: House) -> None:
         await house.answer()
-        assert house.room.channel.posted == []
+        assert house.turn_channel.channel.posted == []
 
     play(scene, [fails("network")], stream=quick(suppress_user_errors=True))
 
@@ -97,8 +97,8 @@ def test_nothing_is_tried_again_once_text_is_visible() -> None:
     async def scene(house: House) -> None:
         await house.answer()
         assert house.models.asked == [("m", "k1")]
-        assert house.room.contents == ["Once upon"]
-        assert house.room.embeds == ["The model could not be reached"]
+        assert house.turn_channel.contents == ["Once upon"]
+        assert house.turn_channel.embeds == ["The model could not be reached"]
 
     play(scene, [text("Once upon"), fails("network")], links=TWO_KEYS)
 
@@ -118,7 +118,7 @@ def test_keys_rest_as_long_as_the_provider_says() -> None:
 def test_if_everything_rests_the_shortest_rest_is_broken() -> None:
     async def scene(house: House) -> None:
         await house.answer()
-        assert house.room.embeds == ["The model is asked too often right now"]
+        assert house.turn_channel.embeds == ["The model is asked too often right now"]
         house.models.asked.clear()
         await house.answer()
         assert house.models.asked == [("m", "k2")]
@@ -138,11 +138,11 @@ def test_an_overloaded_model_is_waited_for_with_the_indicator_shown() -> None:
         shown_at.append(asyncio.get_running_loop().time())
 
     async def scene(house: House) -> None:
-        spoil(house.room.channel, "typing", typing)
+        spoil(house.turn_channel.channel, "typing", typing)
         await house.answer()
         assert house.models.asked == [("m", "k1")] * 3
-        assert house.room.contents == ["Fine."]
-        assert house.room.embeds == []
+        assert house.turn_channel.contents == ["Fine."]
+        assert house.turn_channel.embeds == []
         assert asyncio.get_running_loop().time() == pytest.approx(12 + 8, abs=1)
         assert {0, 8, 12} <= set(map(round, shown_at))
 
@@ -160,7 +160,7 @@ def test_who_is_waited_for_is_who_was_overloaded() -> None:
         house.models.play([fails("model_error")], model="spare")
         await house.answer()
         assert [model for model, _ in house.models.asked] == ["m", "spare", "m"]
-        assert house.room.contents == ["Hm."]
+        assert house.turn_channel.contents == ["Hm."]
 
     play(scene, [fails("provider_overloaded")], links=[link("m", "k1"), link("spare", "s1")])
 
@@ -178,7 +178,7 @@ def test_patience_ends_and_the_failure_is_told(failures: list[Chunk], waited_s: 
     async def scene(house: House) -> None:
         await house.answer()
         assert len(house.models.asked) == len(failures)
-        assert len(house.room.embeds) == 1
+        assert len(house.turn_channel.embeds) == 1
         assert asyncio.get_running_loop().time() == pytest.approx(waited_s, abs=1)
 
     play(scene, *([one] for one in failures))
@@ -192,7 +192,7 @@ def test_a_stop_ends_the_waiting() -> None:
         await house.talks.idle()
         assert asyncio.get_running_loop().time() < 6
         assert len(house.models.asked) == 1
-        assert house.room.channel.posted == []
+        assert house.turn_channel.channel.posted == []
         assert house.store.turns.kept[-1].status == "stopped_by_user"
 
     play(scene, [fails("rate_limit", {"retry_after_s": 25})])
@@ -203,7 +203,7 @@ def test_a_follow_up_ends_the_waiting() -> None:
         await house.hear("hi")
         await asyncio.sleep(5)
         await house.answer("never mind")
-        assert house.room.contents == ["Fine."]
+        assert house.turn_channel.contents == ["Fine."]
 
     play(scene, [fails("rate_limit", {"retry_after_s": 25})], [text("Fine.")])
 
@@ -214,17 +214,17 @@ def test_stored_keys_rest_in_the_database_too() -> None:
         house.store.keys.records = [KeyRecord(SERVER, "house", "own", id=3)]
         await house.answer()
         assert house.models.asked == [("m", "own")]
-        assert house.store.keys.rests == [(3, EPOCH + timedelta(seconds=70))]
+        assert house.store.keys.cooldowns == [(3, EPOCH + timedelta(seconds=70))]
 
     play(scene, [fails("rate_limit", {"retry_after_s": 70})])
 
 
 def test_a_rest_that_another_process_noted_counts() -> None:
-    rests = KeyCooldowns()
+    cooldowns = KeyCooldowns()
     key = KeyRecord(0, "house", "k", rest_until=EPOCH + timedelta(seconds=5))
-    assert rests.until(key, EPOCH) == EPOCH + timedelta(seconds=5)
-    assert rests.until(key, EPOCH + timedelta(seconds=5)) is None
-    assert rests.until(None, EPOCH) is None
+    assert cooldowns.until(key, EPOCH) == EPOCH + timedelta(seconds=5)
+    assert cooldowns.until(key, EPOCH + timedelta(seconds=5)) is None
+    assert cooldowns.until(None, EPOCH) is None
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_an_empty_answer_is_asked_for_twice_more() -> None:
     async def scene(house: House) -> None:
         await house.answer()
         assert len(house.models.requests) == 3
-        assert house.room.contents == ["At last."]
+        assert house.turn_channel.contents == ["At last."]
 
     play(scene, [], [Chunk("done", finish_reason="stop")], [text("At last.")])
 
@@ -282,7 +282,7 @@ def test_an_answer_that_stays_empty_is_told() -> None:
     async def scene(house: House) -> None:
         await house.answer()
         assert len(house.models.requests) == 3
-        assert house.room.embeds == ["The model gave no answer"]
+        assert house.turn_channel.embeds == ["The model gave no answer"]
         assert house.store.turns.kept[-1].status == "empty_response"
 
     play(scene, [], [], [])
@@ -291,7 +291,7 @@ def test_an_answer_that_stays_empty_is_told() -> None:
 def test_after_length_the_oldest_history_goes() -> None:
     async def scene(house: House) -> None:
         for number in range(8):
-            house.room.write(f"old {number}", mention=False)
+            house.turn_channel.write(f"old {number}", mention=False)
         await house.answer("now")
         told = [
             [item.text for item in request.items if getattr(item, "tag", "") == "history"]
@@ -307,10 +307,10 @@ def test_after_length_the_oldest_history_goes() -> None:
 def test_a_conversation_too_long_is_shortened_before_another_model_is_asked() -> None:
     async def scene(house: House) -> None:
         for number in range(8):
-            house.room.write(f"old {number}", mention=False)
+            house.turn_channel.write(f"old {number}", mention=False)
         await house.answer("now")
         assert house.models.asked == [("m", "k1")] * 2
-        assert house.room.contents == ["Fits."]
+        assert house.turn_channel.contents == ["Fits."]
 
     play(scene, [fails("context_length")], [text("Fits.")], links=TWO_KEYS)
 
@@ -319,8 +319,8 @@ def test_without_a_model_the_reader_is_told_what_to_do() -> None:
     async def scene(house: House) -> None:
         house.services.models = ()
         await house.answer()
-        assert house.room.embeds == ["This model cannot be used"]
-        assert "/model" in house.room.channel.records[-1]["description"]
+        assert house.turn_channel.embeds == ["This model cannot be used"]
+        assert "/model" in house.turn_channel.channel.records[-1]["description"]
 
     play(scene)
 
@@ -329,7 +329,7 @@ def test_a_model_that_cannot_be_connected_is_skipped() -> None:
     async def scene(house: House) -> None:
         await house.answer()
         assert house.models.asked == [("spare", None)]
-        assert house.room.contents == ["Hm."]
+        assert house.turn_channel.contents == ["Hm."]
 
     play(scene, links=[link("broken"), link("spare")])
 

@@ -58,8 +58,8 @@ async def _settings(_server_id: int) -> Fixed:
     return Fixed(quick(), TurnConfig())
 
 
-async def ask(talks: ChannelTurns, room: FakeRoom) -> None:
-    await talks.submit(room.write("hi"), room)
+async def ask(talks: ChannelTurns, turn_channel: FakeRoom) -> None:
+    await talks.submit(turn_channel.write("hi"), turn_channel)
     await talks.idle()
 
 
@@ -68,49 +68,59 @@ def keys_of(server: ModelServer) -> list[str]:
 
 
 def test_a_429_moves_on_to_the_next_key_and_rests_the_first() -> None:
-    async def scene(talks: ChannelTurns, room: FakeRoom, servers: list[ModelServer]) -> None:
-        await ask(talks, room)
+    async def scene(
+        talks: ChannelTurns, turn_channel: FakeRoom, servers: list[ModelServer]
+    ) -> None:
+        await ask(talks, turn_channel)
         assert keys_of(servers[0]) == ["k1", "k2"]
-        await ask(talks, room)
+        await ask(talks, turn_channel)
         assert keys_of(servers[0]) == ["k1", "k2", "k2"]
-        assert room.contents == ["Fine.", "Again."]
-        assert room.embeds == []
+        assert turn_channel.contents == ["Fine.", "Again."]
+        assert turn_channel.embeds == []
 
     perform(scene, [[BUSY], [Say("Fine.")], [Say("Again.")]], keys=("k1", "k2"))
 
 
 def test_a_429_on_every_key_moves_on_to_the_next_model() -> None:
-    async def scene(talks: ChannelTurns, room: FakeRoom, servers: list[ModelServer]) -> None:
-        await ask(talks, room)
+    async def scene(
+        talks: ChannelTurns, turn_channel: FakeRoom, servers: list[ModelServer]
+    ) -> None:
+        await ask(talks, turn_channel)
         assert [len(server.requests) for server in servers] == [2, 0]
-        assert room.contents == []
-        assert room.embeds == ["The model is asked too often right now"]
+        assert turn_channel.contents == []
+        assert turn_channel.embeds == ["The model is asked too often right now"]
 
-    async def moved(talks: ChannelTurns, room: FakeRoom, servers: list[ModelServer]) -> None:
-        await ask(talks, room)
+    async def moved(
+        talks: ChannelTurns, turn_channel: FakeRoom, servers: list[ModelServer]
+    ) -> None:
+        await ask(talks, turn_channel)
         assert [len(server.requests) for server in servers] == [1, 1]
-        assert room.contents == ["From the spare."]
-        assert room.embeds == []
+        assert turn_channel.contents == ["From the spare."]
+        assert turn_channel.embeds == []
 
     perform(scene, [[BUSY], [BUSY]], [], keys=("k1", "k2"))
     perform(moved, [[Refuse("provider_overloaded")]], [[Say("From the spare.")]])
 
 
 def test_the_last_refusal_is_shown_without_the_key() -> None:
-    async def scene(talks: ChannelTurns, room: FakeRoom, servers: list[ModelServer]) -> None:
-        await ask(talks, room)
+    async def scene(
+        talks: ChannelTurns, turn_channel: FakeRoom, servers: list[ModelServer]
+    ) -> None:
+        await ask(talks, turn_channel)
         assert len(servers[0].requests) == 1
-        assert room.embeds == ["The model's provider does not accept our key"]
-        assert "k1-secret" not in str(room.channel.records)
+        assert turn_channel.embeds == ["The model's provider does not accept our key"]
+        assert "k1-secret" not in str(turn_channel.channel.records)
 
     message = "Incorrect API key provided: k1-secret-key"
     perform(scene, [[Refuse("auth", message)]], keys=("k1-secret-key",))
 
 
 def test_tool_results_go_back_to_the_model() -> None:
-    async def scene(talks: ChannelTurns, room: FakeRoom, servers: list[ModelServer]) -> None:
-        await ask(talks, room)
-        assert room.contents == ["Let me see.", "I have none."]
+    async def scene(
+        talks: ChannelTurns, turn_channel: FakeRoom, servers: list[ModelServer]
+    ) -> None:
+        await ask(talks, turn_channel)
+        assert turn_channel.contents == ["Let me see.", "I have none."]
         body = json.loads(servers[0].requests[1].body)
         roles = [message["role"] for message in body["messages"]]
         assert roles[-2:] == ["assistant", "tool"]

@@ -55,7 +55,7 @@ def test_text_tool_text() -> None:
 
     async def scene(house: House) -> None:
         await house.answer("look at the moon")
-        assert house.room.contents == ["Let me see.", "It is round."]
+        assert house.turn_channel.contents == ["Let me see.", "It is round."]
         (first,) = rounds_of(house, 1)
         assert first.calls == (LOOK,)
         assert first.results == (ToolResult("round"),)
@@ -64,7 +64,7 @@ def test_text_tool_text() -> None:
         assert first.provider == "house"
         assert house.models.requests[0].tools == (ToolDeclaration("look_for_Tomori"),)
         # One response: only its first message replies.
-        assert [r["reply"] for r in house.room.channel.records] == [True, False]
+        assert [r["reply"] for r in house.turn_channel.channel.records] == [True, False]
         (kept,) = house.store.memory.kept
         assert kept.answered == "Let me see.\nIt is round."
         assert house.store.usage.kept == [(SERVER, "house", "m", 30, 3)]
@@ -97,7 +97,7 @@ def test_too_many_rounds() -> None:
     async def scene(house: House) -> None:
         await house.answer()
         assert len(house.models.requests) == 4
-        assert house.room.embeds == ["This took too many steps"]
+        assert house.turn_channel.embeds == ["This took too many steps"]
         assert house.store.turns.kept[-1].status == "timeout"
 
     turn = {"max_function_call_iterations": 3}
@@ -108,8 +108,8 @@ def test_still_working_is_told_once() -> None:
     async def scene(house: House) -> None:
         await house.answer()
         assert len(house.models.requests) == 31
-        assert house.room.embeds == ["Still working"]
-        assert house.room.contents == ["Done."]
+        assert house.turn_channel.embeds == ["Still working"]
+        assert house.turn_channel.contents == ["Done."]
 
     play(scene, *[[calls(LOOK)]] * 30, [text("Done.")], tools=Workshop())
 
@@ -120,7 +120,7 @@ def test_failures_in_a_row_end_it() -> None:
     async def scene(house: House) -> None:
         await house.answer()
         assert len(house.models.requests) == 3
-        assert house.room.embeds == ["The tools keep failing"]
+        assert house.turn_channel.embeds == ["The tools keep failing"]
         assert house.store.turns.kept[-1].status == "error"
 
     turn = {"max_consecutive_tool_errors": 3}
@@ -132,8 +132,8 @@ def test_a_success_between_failures_counts() -> None:
 
     async def scene(house: House) -> None:
         await house.answer()
-        assert house.room.contents == ["Done."]
-        assert house.room.embeds == []
+        assert house.turn_channel.contents == ["Done."]
+        assert house.turn_channel.embeds == []
 
     turn = {"max_consecutive_tool_errors": 3}
     play(scene, *[[calls(LOOK)]] * 5, [text("Done.")], tools=tools, turn=turn)
@@ -152,7 +152,7 @@ def test_a_stop_during_a_tool_ends_the_turn_at_once() -> None:
         assert loop.time() - began < 0.05
         assert tools.cancelled == 1
         assert len(house.models.requests) == 1
-        assert house.room.contents == ["Wait."]
+        assert house.turn_channel.contents == ["Wait."]
         turn = house.store.turns.kept[-1]
         assert turn.status == "stopped_by_user"
         assert not house.talks.is_busy(CHANNEL)
@@ -196,7 +196,7 @@ def test_a_follow_up_during_a_tool_begins_anew() -> None:
         await asyncio.sleep(5)
         await house.answer("no, at the sun")
         assert tools.cancelled == 1
-        assert house.room.contents == ["Wait.", "The sun."]
+        assert house.turn_channel.contents == ["Wait.", "The sun."]
         assert [turn.status for turn in house.store.turns.kept] == [
             "follow_up_interrupt",
             "completed",
@@ -212,7 +212,7 @@ def test_after_a_tool_another_model_may_go_on() -> None:
         house.models.play([text("Spare.")], model="spare")
         await house.answer()
         assert [model for model, _ in house.models.asked] == ["m", "m", "spare"]
-        assert house.room.contents == ["Wait.", "Spare."]
+        assert house.turn_channel.contents == ["Wait.", "Spare."]
         (first,) = rounds_of(house, 2)
         assert first.provider == "house"
 
@@ -229,7 +229,7 @@ def test_silence_after_a_tool_is_fine_if_something_was_said_before() -> None:
     async def scene(house: House) -> None:
         await house.answer()
         assert len(house.models.requests) == 2
-        assert house.room.embeds == []
+        assert house.turn_channel.embeds == []
         assert house.store.turns.kept[-1].status == "completed"
 
     play(scene, [text("I react."), calls(LOOK)], [], tools=Workshop())
@@ -240,6 +240,6 @@ def test_a_model_that_calls_tools_nobody_has() -> None:
         await house.answer()
         (first,) = rounds_of(house, 1)
         assert first.results[0].is_error
-        assert house.room.contents == ["Oh."]
+        assert house.turn_channel.contents == ["Oh."]
 
     play(scene, [calls(LOOK)], [text("Oh.")])

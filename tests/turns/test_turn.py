@@ -36,11 +36,11 @@ def test_status_reactions() -> None:
     async def scene(house: House) -> None:
         await house.hear("hi")
         await asyncio.sleep(1)
-        asked = house.room.people[-1].id
-        assert house.room.reactions == [(asked, "👀")]
+        asked = house.turn_channel.people[-1].id
+        assert house.turn_channel.reactions == [(asked, "👀")]
         await house.talks.idle()
-        assert house.room.reactions == [(asked, "👀"), (asked, "✅")]
-        assert house.room.undone == [(asked, "👀")]
+        assert house.turn_channel.reactions == [(asked, "👀"), (asked, "✅")]
+        assert house.turn_channel.undone == [(asked, "👀")]
 
     play(scene, [Silence(5000), text("Hi.")], turn={"status_reactions": True})
 
@@ -48,13 +48,13 @@ def test_status_reactions() -> None:
 def test_status_reactions_of_a_failure_and_of_a_stop() -> None:
     async def scene(house: House) -> None:
         await house.answer()
-        assert [emoji for _, emoji in house.room.reactions] == ["👀", "⚠️"]
+        assert [emoji for _, emoji in house.turn_channel.reactions] == ["👀", "⚠️"]
         await house.hear("again")
         await asyncio.sleep(1)
         house.talks.stop(CHANNEL, 1, False)
         await house.talks.idle()
-        assert [emoji for _, emoji in house.room.reactions] == ["👀", "⚠️", "👀"]
-        assert len(house.room.undone) == 2
+        assert [emoji for _, emoji in house.turn_channel.reactions] == ["👀", "⚠️", "👀"]
+        assert len(house.turn_channel.undone) == 2
 
     play(scene, [fails("network")], [Silence(60_000)], turn={"status_reactions": True})
 
@@ -62,7 +62,7 @@ def test_status_reactions_of_a_failure_and_of_a_stop() -> None:
 def test_no_reactions_by_default() -> None:
     async def scene(house: House) -> None:
         await house.answer()
-        assert house.room.reactions == []
+        assert house.turn_channel.reactions == []
 
     play(scene)
 
@@ -79,9 +79,9 @@ def test_no_reactions_by_default() -> None:
 def test_thoughts_in_the_channel(display: str, shown: str | None) -> None:
     async def scene(house: House) -> None:
         await house.answer()
-        assert house.room.contents == (["Hi."] if shown is None else ["Hi.", shown])
+        assert house.turn_channel.contents == (["Hi."] if shown is None else ["Hi.", shown])
         if shown is not None:
-            last = house.room.channel.posted[-1]
+            last = house.turn_channel.channel.posted[-1]
             assert last.post.silent
             assert last.id in house.store.turns.kept[-1].message_ids
         assert house.store.memory.kept[-1].answered == "Hi."
@@ -96,7 +96,7 @@ def test_thoughts_in_the_channel(display: str, shown: str | None) -> None:
 def test_an_alters_thoughts_wear_its_face() -> None:
     async def scene(house: House) -> None:
         await house.answer("ren?", mention=False)
-        assert [p.post.face for p in house.room.channel.posted] == [
+        assert [p.post.face for p in house.turn_channel.channel.posted] == [
             WebhookFace("Ren", REN.avatar_url),
             WebhookFace("Ren", REN.avatar_url),
         ]
@@ -110,7 +110,7 @@ def test_nothing_is_shown_after_a_stop() -> None:
         await asyncio.sleep(1)
         house.talks.stop(CHANNEL, 1, False)
         await house.talks.idle()
-        assert house.room.contents == ["Hi."]
+        assert house.turn_channel.contents == ["Hi."]
 
     script: list[Step] = [THINKING, text("Hi.\n"), Silence(60_000), text("never")]
     play(scene, script, turn={"reasoning_display": "subtext"})
@@ -119,7 +119,7 @@ def test_nothing_is_shown_after_a_stop() -> None:
 def test_the_thought_log() -> None:
     async def scene(house: House) -> None:
         await house.answer("ren?", mention=False)
-        ((channel, embeds, face),) = house.room.thoughts
+        ((channel, embeds, face),) = house.turn_channel.thoughts
         assert channel == 77
         assert face == WebhookFace("Ren", REN.avatar_url)
         (embed,) = embeds
@@ -136,7 +136,7 @@ def test_the_thought_log() -> None:
 def test_where_there_is_no_thought_log(turn: dict[str, Any]) -> None:
     async def scene(house: House) -> None:
         await house.answer()
-        assert house.room.thoughts == []
+        assert house.turn_channel.thoughts == []
 
     play(scene, [THINKING, text("Hi.")], turn={"thought_log_channel_id": 77, **turn})
 
@@ -169,7 +169,7 @@ def test_sprites_are_kept_with_their_messages() -> None:
 
     async def scene(house: House) -> None:
         await house.answer()
-        mad = house.room.channel.posted[-1]
+        mad = house.turn_channel.channel.posted[-1]
         assert house.store.sprite_messages.kept == {mad.id: ("Tomori", "mad")}
         await house.answer("why?")
         told = [item.text for item in house.models.requests[1].items if hasattr(item, "text")]
@@ -181,7 +181,7 @@ def test_sprites_are_kept_with_their_messages() -> None:
 def test_tables_are_kept_with_their_messages() -> None:
     async def scene(house: House) -> None:
         await house.answer()
-        (picture,) = [p for p in house.room.channel.posted if p.post.files]
+        (picture,) = [p for p in house.turn_channel.channel.posted if p.post.files]
         assert house.store.tables.kept == {picture.id: TABLE.strip()}
 
     play(scene, [text(f"See:\n{TABLE}\nClear?")])
@@ -195,13 +195,13 @@ def test_every_effect_may_fail_without_hurting_the_others() -> None:
         for part in (house.store.turns, house.store.sprite_messages, house.store.tables):
             spoil(part, "remember", broken)
         spoil(house.store.memory, "add", broken)
-        spoil(house.room, "log_thoughts", broken)
+        spoil(house.turn_channel, "log_thoughts", broken)
         await house.answer()
-        assert house.room.contents == ["Hi."]
-        assert house.room.embeds == []
+        assert house.turn_channel.contents == ["Hi."]
+        assert house.turn_channel.embeds == []
         assert house.store.usage.kept == [(SERVER, "house", "m", 1, 2)]
         await house.answer()
-        assert house.room.contents == ["Hi.", "Hm."]
+        assert house.turn_channel.contents == ["Hi.", "Hm."]
 
     script = [THINKING, text("Hi."), used(1, 2)]
     play(scene, script, turn={"thought_log_channel_id": 77})
@@ -215,7 +215,7 @@ def test_a_database_that_cannot_be_read_costs_only_the_memory() -> None:
         spoil(house.store.memory, "recent", broken)
         spoil(house.store.facts, "of", broken)
         await house.answer()
-        assert house.room.contents == ["Hm."]
+        assert house.turn_channel.contents == ["Hm."]
 
     play(scene)
 
@@ -229,11 +229,11 @@ def test_while_the_database_is_away_a_server_without_models_asks_the_operators()
 
         spoil(house.store.models, "chain", away)
         await house.answer()
-        assert house.room.contents == ["Hm.", "Hm."]
-        assert house.room.embeds == []
+        assert house.turn_channel.contents == ["Hm.", "Hm."]
+        assert house.turn_channel.embeds == []
         house.services.guests.put(SERVER, False)  # it had some, and nobody knows which
         await house.answer()
-        assert house.room.embeds == ["Something went wrong here"]
+        assert house.turn_channel.embeds == ["Something went wrong here"]
 
     play(scene)
 
@@ -243,10 +243,10 @@ def test_a_fault_of_ours_is_told_without_its_words() -> None:
         async def broken(_before: int | None, _limit: int) -> ChannelInfo:
             raise RuntimeError("alice's secret")
 
-        spoil(house.room, "scenery", broken)
+        spoil(house.turn_channel, "scenery", broken)
         await house.answer()
-        assert house.room.embeds == ["Something went wrong here"]
-        assert "secret" not in str(house.room.channel.records)
+        assert house.turn_channel.embeds == ["Something went wrong here"]
+        assert "secret" not in str(house.turn_channel.channel.records)
         assert not house.talks.is_busy(CHANNEL)
 
     play(scene)
@@ -266,7 +266,7 @@ def test_what_went_out_as_a_file_can_be_continued_too() -> None:
     async def scene(house: House) -> None:
         await house.answer()
         turn = house.store.turns.kept[-1]
-        (rest,) = [file for p in house.room.channel.posted for file in p.post.files]
+        (rest,) = [file for p in house.turn_channel.channel.posted for file in p.post.files]
         assert turn.undelivered == rest.source
         assert "5 word" in rest.source
 
@@ -277,12 +277,12 @@ def test_what_went_out_as_a_file_can_be_continued_too() -> None:
 def test_a_channel_that_refuses_everything() -> None:
     async def scene(house: House) -> None:
         await house.answer()
-        assert house.room.contents == []
+        assert house.turn_channel.contents == []
         assert house.store.turns.kept[-1].status == "stopped_by_user"
         assert house.models.asked == [("m", None)]
 
     faults = [ScriptedFault("send", number, 50013) for number in range(1, 9)]
-    play(scene, room={"faults": faults})
+    play(scene, turn_channel={"faults": faults})
 
 
 def test_small_text_files_are_read() -> None:
@@ -323,23 +323,23 @@ def test_witnesses_hear_of_every_stream() -> None:
         def ended(self, context: Any, result: Any) -> None:
             self.ended_with.append((result.status, len(context.response.messages)))
 
-    witness = Witness()
+    observer = Witness()
 
     async def scene(house: House) -> None:
         await house.answer()
-        assert witness.opened_with == [str(CHANNEL)] * 2
-        assert witness.ended_with == [("empty_response", 0), ("completed", 1)]
+        assert observer.opened_with == [str(CHANNEL)] * 2
+        assert observer.ended_with == [("empty_response", 0), ("completed", 1)]
 
-    play(scene, [], [text("Hi.")], witnesses=(witness,))
+    play(scene, [], [text("Hi.")], observers=(observer,))
 
 
 def test_the_default_persona_replies_and_an_alter_wears_its_face() -> None:
     async def scene(house: House) -> None:
         await house.answer()
-        assert house.room.channel.records[-1]["reply"] is True
+        assert house.turn_channel.channel.records[-1]["reply"] is True
         await house.answer("ren?", mention=False)
-        last = house.room.channel.records[-1]
+        last = house.turn_channel.channel.records[-1]
         assert (last["via"], last["username"]) == ("webhook", "Ren")
-        assert house.room.answering == [101, 103]
+        assert house.turn_channel.answering == [101, 103]
 
     play(scene, personas=(TOMORI, REN))

@@ -46,20 +46,20 @@ class Bot:
     """Everything of a bot that is open. It does nothing until its client serves."""
 
     client: OshaberiClient
-    conversations: ChannelTurns
+    channel_turns: ChannelTurns
     services: TurnServices
     db: Database
     shared: ProcessCoordination
-    meter: BotMetrics
+    bot_metrics: BotMetrics
     reloader: Reloader
-    succession: OrphanedJournals
+    orphaned_journals: OrphanedJournals
 
 
 async def run(
     settings: LoadedSettings,
     environ: Mapping[str, str],
     *,
-    witnesses: Sequence[StreamObserver] = (),
+    observers: Sequence[StreamObserver] = (),
     on_ready: Callable[[], None] = lambda: None,
     on_open: Callable[[Bot], None] = lambda _bot: None,
     guild_ready_timeout: float = GUILDS_READY_SECONDS,
@@ -71,19 +71,19 @@ async def run(
     Running answers get `grace_s` to finish; a second signal does not wait for them.
     """
     assert settings.discord_token is not None
-    opened = open_bot(settings, environ, witnesses, on_ready, guild_ready_timeout, connect)
+    opened = open_bot(settings, environ, observers, on_ready, guild_ready_timeout, connect)
     with ShutdownSignals() as ending:
         async with opened as bot:
             on_open(bot)
             serving = asyncio.create_task(bot.client.serve(settings.discord_token))
             watching = asyncio.create_task(bot.reloader.watch())
             following = asyncio.create_task(_take_over(bot))
-            succeeding = asyncio.create_task(bot.succession.run())
+            succeeding = asyncio.create_task(bot.orphaned_journals.run())
             try:
                 await ending.or_done(serving)
                 if not serving.done():
                     log.info("ending; a second Ctrl-C does not wait for running answers")
-                    await ending.or_done(bot.conversations.shutdown(grace_s))
+                    await ending.or_done(bot.channel_turns.shutdown(grace_s))
             finally:
                 await _end(watching)
                 await _end(following)
@@ -114,7 +114,7 @@ async def _end(task: asyncio.Task[None]) -> None:
 async def open_bot(
     settings: LoadedSettings,
     environ: Mapping[str, str],
-    witnesses: Sequence[StreamObserver] = (),
+    observers: Sequence[StreamObserver] = (),
     on_ready: Callable[[], None] = lambda: None,
     guild_ready_timeout: float = GUILDS_READY_SECONDS,
     connect: Connect = connect,
@@ -130,10 +130,10 @@ async def open_bot(
         tools = await stack.enter_async_context(open_tools(settings, secrets))
         adapters = AdapterPool(connect)
         stack.push_async_callback(adapters.aclose)
-        standing = LiveSettings(settings, environ, db, lambda: services)
-        meter = BotMetrics(lambda: client.latency)
+        live_settings = LiveSettings(settings, environ, db, lambda: services)
+        bot_metrics = BotMetrics(lambda: client.latency)
         services = TurnServices(
-            settings=standing.of,
+            settings=live_settings.of,
             stops=shared.stops,
             adapters=adapters,
             tools=tools,
@@ -142,11 +142,11 @@ async def open_bot(
             instance=settings.instance,
             models=links(settings, environ),
             persona=persona_of(settings),
-            witnesses=(StreamLogger(), meter, *witnesses),
+            observers=(StreamLogger(), bot_metrics, *observers),
             read_text=read_text,
             alone=shared.alone,
         )
-        conversations = ChannelTurns(services, claim=shared.claim)
+        channel_turns = ChannelTurns(services, claim=shared.claim)
 
         async def when_ready() -> None:
             count = await recovery.run()
@@ -154,9 +154,9 @@ async def open_bot(
                 log.info("%d answers of an earlier process were settled", count)
             on_ready()
 
-        desk = CommandContext(db, conversations, services, standing.operators)
+        context = CommandContext(db, channel_turns, services, live_settings.operators)
         client = OshaberiClient(
-            desk,
+            context,
             alone=shared.alone,
             claim=shared.claim,
             when_ready=when_ready,
@@ -165,14 +165,18 @@ async def open_bot(
             shard_count=settings.shard_count or None,
         )
         stack.push_async_callback(client.close)
-        recovery = CrashRecovery(db, settings.instance, client.find_room, shared.alone)
-        succession = OrphanedJournals(db, settings.instance, recovery, client.is_ready)
+        recovery = CrashRecovery(db, settings.instance, client.find_turn_channel, shared.alone)
+        orphaned_journals = OrphanedJournals(db, settings.instance, recovery, client.is_ready)
         if settings.health_port:
             problem = _problem_of(client)
-            health = health_endpoint(meter, problem, settings.health_port, settings.health_host)
+            health = health_endpoint(
+                bot_metrics, problem, settings.health_port, settings.health_host
+            )
             log.info("health and metrics: %s", await stack.enter_async_context(health))
-        reloader = standing.reloader
-        yield Bot(client, conversations, services, db, shared, meter, reloader, succession)
+        reloader = live_settings.reloader
+        yield Bot(
+            client, channel_turns, services, db, shared, bot_metrics, reloader, orphaned_journals
+        )
 
 
 def _problem_of(client: OshaberiClient) -> Callable[[], str | None]:

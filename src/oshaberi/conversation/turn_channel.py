@@ -22,7 +22,7 @@ class TurnChannel(Protocol):
     def sink(self, answering: IncomingMessage | None) -> Sink:
         """Where an answer goes."""
 
-    async def scenery(self, before: int | None, limit: int) -> ChannelInfo:
+    async def channel_info(self, before: int | None, limit: int) -> ChannelInfo:
         """The channel now, with its newest `limit` messages older than `before`."""
 
     async def said(self, message_id: int) -> ChannelMessage | None:

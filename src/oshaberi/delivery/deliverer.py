@@ -45,7 +45,7 @@ class Deliverer:
         sink: Sink,
         response: ResponseState,
         *,
-        gate: InterruptibleWaits,
+        waits: InterruptibleWaits,
         ledger: Ledger,
         renderer: TableRenderer,
         reply_to: bool = False,
@@ -53,28 +53,30 @@ class Deliverer:
         preview: Callable[[], Sequence[Message]] | None = None,
     ) -> None:
         self.queue = MessageQueue(config.text.max_single_message_length)
-        self.account = DeliveryRecord(response, ledger, config.text.persona, on_sent)
+        self.delivery_record = DeliveryRecord(response, ledger, config.text.persona, on_sent)
         self.indicator = TypingIndicator(sink)
         self._config = config
         self._paces = paces(config)
         self._response = response
-        self._gate = gate
+        self._waits = waits
         self._limits = MessageLimits(config, response)
-        self._settling = OutcomeHandler(self.account, self.queue, gate)
-        self._packer = OutgoingBuilder(config, response, ledger, renderer)
-        self._sender = ExactlyOnceSender(sink, gate, response)
-        self._overrun = LimitOverrun(config, response, self._sender, self.account, self._settling)
-        self._envelope = MessagePoster(
-            config, sink, self._sender, response, self.account, self._may_send, reply_to
+        self._outcomes = OutcomeHandler(self.delivery_record, self.queue, waits)
+        self._builder = OutgoingBuilder(config, response, ledger, renderer)
+        self._sender = ExactlyOnceSender(sink, waits, response)
+        self._overrun = LimitOverrun(
+            config, response, self._sender, self.delivery_record, self._outcomes
         )
-        self._growing = LiveEdits(
+        self._poster = MessagePoster(
+            config, sink, self._sender, response, self.delivery_record, self._may_send, reply_to
+        )
+        self._live_edits = LiveEdits(
             config.text.max_single_message_length,
             self._sender,
-            self._envelope,
+            self._poster,
             response,
-            self.account,
-            gate,
-            self._settling,
+            self.delivery_record,
+            waits,
+            self._outcomes,
         )
         self._preview = preview if _shows_unfinished(config) else None
         self._closing = False
@@ -83,14 +85,14 @@ class Deliverer:
     @property
     def last_error(self) -> Exception | None:
         """Why the last message that failed did."""
-        return self._settling.last_error
+        return self._outcomes.last_error
 
     def add(self, events: Iterable[Message | Table]) -> None:
         """Queue what the engine said. Never waits: the reader asks for room beforehand."""
-        items = [self._packer.pack(event) for event in events]
+        items = [self._builder.pack(event) for event in events]
         if self._config.suppress_text_output:
             for item in items:
-                self.account.collected(item)
+                self.delivery_record.collected(item)
         else:
             self.queue.extend(items)
 
@@ -100,7 +102,7 @@ class Deliverer:
         return self._preview is not None
 
     def text_came(self) -> None:
-        if self._growing.text_came():
+        if self._live_edits.text_came():
             self.queue.wake()
 
     def close(self, *, response_ends: bool) -> None:
@@ -111,24 +113,24 @@ class Deliverer:
     def halt(self) -> None:
         """Nothing more may leave."""
         self.indicator.rest()
-        self._gate.halt()
+        self._waits.halt()
         self.queue.close()
 
     def drop(self, reason: str, unpacked: Iterable[Message | Table] = ()) -> None:
         """What still waits will not be sent, nor what the engine said after it."""
         self._overrun.drop(reason)
         for item in self.queue.clear():
-            self.account.lost([item], self.fate_of(item.text, reason))
+            self.delivery_record.lost([item], self.fate_of(item.text, reason))
         if self._config.suppress_text_output:
             self.add(unpacked)
             return
         for event in unpacked:
             text = event.source if isinstance(event, Table) else event.text
-            self.account.forgone([event], self.fate_of(text, reason))
+            self.delivery_record.forgone([event], self.fate_of(text, reason))
 
     def fate_of(self, text: str, reason: str) -> str:
         """What became of text that is dropped now: live mode may have shown its beginning."""
-        return "uncertain" if self._growing.may_be_there(text) else reason
+        return "uncertain" if self._live_edits.may_be_there(text) else reason
 
     async def run(self) -> Broken | None:
         while True:
@@ -136,18 +138,18 @@ class Deliverer:
             if broken is not None:
                 return broken
             item = await self.queue.head(self._least)
-            if item is None or self._gate.halted:
+            if item is None or self._waits.halted:
                 break
             broken = await self._step(item)
             if broken is not None:
                 return broken
-        if self._gate.halted:
+        if self._waits.halted:
             return None
-        return await self._growing.correct() or await self._overrun.attach()
+        return await self._live_edits.correct() or await self._overrun.attach()
 
     async def correct(self) -> None:
         """After a stop: each message shows what is kept of it, and nothing else."""
-        await self._growing.correct(at_once=True)
+        await self._live_edits.correct(at_once=True)
 
     async def show(self, embed: Embed) -> None:
         """A notice of ours."""
@@ -161,15 +163,15 @@ class Deliverer:
         self._closing = True
         waited = self.queue.clear()
         flushed = [
-            part for event in events for part in self._packer.plain(self._packer.pack(event))
+            part for event in events for part in self._builder.plain(self._builder.pack(event))
         ]
         self.queue.extend([*waited, *flushed])
-        home = self._growing.live.home_of(next(iter(self.queue))) if self.queue else None
+        home = self._live_edits.live.home_of(next(iter(self.queue))) if self.queue else None
         if home is not None:
-            await self._growing.take(home, self.queue)
+            await self._live_edits.take(home, self.queue)
             return
         await self.correct()
-        in_doubt = self._settling.in_doubt or self._growing.in_doubt
+        in_doubt = self._outcomes.in_doubt or self._live_edits.in_doubt
         if not waited and not self._overrun.collects and not in_doubt:
             await self._flush(flushed)
 
@@ -192,32 +194,32 @@ class Deliverer:
         return 2 if self._config.notify == "last" else 1
 
     def _may_send(self) -> bool:
-        return self._closing or not self._gate.halted
+        return self._closing or not self._waits.halted
 
     async def _step(self, item: OutgoingMessage) -> Broken | None:
-        home = self._growing.live.home_of(item)
+        home = self._live_edits.live.home_of(item)
         if home is not None:
-            in_time = await self._gate.hold(home.wait_from(_now()))
-            return await self._growing.take(home, self.queue) if in_time else None
-        broken = await self._growing.correct()
-        if broken is not None or self._gate.halted:
+            in_time = await self._waits.hold(home.wait_from(_now()))
+            return await self._live_edits.take(home, self.queue) if in_time else None
+        broken = await self._live_edits.correct()
+        if broken is not None or self._waits.halted:
             return broken
-        if self._growing.may_be_there(item.text):
-            self.account.lost([self.queue.take()], "uncertain")
+        if self._live_edits.may_be_there(item.text):
+            self.delivery_record.lost([self.queue.take()], "uncertain")
             return None
         limit = self._limits.reached()
         if limit is not None:
             return await self._overrun.meet(limit, self.queue)
         files: tuple[File, ...] = ()
         if item.table is not None:
-            files = await self._packer.files(item.table, self._gate)
-            if not files and not self._gate.halted:
+            files = await self._builder.files(item.table, self._waits)
+            if not files and not self._waits.halted:
                 self.queue.take()
-                self.queue.put_back(self._packer.plain(item))
+                self.queue.put_back(self._builder.plain(item))
                 return None
         if self._paces:
             await self._pace(item)
-        if self._gate.halted:
+        if self._waits.halted:
             return None
         silent = self._silent()
         return await self._send(self.queue.take(), silent, files)
@@ -225,16 +227,16 @@ class Deliverer:
     async def _pace(self, item: OutgoingMessage) -> None:
         """Spec 07: it leaves when a person would have typed it, counting the model's own time."""
         previous = self._response.last_sent_at
-        if previous is None or not self._gate.simulates:
+        if previous is None or not self._waits.simulates:
             return
         fit(waiting.wait for waiting in self.queue)
         leave_at = previous + item.wait.total_ms / 1000
         typing = item.wait.typing_ms * item.wait.scale / 1000
-        await self._gate.pause(leave_at - typing - _now())
+        await self._waits.pause(leave_at - typing - _now())
         left = leave_at - _now()
-        if left >= 0.001 and self._gate.simulates:
+        if left >= 0.001 and self._waits.simulates:
             async with self.indicator.shown(left):
-                await self._gate.pause(left)
+                await self._waits.pause(left)
 
     def _silent(self) -> bool:
         """Whether the head of the queue is to come without a notification."""
@@ -251,17 +253,17 @@ class Deliverer:
     ) -> Broken | None:
         item.attempted = True
         began = _now()
-        outcome, post = await self._envelope.send(item, silent=silent, files=files)
+        outcome, post = await self._poster.send(item, silent=silent, files=files)
         if files and _pictures_unwanted(outcome):
             # Perhaps only pictures are not wanted here; if it is more, the text will tell.
-            self.queue.put_back(self._packer.plain(item))
+            self.queue.put_back(self._builder.plain(item))
             return None
-        self._growing.live.last = None
+        self._live_edits.live.last = None
         if isinstance(outcome, Delivered):
             self.indicator.rest()
             if self._config.delivery == "live" and not files:
-                self._growing.began(outcome.sent, post, item.identity)
-        broken = self._settling.settle([item], outcome)
+                self._live_edits.began(outcome.sent, post, item.identity)
+        broken = self._outcomes.settle([item], outcome)
         if _now() - began > BLOCKED_SECONDS:
             self.queue.join_waiting()
         return broken
@@ -269,20 +271,20 @@ class Deliverer:
     async def _grow_meanwhile(self) -> Broken | None:
         """Until a message is there: show what is not finished, at most once a second."""
         while self._preview is not None and not self._waits_or_halted():
-            due = self._growing.due_at
+            due = self._live_edits.due_at
             if due is None or due > _now():
                 await self.queue.change(due)
             else:
                 may_begin = not self._overrun.collects and self._limits.reached() is None
-                broken = await self._growing.show(self._preview, may_begin, self._silent())
+                broken = await self._live_edits.show(self._preview, may_begin, self._silent())
                 if broken is not None:
                     return broken
-                if self.account.sent:
+                if self.delivery_record.sent:
                     self.indicator.rest()
         return None
 
     def _waits_or_halted(self) -> bool:
-        return self.queue.ready(self._least) or self._gate.halted
+        return self.queue.ready(self._least) or self._waits.halted
 
 
 def _shows_unfinished(config: StreamConfig) -> bool:

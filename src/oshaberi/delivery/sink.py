@@ -88,7 +88,7 @@ class AmbiguousError(SinkError):
     """No answer that says whether the message was created: 5xx, a cut connection, a timeout."""
 
 
-class NoWitnessError(SinkError):
+class ArrivalUnknownError(SinkError):
     """The channel's history cannot be read: nobody can say what arrived."""
 
 
@@ -141,5 +141,5 @@ class Sink(Protocol):
     async def forget_webhook(self) -> None:
         """It is gone: the next `open_webhook` has to look again."""
 
-    async def witnesses(self, post: Post, since: float) -> Sequence[Sent]:
+    async def find_arrivals(self, post: Post, since: float) -> Sequence[Sent]:
         """What may be this message, oldest first, among what came since then (loop time)."""

@@ -13,8 +13,8 @@ from discord.http import MultipartParameters
 
 from oshaberi.delivery.sink import (
     AmbiguousError,
+    ArrivalUnknownError,
     DiscordRefusalError,
-    NoWitnessError,
     Post,
     Sent,
     WebhookFace,
@@ -77,7 +77,7 @@ class DiscordSink:
         self._shared = shared
         self._http = shared.client.http
         self._channel = channel
-        self._place = ChannelAddress.of(channel)
+        self._address = ChannelAddress.of(channel)
         self._answering = answering
         self._newest = max(
             getattr(channel, "last_message_id", None) or 0, answering.id if answering else 0
@@ -90,14 +90,14 @@ class DiscordSink:
         return bot_name(self._channel, self._shared.client)
 
     async def send(self, post: Post, wire: WireState) -> Sent:
-        self._shared.circuit.check(self._place.channel_id)
+        self._shared.circuit.check(self._address.channel_id)
         self._before.setdefault(post.nonce, self.newest_id())
         try:
             created = await self._post_awake(post, wire)
         except DiscordRefusalError as refusal:
-            self._shared.circuit.refused(self._place.channel_id, refusal.code)
+            self._shared.circuit.refused(self._address.channel_id, refusal.code)
             raise
-        self._shared.circuit.passed(self._place.channel_id)
+        self._shared.circuit.passed(self._address.channel_id)
         return self._sent(int(created["id"]), post)
 
     def recall(self, nonce: str, newest_id: int, message_id: int | None = None) -> None:
@@ -116,27 +116,27 @@ class DiscordSink:
             raise DiscordRefusalError(MESSAGE_GONE)
         form = edit_form(post)
         if sent.via == "webhook":
-            hook, thread_id = self._hook(), self._place.thread_id
+            hook, thread_id = self._hook(), self._address.thread_id
             await self._shared.webhook_http.edit(hook, sent.id, form, thread_id, wire)
             return
-        request = self._http.edit_message(self._place.channel_id, sent.id, params=form)
+        request = self._http.edit_message(self._address.channel_id, sent.id, params=form)
         await self._shared.line.call(request, wire)
 
     async def delete(self, sent: Sent, wire: WireState) -> None:
         if sent.id is None:
             raise DiscordRefusalError(MESSAGE_GONE)
         if sent.via == "webhook":
-            hook, thread_id = self._hook(), self._place.thread_id
+            hook, thread_id = self._hook(), self._address.thread_id
             await self._shared.webhook_http.delete(hook, sent.id, thread_id, wire)
             return
-        request = self._http.delete_message(self._place.channel_id, sent.id)
+        request = self._http.delete_message(self._address.channel_id, sent.id)
         await self._shared.line.call(request, wire)
 
     async def typing(self, ms: int | None) -> None:
         """Lasts ten seconds, longer than any message is typed. Off where it is not allowed."""
         if ms == 0:
             return
-        place, circuit = self._place.channel_id, self._shared.typing_circuit
+        place, circuit = self._address.channel_id, self._shared.typing_circuit
         circuit.check(place)
         try:
             await self._shared.line.call(self._http.send_typing(place))
@@ -148,26 +148,30 @@ class DiscordSink:
         if self._answering is None:
             return None
         form = notice_form(reply_notice(self._answering), face)
-        key = f"notice {self._place.channel_id} {self._answering.id}"
+        key = f"notice {self._address.channel_id} {self._answering.id}"
         created = await self._execute(key, form, wire)
         self._shared.claims.claim(int(created["id"]), "notice")
         return Sent(int(created["id"]), via="webhook")
 
     async def open_webhook(self) -> None:
-        if self._place.webhook_channel_id is None:
+        if self._address.webhook_channel_id is None:
             raise DiscordRefusalError(NO_WEBHOOKS_HERE, "there are no webhooks here")
-        await self._shared.webhooks.open(self._place.webhook_channel_id)
+        await self._shared.webhooks.open(self._address.webhook_channel_id)
 
     async def forget_webhook(self) -> None:
-        if self._place.webhook_channel_id is not None:
-            self._shared.webhooks.forget(self._place.webhook_channel_id)
+        if self._address.webhook_channel_id is not None:
+            self._shared.webhooks.forget(self._address.webhook_channel_id)
 
-    async def witnesses(self, post: Post, since: float) -> Sequence[Sent]:
-        candidates = self._candidates(self._shared.arrivals.of(self._place.channel_id), post, since)
+    async def find_arrivals(self, post: Post, since: float) -> Sequence[Sent]:
+        candidates = self._candidates(
+            self._shared.arrivals.of(self._address.channel_id), post, since
+        )
         if not any(looks_like(one, post) for one in candidates):
             candidates = self._candidates(await self._history(post, since), post, since)
             if any(one.blank for one in candidates):
-                raise NoWitnessError("what others wrote is hidden: message content intent is off")
+                raise ArrivalUnknownError(
+                    "what others wrote is hidden: message content intent is off"
+                )
         found = [one.id for one in candidates if looks_like(one, post)]
         return [self._sent(min(found), post)] if found else []
 
@@ -176,7 +180,7 @@ class DiscordSink:
         try:
             return await self._post(post, wire)
         except DiscordRefusalError as refusal:
-            thread_id = self._place.thread_id
+            thread_id = self._address.thread_id
             if refusal.code != THREAD_ARCHIVED or thread_id is None or self._woken:
                 raise
             self._woken = True
@@ -194,11 +198,11 @@ class DiscordSink:
         if post.face is not None:
             return await self._execute(post.nonce, webhook_form(post, post.face, view), wire)
         form = bot_form(post, self._reference(post), view)
-        request = self._http.send_message(self._place.channel_id, params=form)
+        request = self._http.send_message(self._address.channel_id, params=form)
         return await self._shared.line.call(request, wire)
 
     async def _execute(self, key: str, form: MultipartParameters, wire: WireState) -> Json:
-        http, thread_id = self._shared.webhook_http, self._place.thread_id
+        http, thread_id = self._shared.webhook_http, self._address.thread_id
         return await http.execute(key, self._hook(), form, thread_id, wire)
 
     def _reference(self, post: Post) -> Any:
@@ -209,7 +213,7 @@ class DiscordSink:
         return reference.to_message_reference_dict()
 
     def _hook(self) -> Hook:
-        place = self._place.webhook_channel_id
+        place = self._address.webhook_channel_id
         hook = None if place is None else self._shared.webhooks.current(place)
         if hook is None:
             raise DiscordRefusalError(WEBHOOK_GONE, "no webhook is open")
@@ -220,7 +224,7 @@ class DiscordSink:
         self._newest = max(self._newest, message_id)
         if shows_table(post):
             self._shared.sources.remember(message_id, post.files[0].source)
-        return Sent(message_id, self._place.link(message_id), post.via)
+        return Sent(message_id, self._address.link(message_id), post.via)
 
     def newest_id(self) -> int:
         """What is there before an attempt, by Discord's own clock."""
@@ -243,13 +247,13 @@ class DiscordSink:
         return [one for one in ours if claims.free_for(one.id, post.nonce)]
 
     def _author(self) -> Author:
-        user, place = self._shared.client.user, self._place.webhook_channel_id
+        user, place = self._shared.client.user, self._address.webhook_channel_id
         ids = frozenset[int]() if place is None else self._shared.webhooks.ids(place)
         return Author(0 if user is None else user.id, ids)
 
     async def _history(self, post: Post, since: float) -> list[SeenArrival]:
         if not may_read_history(self._channel):
-            raise NoWitnessError("the history of this channel cannot be read")
+            raise ArrivalUnknownError("the history of this channel cannot be read")
         found: list[SeenArrival] = []
         after = self._start_of(post, since)
         for _ in range(MOST_PAGES):
@@ -258,10 +262,10 @@ class DiscordSink:
             if len(page) < PAGE:
                 return found
             after = max(one.id for one in page)
-        raise NoWitnessError("too much was written since to find one message in it")
+        raise ArrivalUnknownError("too much was written since to find one message in it")
 
     async def _page(self, after: int) -> list[SeenArrival]:
-        request = self._http.logs_from(self._place.channel_id, PAGE, after=after)
+        request = self._http.logs_from(self._address.channel_id, PAGE, after=after)
         try:
             messages = await self._shared.line.call(request)
         except DiscordRefusalError as refusal:

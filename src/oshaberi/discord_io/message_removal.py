@@ -34,7 +34,7 @@ class MessageRemoval:
         self._shared = shared
         self._http = shared.client.http
         self._channel = channel
-        self._place = ChannelAddress.of(channel)
+        self._address = ChannelAddress.of(channel)
 
     async def remove(self, message_ids: Iterable[int]) -> None:
         """What is gone already does not matter; what is refused is logged and left."""
@@ -43,7 +43,7 @@ class MessageRemoval:
             if ids:
                 await self._remove(await self._hooks_of(ids))
         except SinkError as error:
-            log.warning("channel %s: could not delete: %s", self._place.channel_id, error)
+            log.warning("channel %s: could not delete: %s", self._address.channel_id, error)
 
     async def _remove(self, hooks: dict[int, int | None]) -> None:
         ids = list(hooks)
@@ -57,7 +57,7 @@ class MessageRemoval:
         """Those that are still there, with the webhook that sent each."""
         if not may_read_history(self._channel):
             return dict.fromkeys(ids)
-        request = self._http.logs_from(self._place.channel_id, PAGE, after=ids[0] - 1)
+        request = self._http.logs_from(self._address.channel_id, PAGE, after=ids[0] - 1)
         page = await self._shared.line.call(request)
         sent_by = {int(item["id"]): item.get("webhook_id") for item in page}
         seen_all = len(page) < PAGE
@@ -74,14 +74,14 @@ class MessageRemoval:
             if len(batch) == 1:
                 rest += young[start:]
                 continue
-            request = self._http.delete_messages(self._place.channel_id, batch, reason=REASON)
+            request = self._http.delete_messages(self._address.channel_id, batch, reason=REASON)
             await self._shared.line.call(request)
         return rest
 
     async def _one(self, message_id: int, hook_id: int | None) -> None:
         try:
             if hook_id is None:
-                request = self._http.delete_message(self._place.channel_id, message_id)
+                request = self._http.delete_message(self._address.channel_id, message_id)
                 await self._shared.line.call(request)
             else:
                 await self._through_webhook(message_id, hook_id)
@@ -90,12 +90,12 @@ class MessageRemoval:
                 raise
 
     async def _through_webhook(self, message_id: int, hook_id: int) -> None:
-        owner = self._place.webhook_channel_id
+        owner = self._address.webhook_channel_id
         hook = None if owner is None else await self._shared.webhooks.open(owner)
         if hook is None or hook.id != hook_id:
             log.info("message %s was sent by a webhook that is gone: it stays", message_id)
             return
-        await self._shared.webhook_http.delete(hook, message_id, self._place.thread_id)
+        await self._shared.webhook_http.delete(hook, message_id, self._address.thread_id)
 
 
 def _id(snowflake: str | int | None) -> int | None:

@@ -44,15 +44,15 @@ def _pictures(table: Table) -> tuple[Picture, ...]:
 def trace(document: Mapping[str, Any]) -> Json:
     """The whole story of the stream that a scene document describes (spec 10, 11)."""
     scene = parse_scene(dict(document), "the stream")
-    witnesses: list[EngineRecorder] = []
+    observers: list[EngineRecorder] = []
 
     def observed(config: Any, carried: Any) -> EngineRecorder:
         loop = asyncio.get_running_loop()
-        witnesses.append(EngineRecorder(config, carried, loop.time))
-        return witnesses[-1]
+        observers.append(EngineRecorder(config, carried, loop.time))
+        return observers[-1]
 
     played = perform(scene, make_engine=observed, renderer=_Renderer())
-    return _Trace(scene, played, witnesses[0]).as_json()
+    return _Trace(scene, played, observers[0]).as_json()
 
 
 def replayed(document: Mapping[str, Any], degree: int) -> list[Json]:
@@ -63,12 +63,14 @@ def replayed(document: Mapping[str, Any], degree: int) -> list[Json]:
 
 
 class _Trace:
-    def __init__(self, scene: Scene, played: PlayedScene, witness: EngineRecorder) -> None:
+    def __init__(self, scene: Scene, played: PlayedScene, observer: EngineRecorder) -> None:
         self._scene = scene
         self._played = played
-        self._entries = [(e, _ms(at)) for e, at in zip(witness.entries, witness.times, strict=True)]
-        self._fed_at = [_ms(fed.at) for fed in witness.fed]
-        self._pieces = plain_pieces([fed.text for fed in witness.fed])
+        self._entries = [
+            (e, _ms(at)) for e, at in zip(observer.entries, observer.times, strict=True)
+        ]
+        self._fed_at = [_ms(fed.at) for fed in observer.fed]
+        self._pieces = plain_pieces([fed.text for fed in observer.fed])
         self._holds = holds_in(self._entries)
         self._source = self._find_source()
 

@@ -27,8 +27,8 @@ SLOWEST, FASTEST = 0.1, 100.0
 class ModelChoice:
     """What is chosen holds from the next turn on. `configured` is what the settings say."""
 
-    def __init__(self, rehearsal: DemoModel, configured: tuple[OperatorModel, ...] = ()) -> None:
-        self._rehearsal = rehearsal
+    def __init__(self, demo_model: DemoModel, configured: tuple[OperatorModel, ...] = ()) -> None:
+        self._demo_model = demo_model
         self._configured = configured
         self._services: TurnServices | None = None
         self._kind = "configured" if configured else "rehearsal"
@@ -40,7 +40,7 @@ class ModelChoice:
     def give_to(self, services: TurnServices) -> None:
         """Whose turns it decides about."""
         self._services = services
-        services.models = self._configured or (self._rehearsal_link(),)
+        services.models = self._configured or (self._demo_model_link(),)
 
     async def warm(self) -> None:
         """The first answer need not wait until an SDK is loaded."""
@@ -56,14 +56,14 @@ class ModelChoice:
         return {
             "kind": self._kind,
             "model": self._shown,
-            "speed": self._rehearsal.speed,
+            "speed": self._demo_model.speed,
             "ollama": await ollama_models(),
             "configured": bool(self._configured),
         }
 
     async def act(self, said: dict[str, Any]) -> dict[str, Any]:
         if "speed" in said:
-            self._rehearsal.speed = _speed(said["speed"])
+            self._demo_model.speed = _speed(said["speed"])
         if "use" in said:
             await self._choose(said)
         return await self.read({})
@@ -72,9 +72,9 @@ class ModelChoice:
         kind = said["use"]
         match kind:
             case "rehearsal":
-                links: tuple[OperatorModel, ...] = (self._rehearsal_link(),)
+                links: tuple[OperatorModel, ...] = (self._demo_model_link(),)
             case "configured":
-                links = self._configured or (self._rehearsal_link(),)
+                links = self._configured or (self._demo_model_link(),)
             case "ollama":
                 links = (await _tried("ollama", _text(said, "model"), f"{OLLAMA}/v1", "ollama"),)
             case "openai-compatible":
@@ -86,8 +86,8 @@ class ModelChoice:
             self._services.models = links
         self._kind, self._shown = str(kind), links[0].model.model
 
-    def _rehearsal_link(self) -> OperatorModel:
-        return _link("openai", MODEL, self._rehearsal.url, "rehearsal")
+    def _demo_model_link(self) -> OperatorModel:
+        return _link("openai", MODEL, self._demo_model.url, "rehearsal")
 
 
 async def ollama_models() -> list[str]:

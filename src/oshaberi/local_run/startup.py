@@ -39,15 +39,15 @@ async def perform(
     *,
     speed: float,
     on_ready: Callable[[str], None],
-    witnesses: Sequence[StreamObserver] = (),
+    observers: Sequence[StreamObserver] = (),
 ) -> None:
     """`on_ready` gets the page's address when the bot answers."""
     streams = StreamLog()
     place = world(settings.persona)
     settings, environ = _with_settings_of(place, settings, environ)
     putting_up = open_stage(place, settings.stage_port, kept_token(settings.data_dir))
-    async with DemoModel(speed) as rehearsal, putting_up as stage:
-        choice = ModelChoice(rehearsal, links(settings, environ))
+    async with DemoModel(speed) as demo_model, putting_up as stage:
+        choice = ModelChoice(demo_model, links(settings, environ))
         answering = RunningTurns(stage.feed.publish)
         stage.extensions |= {
             "answering": answering.extension(),
@@ -59,7 +59,7 @@ async def perform(
 
         def opened(bot: Bot) -> None:
             choice.give_to(bot.services)
-            bot.conversations.on_busy = answering.note
+            bot.channel_turns.on_busy = answering.note
 
         warming: list[asyncio.Task[None]] = []
 
@@ -71,7 +71,7 @@ async def perform(
             await run(
                 replace(settings, discord_token=stage.token),
                 environ,
-                witnesses=(streams, *witnesses),
+                observers=(streams, *observers),
                 on_open=opened,
                 on_ready=ready,
                 guild_ready_timeout=GUILDS_READY_SECONDS,

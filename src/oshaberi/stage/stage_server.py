@@ -67,20 +67,20 @@ class Stage:
         self._port = port
         self._runner: web.AppRunner | None = None
         self._watching: asyncio.Task[None] | None = None
-        self.core: StageState
+        self.state: StageState
         self.people: PeopleActions
         self.feed: LiveFeed
 
     async def __aenter__(self) -> Stage:
         loop = asyncio.get_running_loop()
-        self.core = StageState(self.world, self.settings, loop.time, loop_scale=scale_of(loop))
-        self.core.hub = SessionHub(self.core)
-        self.people = PeopleActions(self.core)
-        self.feed = LiveFeed(self.core, self.control_token)
+        self.state = StageState(self.world, self.settings, loop.time, loop_scale=scale_of(loop))
+        self.state.hub = SessionHub(self.state)
+        self.people = PeopleActions(self.state)
+        self.feed = LiveFeed(self.state, self.control_token)
         self._runner = web.AppRunner(
             self._application(),
             access_log=None,
-            shutdown_timeout=0.5 * self.core.loop_scale,
+            shutdown_timeout=0.5 * self.state.loop_scale,
             # An idle connection that we close meets the client's next request half-way.
             keepalive_timeout=IDLE_S,
         )
@@ -88,7 +88,7 @@ class Stage:
         site = web.TCPSite(self._runner, HOST, self._port)
         await site.start()
         _host, port = self._runner.addresses[0][:2]
-        self.core.url = f"http://{HOST}:{port}"
+        self.state.url = f"http://{HOST}:{port}"
         self._watching = asyncio.create_task(self.feed.watch())
         return self
 
@@ -98,7 +98,7 @@ class Stage:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.core.closing.set()
+        self.state.closing.set()
         self.gateway.drop(1001)
         self.feed.close()
         if self._watching is not None:
@@ -107,13 +107,13 @@ class Stage:
             await self._runner.cleanup()
 
     def _application(self) -> web.Application:
-        pipeline, cdn, page = RequestPipeline(self.core), FileServer(self.core), Page()
-        control = ControlApi(self.core, self.people, self.control_token, self.extensions)
+        pipeline, cdn, page = RequestPipeline(self.state), FileServer(self.state), Page()
+        control = ControlApi(self.state, self.people, self.control_token, self.extensions)
         application = web.Application(
-            middlewares=[guarded(self.core)], client_max_size=4 * REQUEST_MOST
+            middlewares=[guarded(self.state)], client_max_size=4 * REQUEST_MOST
         )
         add = application.router.add_route
-        add("GET", "/gw/", Gateway(self.core).serve)
+        add("GET", "/gw/", Gateway(self.state).serve)
         for endpoint in ENDPOINTS:
             add(endpoint.method, PREFIX + endpoint.path, partial(pipeline.serve, endpoint))
         cdn.add_to(application.router)
@@ -126,12 +126,12 @@ class Stage:
 
     @property
     def url(self) -> str:
-        return self.core.url
+        return self.state.url
 
     @property
     def page_url(self) -> str:
         """What to open in a browser. The page takes the token out of its address at once."""
-        return f"{self.core.url}/?token={self.control_token}"
+        return f"{self.state.url}/?token={self.control_token}"
 
     @property
     def token(self) -> str:
@@ -139,33 +139,33 @@ class Stage:
 
     @property
     def gateway(self) -> SessionHub:
-        return self.core.hub
+        return self.state.hub
 
     @property
     def requests(self) -> list[RequestRecord]:
-        return self.core.journal.records
+        return self.state.journal.records
 
     def calls(self, pattern: str) -> list[RequestRecord]:
         """The requests whose `METHOD /path` matches: `POST /channels/*/messages`."""
-        return self.core.journal.calls(pattern)
+        return self.state.journal.calls(pattern)
 
     @property
     def faults(self) -> Faults:
-        return self.core.faults
+        return self.state.faults
 
     def fault(self, fault: Fault) -> Fault:
         """From now on this goes wrong."""
-        return self.core.faults.add(fault)
+        return self.state.faults.add(fault)
 
     def delete_channel(self, channel: Key) -> None:
-        world_changes.delete_channel(self.core, self.world.channel(channel))
+        world_changes.delete_channel(self.state, self.world.channel(channel))
 
     def revoke_webhook(self, webhook_id: int) -> None:
-        world_changes.delete_webhook(self.core, self.world.webhooks[webhook_id])
+        world_changes.delete_webhook(self.state, self.world.webhooks[webhook_id])
 
     def deny(self, channel: Key, permission: str) -> None:
         """The bot may not do this there any more: `stage.deny("general", "send_messages")`."""
-        world_changes.deny(self.core, self.world.channel(channel), permission)
+        world_changes.deny(self.state, self.world.channel(channel), permission)
 
     async def wait_for(self, predicate: Callable[[], T], timeout_s: float = PATIENCE_S) -> T:
         """Until the predicate holds; returns what it returned. Looks again at every change."""
@@ -195,29 +195,29 @@ class Stage:
         Counted in rounds of the loop, not by the wall: a process that was not let run for a while
         has not been quiet.
         """
-        while self.core.journal.running:
+        while self.state.journal.running:
             await self._change()
-        await self.core.hub.caught_up()
+        await self.state.hub.caught_up()
         before = self._activity()
         for _ in range(QUIET_LOOKS):
-            await asyncio.sleep(LOOK_S * self.core.loop_scale)
+            await asyncio.sleep(LOOK_S * self.state.loop_scale)
             if self._activity() != before:
                 return False
         return True
 
     def _activity(self) -> tuple[int, int]:
-        return len(self.requests), self.core.hub.dispatched()
+        return len(self.requests), self.state.hub.dispatched()
 
     async def _change(self) -> None:
         try:
             async with self._timeout(POLL_S):
-                await self.core.changes.wait()
+                await self.state.changes.wait()
         except TimeoutError:
             return
 
     def _timeout(self, seconds: float) -> asyncio.Timeout:
         """In seconds of the wall, also on a loop that runs faster."""
-        return asyncio.timeout(seconds * self.core.loop_scale)
+        return asyncio.timeout(seconds * self.state.loop_scale)
 
     def _report(self, timeout_s: float) -> str:
         recent = [f"  {r.name} → {r.status} {r.code or ''}" for r in self.requests[-RECENT:]]
@@ -226,5 +226,5 @@ class Stage:
 
     def check(self) -> None:
         """Raise if the bot asked for what the stage does not have, or if the stage broke."""
-        if self.core.journal.problems:
-            raise StageProblemsError("\n".join(self.core.journal.problems))
+        if self.state.journal.problems:
+            raise StageProblemsError("\n".join(self.state.journal.problems))

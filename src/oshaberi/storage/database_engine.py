@@ -82,7 +82,7 @@ def _set_wal(connection: sqlite3.Connection) -> None:
 
 
 def _sqlite(address: DatabaseAddress, foreign_keys: bool) -> AsyncEngine:
-    """The driver begins no transactions by itself: `Transactions` says `BEGIN`, and of which kind."""
+    """The driver begins no transactions by itself: `Transactions` says which `BEGIN`."""
     DRIVERS_LOG.setLevel(logging.INFO)  # its debug lines repeat every value that is stored
     engine = create_async_engine(
         address.url,

@@ -63,7 +63,7 @@ class _Stream:
         self._phase = StreamPhase.NEW
         self._began = _now()
         self._wake = asyncio.Event()
-        self._gate = InterruptibleWaits()
+        self._waits = InterruptibleWaits()
         self._ledger = Ledger()
         self._timer = InactivityTimer(config.inactivity_timeout_ms, self._wake.set)
         self._engine = context.make_engine(config.text, context.response.carry)
@@ -71,7 +71,7 @@ class _Stream:
             config,
             sink,
             context.response,
-            gate=self._gate,
+            waits=self._waits,
             ledger=self._ledger,
             renderer=context.renderer,
             reply_to=context.reply_to,
@@ -174,7 +174,7 @@ class _Stream:
         if trigger is StreamTrigger.TIMEOUT:
             self._ending = ReadingEnd(trigger)
             self._reader.finish()
-        self._gate.hurry()
+        self._waits.hurry()
         self._deliverer.close(response_ends=trigger is not StreamTrigger.CALL)
 
     async def _stop_now(self) -> None:
@@ -252,11 +252,11 @@ class _Stream:
         for task in left:
             if task.done() and not task.cancelled():
                 task.exception()  # seen: asyncio shall not complain about it
-        self._gate.close()
+        self._waits.close()
 
     def _on_stop(self) -> None:
         """At once, before anybody wakes up: nothing more is read, nothing more leaves."""
-        self._gate.halt()
+        self._waits.halt()
         self._reader.stop()
         self._wake.set()
 
@@ -280,25 +280,31 @@ class _Stream:
 
     def _result(self) -> StreamResult:
         self._close_books()
-        account = self._deliverer.account
+        delivery_record = self._deliverer.delivery_record
         facts = StreamFacts(
             stop=self._stop,
             ending=self._ending,
             broken=self._broken,
             expected=self._ledger.expected,
-            visible=account.visible,
+            visible=delivery_record.visible,
             last_error=self._deliverer.last_error,
         )
         response = self._context.response
         return report(
-            facts, self._provider, self._reader, account, response, self._ledger, self._began
+            facts,
+            self._provider,
+            self._reader,
+            delivery_record,
+            response,
+            self._ledger,
+            self._began,
         )
 
     def _close_books(self) -> None:
         """What the next stream of the turn needs to know, and whether all is accounted for."""
         response = self._context.response
         response.carry = self._engine.carry()
-        visible = "\n".join(self._deliverer.account.history)
+        visible = "\n".join(self._deliverer.delivery_record.history)
         if visible.strip():
             response.text_parts.append(visible)
         self._deliverer.drop("error")

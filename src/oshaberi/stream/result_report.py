@@ -18,7 +18,7 @@ def report(
     facts: StreamFacts,
     provider: Provider,
     reader: ChunkReader,
-    account: DeliveryRecord,
+    delivery_record: DeliveryRecord,
     response: ResponseState,
     ledger: Ledger,
     began: float,
@@ -30,7 +30,7 @@ def report(
         stop_reason=verdict.stop_reason,
         data=verdict.data,
         calls=facts.ending.calls if facts.ending else (),
-        accumulated_text="\n".join(account.history),
+        accumulated_text="\n".join(delivery_record.history),
         thought_log=ThoughtLog(
             parts=reader.thoughts.parts(),
             provider=provider.name,
@@ -43,19 +43,21 @@ def report(
         finish_reason=reader.finish_reason,
         usage=reader.usage,
         continuation_prefill=reader.continuation_prefill,
-        metrics=_metrics(reader, account, began, now),
+        metrics=_metrics(reader, delivery_record, began, now),
         ledger=ledger,
     )
 
 
-def _metrics(reader: ChunkReader, account: DeliveryRecord, began: float, now: float) -> Metrics:
-    first = account.first_at
+def _metrics(
+    reader: ChunkReader, delivery_record: DeliveryRecord, began: float, now: float
+) -> Metrics:
+    first = delivery_record.first_at
     return Metrics(
         chunks=reader.chunks,
         characters=reader.characters,
-        messages=account.sent,
+        messages=delivery_record.sent,
         first_message_ms=None if first is None else _ms(first - began),
-        queue_wait_ms=_ms(account.longest_wait),
+        queue_wait_ms=_ms(delivery_record.longest_wait),
         duration_ms=_ms(now - began),
     )
 

@@ -31,60 +31,60 @@ def begun_url(text: str, end: int) -> int:
 
 def find_spans(text: str, hold_limit: int) -> list[tuple[int, int, bool]]:
     """Every atom and every closed pair of a whole text: (start, end, is_atom), by start."""
-    holds = OpenMarkers(hold_limit)
-    at = _quote_block(holds, text, 0)
+    open_markers = OpenMarkers(hold_limit)
+    at = _quote_block(open_markers, text, 0)
     while found := _INTEREST.search(text, at):
         at = found.start()
-        while holds.stack and at >= holds.expiry():
-            holds.expire()
+        while open_markers.stack and at >= open_markers.expiry():
+            open_markers.expire()
         mark = text[at]
         if mark == "\n":
-            at = _line(holds, text, at)
+            at = _line(open_markers, text, at)
         elif mark == "`":
-            at = _code(holds, text, at, code_limit(hold_limit))
+            at = _code(open_markers, text, at, code_limit(hold_limit))
         elif mark == ":":
-            at = _url(holds, text, at)
+            at = _url(open_markers, text, at)
         else:
-            at = read_mark(holds, text, at, final=True)
-    holds.blank_line(len(text))
-    return sorted(holds.spans)
+            at = read_mark(open_markers, text, at, final=True)
+    open_markers.blank_line(len(text))
+    return sorted(open_markers.spans)
 
 
-def _line(holds: OpenMarkers, text: str, at: int) -> int:
+def _line(open_markers: OpenMarkers, text: str, at: int) -> int:
     after = at + 1
     while after < len(text) and text[after].isspace():
         after += 1
     start = text.rfind("\n", at, after) + 1
-    holds.line_break()
+    open_markers.line_break()
     if start > at + 1:
-        holds.blank_line(at)
-    return _quote_block(holds, text, start)
+        open_markers.blank_line(at)
+    return _quote_block(open_markers, text, start)
 
 
-def _quote_block(holds: OpenMarkers, text: str, at: int) -> int:
+def _quote_block(open_markers: OpenMarkers, text: str, at: int) -> int:
     if text.startswith(">>> ", at):
-        if not holds.open[">>>"]:
-            holds.push(">>>", at)
+        if not open_markers.open[">>>"]:
+            open_markers.push(">>>", at)
         return at + 4
     return at
 
 
-def _code(holds: OpenMarkers, text: str, at: int, limit: int) -> int:
+def _code(open_markers: OpenMarkers, text: str, at: int, limit: int) -> int:
     run = BACKTICKS.match(text, at)
     end = run.end() if run else at + 1
     if end - at > 2:
         return end
     close = inline_code_close(text, end, end - at, limit)
     if close:
-        holds.spans.append((at, close, True))
+        open_markers.spans.append((at, close, True))
     return close or end
 
 
-def _url(holds: OpenMarkers, text: str, at: int) -> int:
+def _url(open_markers: OpenMarkers, text: str, at: int) -> int:
     start = url_start(text, at)
     if start < 0:
         return at + 3
     stop = URL_STOP.search(text, at + 3)
     end = max(at + 3, url_end(text, start, stop.start() if stop else len(text)))
-    holds.spans.append((start, end, True))
+    open_markers.spans.append((start, end, True))
     return end

@@ -74,7 +74,7 @@ class ToolContext:
     share: what a tool posts is cleaned, limited and counted like the rest of the answer.
     """
 
-    room: TurnChannel
+    turn_channel: TurnChannel
     incoming: IncomingMessage
     store: ToolStore | None = None
     """The bot's database, if there is one."""
@@ -104,7 +104,7 @@ class ToolContext:
         return True
 
     def sink(self, answering: IncomingMessage) -> Sink:
-        return (self.sink_for or self.room.sink)(answering)
+        return (self.sink_for or self.turn_channel.sink)(answering)
 
 
 RunTool = Callable[[ToolContext, Mapping[str, Any]], Awaitable[Any]]

@@ -42,18 +42,18 @@ class ChannelTurns:
         self.cast = PersonaCache(services)
         self._claim = claim
         self._background = BackgroundTasks()
-        self._performance = TurnRunner(services, self._background)
+        self._runner = TurnRunner(services, self._background)
         self._lines: dict[int, ChannelQueue] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._entering: KeyedLocks[int] = KeyedLocks()
         self.cooldowns = Cooldowns()
         self._reasons: BoundedCache[int, str] = BoundedCache(MOST_SEEN)
-        self._operations = TurnControl(self)
+        self._control = TurnControl(self)
         self._closing = False
         self.on_busy: Callable[[int, bool], None] = lambda _channel_id, _busy: None
         """Told when a channel becomes busy and when it is free again."""
 
-    async def submit(self, incoming: IncomingMessage, room: TurnChannel) -> str:
+    async def submit(self, incoming: IncomingMessage, turn_channel: TurnChannel) -> str:
         """Take a message. Says in one word why it is answered or not; the turn itself runs on."""
         if self._closing:
             return "closing"
@@ -62,7 +62,7 @@ class ChannelTurns:
         self._reasons.put(incoming.said.id, "seen")
         try:
             async with self._entering.through(incoming.channel_id):
-                reason = await self._taken(incoming, room)
+                reason = await self._taken(incoming, turn_channel)
         except BaseException:
             # Not taken: whoever comes with it again shall be heard.
             self._reasons.forget(incoming.said.id)
@@ -78,7 +78,7 @@ class ChannelTurns:
 
     def enter(self, job: QueuedJob) -> str:
         """Run it now, or let it wait. The channel is active from here on."""
-        line = self._lines.get(job.room.channel_id)
+        line = self._lines.get(job.turn_channel.channel_id)
         if self._closing:
             return "closing"
         if line is None:
@@ -86,7 +86,7 @@ class ChannelTurns:
             return job.why
         turn = job.settings.turn
         if line.messages + len(job.asked) > turn.waiting_limit:
-            self._background.start(job.room.react(job.asked[-1].said.id, FULL))
+            self._background.start(job.turn_channel.react(job.asked[-1].said.id, FULL))
             return "full"
         if turn.follow_up_policy == "interrupt" and line.job.user_id == job.user_id:
             line.put_first(job)
@@ -114,29 +114,29 @@ class ChannelTurns:
 
     def stop(self, channel_id: int, by: int, may_manage: bool) -> ControlReply:
         """For the turn's user, and for who may manage messages."""
-        return self._operations.stop(channel_id, by, may_manage)
+        return self._control.stop(channel_id, by, may_manage)
 
     async def stop_anywhere(self, channel_id: int, by: int, may_manage: bool) -> ControlReply:
         """The same for a turn in any process."""
-        return await self._operations.stop_anywhere(channel_id, by, may_manage)
+        return await self._control.stop_anywhere(channel_id, by, may_manage)
 
-    async def continue_(self, room: TurnChannel, by: Person) -> ControlReply:
+    async def continue_(self, turn_channel: TurnChannel, by: Person) -> ControlReply:
         """What was cut or not delivered; else the model is asked to go on."""
-        async with self._entering.through(room.channel_id):
-            return await self._operations.continue_(room, by)
+        async with self._entering.through(turn_channel.channel_id):
+            return await self._control.continue_(turn_channel, by)
 
-    async def regenerate(self, room: TurnChannel, by: Person) -> ControlReply:
+    async def regenerate(self, turn_channel: TurnChannel, by: Person) -> ControlReply:
         """The channel's last answer is deleted and asked for again."""
-        async with self._entering.through(room.channel_id):
-            return await self._operations.regenerate(room, by)
+        async with self._entering.through(turn_channel.channel_id):
+            return await self._control.regenerate(turn_channel, by)
 
-    async def delete(self, room: TurnChannel, message_id: int, by: Person) -> ControlReply:
+    async def delete(self, turn_channel: TurnChannel, message_id: int, by: Person) -> ControlReply:
         """The whole answer that this message is part of."""
-        return await self._operations.delete(room, message_id, by)
+        return await self._control.delete(turn_channel, message_id, by)
 
     async def why(self, message_id: int) -> str | None:
         """Why a message was answered or not, or why we wrote it; None if nobody remembers."""
-        return await self._operations.why(message_id, self._reasons.get(message_id))
+        return await self._control.why(message_id, self._reasons.get(message_id))
 
     def current(self, channel_id: int) -> QueuedJob | None:
         """What a channel is busy with."""
@@ -176,7 +176,7 @@ class ChannelTurns:
             await asyncio.wait(tasks)
         await self._background.settle(COURTESY_SECONDS)
 
-    async def _taken(self, incoming: IncomingMessage, room: TurnChannel) -> str:
+    async def _taken(self, incoming: IncomingMessage, turn_channel: TurnChannel) -> str:
         if incoming.said.by_us:
             return "own"
         settings = await self.services.settings(incoming.server_id)
@@ -186,13 +186,13 @@ class ChannelTurns:
             return admitted.reason
         now = self.services.clock()
         if not self.cooldowns.allows(incoming.user_id, now, settings.turn.cooldown_ms):
-            self._background.start(room.react(incoming.said.id, TOO_SOON))
+            self._background.start(turn_channel.react(incoming.said.id, TOO_SOON))
             return "cooldown"
         if self._claim is not None and not await self._claim(incoming.said.id):
             return CLAIMED
         answering = who_answers(incoming, personas)
         job = QueuedJob(
-            room,
+            turn_channel,
             (incoming,),
             answering,
             personas,
@@ -206,11 +206,11 @@ class ChannelTurns:
     def _open(self, job: QueuedJob) -> None:
         held = ExitStack()
         line = ChannelQueue(job, self._hold(held, job))
-        self._lines[job.room.channel_id] = line
+        self._lines[job.turn_channel.channel_id] = line
         task = asyncio.create_task(self._run(line, held))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        self.on_busy(job.room.channel_id, True)
+        self.on_busy(job.turn_channel.channel_id, True)
 
     def _hold(self, held: ExitStack, job: QueuedJob) -> ActiveChannel:
         active = self.services.stops.active(_key(job), str(job.user_id))
@@ -218,7 +218,7 @@ class ChannelTurns:
 
     async def _run(self, line: ChannelQueue, held: ExitStack) -> None:
         """Everything that runs in one channel, one after the other."""
-        channel_id = line.job.room.channel_id
+        channel_id = line.job.turn_channel.channel_id
         try:
             while True:
                 await self._perform(line)
@@ -236,10 +236,10 @@ class ChannelTurns:
     async def _perform(self, line: ChannelQueue) -> None:
         job = line.job
         try:
-            performed = await self._performance.of(job, line.channel)
+            performed = await self._runner.of(job, line.channel)
         except Exception:
             # The next message must be answered all the same.
-            log.exception("a turn could not be run in channel %s", job.room.channel_id)
+            log.exception("a turn could not be run in channel %s", job.turn_channel.channel_id)
             return
         line.waiting.extend(performed.called)
         if performed.is_settled:
@@ -255,11 +255,11 @@ class ChannelTurns:
         if oldest is not None:
             newest = min(newest, oldest - 1)
         try:
-            await store.seen.note(job.room.channel_id, newest)
+            await store.seen.note(job.turn_channel.channel_id, newest)
         except Exception:
             # At worst a message is looked at again after a restart.
             log.exception("what was seen could not be stored")
 
 
 def _key(job: QueuedJob) -> str:
-    return str(job.room.channel_id)
+    return str(job.turn_channel.channel_id)

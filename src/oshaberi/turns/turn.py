@@ -41,22 +41,24 @@ class Turn:
     def __init__(
         self,
         services: TurnServices,
-        room: TurnChannel,
-        errand: TurnRequest,
+        turn_channel: TurnChannel,
+        turn_request: TurnRequest,
         settings: EffectiveConfigs,
         channel: ActiveChannel,
     ) -> None:
         self._services = services
-        self._room = room
-        self._errand = errand
+        self._turn_channel = turn_channel
+        self._turn_request = turn_request
         self._settings = settings
         self._channel = channel
         self._response = ResponseState()
-        self._newest_id = errand.newest.said.id
+        self._newest_id = turn_request.newest.said.id
         self._renderer = DrawnTables(services.renderer)
-        self._sink = self._journalled(room.sink(errand.answering))
+        self._sink = self._journalled(turn_channel.sink(turn_request.answering))
         self._announcer = NoticeSender(self._sink, self._response, channel)
-        self._aftermath = PostTurnEffects(services, room, errand, settings, self._announcer)
+        self._post_turn = PostTurnEffects(
+            services, turn_channel, turn_request, settings, self._announcer
+        )
         self._results: list[StreamResult] = []
         self._usage: dict[tuple[str, str], Usage] = {}
 
@@ -65,12 +67,12 @@ class Turn:
         await self._begin_journal()
         last = await self._safely()
         outcome = outcome_of(last, self._results, self._response, self._usage)
-        outcome = await self._aftermath.follow(outcome, self._response, self._renderer)
+        outcome = await self._post_turn.follow(outcome, self._response, self._renderer)
         await self._finish_journal()
         return outcome
 
     async def log_thoughts(self, outcome: TurnOutcome) -> None:
-        await self._aftermath.log_thoughts(outcome)
+        await self._post_turn.log_thoughts(outcome)
 
     async def _safely(self) -> StreamResult:
         try:
@@ -92,7 +94,7 @@ class Turn:
             sink=self._sink,
             channel=self._channel,
         )
-        if self._errand.kind == "deliver":
+        if self._turn_request.kind == "deliver":
             return await self._delivered(scene)
         return await self._generated(scene, around)
 
@@ -101,18 +103,20 @@ class Turn:
         indicator = TypingIndicator(self._sink)
         indicator.keep_alive()
         try:
-            work = surroundings(self._services, self._room, self._errand, self._settings.turn)
+            work = surroundings(
+                self._services, self._turn_channel, self._turn_request, self._settings.turn
+            )
             around = await until_stopped(self._channel, work)
         finally:
             await indicator.close()
-        self._newest_id = max([self._newest_id, *(one.id for one in around.scenery.history)])
+        self._newest_id = max([self._newest_id, *(one.id for one in around.channel_info.history)])
         return around
 
     async def _generated(self, scene: GenerationSetup, around: TurnSurroundings) -> StreamResult:
         tools, tool_context = self._services.tools, self._tool_context(scene)
         if tools is not None:
             scene = replace(scene, tools=tools.declarations(tool_context))
-        work = chain_of(self._services, self._room.server_id)
+        work = chain_of(self._services, self._turn_channel.server_id)
         candidates = await until_stopped(self._channel, work)
         generation = ModelGeneration(self._services, scene, candidates, context_items(around))
         loop = ToolLoop(generation, scene, self._announcer, tools, tool_context)
@@ -136,7 +140,7 @@ class Turn:
             llm_stop_speaker_pattern_enabled=False,
             registered_speaker_guard_enabled=False,
         )
-        provider = ScriptedProvider([Chunk("text", self._errand.text)])
+        provider = ScriptedProvider([Chunk("text", self._turn_request.text)])
         config = replace(scene.stream, text=text)
         result = await stream_to_sink(provider, None, config, scene.context, self._sink)
         self._results.append(result)
@@ -144,9 +148,9 @@ class Turn:
 
     def _stream_context(self) -> StreamContext:
         return StreamContext(
-            channel=str(self._room.channel_id),
-            reply_to=self._errand.answering is not None,
-            user=str(self._errand.user_id),
+            channel=str(self._turn_channel.channel_id),
+            reply_to=self._turn_request.answering is not None,
+            user=str(self._turn_request.user_id),
             stops=self._services.stops,
             response=self._response,
             renderer=self._renderer,
@@ -154,8 +158,8 @@ class Turn:
 
     def _tool_context(self, scene: GenerationSetup) -> ToolContext:
         return ToolContext(
-            room=self._room,
-            incoming=self._errand.newest,
+            turn_channel=self._turn_channel,
+            incoming=self._turn_request.newest,
             store=self._services.store,
             turn=self._settings.turn,
             stream=scene.stream,
@@ -165,7 +169,7 @@ class Turn:
         )
 
     def _sink_for(self, incoming: IncomingMessage) -> Sink:
-        return self._journalled(self._room.sink(incoming))
+        return self._journalled(self._turn_channel.sink(incoming))
 
     def _journalled(self, sink: Sink) -> Sink:
         journal = self._services.journal
@@ -177,15 +181,15 @@ class Turn:
     async def _begin_journal(self) -> None:
         if self._services.journal is None:
             return
-        answering = self._errand.answering
+        answering = self._turn_request.answering
         stream = JournalledStream(
             key=self._response.key,
             instance=self._services.instance,
-            server_id=self._room.server_id,
-            channel_id=self._room.channel_id,
-            user_id=self._errand.user_id,
+            server_id=self._turn_channel.server_id,
+            channel_id=self._turn_channel.channel_id,
+            user_id=self._turn_request.user_id,
             answering_id=None if answering is None else answering.said.id,
-            persona=self._errand.persona.name,
+            persona=self._turn_request.persona.name,
             began=self._services.clock(),
         )
         try:

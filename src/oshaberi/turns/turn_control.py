@@ -58,12 +58,12 @@ _STOPS: Mapping[StopAnswer, ControlReply] = {
 
 
 class TurnControl:
-    def __init__(self, conversations: ChannelTurns) -> None:
-        self._conversations = conversations
+    def __init__(self, channel_turns: ChannelTurns) -> None:
+        self._channel_turns = channel_turns
 
     @property
     def _services(self) -> TurnServices:
-        return self._conversations.services
+        return self._channel_turns.services
 
     def stop(self, channel_id: int, by: int, may_manage: bool) -> ControlReply:
         stops = self._services.stops
@@ -74,37 +74,37 @@ class TurnControl:
         stops, channel = self._services.stops, str(channel_id)
         return _STOPS[await stops.request_stop_anywhere(channel, str(by), may_manage=may_manage)]
 
-    async def continue_(self, room: TurnChannel, by: Person) -> ControlReply:
-        found = await self._last(room, by)
+    async def continue_(self, turn_channel: TurnChannel, by: Person) -> ControlReply:
+        found = await self._last(turn_channel, by)
         if isinstance(found, ControlReply):
             return found
         if found.status == TAKEN_BACK:
             return DELETED_BEFORE
         kind: Kind = "deliver" if found.undelivered.strip() else "go_on"
-        asked = await self._asked(room, found) or _stand_in(room, found, by)
-        job = await self._job(room, found, asked, "continue")
+        asked = await self._asked(turn_channel, found) or _stand_in(turn_channel, found, by)
+        job = await self._job(turn_channel, found, asked, "continue")
         job = replace(job, kind=kind, text=found.undelivered, continues=found)
         return self._enter(job, by, CONTINUED)
 
-    async def regenerate(self, room: TurnChannel, by: Person) -> ControlReply:
-        found = await self._last(room, by)
+    async def regenerate(self, turn_channel: TurnChannel, by: Person) -> ControlReply:
+        found = await self._last(turn_channel, by)
         if isinstance(found, ControlReply):
             return found
-        asked = await self._asked(room, found)
+        asked = await self._asked(turn_channel, found)
         if asked is None:
             return GONE
-        job = await self._job(room, found, asked, "regenerate")
-        await self._take_back(room, found)
+        job = await self._job(turn_channel, found, asked, "regenerate")
+        await self._take_back(turn_channel, found)
         return self._enter(job, by, REGENERATED)
 
-    async def delete(self, room: TurnChannel, message_id: int, by: Person) -> ControlReply:
+    async def delete(self, turn_channel: TurnChannel, message_id: int, by: Person) -> ControlReply:
         store = self._services.store
         turn = None if store is None else await store.turns.of_message(message_id)
-        if turn is None or turn.channel_id != room.channel_id:
-            return BUSY if self._conversations.is_busy(room.channel_id) else UNKNOWN
+        if turn is None or turn.channel_id != turn_channel.channel_id:
+            return BUSY if self._channel_turns.is_busy(turn_channel.channel_id) else UNKNOWN
         if not _may(by, turn):
             return NOT_YOURS
-        await self._take_back(room, turn)
+        await self._take_back(turn_channel, turn)
         return DELETED
 
     async def why(self, message_id: int, reason: str | None) -> str | None:
@@ -114,59 +114,61 @@ class TurnControl:
             reason = None if turn is None else turn.why
         return None if reason is None or reason not in WHY else f"Because {WHY[reason]}."
 
-    async def _take_back(self, room: TurnChannel, turn: TurnRecord) -> None:
+    async def _take_back(self, turn_channel: TurnChannel, turn: TurnRecord) -> None:
         """An answer with all that it was continued with; what is gone is not remembered either."""
         store = self._services.store
         if store is None:
             return
         whole = await store.turns.whole(turn)
-        await room.delete([number for part in whole for number in part.message_ids])
+        await turn_channel.delete([number for part in whole for number in part.message_ids])
         for part in whole:
             await store.turns.take_back(part)
             if part.at is not None:
                 await store.memory.forget_at(part.channel_id, part.at)
 
-    async def _last(self, room: TurnChannel, by: Person) -> TurnRecord | ControlReply:
-        if self._conversations.is_busy(room.channel_id):
+    async def _last(self, turn_channel: TurnChannel, by: Person) -> TurnRecord | ControlReply:
+        if self._channel_turns.is_busy(turn_channel.channel_id):
             return BUSY
         store = self._services.store
-        turn = None if store is None else await store.turns.last(room.channel_id)
+        turn = None if store is None else await store.turns.last(turn_channel.channel_id)
         if turn is None:
             return NOTHING
         if not _may(by, turn):
             return NOT_YOURS
-        return await self._refusal(room, by) or turn
+        return await self._refusal(turn_channel, by) or turn
 
-    async def _refusal(self, room: TurnChannel, by: Person) -> ControlReply | None:
+    async def _refusal(self, turn_channel: TurnChannel, by: Person) -> ControlReply | None:
         """To ask again is to ask: the lists and the cooldown hold for it too."""
-        config = (await self._services.settings(room.server_id)).turn
+        config = (await self._services.settings(turn_channel.server_id)).turn
         if not may_ask(by.id, config):
             return NOT_LISTED
-        now, cooldowns = self._services.clock(), self._conversations.cooldowns
+        now, cooldowns = self._services.clock(), self._channel_turns.cooldowns
         return None if cooldowns.allows(by.id, now, config.cooldown_ms) else TOO_SOON
 
-    async def _asked(self, room: TurnChannel, turn: TurnRecord) -> IncomingMessage | None:
-        said = None if turn.asked_id is None else await room.said(turn.asked_id)
+    async def _asked(self, turn_channel: TurnChannel, turn: TurnRecord) -> IncomingMessage | None:
+        said = None if turn.asked_id is None else await turn_channel.said(turn.asked_id)
         if said is None:
             return None
-        replied = None if said.reply_to is None else await room.said(said.reply_to)
-        return IncomingMessage(said, room.channel_id, room.server_id, replied=replied)
+        replied = None if said.reply_to is None else await turn_channel.said(said.reply_to)
+        return IncomingMessage(
+            said, turn_channel.channel_id, turn_channel.server_id, replied=replied
+        )
 
     async def _job(
-        self, room: TurnChannel, turn: TurnRecord, asked: IncomingMessage, why: str
+        self, turn_channel: TurnChannel, turn: TurnRecord, asked: IncomingMessage, why: str
     ) -> QueuedJob:
-        settings = await self._services.settings(room.server_id)
-        personas = await self._conversations.cast.of(room.server_id)
+        settings = await self._services.settings(turn_channel.server_id)
+        personas = await self._channel_turns.cast.of(turn_channel.server_id)
         persona = persona_called(turn.persona, personas) or default_of(personas)
         before = asked.said.id if why == "regenerate" else None
         return QueuedJob(
-            room, (asked,), (persona,), personas, why, turn.user_id, settings, before=before
+            turn_channel, (asked,), (persona,), personas, why, turn.user_id, settings, before=before
         )
 
     def _enter(self, job: QueuedJob, by: Person, done: ControlReply) -> ControlReply:
-        entered = self._conversations.enter(job)
+        entered = self._channel_turns.enter(job)
         if entered == job.why:
-            self._conversations.cooldowns.note(by.id, self._services.clock())
+            self._channel_turns.cooldowns.note(by.id, self._services.clock())
         return {job.why: done, "full": BUSY}.get(entered, CLOSING)
 
 
@@ -174,8 +176,8 @@ def _may(by: Person, turn: TurnRecord) -> bool:
     return by.id == turn.user_id or by.can_manage_messages
 
 
-def _stand_in(room: TurnChannel, turn: TurnRecord, by: Person) -> IncomingMessage:
+def _stand_in(turn_channel: TurnChannel, turn: TurnRecord, by: Person) -> IncomingMessage:
     """The message is gone, but the answer can go on without it."""
     newest = max(turn.message_ids, default=turn.asked_id or 0)
     said = ChannelMessage(newest, by, "", at=turn.at or utc_now())
-    return IncomingMessage(said, room.channel_id, room.server_id)
+    return IncomingMessage(said, turn_channel.channel_id, turn_channel.server_id)

@@ -61,16 +61,16 @@ class NoticeSender:
         return await self._post(post)
 
     async def _post(self, post: Post) -> Sent | None:
-        gate = InterruptibleWaits()
-        sender = ExactlyOnceSender(self._sink, gate, self._response)
+        waits = InterruptibleWaits()
+        sender = ExactlyOnceSender(self._sink, waits, self._response)
         try:
-            with self._channel.heard_by(gate.halt):
+            with self._channel.heard_by(waits.halt):
                 outcome = await sender.deliver(post)
                 if isinstance(outcome, NoWebhook):
                     plain = Post(self._nonce(), post.content, silent=True, suppress_embeds=True)
                     outcome = await sender.deliver(plain)
         finally:
-            gate.close()
+            waits.close()
         return outcome.sent if isinstance(outcome, Delivered) else None
 
     def _nonce(self) -> str:

@@ -86,7 +86,7 @@ class TurnRunner:
         played: list[AnsweredPersona] = []
         try:
             async with AsyncExitStack() as stack:
-                alone = self._services.alone(f"turn:{job.room.channel_id}")
+                alone = self._services.alone(f"turn:{job.turn_channel.channel_id}")
                 await until_stopped(channel, stack.enter_async_context(alone))
                 await self._play(job, channel, played)
         except InterruptedTurnError as stop:
@@ -100,7 +100,9 @@ class TurnRunner:
         self, job: QueuedJob, channel: ActiveChannel, played: list[AnsweredPersona]
     ) -> None:
         for persona in job.answering:
-            turn = Turn(self._services, job.room, job.errand(persona), job.settings, channel)
+            turn = Turn(
+                self._services, job.turn_channel, job.turn_request(persona), job.settings, channel
+            )
             outcome = await turn.run()
             played.append(AnsweredPersona(persona, outcome))
             self._background.start(turn.log_thoughts(outcome))
@@ -110,7 +112,7 @@ class TurnRunner:
     def _react_working(self, job: QueuedJob) -> asyncio.Task[None] | None:
         if not job.settings.turn.status_reactions or not job.is_message:
             return None
-        return self._background.start(job.room.react(job.asked[-1].said.id, WORKING))
+        return self._background.start(job.turn_channel.react(job.asked[-1].said.id, WORKING))
 
     def _react_done(
         self, job: QueuedJob, working: asyncio.Task[None] | None, played: list[AnsweredPersona]
@@ -150,8 +152,8 @@ async def _after(working: asyncio.Task[None], job: QueuedJob, mark: str | None) 
     await asyncio.wait({working})
     message = job.asked[-1].said.id
     if mark is not None:
-        await job.room.react(message, mark)
-    await job.room.unreact(message, WORKING)
+        await job.turn_channel.react(message, mark)
+    await job.turn_channel.unreact(message, WORKING)
 
 
 def _as_incoming(job: QueuedJob, played: AnsweredPersona, now: datetime) -> IncomingMessage:
@@ -175,7 +177,7 @@ def _replied_by(
     told: tuple[int, ...],
 ) -> QueuedJob:
     return QueuedJob(
-        job.room,
+        job.turn_channel,
         (asked,),
         answering,
         job.personas,

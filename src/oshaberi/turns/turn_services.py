@@ -96,12 +96,12 @@ class TurnServices:
     """For servers that have no chain of their own."""
     persona: PersonaRecord = NOBODY_YET
     """The default persona of servers that have none."""
-    witnesses: tuple[StreamObserver, ...] = ()
+    observers: tuple[StreamObserver, ...] = ()
     renderer: TableRenderer = field(default_factory=PackagedRenderer)
     read_text: ReadText | None = None
     """The text of a small file that came with a message; None if it cannot be had."""
     clock: Callable[[], datetime] = utc_now
     alone: Alone = nobody_else
-    rests: KeyCooldowns = field(default_factory=KeyCooldowns)
+    cooldowns: KeyCooldowns = field(default_factory=KeyCooldowns)
     guests: BoundedCache[int, bool] = field(default_factory=lambda: BoundedCache(MOST_SERVERS))
     """Servers, and whether they had no models of their own when the database was last asked."""

@@ -50,11 +50,11 @@ class OshaberiClient(discord.AutoShardedClient):
     `guild_ready_timeout`, …
     """
 
-    board: ClientState
+    client_state: ClientState
 
     def __init__(
         self,
-        desk: CommandContext,
+        context: CommandContext,
         *,
         members: bool = False,
         proxies: Collection[int] = (),
@@ -69,7 +69,7 @@ class OshaberiClient(discord.AutoShardedClient):
             http_trace=RequestTrace(),
             **options,
         )
-        self.desk = desk
+        self.context = context
         self.reader = MessageReader(self, proxies)
         self.tree = BotCommandTree(self, claim)
         self._alone = alone
@@ -107,7 +107,7 @@ class OshaberiClient(discord.AutoShardedClient):
             ) from None
 
     async def setup_hook(self) -> None:
-        self.board = ClientState(self, self._alone)
+        self.client_state = ClientState(self, self._alone)
         if self._has_first_shard:
             await self._sync()
 
@@ -123,27 +123,27 @@ class OshaberiClient(discord.AutoShardedClient):
         if under_way:
             await asyncio.wait(under_way)
         if hasattr(self, "board"):
-            await self.board.close()
+            await self.client_state.close()
         if isinstance(self.loop, asyncio.AbstractEventLoop):  # before a login discord.py cannot
             await super().close()
 
-    def room(
+    def turn_channel(
         self,
         channel: discord.abc.MessageableChannel,
         message: discord.Message | None = None,
     ) -> DiscordTurnChannel:
-        return DiscordTurnChannel(self.reader, self.board, channel, message)
+        return DiscordTurnChannel(self.reader, self.client_state, channel, message)
 
-    async def find_room(self, channel_id: int) -> DiscordTurnChannel | None:
+    async def find_turn_channel(self, channel_id: int) -> DiscordTurnChannel | None:
         """By its id alone; None if it is gone or out of sight. Raises if nobody can say."""
         try:
             channel = self.get_channel(channel_id) or await self.fetch_channel(channel_id)
         except (discord.NotFound, discord.Forbidden, discord.InvalidData):
             return None
-        return self.room(channel) if isinstance(channel, discord.abc.Messageable) else None
+        return self.turn_channel(channel) if isinstance(channel, discord.abc.Messageable) else None
 
     async def on_message(self, message: discord.Message) -> None:
-        await self.board.on_message(message)
+        await self.client_state.on_message(message)
         await self.listen(message)
 
     async def listen(self, message: discord.Message) -> None:
@@ -153,25 +153,25 @@ class OshaberiClient(discord.AutoShardedClient):
         if not self._heard.is_new(message.id):
             return
         incoming = await self.reader.incoming(message)
-        outcome = await self.desk.conversations.submit(
-            incoming, self.room(message.channel, message)
+        outcome = await self.context.channel_turns.submit(
+            incoming, self.turn_channel(message.channel, message)
         )
         log.debug("message %s in channel %s: %s", message.id, message.channel.id, outcome)
         if outcome == CLAIMED:
             self._heard.forget(message.id)
 
     async def on_raw_message_delete(self, gone: discord.RawMessageDeleteEvent) -> None:
-        self.desk.conversations.withdraw(gone.channel_id, gone.message_id)
+        self.context.channel_turns.withdraw(gone.channel_id, gone.message_id)
 
     async def on_raw_bulk_message_delete(self, gone: discord.RawBulkMessageDeleteEvent) -> None:
         for message_id in gone.message_ids:
-            self.desk.conversations.withdraw(gone.channel_id, message_id)
+            self.context.channel_turns.withdraw(gone.channel_id, message_id)
 
     async def on_message_edit(self, _before: discord.Message, after: discord.Message) -> None:
         """Discord tells of every preview of a link this way too: few of them are worth reading."""
-        conversations = self.desk.conversations
-        if conversations.awaits(after.channel.id, after.id):
-            conversations.amend(await self.reader.incoming(after))
+        channel_turns = self.context.channel_turns
+        if channel_turns.awaits(after.channel.id, after.id):
+            channel_turns.amend(await self.reader.incoming(after))
 
     async def on_ready(self) -> None:
         servers = "1 server" if len(self.guilds) == 1 else f"{len(self.guilds)} servers"
@@ -203,10 +203,10 @@ class OshaberiClient(discord.AutoShardedClient):
             await self._look_back()
 
     async def _look_back(self) -> None:
-        backfill = MissedMessages(
+        missed_messages = MissedMessages(
             self.reader, self._last_seen, self._is_for_us, self.listen, self._direct_ids
         )
-        count = await backfill.run()
+        count = await missed_messages.run()
         if count:
             log.info("%d messages came while nobody listened", count)
 
@@ -221,19 +221,19 @@ class OshaberiClient(discord.AutoShardedClient):
     ) -> None:
         """Whoever gives us a permission need not wait until we try again by ourselves."""
         threads = (one.id for one in after.guild.threads if one.parent_id == after.id)
-        self.board.try_again((after.id, *threads))
+        self.client_state.try_again((after.id, *threads))
 
     async def on_guild_role_update(self, _before: discord.Role, after: discord.Role) -> None:
-        self.board.try_again(_place_ids(after.guild))
+        self.client_state.try_again(_place_ids(after.guild))
 
     async def on_member_update(self, _before: discord.Member, after: discord.Member) -> None:
         if after == after.guild.me:
-            self.board.try_again(_place_ids(after.guild))
+            self.client_state.try_again(_place_ids(after.guild))
 
     async def on_guild_remove(self, guild: discord.Guild) -> None:
         """What is stored stays: removals are sometimes mistakes."""
         log.info("left server %s (%s)", guild.id, guild.name)
-        stops = self.desk.services.stops
+        stops = self.context.services.stops
         for place_id in _place_ids(guild):
             stops.request_stop(str(place_id), SYSTEM, "system_request")
 
@@ -245,17 +245,17 @@ class OshaberiClient(discord.AutoShardedClient):
 
     async def _last_seen(self, channel_id: int) -> int:
         """A turn that was interrupted was begun all the same."""
-        db = self.desk.db
+        db = self.context.db
         seen, turn = await db.seen.last(channel_id), await db.turns.last(channel_id)
         return max(seen or 0, (turn.asked_id or 0) if turn else 0)
 
     async def _direct_ids(self) -> tuple[int, ...]:
         if not self._has_first_shard:
             return ()
-        return await self.desk.db.turns.direct_channels(MOST_DIRECT)
+        return await self.context.db.turns.direct_channels(MOST_DIRECT)
 
     async def _is_for_us(self, message: discord.Message) -> bool:
-        return await self.desk.conversations.admits(await self.reader.incoming(message))
+        return await self.context.channel_turns.admits(await self.reader.incoming(message))
 
     async def _sync(self) -> None:
         """Without its commands the bot still talks."""

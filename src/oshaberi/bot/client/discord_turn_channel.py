@@ -36,13 +36,13 @@ class DiscordTurnChannel:
     def __init__(
         self,
         reader: MessageReader,
-        board: ClientState,
+        client_state: ClientState,
         channel: discord.abc.MessageableChannel,
         message: discord.Message | None = None,
     ) -> None:
         self._reader = reader
         self._client = reader.client
-        self._board = board
+        self._client_state = client_state
         self._channel = channel
         self._message = message
         self._fetched: dict[int, discord.Message] = {}
@@ -62,9 +62,9 @@ class DiscordTurnChannel:
 
     def sink(self, answering: IncomingMessage | None) -> DiscordSink:
         message = None if answering is None else self._known(answering.said.id)
-        return self._board.sink(self._channel, message)
+        return self._client_state.sink(self._channel, message)
 
-    async def scenery(self, before: int | None, limit: int) -> ChannelInfo:
+    async def channel_info(self, before: int | None, limit: int) -> ChannelInfo:
         messages = await self._history(before, limit)
         guild = self._guild
         return ChannelInfo(
@@ -118,7 +118,7 @@ class DiscordTurnChannel:
             log.debug("reaction stays in channel %s: %s", self.channel_id, error)
 
     async def delete(self, message_ids: Sequence[int]) -> None:
-        await self._board.remove(self._channel, message_ids)
+        await self._client_state.remove(self._channel, message_ids)
 
     async def log_thoughts(
         self, channel_id: int, embeds: Sequence[Embed], face: WebhookFace | None
@@ -127,7 +127,7 @@ class DiscordTurnChannel:
         if channel is None:
             log.warning("thought_log_channel_id: %s is no channel of this server", channel_id)
             return
-        sink = self._board.sink(channel)
+        sink = self._client_state.sink(channel)
         try:
             shown = await _face_there(sink, face)
             for embed in embeds:
@@ -172,7 +172,7 @@ class DiscordTurnChannel:
         """Who is asked about first, then who spoke last; the bot itself left out."""
         asked = [] if self._message is None else [self._message]
         newest_first = [*asked, *reversed(messages)]
-        me, known = self._client.user, self._reader.acquaintances.known
+        me, known = self._client.user, self._reader.recent_members.known
         found: dict[int, Person] = {}
         for user in self._users(newest_first):
             if user.id not in found and (me is None or user.id != me.id):

@@ -62,7 +62,7 @@ class MessageReader:
 
     def __init__(self, client: discord.Client, proxies: Collection[int] = ()) -> None:
         self.client = client
-        self.acquaintances = RecentMembers()
+        self.recent_members = RecentMembers()
         self._proxies = frozenset(proxies)
 
     def is_ours(self, message: discord.Message) -> bool:
@@ -95,7 +95,7 @@ class MessageReader:
         return ChannelMessage(
             id=message.id,
             author=self._author(source),
-            text=readable(source, self.acquaintances),
+            text=readable(source, self.recent_members),
             at=message.created_at,
             by_us=ours,
             shown_as=source.author.display_name if ours else None,
@@ -106,7 +106,7 @@ class MessageReader:
 
     async def incoming(self, message: discord.Message) -> IncomingMessage:
         channel = message.channel
-        self.acquaintances.meet(message)
+        self.recent_members.meet(message)
         await self._meet_author(message)
         replied = await self._replied(message)
         return IncomingMessage(
@@ -132,9 +132,9 @@ class MessageReader:
         guild, author = message.guild, message.author
         if guild is None or message.webhook_id is not None:
             return
-        if not isinstance(self.acquaintances.known(author, guild), discord.Member):
+        if not isinstance(self.recent_members.known(author, guild), discord.Member):
             with suppress(*NOT_FOUND):
-                self.acquaintances.add(await guild.fetch_member(author.id))
+                self.recent_members.add(await guild.fetch_member(author.id))
 
     async def _replied(self, message: discord.Message) -> discord.Message | None:
         number = _reply_to(message)
@@ -155,7 +155,7 @@ class MessageReader:
         is_bot = message.author.bot
         if message.webhook_id is not None:
             is_bot = not self._proxies & {message.webhook_id, message.application_id}
-        author = self.acquaintances.known(message.author, message.guild)
+        author = self.recent_members.known(message.author, message.guild)
         return person_of(author, message.channel, is_bot=is_bot)
 
 
@@ -191,11 +191,11 @@ def permissions_of(
         return user.guild_permissions  # a thread whose parent we do not see
 
 
-def readable(message: discord.Message, acquaintances: RecentMembers) -> str:
+def readable(message: discord.Message, recent_members: RecentMembers) -> str:
     """The text as people see it: mentions by name, custom emoji as `:name:`."""
 
     def named(text: str) -> str:
-        return _TOKENS.sub(lambda token: _shown(message, token, acquaintances) or token[0], text)
+        return _TOKENS.sub(lambda token: _shown(message, token, recent_members) or token[0], text)
 
     lines = [named(message.content)]
     lines += [f"(forwarded) {named(one.content)}" for one in message.message_snapshots]
@@ -204,7 +204,7 @@ def readable(message: discord.Message, acquaintances: RecentMembers) -> str:
 
 
 def _shown(
-    message: discord.Message, token: re.Match[str], acquaintances: RecentMembers
+    message: discord.Message, token: re.Match[str], recent_members: RecentMembers
 ) -> str | None:
     kind, value = token.lastgroup, token[token.lastgroup or 0]
     if kind == "emoji":
@@ -213,7 +213,9 @@ def _shown(
         return f"/{value}"
     if kind == "user":
         users = (user for user in message.mentions if user.id == int(value))
-        return next((f"@{acquaintances.known(u, message.guild).display_name}" for u in users), None)
+        return next(
+            (f"@{recent_members.known(u, message.guild).display_name}" for u in users), None
+        )
     return None if message.guild is None else _place_or_role(message.guild, kind, int(value))
 
 

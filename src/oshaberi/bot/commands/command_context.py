@@ -37,14 +37,14 @@ class CommandContext:
     """The rooms of the house that commands have to do with."""
 
     db: Database
-    conversations: ChannelTurns
+    channel_turns: ChannelTurns
     services: TurnServices
     settings: Callable[[], LoadedSettings]
     """The operator's, as they are now."""
 
     def personas_changed(self, server_id: int) -> None:
         """The next message shall meet them as they are now."""
-        self.conversations.cast.forget(server_id)
+        self.channel_turns.cast.forget(server_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,8 @@ def client_of(interaction: Interaction) -> OshaberiClient:
     return client
 
 
-def desk_of(interaction: Interaction) -> CommandContext:
-    return client_of(interaction).desk
+def context_of(interaction: Interaction) -> CommandContext:
+    return client_of(interaction).context
 
 
 def asker_of(interaction: Interaction) -> CommandUser:
@@ -98,11 +98,11 @@ def asker_of(interaction: Interaction) -> CommandUser:
     )
 
 
-def room_of(interaction: Interaction) -> DiscordTurnChannel:
+def turn_channel_of(interaction: Interaction) -> DiscordTurnChannel:
     channel = interaction.channel
     if not isinstance(channel, discord.abc.Messageable):
         raise CommandRefusedError("There are no conversations in this kind of channel.")
-    return client_of(interaction).room(channel)
+    return client_of(interaction).turn_channel(channel)
 
 
 def _owns(application: discord.AppInfo | None, user_id: int) -> bool:

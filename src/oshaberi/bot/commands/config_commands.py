@@ -16,7 +16,7 @@ from oshaberi.bot.commands.command_context import (
     CommandUser,
     Interaction,
     asker_of,
-    desk_of,
+    context_of,
 )
 from oshaberi.config import (
     DECLARED,
@@ -41,9 +41,9 @@ HasChannel = Callable[[int], bool]
 """Whether the server has a channel of that id."""
 
 
-async def show_config(desk: CommandContext, asker: CommandUser, key: str | None) -> str:
-    changed = await desk.db.servers.config(asker.server_id)
-    now = effective(desk.settings(), changed)
+async def show_config(context: CommandContext, asker: CommandUser, key: str | None) -> str:
+    changed = await context.db.servers.config(asker.server_id)
+    now = effective(context.settings(), changed)
     if key is not None:
         return _explained(_setting(key), now, key in changed)
     lines = [_line(setting, now, setting.name in changed) for setting in SERVER_KEYS.values()]
@@ -52,7 +52,7 @@ async def show_config(desk: CommandContext, asker: CommandUser, key: str | None)
 
 
 async def set_config(
-    desk: CommandContext, asker: CommandUser, key: str, text: str, has_channel: HasChannel
+    context: CommandContext, asker: CommandUser, key: str, text: str, has_channel: HasChannel
 ) -> str:
     asker.must_manage()
     setting = _setting(key)
@@ -61,19 +61,19 @@ async def set_config(
         raise CommandRefusedError(
             f"{setting.name}: {text} is no channel of this server; name one: #logs."
         )
-    stored = await desk.db.servers.config(asker.server_id)
-    check_together(desk.settings(), {**stored, setting.name: value})
-    await desk.db.servers.set_config(asker.server_id, setting.name, value)
+    stored = await context.db.servers.config(asker.server_id)
+    check_together(context.settings(), {**stored, setting.name: value})
+    await context.db.servers.set_config(asker.server_id, setting.name, value)
     return f"`{setting.name}` is now {_told(setting, value)}."
 
 
-async def reset_config(desk: CommandContext, asker: CommandUser, key: str) -> str:
+async def reset_config(context: CommandContext, asker: CommandUser, key: str) -> str:
     asker.must_manage()
     name = None if key.strip().lower() == ALL else _setting(key).name
-    await desk.db.servers.reset_config(asker.server_id, name)
+    await context.db.servers.reset_config(asker.server_id, name)
     if name is None:
         return "All settings of this server are back at their defaults."
-    now = effective(desk.settings(), await desk.db.servers.config(asker.server_id))
+    now = effective(context.settings(), await context.db.servers.config(asker.server_id))
     setting = SERVER_KEYS[name]
     return f"`{name}` is back at its default, {_told(setting, _value(setting, now))}."
 
@@ -162,7 +162,7 @@ config = app_commands.Group(
 @config.command(description="All settings, or one explained")
 @app_commands.describe(key="One setting; all if left out")
 async def show(interaction: Interaction, key: str | None = None) -> None:
-    await answer(interaction, show_config(desk_of(interaction), asker_of(interaction), key))
+    await answer(interaction, show_config(context_of(interaction), asker_of(interaction), key))
 
 
 @config.command(name="set", description="Change a setting for this server")
@@ -172,14 +172,14 @@ async def set_(interaction: Interaction, key: str, value: str) -> None:
         guild = interaction.guild
         return guild is not None and guild.get_channel_or_thread(channel_id) is not None
 
-    desk, asker = desk_of(interaction), asker_of(interaction)
-    await answer(interaction, set_config(desk, asker, key, value, has_channel))
+    context, asker = context_of(interaction), asker_of(interaction)
+    await answer(interaction, set_config(context, asker, key, value, has_channel))
 
 
 @config.command(description="Back to the default: one setting, or all of them")
 @app_commands.describe(key=f"One setting, or: {ALL}")
 async def reset(interaction: Interaction, key: str) -> None:
-    await answer(interaction, reset_config(desk_of(interaction), asker_of(interaction), key))
+    await answer(interaction, reset_config(context_of(interaction), asker_of(interaction), key))
 
 
 @show.autocomplete("key")

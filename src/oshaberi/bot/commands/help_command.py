@@ -11,7 +11,7 @@ from oshaberi.bot.commands.command_context import (
     CommandUser,
     Interaction,
     asker_of,
-    desk_of,
+    context_of,
 )
 from oshaberi.bot.commands.model_commands import chain_of
 from oshaberi.bot.commands.persona_commands import personas_of
@@ -26,9 +26,9 @@ LISTED = (
 )
 
 
-async def help_text(desk: CommandContext, asker: CommandUser) -> str:
-    chain = await chain_of(desk, asker.server_id)
-    personas = await personas_of(desk, asker.server_id)
+async def help_text(context: CommandContext, asker: CommandUser) -> str:
+    chain = await chain_of(context, asker.server_id)
+    personas = await personas_of(context, asker.server_id)
     first = _talking([persona.name for persona in personas], asker) if chain else _setting_up(asker)
     listed = "\n".join(f"- `{name}` {what}" for name, what in LISTED)
     return f"{first}\n\n{listed}\nRight-click an answer of mine, then Apps: take it back, ask why."
@@ -53,7 +53,7 @@ def _talking(names: list[str], asker: CommandUser) -> str:
 
 @app_commands.command(name="help", description="What to do first, and what there is")
 async def help_(interaction: Interaction) -> None:
-    await answer(interaction, help_text(desk_of(interaction), asker_of(interaction)))
+    await answer(interaction, help_text(context_of(interaction), asker_of(interaction)))
 
 
 COMMANDS: tuple[Command, ...] = (help_,)

@@ -22,7 +22,7 @@ from oshaberi.bot.commands.command_context import (
     CommandUser,
     Interaction,
     asker_of,
-    desk_of,
+    context_of,
 )
 from oshaberi.bot.commands.model_commands import (
     checked_provider,
@@ -40,14 +40,14 @@ SHORTEST_SHOWN = 16
 
 
 async def add_key(
-    desk: CommandContext, asker: CommandUser, provider: str, secret: str, label: str
+    context: CommandContext, asker: CommandUser, provider: str, secret: str, label: str
 ) -> str:
     asker.must_manage()
     provider = checked_provider(provider)
     secret = secret.strip()
     if not (secret.isascii() and secret.isprintable()) or " " in secret or not secret:
         raise CommandRefusedError("This is no API key: copy it once more, without blanks.")
-    own = await keys_of(desk, asker.server_id, provider)
+    own = await keys_of(context, asker.server_id, provider)
     if any(key.secret == secret for key in own):
         raise CommandRefusedError("This key is there already; `/model key list` shows all.")
     if len(own) >= MOST_KEYS:
@@ -55,41 +55,41 @@ async def add_key(
             f"At most {MOST_KEYS} keys; remove one first: `/model key remove`."
         )
     record = KeyRecord(asker.server_id, provider, secret, plain(label)[:LABEL_LIMIT])
-    added = await desk.db.keys.add(record)
+    added = await context.db.keys.add(record)
     return f"The key {described(added)} is stored, encrypted. Only this server uses it."
 
 
-async def list_keys(desk: CommandContext, asker: CommandUser) -> str:
+async def list_keys(context: CommandContext, asker: CommandUser) -> str:
     asker.must_manage()
-    keys = await all_keys(desk, asker.server_id)
+    keys = await all_keys(context, asker.server_id)
     if not keys:
         return "No keys are stored here. Add one with `/model key add`."
-    return "\n".join(f"- {described(key)}{_resting(desk, key)}" for key in keys)
+    return "\n".join(f"- {described(key)}{_resting(context, key)}" for key in keys)
 
 
-async def remove_key(desk: CommandContext, asker: CommandUser, key_id: int) -> str:
+async def remove_key(context: CommandContext, asker: CommandUser, key_id: int) -> str:
     asker.must_manage()
-    if not await desk.db.keys.remove(asker.server_id, key_id):
+    if not await context.db.keys.remove(asker.server_id, key_id):
         raise CommandRefusedError("There is no such key; `/model key list` shows all.")
     return "The key is deleted."
 
 
-async def key_choices(desk: CommandContext, asker: CommandUser, typed: str) -> Choices:
+async def key_choices(context: CommandContext, asker: CommandUser, typed: str) -> Choices:
     if not asker.may_manage:
         return []
-    keys = await all_keys(desk, asker.server_id)
+    keys = await all_keys(context, asker.server_id)
     return choices(typed, ((described(key), str(key.id)) for key in keys))
 
 
-async def keys_of(desk: CommandContext, server_id: int, provider: str) -> tuple[KeyRecord, ...]:
+async def keys_of(context: CommandContext, server_id: int, provider: str) -> tuple[KeyRecord, ...]:
     """Those of the server itself: what whoever runs the bot gave is not its business."""
-    keys = await desk.db.keys.of(server_id, provider)
+    keys = await context.db.keys.of(server_id, provider)
     return tuple(key for key in keys if key.server_id == server_id)
 
 
-async def all_keys(desk: CommandContext, server_id: int) -> list[KeyRecord]:
+async def all_keys(context: CommandContext, server_id: int) -> list[KeyRecord]:
     names = provider_names()
-    return [key for name in names for key in await keys_of(desk, server_id, name)]
+    return [key for name in names for key in await keys_of(context, server_id, name)]
 
 
 def described(key: KeyRecord) -> str:
@@ -102,13 +102,13 @@ def masked(secret: str) -> str:
     return "…" + (secret[-SHOWN_LETTERS:] if len(secret) >= SHORTEST_SHOWN else "")
 
 
-def key_form(desk: CommandContext, asker: CommandUser, provider: str) -> CommandForm:
+def key_form(context: CommandContext, asker: CommandUser, provider: str) -> CommandForm:
     """Checked before it opens: nobody types a key in vain."""
     asker.must_manage()
     provider = checked_provider(provider)
 
     async def take(values: dict[str, str]) -> str:
-        return await add_key(desk, asker, provider, values["key"], values["label"])
+        return await add_key(context, asker, provider, values["key"], values["label"])
 
     key: discord.ui.TextInput[Any] = discord.ui.TextInput(
         label=f"API key of {provider}", custom_id="key", max_length=KEY_LIMIT
@@ -119,8 +119,8 @@ def key_form(desk: CommandContext, asker: CommandUser, provider: str) -> Command
     return CommandForm("Add an API key", (key, label), take)
 
 
-def _resting(desk: CommandContext, key: KeyRecord) -> str:
-    if key.rest_until is None or key.rest_until <= desk.services.clock():
+def _resting(context: CommandContext, key: KeyRecord) -> str:
+    if key.rest_until is None or key.rest_until <= context.services.clock():
         return ""
     return f", rests until {discord.utils.format_dt(key.rest_until, 't')}"
 
@@ -131,20 +131,20 @@ keys = app_commands.Group(name="key", description="API keys of this server", par
 @keys.command(description="Add an API key: a form opens, nothing is shown in the channel")
 @app_commands.describe(provider="Whose key it is")
 async def add(interaction: Interaction, provider: str) -> None:
-    form = key_form(desk_of(interaction), asker_of(interaction), provider)
+    form = key_form(context_of(interaction), asker_of(interaction), provider)
     await interaction.response.send_modal(form)
 
 
 @keys.command(name="list", description="The keys of this server, masked")
 async def list_(interaction: Interaction) -> None:
-    await answer(interaction, list_keys(desk_of(interaction), asker_of(interaction)))
+    await answer(interaction, list_keys(context_of(interaction), asker_of(interaction)))
 
 
 @keys.command(description="Delete a key")
 @app_commands.describe(key="Which one")
 async def remove(interaction: Interaction, key: str) -> None:
-    desk, asker = desk_of(interaction), asker_of(interaction)
-    await answer(interaction, remove_key(desk, asker, number_in(key)))
+    context, asker = context_of(interaction), asker_of(interaction)
+    await answer(interaction, remove_key(context, asker, number_in(key)))
 
 
 @add.autocomplete("provider")
@@ -154,7 +154,7 @@ async def _providers(_interaction: Interaction, typed: str) -> Choices:
 
 @remove.autocomplete("key")
 async def _keys(interaction: Interaction, typed: str) -> Choices:
-    return await key_choices(desk_of(interaction), asker_of(interaction), typed)
+    return await key_choices(context_of(interaction), asker_of(interaction), typed)
 
 
 COMMANDS = (model,)

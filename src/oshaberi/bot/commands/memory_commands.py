@@ -14,7 +14,7 @@ from oshaberi.bot.commands.command_context import (
     CommandUser,
     Interaction,
     asker_of,
-    desk_of,
+    context_of,
 )
 from oshaberi.discord_io.discord_embeds import shortened
 from oshaberi.storage.stored_records import Fact
@@ -23,8 +23,8 @@ LINE_LIMIT = 200
 Whose = Literal["mine", "server"]
 
 
-async def list_memory(desk: CommandContext, asker: CommandUser, whose: Whose) -> str:
-    facts = await desk.db.facts.of(asker.server_id, _user(asker, whose))
+async def list_memory(context: CommandContext, asker: CommandUser, whose: Whose) -> str:
+    facts = await context.db.facts.of(asker.server_id, _user(asker, whose))
     if facts:
         return _listed(facts)
     if whose == "mine":
@@ -32,34 +32,36 @@ async def list_memory(desk: CommandContext, asker: CommandUser, whose: Whose) ->
     return "Nothing is remembered for this server."
 
 
-async def forget_fact(desk: CommandContext, asker: CommandUser, fact_id: int, whose: Whose) -> str:
+async def forget_fact(
+    context: CommandContext, asker: CommandUser, fact_id: int, whose: Whose
+) -> str:
     _may_forget(asker, whose)
-    if not await desk.db.facts.delete(asker.server_id, _user(asker, whose), fact_id):
+    if not await context.db.facts.delete(asker.server_id, _user(asker, whose), fact_id):
         raise CommandRefusedError("That is not remembered; `/memory list` shows what is.")
     return "It is forgotten."
 
 
-async def forget_all(desk: CommandContext, asker: CommandUser, whose: Whose) -> str:
+async def forget_all(context: CommandContext, asker: CommandUser, whose: Whose) -> str:
     """Of a user also what was said lately: the short-term memory of every channel."""
     _may_forget(asker, whose)
-    count = await desk.db.facts.delete_all(asker.server_id, _user(asker, whose))
+    count = await context.db.facts.delete_all(asker.server_id, _user(asker, whose))
     if whose == "server":
         return f"All of it is forgotten ({count} in number)."
-    exchanges = await desk.db.memory.forget_user(asker.person.id)
+    exchanges = await context.db.memory.forget_user(asker.person.id)
     return f"All of it is forgotten: {count} facts and {exchanges} exchanges."
 
 
-async def forget_channel(desk: CommandContext, asker: CommandUser) -> str:
+async def forget_channel(context: CommandContext, asker: CommandUser) -> str:
     if not asker.person.can_manage_messages and asker.server_id != 0:
         raise CommandRefusedError("Only members with the permission Manage Messages can do this.")
-    count = await desk.db.memory.forget_channel(asker.channel_id)
+    count = await context.db.memory.forget_channel(asker.channel_id)
     return f"The bot has forgotten what was said here ({count} exchanges)."
 
 
 async def fact_choices(
-    desk: CommandContext, asker: CommandUser, whose: Whose, typed: str
+    context: CommandContext, asker: CommandUser, whose: Whose, typed: str
 ) -> Choices:
-    facts = await desk.db.facts.of(asker.server_id, _user(asker, whose))
+    facts = await context.db.facts.of(asker.server_id, _user(asker, whose))
     return choices(typed, ((fact.text, str(fact.id)) for fact in facts))
 
 
@@ -85,31 +87,31 @@ WHOSE = "About you, or for the whole server"
 @memory.command(name="list", description="What the bot was asked to remember")
 @app_commands.describe(whose=WHOSE)
 async def list_(interaction: Interaction, whose: Whose = "mine") -> None:
-    await answer(interaction, list_memory(desk_of(interaction), asker_of(interaction), whose))
+    await answer(interaction, list_memory(context_of(interaction), asker_of(interaction), whose))
 
 
 @forget.command(description="Forget one thing")
 @app_commands.describe(fact="Its number in the list", whose=WHOSE)
 async def one(interaction: Interaction, fact: str, whose: Whose = "mine") -> None:
-    desk, asker = desk_of(interaction), asker_of(interaction)
-    await answer(interaction, forget_fact(desk, asker, number_in(fact), whose))
+    context, asker = context_of(interaction), asker_of(interaction)
+    await answer(interaction, forget_fact(context, asker, number_in(fact), whose))
 
 
 @forget.command(name="all", description="Forget everything")
 @app_commands.describe(whose=WHOSE)
 async def all_(interaction: Interaction, whose: Whose = "mine") -> None:
-    await answer(interaction, forget_all(desk_of(interaction), asker_of(interaction), whose))
+    await answer(interaction, forget_all(context_of(interaction), asker_of(interaction), whose))
 
 
 @forget.command(description="Forget what was said lately in this channel")
 async def channel(interaction: Interaction) -> None:
-    await answer(interaction, forget_channel(desk_of(interaction), asker_of(interaction)))
+    await answer(interaction, forget_channel(context_of(interaction), asker_of(interaction)))
 
 
 @one.autocomplete("fact")
 async def _facts(interaction: Interaction, typed: str) -> Choices:
     whose: Whose = "server" if interaction.namespace.whose == "server" else "mine"
-    return await fact_choices(desk_of(interaction), asker_of(interaction), whose, typed)
+    return await fact_choices(context_of(interaction), asker_of(interaction), whose, typed)
 
 
 COMMANDS = (memory,)

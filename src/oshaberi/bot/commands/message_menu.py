@@ -13,8 +13,8 @@ from oshaberi.bot.commands.command_context import (
     CommandUser,
     Interaction,
     asker_of,
-    desk_of,
-    room_of,
+    context_of,
+    turn_channel_of,
 )
 from oshaberi.bot.commands.turn_commands import continue_turn, regenerate_turn
 
@@ -23,61 +23,73 @@ NOT_NEWEST = "Only my newest answer here can be changed. Choose that one."
 
 
 async def delete_turn(
-    desk: CommandContext, asker: CommandUser, room: DiscordTurnChannel, message_id: int
+    context: CommandContext, asker: CommandUser, turn_channel: DiscordTurnChannel, message_id: int
 ) -> str:
-    return (await desk.conversations.delete(room, message_id, asker.person)).text
+    return (await context.channel_turns.delete(turn_channel, message_id, asker.person)).text
 
 
 async def regenerate_message(
-    desk: CommandContext, asker: CommandUser, room: DiscordTurnChannel, message_id: int
+    context: CommandContext, asker: CommandUser, turn_channel: DiscordTurnChannel, message_id: int
 ) -> str:
-    await _must_be_newest(desk, asker, message_id)
-    return await regenerate_turn(desk, asker, room)
+    await _must_be_newest(context, asker, message_id)
+    return await regenerate_turn(context, asker, turn_channel)
 
 
 async def continue_message(
-    desk: CommandContext, asker: CommandUser, room: DiscordTurnChannel, message_id: int
+    context: CommandContext, asker: CommandUser, turn_channel: DiscordTurnChannel, message_id: int
 ) -> str:
-    await _must_be_newest(desk, asker, message_id)
-    return await continue_turn(desk, asker, room)
+    await _must_be_newest(context, asker, message_id)
+    return await continue_turn(context, asker, turn_channel)
 
 
-async def why_turn(desk: CommandContext, message_id: int) -> str:
+async def why_turn(context: CommandContext, message_id: int) -> str:
     """Of an answer, or of a message: why it was answered or not."""
-    return await desk.conversations.why(message_id) or UNKNOWN
+    return await context.channel_turns.why(message_id) or UNKNOWN
 
 
-async def _must_be_newest(desk: CommandContext, asker: CommandUser, message_id: int) -> None:
+async def _must_be_newest(context: CommandContext, asker: CommandUser, message_id: int) -> None:
     """An answer in the middle of a conversation cannot be told anew."""
-    turn = await desk.db.turns.of_message(message_id)
+    turn = await context.db.turns.of_message(message_id)
     if turn is None or turn.channel_id != asker.channel_id:
         raise CommandRefusedError(UNKNOWN)
-    last = await desk.db.turns.last(turn.channel_id)
+    last = await context.db.turns.last(turn.channel_id)
     if last is None or last.first_id != turn.first_id:
         raise CommandRefusedError(NOT_NEWEST)
 
 
 @app_commands.context_menu(name="Delete this turn")
 async def delete(interaction: Interaction, message: discord.Message) -> None:
-    desk, asker, room = desk_of(interaction), asker_of(interaction), room_of(interaction)
-    await answer(interaction, delete_turn(desk, asker, room, message.id))
+    context, asker, turn_channel = (
+        context_of(interaction),
+        asker_of(interaction),
+        turn_channel_of(interaction),
+    )
+    await answer(interaction, delete_turn(context, asker, turn_channel, message.id))
 
 
 @app_commands.context_menu(name="Regenerate")
 async def regenerate(interaction: Interaction, message: discord.Message) -> None:
-    desk, asker, room = desk_of(interaction), asker_of(interaction), room_of(interaction)
-    await answer(interaction, regenerate_message(desk, asker, room, message.id))
+    context, asker, turn_channel = (
+        context_of(interaction),
+        asker_of(interaction),
+        turn_channel_of(interaction),
+    )
+    await answer(interaction, regenerate_message(context, asker, turn_channel, message.id))
 
 
 @app_commands.context_menu(name="Continue from here")
 async def continue_(interaction: Interaction, message: discord.Message) -> None:
-    desk, asker, room = desk_of(interaction), asker_of(interaction), room_of(interaction)
-    await answer(interaction, continue_message(desk, asker, room, message.id))
+    context, asker, turn_channel = (
+        context_of(interaction),
+        asker_of(interaction),
+        turn_channel_of(interaction),
+    )
+    await answer(interaction, continue_message(context, asker, turn_channel, message.id))
 
 
 @app_commands.context_menu(name="Why this turn")
 async def why(interaction: Interaction, message: discord.Message) -> None:
-    await answer(interaction, why_turn(desk_of(interaction), message.id))
+    await answer(interaction, why_turn(context_of(interaction), message.id))
 
 
 COMMANDS = (delete, regenerate, continue_, why)

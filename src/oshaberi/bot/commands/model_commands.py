@@ -14,7 +14,7 @@ from oshaberi.bot.commands.command_context import (
     CommandUser,
     Interaction,
     asker_of,
-    desk_of,
+    context_of,
 )
 from oshaberi.providers.adapter_registry import families, unknown
 from oshaberi.providers.provider_presets import PRESETS
@@ -39,49 +39,49 @@ def checked_provider(name: str) -> str:
     return name.strip().lower()
 
 
-async def own_chain(desk: CommandContext, server_id: int) -> tuple[ModelRecord, ...]:
+async def own_chain(context: CommandContext, server_id: int) -> tuple[ModelRecord, ...]:
     """What was set here, not what everybody gets."""
-    chain = await desk.db.models.chain(server_id)
+    chain = await context.db.models.chain(server_id)
     return tuple(model for model in chain if model.server_id == server_id)
 
 
-async def chain_of(desk: CommandContext, server_id: int) -> tuple[ModelRecord, ...]:
+async def chain_of(context: CommandContext, server_id: int) -> tuple[ModelRecord, ...]:
     """What is tried here, in order: its own, everybody's, or the operator's."""
-    stored = await desk.db.models.chain(server_id)
-    return stored or tuple(link.model for link in desk.services.models)
+    stored = await context.db.models.chain(server_id)
+    return stored or tuple(link.model for link in context.services.models)
 
 
-async def show_models(desk: CommandContext, asker: CommandUser) -> str:
-    chain = await chain_of(desk, asker.server_id)
+async def show_models(context: CommandContext, asker: CommandUser) -> str:
+    chain = await chain_of(context, asker.server_id)
     if not chain:
         return "No model is set. Choose one with `/model set`, then give its key: `/model key add`."
-    own = await own_chain(desk, asker.server_id)
+    own = await own_chain(context, asker.server_id)
     whose = "Set here" if own else "Set by whoever runs the bot"
     return f"{whose}, tried in this order:\n{_listed(chain, asker.is_owner)}"
 
 
 async def set_model(
-    desk: CommandContext, asker: CommandUser, provider: str, model: str, base_url: str | None
+    context: CommandContext, asker: CommandUser, provider: str, model: str, base_url: str | None
 ) -> str:
     """The first of the chain; its fallbacks stay."""
     asker.must_manage()
     first = _record(asker, provider, model, base_url)
-    rest = (await own_chain(desk, asker.server_id))[1:]
-    await _store(desk, asker, (first, *rest))
-    return f"Answers now come from **{name_of(first)}**.{await _key_hint(desk, first)}"
+    rest = (await own_chain(context, asker.server_id))[1:]
+    await _store(context, asker, (first, *rest))
+    return f"Answers now come from **{name_of(first)}**.{await _key_hint(context, first)}"
 
 
-async def reset_models(desk: CommandContext, asker: CommandUser) -> str:
+async def reset_models(context: CommandContext, asker: CommandUser) -> str:
     asker.must_manage()
-    await _store(desk, asker, ())
-    return await show_models(desk, asker)
+    await _store(context, asker, ())
+    return await show_models(context, asker)
 
 
 async def add_fallback(
-    desk: CommandContext, asker: CommandUser, provider: str, model: str, base_url: str | None
+    context: CommandContext, asker: CommandUser, provider: str, model: str, base_url: str | None
 ) -> str:
     asker.must_manage()
-    chain = await own_chain(desk, asker.server_id)
+    chain = await own_chain(context, asker.server_id)
     if not chain:
         raise CommandRefusedError("Set the first model before its fallbacks: `/model set`.")
     if len(chain) >= MOST_MODELS:
@@ -89,30 +89,30 @@ async def add_fallback(
             f"At most {MOST_MODELS} models; remove one: `/model fallback remove`."
         )
     added = _record(asker, provider, model, base_url)
-    await _store(desk, asker, (*chain, added))
-    hint = await _key_hint(desk, added)
+    await _store(context, asker, (*chain, added))
+    hint = await _key_hint(context, added)
     return f"If the others fail, **{name_of(added)}** answers.{hint}"
 
 
-async def remove_fallback(desk: CommandContext, asker: CommandUser, number: int) -> str:
+async def remove_fallback(context: CommandContext, asker: CommandUser, number: int) -> str:
     """Numbered as they are listed, from 1."""
     asker.must_manage()
-    chain = await own_chain(desk, asker.server_id)
+    chain = await own_chain(context, asker.server_id)
     if not 1 <= number < len(chain):
         raise CommandRefusedError("There is no such fallback; `/model fallback list` numbers them.")
-    await _store(desk, asker, (*chain[:number], *chain[number + 1 :]))
+    await _store(context, asker, (*chain[:number], *chain[number + 1 :]))
     return f"**{name_of(chain[number])}** is not a fallback any more."
 
 
-async def list_fallbacks(desk: CommandContext, asker: CommandUser) -> str:
-    fallbacks = (await chain_of(desk, asker.server_id))[1:]
+async def list_fallbacks(context: CommandContext, asker: CommandUser) -> str:
+    fallbacks = (await chain_of(context, asker.server_id))[1:]
     if not fallbacks:
         return "There are no fallbacks. Add one with `/model fallback add`."
     return _listed(fallbacks, asker.is_owner)
 
 
-async def fallback_choices(desk: CommandContext, server_id: int, typed: str) -> Choices:
-    fallbacks = enumerate((await own_chain(desk, server_id))[1:], 1)
+async def fallback_choices(context: CommandContext, server_id: int, typed: str) -> Choices:
+    fallbacks = enumerate((await own_chain(context, server_id))[1:], 1)
     return choices(typed, ((f"{n}. {name_of(model)}", str(n)) for n, model in fallbacks))
 
 
@@ -138,16 +138,16 @@ def _check_address(asker: CommandUser, url: str) -> None:
         raise CommandRefusedError("The address must begin with https:// or http://.")
 
 
-async def _store(desk: CommandContext, asker: CommandUser, chain: Sequence[ModelRecord]) -> None:
-    await desk.db.models.set_chain(asker.server_id, chain)
+async def _store(context: CommandContext, asker: CommandUser, chain: Sequence[ModelRecord]) -> None:
+    await context.db.models.set_chain(asker.server_id, chain)
 
 
-async def _key_hint(desk: CommandContext, model: ModelRecord) -> str:
+async def _key_hint(context: CommandContext, model: ModelRecord) -> str:
     preset = PRESETS.get(model.provider)
     if preset is None or not preset.needs_key or model.base_url is not None:
         return ""
-    given = any(link.keys for link in desk.services.models if link.model.provider == preset.name)
-    if given or await desk.db.keys.of(model.server_id, model.provider):
+    given = any(link.keys for link in context.services.models if link.model.provider == preset.name)
+    if given or await context.db.keys.of(model.server_id, model.provider):
         return ""
     return f" It needs a key: `/model key add` with the provider `{model.provider}`."
 
@@ -180,7 +180,7 @@ _DESCRIBED = {
 
 @model.command(description="Which models answer here, in order")
 async def show(interaction: Interaction) -> None:
-    await answer(interaction, show_models(desk_of(interaction), asker_of(interaction)))
+    await answer(interaction, show_models(context_of(interaction), asker_of(interaction)))
 
 
 @model.command(name="set", description="Choose the model that answers")
@@ -189,13 +189,13 @@ async def show(interaction: Interaction) -> None:
 async def set_(
     interaction: Interaction, provider: str, name: str, base_url: str | None = None
 ) -> None:
-    desk, asker = desk_of(interaction), asker_of(interaction)
-    await answer(interaction, set_model(desk, asker, provider, name, base_url))
+    context, asker = context_of(interaction), asker_of(interaction)
+    await answer(interaction, set_model(context, asker, provider, name, base_url))
 
 
 @model.command(description="Forget the models set here: use those of whoever runs the bot")
 async def reset(interaction: Interaction) -> None:
-    await answer(interaction, reset_models(desk_of(interaction), asker_of(interaction)))
+    await answer(interaction, reset_models(context_of(interaction), asker_of(interaction)))
 
 
 @fallback.command(description="Add a model that is tried when the others fail")
@@ -204,20 +204,20 @@ async def reset(interaction: Interaction) -> None:
 async def add(
     interaction: Interaction, provider: str, name: str, base_url: str | None = None
 ) -> None:
-    desk, asker = desk_of(interaction), asker_of(interaction)
-    await answer(interaction, add_fallback(desk, asker, provider, name, base_url))
+    context, asker = context_of(interaction), asker_of(interaction)
+    await answer(interaction, add_fallback(context, asker, provider, name, base_url))
 
 
 @fallback.command(description="Remove a fallback")
 @app_commands.describe(fallback="Its number in the list")
 async def remove(interaction: Interaction, fallback: str) -> None:
-    desk, asker = desk_of(interaction), asker_of(interaction)
-    await answer(interaction, remove_fallback(desk, asker, number_in(fallback)))
+    context, asker = context_of(interaction), asker_of(interaction)
+    await answer(interaction, remove_fallback(context, asker, number_in(fallback)))
 
 
 @fallback.command(name="list", description="The fallbacks, in order")
 async def list_(interaction: Interaction) -> None:
-    await answer(interaction, list_fallbacks(desk_of(interaction), asker_of(interaction)))
+    await answer(interaction, list_fallbacks(context_of(interaction), asker_of(interaction)))
 
 
 @set_.autocomplete("provider")
@@ -228,4 +228,4 @@ async def _providers(_interaction: Interaction, typed: str) -> Choices:
 
 @remove.autocomplete("fallback")
 async def _fallbacks(interaction: Interaction, typed: str) -> Choices:
-    return await fallback_choices(desk_of(interaction), asker_of(interaction).server_id, typed)
+    return await fallback_choices(context_of(interaction), asker_of(interaction).server_id, typed)

@@ -17,7 +17,7 @@ from oshaberi.bot.commands.command_context import (
     CommandUser,
     Interaction,
     asker_of,
-    desk_of,
+    context_of,
 )
 from oshaberi.bot.commands.input_checks import checked_name, checked_url, checked_words
 from oshaberi.storage.stored_records import PersonaRecord
@@ -28,44 +28,44 @@ WORDS_LIMIT = 500
 MOST_PERSONAS = 50
 
 
-async def personas_of(desk: CommandContext, server_id: int) -> tuple[PersonaRecord, ...]:
+async def personas_of(context: CommandContext, server_id: int) -> tuple[PersonaRecord, ...]:
     """Its own, or the one whoever runs the bot gave to all."""
-    stored = await desk.db.personas.of(server_id)
-    return stored or (replace(desk.services.persona, server_id=server_id, is_default=True),)
+    stored = await context.db.personas.of(server_id)
+    return stored or (replace(context.services.persona, server_id=server_id, is_default=True),)
 
 
-async def found(desk: CommandContext, server_id: int, name: str) -> PersonaRecord:
+async def found(context: CommandContext, server_id: int, name: str) -> PersonaRecord:
     """By name or alias. The built-in one becomes the server's own when it is changed."""
-    stored = await desk.db.personas.get(server_id, name.strip())
+    stored = await context.db.personas.get(server_id, name.strip())
     if stored is not None:
         return stored
-    for persona in await personas_of(desk, server_id):
+    for persona in await personas_of(context, server_id):
         if persona.name.casefold() == name.strip().casefold():
             return persona
     raise CommandRefusedError(f"There is no persona {plain(name)}; `/persona list` shows all.")
 
 
 async def create_persona(
-    desk: CommandContext, asker: CommandUser, name: str, values: dict[str, str]
+    context: CommandContext, asker: CommandUser, name: str, values: dict[str, str]
 ) -> str:
-    name = await may_create(desk, asker, name)
-    first = not await desk.db.personas.of(asker.server_id)
-    await _may_be_called(desk, asker.server_id, name, values)
+    name = await may_create(context, asker, name)
+    first = not await context.db.personas.of(asker.server_id)
+    await _may_be_called(context, asker.server_id, name, values)
     record = _filled(PersonaRecord(asker.server_id, name, is_default=first), values)
-    await desk.db.personas.save(record)
-    desk.personas_changed(asker.server_id)
+    await context.db.personas.save(record)
+    context.personas_changed(asker.server_id)
     if first:
         return f"**{plain(name)}** is here and answers from now on."
     how = "its name or a trigger word" if record.triggers else "its name"
     return f"**{plain(name)}** is here. It answers to {how}; `/persona avatar` gives it a face."
 
 
-async def may_create(desk: CommandContext, asker: CommandUser, name: str) -> str:
+async def may_create(context: CommandContext, asker: CommandUser, name: str) -> str:
     """Asked before the form opens, and again when it is sent."""
     asker.must_manage()
     name = checked_name(name)
-    stored = await desk.db.personas.of(asker.server_id)
-    if await desk.db.personas.get(asker.server_id, name) is not None:
+    stored = await context.db.personas.of(asker.server_id)
+    if await context.db.personas.get(asker.server_id, name) is not None:
         raise CommandRefusedError(f"There is already a persona {plain(name)}; use `/persona edit`.")
     if len(stored) >= MOST_PERSONAS:
         raise CommandRefusedError(
@@ -75,22 +75,24 @@ async def may_create(desk: CommandContext, asker: CommandUser, name: str) -> str
 
 
 async def edit_persona(
-    desk: CommandContext, asker: CommandUser, name: str, values: dict[str, str]
+    context: CommandContext, asker: CommandUser, name: str, values: dict[str, str]
 ) -> str:
     asker.must_manage()
-    persona = await found(desk, asker.server_id, name)
-    await _may_be_called(desk, asker.server_id, persona.name, values)
-    await desk.db.personas.save(_filled(persona, values))
-    desk.personas_changed(asker.server_id)
+    persona = await found(context, asker.server_id, name)
+    await _may_be_called(context, asker.server_id, persona.name, values)
+    await context.db.personas.save(_filled(persona, values))
+    context.personas_changed(asker.server_id)
     return f"**{plain(persona.name)}** is changed."
 
 
-async def set_avatar(desk: CommandContext, asker: CommandUser, name: str, url: str | None) -> str:
+async def set_avatar(
+    context: CommandContext, asker: CommandUser, name: str, url: str | None
+) -> str:
     asker.must_manage()
-    persona = await found(desk, asker.server_id, name)
+    persona = await found(context, asker.server_id, name)
     avatar_url = None if url is None else checked_url(url)
-    await desk.db.personas.save(replace(persona, avatar_url=avatar_url))
-    desk.personas_changed(asker.server_id)
+    await context.db.personas.save(replace(persona, avatar_url=avatar_url))
+    context.personas_changed(asker.server_id)
     shown = plain(persona.name)
     if avatar_url is None:
         return f"**{shown}** has no picture of its own any more."
@@ -98,72 +100,72 @@ async def set_avatar(desk: CommandContext, asker: CommandUser, name: str, url: s
     return f"**{shown}** has a new picture.{own}"
 
 
-async def list_personas(desk: CommandContext, asker: CommandUser) -> str:
-    return "\n".join(_line(persona) for persona in await personas_of(desk, asker.server_id))
+async def list_personas(context: CommandContext, asker: CommandUser) -> str:
+    return "\n".join(_line(persona) for persona in await personas_of(context, asker.server_id))
 
 
-async def delete_persona(desk: CommandContext, asker: CommandUser, name: str) -> str:
+async def delete_persona(context: CommandContext, asker: CommandUser, name: str) -> str:
     asker.must_manage()
-    persona = await found(desk, asker.server_id, name)
-    if not await desk.db.personas.delete(asker.server_id, persona.name):
+    persona = await found(context, asker.server_id, name)
+    if not await context.db.personas.delete(asker.server_id, persona.name):
         raise CommandRefusedError(
             "The built-in persona cannot be deleted; create another one instead."
         )
-    told = await _new_default(desk, asker.server_id) if persona.is_default else ""
-    desk.personas_changed(asker.server_id)
+    told = await _new_default(context, asker.server_id) if persona.is_default else ""
+    context.personas_changed(asker.server_id)
     return f"**{plain(persona.name)}** is gone.{told}"
 
 
-async def _new_default(desk: CommandContext, server_id: int) -> str:
+async def _new_default(context: CommandContext, server_id: int) -> str:
     """Somebody has to answer."""
-    first = (await personas_of(desk, server_id))[0]
-    await desk.db.personas.make_default(server_id, first.name)
+    first = (await personas_of(context, server_id))[0]
+    await context.db.personas.make_default(server_id, first.name)
     return f" {plain(first.name)} is the default now."
 
 
-async def make_default(desk: CommandContext, asker: CommandUser, name: str) -> str:
+async def make_default(context: CommandContext, asker: CommandUser, name: str) -> str:
     asker.must_manage()
-    persona = await found(desk, asker.server_id, name)
-    if not await desk.db.personas.make_default(asker.server_id, persona.name):
+    persona = await found(context, asker.server_id, name)
+    if not await context.db.personas.make_default(asker.server_id, persona.name):
         raise CommandRefusedError(f"{plain(persona.name)} is the default already.")
-    desk.personas_changed(asker.server_id)
+    context.personas_changed(asker.server_id)
     return f"**{plain(persona.name)}** answers when nobody else is called."
 
 
-async def persona_choices(desk: CommandContext, server_id: int, typed: str) -> Choices:
-    names = [persona.name for persona in await personas_of(desk, server_id)]
+async def persona_choices(context: CommandContext, server_id: int, typed: str) -> Choices:
+    names = [persona.name for persona in await personas_of(context, server_id)]
     return choices(typed, ((name, name) for name in names))
 
 
-async def creation_form(desk: CommandContext, asker: CommandUser, name: str) -> CommandForm:
-    name = await may_create(desk, asker, name)
+async def creation_form(context: CommandContext, asker: CommandUser, name: str) -> CommandForm:
+    name = await may_create(context, asker, name)
 
     async def take(values: dict[str, str]) -> str:
-        return await create_persona(desk, asker, name, values)
+        return await create_persona(context, asker, name, values)
 
     return _form(f"New persona: {name}", PersonaRecord(asker.server_id, name), take)
 
 
-async def edit_form(desk: CommandContext, asker: CommandUser, name: str) -> CommandForm:
+async def edit_form(context: CommandContext, asker: CommandUser, name: str) -> CommandForm:
     asker.must_manage()
-    persona = await found(desk, asker.server_id, name)
+    persona = await found(context, asker.server_id, name)
     if len(persona.prompt) > PROMPT_LIMIT:
         raise CommandRefusedError(
             "Its prompt is too long for a form; whoever runs the bot can change it."
         )
 
     async def take(values: dict[str, str]) -> str:
-        return await edit_persona(desk, asker, persona.name, values)
+        return await edit_persona(context, asker, persona.name, values)
 
     return _form(f"Persona: {persona.name}", persona, take)
 
 
 async def _may_be_called(
-    desk: CommandContext, server_id: int, name: str, values: dict[str, str]
+    context: CommandContext, server_id: int, name: str, values: dict[str, str]
 ) -> None:
     """No alias may be somebody else's name."""
     for alias in checked_words(values["aliases"], "Other names"):
-        other = await desk.db.personas.get(server_id, checked_name(alias))
+        other = await context.db.personas.get(server_id, checked_name(alias))
         if other is not None and other.name != name:
             raise CommandRefusedError(f"{plain(alias)} is already a name of {plain(other.name)}.")
 
@@ -223,38 +225,38 @@ persona = app_commands.Group(
 @persona.command(description="Add a persona: a form asks who it is")
 @app_commands.describe(name="The name it speaks under")
 async def create(interaction: Interaction, name: str) -> None:
-    form = await creation_form(desk_of(interaction), asker_of(interaction), name)
+    form = await creation_form(context_of(interaction), asker_of(interaction), name)
     await interaction.response.send_modal(form)
 
 
 @persona.command(description="Change a persona's prompt, other names and trigger words")
 @app_commands.describe(name="Which persona")
 async def edit(interaction: Interaction, name: str) -> None:
-    form = await edit_form(desk_of(interaction), asker_of(interaction), name)
+    form = await edit_form(context_of(interaction), asker_of(interaction), name)
     await interaction.response.send_modal(form)
 
 
 @persona.command(description="Give a persona a picture")
 @app_commands.describe(name="Which persona", url="Address of the picture; none if left out")
 async def avatar(interaction: Interaction, name: str, url: str | None = None) -> None:
-    await answer(interaction, set_avatar(desk_of(interaction), asker_of(interaction), name, url))
+    await answer(interaction, set_avatar(context_of(interaction), asker_of(interaction), name, url))
 
 
 @persona.command(name="list", description="The personas of this server")
 async def list_(interaction: Interaction) -> None:
-    await answer(interaction, list_personas(desk_of(interaction), asker_of(interaction)))
+    await answer(interaction, list_personas(context_of(interaction), asker_of(interaction)))
 
 
 @persona.command(description="Delete a persona and its sprites")
 @app_commands.describe(name="Which persona")
 async def delete(interaction: Interaction, name: str) -> None:
-    await answer(interaction, delete_persona(desk_of(interaction), asker_of(interaction), name))
+    await answer(interaction, delete_persona(context_of(interaction), asker_of(interaction), name))
 
 
 @persona.command(description="Choose who answers when nobody else is called")
 @app_commands.describe(name="Which persona")
 async def default(interaction: Interaction, name: str) -> None:
-    await answer(interaction, make_default(desk_of(interaction), asker_of(interaction), name))
+    await answer(interaction, make_default(context_of(interaction), asker_of(interaction), name))
 
 
 @edit.autocomplete("name")
@@ -262,7 +264,7 @@ async def default(interaction: Interaction, name: str) -> None:
 @delete.autocomplete("name")
 @default.autocomplete("name")
 async def _names(interaction: Interaction, typed: str) -> Choices:
-    return await persona_choices(desk_of(interaction), asker_of(interaction).server_id, typed)
+    return await persona_choices(context_of(interaction), asker_of(interaction).server_id, typed)
 
 
 COMMANDS = (persona,)

@@ -14,7 +14,7 @@ from oshaberi.bot.commands.command_context import (
     CommandUser,
     Interaction,
     asker_of,
-    desk_of,
+    context_of,
 )
 from oshaberi.bot.commands.input_checks import checked_sprite, checked_url
 from oshaberi.bot.commands.persona_commands import found, persona_choices, personas_of
@@ -24,41 +24,45 @@ MOST_SPRITES = 50
 
 
 async def add_sprite(
-    desk: CommandContext, asker: CommandUser, persona: str, name: str, url: str, identity: bool
+    context: CommandContext, asker: CommandUser, persona: str, name: str, url: str, identity: bool
 ) -> str:
     """One of the same name is replaced."""
     asker.must_manage()
-    owner = await found(desk, asker.server_id, persona)
+    owner = await found(context, asker.server_id, persona)
     sprite = SpriteRecord(checked_sprite(name), checked_url(url), identity)
     others = [one for one in owner.sprites if one.name.casefold() != sprite.name.casefold()]
     if len(others) >= MOST_SPRITES:
         raise CommandRefusedError(f"At most {MOST_SPRITES} sprites; remove one: `/sprite remove`.")
     if owner.id == 0:
-        await desk.db.personas.save(replace(owner, sprites=()))
-    await desk.db.personas.save_sprite(asker.server_id, owner.name, sprite)
-    desk.personas_changed(asker.server_id)
+        await context.db.personas.save(replace(owner, sprites=()))
+    await context.db.personas.save_sprite(asker.server_id, owner.name, sprite)
+    context.personas_changed(asker.server_id)
     return f"**{plain(owner.name)}** can look {plain(sprite.name)} now."
 
 
-async def list_sprites(desk: CommandContext, asker: CommandUser, persona: str | None) -> str:
-    personas = await personas_of(desk, asker.server_id)
+async def list_sprites(context: CommandContext, asker: CommandUser, persona: str | None) -> str:
+    personas = await personas_of(context, asker.server_id)
     if persona is not None:
-        personas = (await found(desk, asker.server_id, persona),)
+        personas = (await found(context, asker.server_id, persona),)
     lines = [_line(one) for one in personas if one.sprites]
     return "\n".join(lines) or "There are no sprites. Add one with `/sprite add`."
 
 
-async def remove_sprite(desk: CommandContext, asker: CommandUser, persona: str, name: str) -> str:
+async def remove_sprite(
+    context: CommandContext, asker: CommandUser, persona: str, name: str
+) -> str:
     asker.must_manage()
-    owner = await found(desk, asker.server_id, persona)
-    if not await desk.db.personas.delete_sprite(asker.server_id, owner.name, name.strip()):
+    owner = await found(context, asker.server_id, persona)
+    if not await context.db.personas.delete_sprite(asker.server_id, owner.name, name.strip()):
         raise CommandRefusedError(f"There is no sprite {plain(name)}; `/sprite list` shows all.")
-    desk.personas_changed(asker.server_id)
+    context.personas_changed(asker.server_id)
     return f"**{plain(owner.name)}** does not look {plain(name)} any more."
 
 
-async def sprite_choices(desk: CommandContext, server_id: int, persona: str, typed: str) -> Choices:
-    personas = await personas_of(desk, server_id)
+async def sprite_choices(
+    context: CommandContext, server_id: int, persona: str, typed: str
+) -> Choices:
+    personas = await personas_of(context, server_id)
     wanted = persona.strip().casefold()
     names = [s.name for one in personas if one.name.casefold() == wanted for s in one.sprites]
     return choices(typed, ((name, name) for name in names))
@@ -87,28 +91,28 @@ sprite = app_commands.Group(
 async def add(
     interaction: Interaction, persona: str, name: str, url: str, identity: bool = False
 ) -> None:
-    desk, asker = desk_of(interaction), asker_of(interaction)
-    await answer(interaction, add_sprite(desk, asker, persona, name, url, identity))
+    context, asker = context_of(interaction), asker_of(interaction)
+    await answer(interaction, add_sprite(context, asker, persona, name, url, identity))
 
 
 @sprite.command(name="list", description="The faces of a persona, or of all")
 @app_commands.describe(persona="Whose faces; everybody's if left out")
 async def list_(interaction: Interaction, persona: str | None = None) -> None:
-    await answer(interaction, list_sprites(desk_of(interaction), asker_of(interaction), persona))
+    await answer(interaction, list_sprites(context_of(interaction), asker_of(interaction), persona))
 
 
 @sprite.command(description="Remove a face")
 @app_commands.describe(persona="Whose face", name="Which face")
 async def remove(interaction: Interaction, persona: str, name: str) -> None:
-    desk, asker = desk_of(interaction), asker_of(interaction)
-    await answer(interaction, remove_sprite(desk, asker, persona, name))
+    context, asker = context_of(interaction), asker_of(interaction)
+    await answer(interaction, remove_sprite(context, asker, persona, name))
 
 
 @add.autocomplete("persona")
 @list_.autocomplete("persona")
 @remove.autocomplete("persona")
 async def _personas(interaction: Interaction, typed: str) -> Choices:
-    return await persona_choices(desk_of(interaction), asker_of(interaction).server_id, typed)
+    return await persona_choices(context_of(interaction), asker_of(interaction).server_id, typed)
 
 
 @add.autocomplete("name")
@@ -116,7 +120,7 @@ async def _personas(interaction: Interaction, typed: str) -> Choices:
 async def _sprites(interaction: Interaction, typed: str) -> Choices:
     persona = str(interaction.namespace.persona or "")
     server_id = asker_of(interaction).server_id
-    return await sprite_choices(desk_of(interaction), server_id, persona, typed)
+    return await sprite_choices(context_of(interaction), server_id, persona, typed)
 
 
 COMMANDS = (sprite,)

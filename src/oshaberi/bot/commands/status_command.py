@@ -17,7 +17,7 @@ from oshaberi.bot.commands.command_context import (
     Interaction,
     asker_of,
     client_of,
-    desk_of,
+    context_of,
 )
 from oshaberi.bot.commands.model_commands import name_of
 from oshaberi.providers.provider_presets import PRESETS
@@ -27,11 +27,11 @@ from oshaberi.turns.generation.model_chain import ModelCandidate, chain_of
 NO_MODEL = "No model is set: `/help` says what to do first."
 
 
-async def status_of(desk: CommandContext, asker: CommandUser, latency_s: float) -> str:
-    chain = groupby(await chain_of(desk.services, asker.server_id), lambda one: one.model)
-    health = [f"{name_of(model)}: {_keys(desk, model, list(tries))}" for model, tries in chain]
-    usage = await desk.db.usage.of(asker.server_id)
-    lines = [_latency(latency_s), _queue(desk), "Models:" if health else NO_MODEL]
+async def status_of(context: CommandContext, asker: CommandUser, latency_s: float) -> str:
+    chain = groupby(await chain_of(context.services, asker.server_id), lambda one: one.model)
+    health = [f"{name_of(model)}: {_keys(context, model, list(tries))}" for model, tries in chain]
+    usage = await context.db.usage.of(asker.server_id)
+    lines = [_latency(latency_s), _queue(context), "Models:" if health else NO_MODEL]
     lines += [f"- {line}" for line in health]
     if usage:
         lines += ["Used here:", *(f"- {_used(entry)}" for entry in usage)]
@@ -44,21 +44,21 @@ def _latency(seconds: float) -> str:
     return f"Discord answers in {seconds * 1000:.0f} ms."
 
 
-def _queue(desk: CommandContext) -> str:
-    talks = desk.conversations
+def _queue(context: CommandContext) -> str:
+    talks = context.channel_turns
     return f"{talks.running()} answers under way, {talks.waiting()} messages waiting."
 
 
-def _keys(desk: CommandContext, model: ModelRecord, tries: Sequence[ModelCandidate]) -> str:
+def _keys(context: CommandContext, model: ModelRecord, tries: Sequence[ModelCandidate]) -> str:
     """How those keys are that would be tried for the next answer."""
-    services = desk.services
+    services = context.services
     keys = [one.key for one in tries if one.key is not None]
     if not keys:
         preset = PRESETS.get(model.provider)
         needed = preset is not None and preset.needs_key and model.base_url is None
         return "has no key (`/model key add`)" if needed else "ready, needs no key"
     now = services.clock()
-    ends = [end for key in keys if (end := services.rests.until(key, now)) is not None]
+    ends = [end for key in keys if (end := services.cooldowns.until(key, now)) is not None]
     if len(ends) == len(keys):
         return f"all keys rest until {discord.utils.format_dt(min(ends), 't')}"
     resting = f", {len(ends)} of them resting" if ends else ""
@@ -74,7 +74,7 @@ def _used(entry: UsageRecord) -> str:
 @app_commands.command(description="Latency, queue, models and what they used")
 async def status(interaction: Interaction) -> None:
     latency_s = client_of(interaction).latency
-    await answer(interaction, status_of(desk_of(interaction), asker_of(interaction), latency_s))
+    await answer(interaction, status_of(context_of(interaction), asker_of(interaction), latency_s))
 
 
 COMMANDS: tuple[Command, ...] = (status,)

@@ -12,41 +12,47 @@ from oshaberi.bot.commands.command_context import (
     CommandUser,
     Interaction,
     asker_of,
-    desk_of,
-    room_of,
+    context_of,
+    turn_channel_of,
 )
 
 
-async def stop_turn(desk: CommandContext, asker: CommandUser) -> str:
+async def stop_turn(context: CommandContext, asker: CommandUser) -> str:
     by, place = asker.person, asker.channel_id
-    reply = await desk.conversations.stop_anywhere(place, by.id, by.can_manage_messages)
+    reply = await context.channel_turns.stop_anywhere(place, by.id, by.can_manage_messages)
     return reply.text
 
 
-async def continue_turn(desk: CommandContext, asker: CommandUser, room: DiscordTurnChannel) -> str:
-    return (await desk.conversations.continue_(room, asker.person)).text
+async def continue_turn(
+    context: CommandContext, asker: CommandUser, turn_channel: DiscordTurnChannel
+) -> str:
+    return (await context.channel_turns.continue_(turn_channel, asker.person)).text
 
 
 async def regenerate_turn(
-    desk: CommandContext, asker: CommandUser, room: DiscordTurnChannel
+    context: CommandContext, asker: CommandUser, turn_channel: DiscordTurnChannel
 ) -> str:
-    return (await desk.conversations.regenerate(room, asker.person)).text
+    return (await context.channel_turns.regenerate(turn_channel, asker.person)).text
 
 
 @app_commands.command(description="Stop the answer under way in this channel")
 async def stop(interaction: Interaction) -> None:
-    await answer(interaction, stop_turn(desk_of(interaction), asker_of(interaction)))
+    await answer(interaction, stop_turn(context_of(interaction), asker_of(interaction)))
 
 
 @app_commands.command(name="continue", description="Send the rest of an answer that was cut off")
 async def continue_(interaction: Interaction) -> None:
-    work = continue_turn(desk_of(interaction), asker_of(interaction), room_of(interaction))
+    work = continue_turn(
+        context_of(interaction), asker_of(interaction), turn_channel_of(interaction)
+    )
     await answer(interaction, work)
 
 
 @app_commands.command(description="Take the last answer back and try again")
 async def regenerate(interaction: Interaction) -> None:
-    work = regenerate_turn(desk_of(interaction), asker_of(interaction), room_of(interaction))
+    work = regenerate_turn(
+        context_of(interaction), asker_of(interaction), turn_channel_of(interaction)
+    )
     await answer(interaction, work)
 
 

@@ -20,9 +20,9 @@ from oshaberi.delivery.posting.send_outcome import Delivered, Failed
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import (
     AmbiguousError,
+    ArrivalUnknownError,
     DiscordRefusalError,
     Embed,
-    NoWitnessError,
     Post,
     Sent,
     SinkError,
@@ -59,11 +59,11 @@ class CrashRecovery:
     """Takes up the streams of this `instance` that no process runs any more."""
 
     def __init__(
-        self, db: Database, instance: str, find_room: FindRoom, alone: Alone = nobody_else
+        self, db: Database, instance: str, find_turn_channel: FindRoom, alone: Alone = nobody_else
     ) -> None:
         self._db = db
         self._instance = instance
-        self._find_room = find_room
+        self._find_room = find_turn_channel
         self._alone = alone
         self._free = asyncio.Semaphore(AT_ONCE)
 
@@ -93,19 +93,26 @@ class CrashRecovery:
             return len(streams)
 
     async def _take_up(self, stream: JournalledStream) -> None:
-        room = await self._find_room(stream.channel_id)
+        turn_channel = await self._find_room(stream.channel_id)
         turns = await self._db.turns.newest(stream.channel_id, EARLIER_TURNS)
-        if room is None:
+        if turn_channel is None:
             log.warning("channel %s is gone, and an answer with it", stream.channel_id)
         elif not any(_was_recorded(stream, turn) for turn in turns):
-            await self._settle_and_tell(stream, room, turns)
+            await self._settle_and_tell(stream, turn_channel, turns)
         await self._db.journal.finish(stream.key)
 
     async def _settle_and_tell(
-        self, stream: JournalledStream, room: DiscordTurnChannel, turns: Sequence[TurnRecord]
+        self,
+        stream: JournalledStream,
+        turn_channel: DiscordTurnChannel,
+        turns: Sequence[TurnRecord],
     ) -> None:
-        asked = None if stream.answering_id is None else await room.incoming(stream.answering_id)
-        sink = room.sink(asked)
+        asked = (
+            None
+            if stream.answering_id is None
+            else await turn_channel.incoming(stream.answering_id)
+        )
+        sink = turn_channel.sink(asked)
         for turn in turns:
             sink.leave_out(turn.message_ids)
         settled = await self._settle_posts(stream, sink)
@@ -206,7 +213,7 @@ async def _looked_for(post: Post, sink: DiscordSink) -> Sequence[Sent]:
 async def _look_for(post: Post, sink: DiscordSink) -> Sequence[Sent]:
     if post.face is not None:
         await sink.open_webhook()
-    return await sink.witnesses(post, asyncio.get_running_loop().time())
+    return await sink.find_arrivals(post, asyncio.get_running_loop().time())
 
 
 async def _found_or_sent(
@@ -216,7 +223,7 @@ async def _found_or_sent(
     found: Sequence[Sent] = ()
     try:
         found = await _looked_for(post, sink)
-    except (NoWitnessError, DiscordRefusalError) as error:
+    except (ArrivalUnknownError, DiscordRefusalError) as error:
         log.warning("cannot look for a message of an earlier process: %s", error)
         if not in_any_case:
             return None

@@ -47,7 +47,7 @@ class SingleProcess:
     def __init__(self) -> None:
         self.stops = StopRegistry()
         self._claimed: OrderedDict[int, None] = OrderedDict()
-        self._turnstile: KeyedLocks[str] = KeyedLocks()
+        self._keyed_locks: KeyedLocks[str] = KeyedLocks()
 
     async def claim(self, number: int) -> bool:
         if number in self._claimed:
@@ -62,7 +62,7 @@ class SingleProcess:
         self._claimed.pop(number, None)
 
     def alone(self, what: str) -> AbstractAsyncContextManager[object]:
-        return self._turnstile.through(what)
+        return self._keyed_locks.through(what)
 
     async def departure(self) -> None:
         await asyncio.Event().wait()

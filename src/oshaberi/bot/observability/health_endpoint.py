@@ -17,7 +17,7 @@ Check = Callable[[], str | None]
 
 @asynccontextmanager
 async def health_endpoint(
-    meter: BotMetrics, check: Check, port: int, host: str = "127.0.0.1"
+    bot_metrics: BotMetrics, check: Check, port: int, host: str = "127.0.0.1"
 ) -> AsyncIterator[str]:
     """Serves until the end of the block; gives its address."""
 
@@ -27,7 +27,7 @@ async def health_endpoint(
         return web.json_response({"ok": problem is None, "problem": problem}, status=status)
 
     async def metrics(_request: web.Request) -> web.Response:
-        return web.Response(body=meter.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+        return web.Response(body=bot_metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     application = web.Application()
     application.router.add_get("/health", health)

@@ -41,18 +41,18 @@ def command(scene: str) -> None:
 
 def explained(scene: Scene, palette: TerminalPalette) -> Iterator[str]:
     """The explanation, line by line."""
-    witnesses: list[EngineRecorder] = []
+    observers: list[EngineRecorder] = []
 
     def observed(config: TextConfig, carried: Any) -> EngineRecorder:
-        witnesses.append(EngineRecorder(config, carried))
-        return witnesses[-1]
+        observers.append(EngineRecorder(config, carried))
+        return observers[-1]
 
     played = perform(scene, make_engine=observed)
     yield palette.paint(scene.name, "bold")
     yield _opening(scene)
     yield ""
     yield palette.paint("What the text engine decided", "bold")
-    yield from _decisions(witnesses)
+    yield from _decisions(observers)
     yield ""
     yield palette.paint("What happened in the channel", "bold")
     yield from _channel(played, palette)
@@ -68,8 +68,8 @@ def _opening(scene: Scene) -> str:
     return f"{len(scene.text)} characters in {cut}; degree {degree}: {DEGREES[degree]}."
 
 
-def _decisions(witnesses: Sequence[EngineRecorder]) -> Iterator[str]:
-    steps = [step for witness in witnesses for step in tell(witness.entries)]
+def _decisions(observers: Sequence[EngineRecorder]) -> Iterator[str]:
+    steps = [step for observer in observers for step in tell(observer.entries)]
     yield from numbered(steps) if steps else ["  Nothing: no text came."]
 
 

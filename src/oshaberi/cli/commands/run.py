@@ -53,12 +53,12 @@ def command(
       OSHABERI_DISCORD_TOKEN=... oshaberi run --record scenes
     """
     settings = _settings(config, port)
-    witnesses = _witnesses(record, settings)
+    observers = _observers(record, settings)
     if settings.discord_token is not None:
         from oshaberi.bot.wiring import run
 
         click.echo("Connecting to Discord. Ctrl-C ends.")
-        asyncio.run(run(settings, os.environ, witnesses=witnesses, on_ready=_on_discord))
+        asyncio.run(run(settings, os.environ, observers=observers, on_ready=_on_discord))
         return
     if sys.stdout.isatty():
         click.echo("Starting …")
@@ -70,7 +70,7 @@ def command(
             settings,
             os.environ,
             speed=speed,
-            witnesses=witnesses,
+            observers=observers,
             on_ready=lambda address: _on_stage(address, wanted),
         )
     )
@@ -104,7 +104,7 @@ def _make_folder(settings: LoadedSettings) -> None:
         ) from None
 
 
-def _witnesses(record: Path | None, settings: LoadedSettings) -> Sequence[StreamObserver]:
+def _observers(record: Path | None, settings: LoadedSettings) -> Sequence[StreamObserver]:
     if record is None:
         return ()
     from oshaberi.recording.recording_observer import RecordingObserver

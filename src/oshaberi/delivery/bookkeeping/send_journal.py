@@ -139,8 +139,8 @@ class JournalledSink:
     async def forget_webhook(self) -> None:
         await self._sink.forget_webhook()
 
-    async def witnesses(self, post: Post, since: float) -> Sequence[Sent]:
-        found = await self._sink.witnesses(post, since)
+    async def find_arrivals(self, post: Post, since: float) -> Sequence[Sent]:
+        found = await self._sink.find_arrivals(post, since)
         ours = next((sent for sent in found if sent.id not in self._known), None)
         if ours is not None:
             await self._arrived(post, ours.id)

@@ -42,19 +42,19 @@ class LiveEdits:
         self,
         limit: int,
         sender: ExactlyOnceSender,
-        envelope: MessagePoster,
+        poster: MessagePoster,
         response: ResponseState,
-        account: DeliveryRecord,
-        gate: InterruptibleWaits,
-        settling: OutcomeHandler,
+        delivery_record: DeliveryRecord,
+        waits: InterruptibleWaits,
+        outcomes: OutcomeHandler,
     ) -> None:
         self.live = LiveMode(limit)
         self._sender = sender
-        self._envelope = envelope
+        self._poster = poster
         self._response = response
-        self._account = account
-        self._gate = gate
-        self._settling = settling
+        self._delivery_record = delivery_record
+        self._waits = waits
+        self._outcomes = outcomes
         self._text_came = False
         self._rests = False
         self._tried_at = float("-inf")
@@ -98,7 +98,7 @@ class LiveEdits:
             live.post = replace(live.post, content=text)
             if live is self.live.draft:
                 self.live.last, self.live.draft = live, None
-        return self._settling.settle(items, outcome, edited=True)
+        return self._outcomes.settle(items, outcome, edited=True)
 
     # -- unfinished text ------------------------------------------------------------------------
 
@@ -144,7 +144,7 @@ class LiveEdits:
 
     async def _begin(self, text: str, identity: Identity | None, silent: bool) -> Broken | None:
         before, noticed = self._response.spoken_as, len(self._response.notices)
-        outcome, post = await self._envelope.draft(text, identity, silent=silent)
+        outcome, post = await self._poster.draft(text, identity, silent=silent)
         if isinstance(outcome, Delivered):
             kept = replace(post, content="")
             notice = next(iter(self._response.notices[noticed:]), None)
@@ -160,7 +160,7 @@ class LiveEdits:
         self._rests = isinstance(outcome, Refused | NoWebhook | Uncertain)
         if isinstance(outcome, Delivered | Refused | NoWebhook):
             return None
-        return self._settling.settle([], outcome)
+        return self._outcomes.settle([], outcome)
 
     # -- making it right ------------------------------------------------------------------------
 
@@ -173,7 +173,7 @@ class LiveEdits:
         last = self.live.last
         if last is None or not last.differs:
             return None
-        if not (at_once or await self._gate.hold(last.wait_from(_now()))):
+        if not (at_once or await self._waits.hold(last.wait_from(_now()))):
             return None
         outcome = await self._change(last, last.post.content)
         return self._corrected(last, outcome)
@@ -182,7 +182,7 @@ class LiveEdits:
         outcome = await self._sender.delete(live.sent)
         if isinstance(outcome, Delivered | Gone):
             self.live.forget(live)
-            self._account.taken_away(live.sent)
+            self._delivery_record.taken_away(live.sent)
             self._response.spoken_as = live.spoken_before
             if live.post.reply or await self._without_notice(live):
                 self._response.replied = False
@@ -205,7 +205,7 @@ class LiveEdits:
             self.live.forget(live)
         if isinstance(outcome, Delivered | Refused):
             return None
-        return self._settling.settle([], outcome)
+        return self._outcomes.settle([], outcome)
 
     async def _change(self, live: LiveMessage, text: str) -> EditOutcome:
         if text == live.shown:

@@ -54,7 +54,7 @@ class InterruptibleWaits:
         self.halted = False
         self._pauses: set[asyncio.Future[None]] = set()
         self._holds: set[asyncio.Future[None]] = set()
-        self._alarm = AnswerTimer()
+        self._answer_timer = AnswerTimer()
 
     @property
     def simulates(self) -> bool:
@@ -72,7 +72,7 @@ class InterruptibleWaits:
 
     def close(self) -> None:
         """Nobody will wait here any more."""
-        self._alarm.close()
+        self._answer_timer.close()
 
     async def pause(self, seconds: float) -> None:
         """A simulated wait: over at the latest when hurried or halted."""
@@ -96,13 +96,13 @@ class InterruptibleWaits:
                 wake.set_result(None)
 
         if seconds is not None:
-            self._alarm.add(wake, loop.time() + seconds)
+            self._answer_timer.add(wake, loop.time() + seconds)
         work.add_done_callback(woken)
         try:
             await self._wait(wake, self._holds)
         finally:
             work.remove_done_callback(woken)
-            self._alarm.remove(wake)
+            self._answer_timer.remove(wake)
         return work.done()
 
     async def _sleep(self, seconds: float, waiters: set[asyncio.Future[None]]) -> None:

@@ -29,8 +29,8 @@ from oshaberi.delivery.posting.send_outcome import (
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import (
     AmbiguousError,
+    ArrivalUnknownError,
     DiscordRefusalError,
-    NoWitnessError,
     Post,
     Sent,
     Sink,
@@ -77,9 +77,9 @@ class _SendAttempts:
 class ExactlyOnceSender:
     """The only one who talks to the sink about messages."""
 
-    def __init__(self, sink: Sink, gate: InterruptibleWaits, response: ResponseState) -> None:
+    def __init__(self, sink: Sink, waits: InterruptibleWaits, response: ResponseState) -> None:
         self._sink = sink
-        self._gate = gate
+        self._waits = waits
         self._response = response
 
     async def deliver(self, post: Post) -> Outcome:
@@ -169,7 +169,7 @@ class ExactlyOnceSender:
             if _now() - case.first_at > sum(RETRY_SECONDS):
                 log.warning("no webhook, speaking as the bot: %s", doubt)
                 return False
-            if not await self._gate.hold(case.next_delay()):
+            if not await self._waits.hold(case.next_delay()):
                 raise _WithdrawnError from doubt
             return await self._have_webhook(case)
         return True
@@ -194,8 +194,8 @@ class ExactlyOnceSender:
         if not case.doubted or not isinstance(outcome, Refused | Unavailable):
             return outcome
         try:
-            found = await self._witness(case)
-        except (NoWitnessError, *DOUBTS):
+            found = await self._arrival(case)
+        except (ArrivalUnknownError, *DOUBTS):
             if isinstance(outcome, Refused):
                 return Uncertain(outcome.error)
             return Unavailable(outcome.error, uncertain=True)
@@ -217,7 +217,7 @@ class ExactlyOnceSender:
         too_late = _now() + seconds > case.first_at + PATIENCE_SECONDS
         if seconds > SLOW_MODE_SECONDS or too_late:
             return Unavailable(refusal)
-        if await self._gate.hold(seconds):
+        if await self._waits.hold(seconds):
             return None
         return Uncertain(refusal) if case.doubted else Withdrawn()
 
@@ -226,13 +226,13 @@ class ExactlyOnceSender:
         delay = case.next_delay()
         if _now() + delay > case.first_at + PATIENCE_SECONDS:
             return await self._last_look(case, doubt)
-        if not await self._gate.hold(delay):
+        if not await self._waits.hold(delay):
             return Uncertain(doubt)
         if case.post.face is None:
             return None  # the nonce makes a repetition harmless
         try:
-            found = await self._witness(case)
-        except NoWitnessError:
+            found = await self._arrival(case)
+        except ArrivalUnknownError:
             return Uncertain(doubt)
         except DOUBTS:
             return await self._doubted(case, doubt)
@@ -240,20 +240,20 @@ class ExactlyOnceSender:
 
     async def _last_look(self, case: _SendAttempts, doubt: Exception) -> Outcome:
         try:
-            found = await self._witness(case)
-        except (NoWitnessError, *DOUBTS):
+            found = await self._arrival(case)
+        except (ArrivalUnknownError, *DOUBTS):
             return Failed(doubt, uncertain=True)
         return Failed(doubt, uncertain=False) if found is None else Delivered(found)
 
-    async def _witness(self, case: _SendAttempts) -> Sent | None:
+    async def _arrival(self, case: _SendAttempts) -> Sent | None:
         """The message in the channel, unless it is already known as another one of ours."""
         claimed = {sent.id for sent in self._response.messages}
         try:
             found = await self._request(
-                lambda _wire: self._sink.witnesses(case.post, case.first_at)
+                lambda _wire: self._sink.find_arrivals(case.post, case.first_at)
             )
         except DiscordRefusalError as refusal:
-            raise NoWitnessError(str(refusal)) from refusal
+            raise ArrivalUnknownError(str(refusal)) from refusal
         return next((sent for sent in found if sent.id not in claimed), None)
 
     async def _edit_refused(
@@ -275,7 +275,7 @@ class ExactlyOnceSender:
         delay = case.next_delay()
         if _now() + delay > case.first_at + PATIENCE_SECONDS:
             return Failed(doubt, uncertain=True)
-        return None if await self._gate.hold(delay) else Uncertain(doubt)
+        return None if await self._waits.hold(delay) else Uncertain(doubt)
 
     async def _request(self, make: Callable[[WireState], Coroutine[Any, Any, T]]) -> T:
         """One call of the sink: what has left is awaited, what has not is withdrawn."""
@@ -291,13 +291,13 @@ class ExactlyOnceSender:
 
     async def _answer(self, task: asyncio.Task[T], wire: WireState) -> None:
         while not task.done():
-            if self._gate.halted:
+            if self._waits.halted:
                 await self._closing_answer(task, wire)
                 return
             left = wire.left_at + ANSWER_SECONDS - _now() if wire.on_wire else ANSWER_SECONDS
             if left <= 0:
                 raise AmbiguousError(f"no answer within {ANSWER_SECONDS:.0f} s")
-            await self._gate.until(task, left)
+            await self._waits.until(task, left)
 
     async def _closing_answer(self, task: asyncio.Task[T], wire: WireState) -> None:
         """Spec 04 O1: a send on the wire is never cancelled, but not awaited for ever."""

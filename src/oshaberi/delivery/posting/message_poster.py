@@ -30,7 +30,7 @@ class MessagePoster:
         sink: Sink,
         sender: ExactlyOnceSender,
         response: ResponseState,
-        account: DeliveryRecord,
+        delivery_record: DeliveryRecord,
         may_send: Callable[[], bool],
         reply_to: bool,
     ) -> None:
@@ -38,7 +38,7 @@ class MessagePoster:
         self._sink = sink
         self._sender = sender
         self._response = response
-        self._account = account
+        self._delivery_record = delivery_record
         self._may_send = may_send
         self._reply_to = reply_to
 
@@ -134,4 +134,4 @@ class MessagePoster:
         response = self._response
         response.spoken_as = spoken_as
         response.replied = response.replied or self._reply_to
-        self._account.posted(outcome.sent, asyncio.get_running_loop().time())
+        self._delivery_record.posted(outcome.sent, asyncio.get_running_loop().time())

@@ -34,15 +34,15 @@ class OutcomeHandler:
     """Counts failures: three in a row are not about single messages any more."""
 
     def __init__(
-        self, account: DeliveryRecord, queue: MessageQueue, gate: InterruptibleWaits
+        self, delivery_record: DeliveryRecord, queue: MessageQueue, waits: InterruptibleWaits
     ) -> None:
         self.last_error: Exception | None = None
         self.in_doubt = False
         """At a stop: something may still arrive, so nothing may overtake it."""
         self._failures = 0
-        self._account = account
+        self._delivery_record = delivery_record
         self._queue = queue
-        self._gate = gate
+        self._waits = waits
 
     def settle(
         self,
@@ -54,23 +54,23 @@ class OutcomeHandler:
         match outcome:
             case Delivered(sent):
                 self._failures = 0
-                note = self._account.grown if edited else self._account.delivered
+                note = self._delivery_record.grown if edited else self._delivery_record.delivered
                 note(items, sent, asyncio.get_running_loop().time())
                 return None
             case Refused(error):
-                self._account.lost(items, str(error.code))
+                self._delivery_record.lost(items, str(error.code))
                 return self._failed(error)
             case Uncertain(error=doubt):
-                self._account.lost(items, "uncertain")
-                self.in_doubt = self._gate.halted
+                self._delivery_record.lost(items, "uncertain")
+                self.in_doubt = self._waits.halted
                 return self._failed(doubt)
             case Failed(error=failure, uncertain=uncertain):
-                self._account.lost(items, "uncertain" if uncertain else "error")
+                self._delivery_record.lost(items, "uncertain" if uncertain else "error")
                 return Broken("error", failure)
             case Unavailable(error, uncertain):
                 log.error("the channel cannot be written to: %s", error)
                 if uncertain:
-                    self._account.lost(items, "uncertain")
+                    self._delivery_record.lost(items, "uncertain")
                 else:
                     self._queue.put_back(items)
                 return Broken("channel_unavailable", error)

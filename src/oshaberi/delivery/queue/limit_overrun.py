@@ -25,14 +25,14 @@ class LimitOverrun:
         config: StreamConfig,
         response: ResponseState,
         sender: ExactlyOnceSender,
-        account: DeliveryRecord,
-        settling: OutcomeHandler,
+        delivery_record: DeliveryRecord,
+        outcomes: OutcomeHandler,
     ) -> None:
         self._config = config
         self._response = response
         self._sender = sender
-        self._account = account
-        self._settling = settling
+        self._delivery_record = delivery_record
+        self._outcomes = outcomes
         self._rest: OverflowFile | None = None
 
     @property
@@ -60,14 +60,14 @@ class LimitOverrun:
         nonce = self._response.nonce(self._response.next_number())
         outcome = await self._sender.deliver(Post(nonce, files=(rest.as_file(),)))
         if isinstance(outcome, Delivered):
-            self._account.posted(outcome.sent, asyncio.get_running_loop().time())
+            self._delivery_record.posted(outcome.sent, asyncio.get_running_loop().time())
             self._response.attached = rest.text
-        return self._settling.settle(rest.items, outcome)
+        return self._outcomes.settle(rest.items, outcome)
 
     def drop(self, reason: str) -> None:
         """No file: what was collected is not sent."""
         if self._rest is not None:
-            self._account.lost(self._rest.items, reason)
+            self._delivery_record.lost(self._rest.items, reason)
             self._rest = None
 
     async def _tell(self, *, attached: bool) -> None:

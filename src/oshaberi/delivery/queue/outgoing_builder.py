@@ -41,12 +41,12 @@ class OutgoingBuilder:
             table=event if isinstance(event, Table) else None,
         )
 
-    async def files(self, table: Table, gate: InterruptibleWaits) -> tuple[File, ...]:
+    async def files(self, table: Table, waits: InterruptibleWaits) -> tuple[File, ...]:
         """Its pictures; none if it is to go out as code."""
         if not self._config.render_tables:
             return ()
         self._response.tables += 1
-        return await table_files(table, self._response.tables, self._renderer, gate)
+        return await table_files(table, self._response.tables, self._renderer, waits)
 
     def plain(self, item: OutgoingMessage) -> list[OutgoingMessage]:
         """A table as aligned code; its place in the history belongs to the last part."""

@@ -42,12 +42,12 @@ class PackagedRenderer:
 
 
 async def table_files(
-    table: Table, number: int, renderer: TableRenderer, gate: InterruptibleWaits
+    table: Table, number: int, renderer: TableRenderer, waits: InterruptibleWaits
 ) -> tuple[File, ...]:
     """The pictures of a table; none if it could not be drawn, or a stop came."""
     loop = asyncio.get_running_loop()
     job = loop.run_in_executor(None, renderer.pictures, table)
-    if not await gate.until(job):
+    if not await waits.until(job):
         job.add_done_callback(_seen)
         return ()
     try:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from oshaberi.delivery.sink import (
+    ArrivalUnknownError,
     DiscordRefusalError,
-    NoWitnessError,
     Post,
     Sent,
     WebhookFace,
@@ -133,9 +133,9 @@ class RecordingSink:
     async def forget_webhook(self) -> None:
         self._webhook = False
 
-    async def witnesses(self, post: Post, since: float) -> Sequence[Sent]:
+    async def find_arrivals(self, post: Post, since: float) -> Sequence[Sent]:
         if not self._readable:
-            raise NoWitnessError("the history of this channel cannot be read")
+            raise ArrivalUnknownError("the history of this channel cannot be read")
         there = [p for p in self.posted if p.at >= since and not p.deleted]
         return [_sent(p) for p in there if _looks_like(p.post, post)]
 

@@ -56,7 +56,7 @@ class WebhookHttp:
         """
         flight = self._flights.get(key)
         if flight is None:
-            query = {"wait": "true", "with_components": "true"} | _place(thread_id)
+            query = {"wait": "true", "with_components": "true"} | _address(thread_id)
             request = self._request("POST", hook, "", query, form, wire)
             flight = self._flights[key] = asyncio.create_task(request)
             flight.add_done_callback(_seen)
@@ -82,14 +82,14 @@ class WebhookHttp:
         wire: WireState,
     ) -> None:
         path = f"/messages/{message_id}"
-        await self._request("PATCH", hook, path, _place(thread_id), form, wire)
+        await self._request("PATCH", hook, path, _address(thread_id), form, wire)
 
     async def delete(
         self, hook: Hook, message_id: int, thread_id: int | None, wire: WireState | None = None
     ) -> None:
         path = f"/messages/{message_id}"
         wire = wire or WireState(_now())
-        await self._request("DELETE", hook, path, _place(thread_id), None, wire)
+        await self._request("DELETE", hook, path, _address(thread_id), None, wire)
 
     async def close(self) -> None:
         for flight in self._flights.values():
@@ -141,7 +141,7 @@ class WebhookHttp:
             self._free_at[bucket] = _now() + float(headers.get("X-RateLimit-Reset-After", "0"))
 
 
-def _place(thread_id: int | None) -> dict[str, str]:
+def _address(thread_id: int | None) -> dict[str, str]:
     return {} if thread_id is None else {"thread_id": str(thread_id)}
 
 

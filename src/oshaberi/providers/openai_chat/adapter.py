@@ -69,7 +69,7 @@ class OpenAIChatAdapter(Adapter):
     async def events(self, request: Request) -> AsyncGenerator[Event, None]:
         """Tried again with fewer parameters, but never after something meaningful came."""
         wanted: Body | None = body(await prepared(request, self._endpoint), self._endpoint)
-        ladder = ParameterFallback(wanted or {})
+        fallback = ParameterFallback(wanted or {})
         meaningful = False
         while wanted is not None:
             decoder = SseDecoder()
@@ -84,7 +84,7 @@ class OpenAIChatAdapter(Adapter):
                         yield _event(data)
                 return
             except Exception as error:
-                wanted = None if meaningful else self._fewer(ladder, error)
+                wanted = None if meaningful else self._fewer(fallback, error)
                 if wanted is None:
                     raise
 
@@ -92,7 +92,7 @@ class OpenAIChatAdapter(Adapter):
         """Text, reasoning, a call or tokens: whatever comes after must not come twice."""
         return any(not isinstance(step, FinishStep) for step in self.read(event))
 
-    def _fewer(self, ladder: ParameterFallback, error: Exception) -> Body | None:
+    def _fewer(self, fallback: ParameterFallback, error: Exception) -> Body | None:
         failure = read_failure(error)
         said_so = isinstance(error, StreamError) or failure.status is not None
         if not said_so or failure.kind is not None or failure.status not in _ABOUT_PARAMETERS:
@@ -100,7 +100,7 @@ class OpenAIChatAdapter(Adapter):
         problem = self.classify(error)
         if problem.type != "api_error" or problem.retryable:
             return None
-        return ladder.down(f"{failure.message} {getattr(error, 'param', None) or ''}")
+        return fallback.down(f"{failure.message} {getattr(error, 'param', None) or ''}")
 
     def _creating(self, wanted: Body) -> Any:
         rest = {key: value for key, value in wanted.items() if key not in MANDATORY}

@@ -36,12 +36,12 @@ class ChunkAssembler:
             if request.speaker_guard
             else None
         )
-        self._unglue: ReasoningTail | None = None
+        self._reasoning_tail: ReasoningTail | None = None
         self._thought: ThoughtKind | None = None
         self._has_text = False
         self._is_plain = False
         self._calls = ToolCallAssembly()
-        self._keepsakes = SignedBlocks()
+        self._signed_blocks = SignedBlocks()
         self._tokens: TokenCount | None = None
         self._finish: FinishStep | None = None
 
@@ -84,7 +84,7 @@ class ChunkAssembler:
             case CallPiece():
                 self._calls.add(step)
             case SignedBlock():
-                self._keepsakes.add(step)
+                self._signed_blocks.add(step)
             case TokenCount():
                 self._count(step)
             case FinishStep():
@@ -105,15 +105,15 @@ class ChunkAssembler:
     def _visible(self, text: str) -> Iterable[Chunk]:
         if not self._has_text:
             self._has_text = True
-            self._unglue = ReasoningTail() if self._thought else None
-        if self._unglue is None:
+            self._reasoning_tail = ReasoningTail() if self._thought else None
+        if self._reasoning_tail is None:
             self._is_plain = self._holdback is None
             return self._outgoing(text)
-        decided = self._unglue.feed(text)
+        decided = self._reasoning_tail.feed(text)
         return () if decided is None else self._decided(*decided)
 
     def _decided(self, tail: str, text: str) -> list[Chunk]:
-        self._unglue = None
+        self._reasoning_tail = None
         made = []
         if tail:
             part = ThoughtPart(tail, self._thought or "raw")
@@ -131,8 +131,8 @@ class ChunkAssembler:
 
     def _release(self) -> list[Chunk]:
         held: list[Chunk] = []
-        if self._unglue is not None:
-            held += self._decided(*self._unglue.finish())
+        if self._reasoning_tail is not None:
+            held += self._decided(*self._reasoning_tail.finish())
         if self._holdback is not None:
             held += _said(self._holdback.finish())
         return held
@@ -164,7 +164,7 @@ class ChunkAssembler:
 
     def _signed(self) -> tuple[ThoughtPart, ...]:
         """One signature carries all that goes back to the API with the next round."""
-        packed = self._keepsakes.packed()
+        packed = self._signed_blocks.packed()
         return (ThoughtPart("", self._thought or "raw", packed),) if packed else ()
 
     def _usage(self) -> Usage | None:

@@ -26,8 +26,8 @@ _ACTIVE = ("text/html", "image/svg+xml", "application/xhtml+xml", "text/xml", "a
 class FileServer:
     """Serves `/cdn/`."""
 
-    def __init__(self, core: StageState) -> None:
-        self._core = core
+    def __init__(self, state: StageState) -> None:
+        self._state = state
 
     def add_to(self, router: web.UrlDispatcher) -> None:
         attachments = "/cdn/attachments/{channel_id}/{attachment_id}/{filename}"
@@ -40,7 +40,7 @@ class FileServer:
 
     async def _attachment(self, request: web.Request) -> web.StreamResponse:
         number = request.match_info["attachment_id"]
-        item = self._core.world.attachments.get(int(number) if number.isdecimal() else 0)
+        item = self._state.world.attachments.get(int(number) if number.isdecimal() else 0)
         if item is None or item.filename != request.match_info["filename"]:
             raise web.HTTPNotFound
         # Nothing that came from outside may run as a page of ours.
@@ -50,13 +50,13 @@ class FileServer:
 
     async def _face(self, request: web.Request) -> web.StreamResponse:
         name, mood = request.match_info["name"], request.query.get("mood")
-        if drawn_avatars.person_of(name) == drawn_avatars.person_of(self._core.world.bot.name):
+        if drawn_avatars.person_of(name) == drawn_avatars.person_of(self._state.world.bot.name):
             return _svg(drawn_avatars.mascot(mood or name))
         return _svg(drawn_avatars.face(name, mood))
 
     async def _avatar(self, request: web.Request) -> web.StreamResponse:
         """A user's, by id."""
-        world = self._core.world
+        world = self._state.world
         number = int(request.match_info["user_id"])
         user = world.users.get(number)
         if user is not None and user.id == world.bot.id:
@@ -65,7 +65,7 @@ class FileServer:
 
     async def _emoji(self, request: web.Request) -> web.StreamResponse:
         number = int(request.match_info["emoji_id"])
-        guilds = self._core.world.guilds.values()
+        guilds = self._state.world.guilds.values()
         found = [guild.emojis[number].name for guild in guilds if number in guild.emojis]
         if not found:
             raise web.HTTPNotFound

@@ -16,12 +16,12 @@ from oshaberi.stage.stage_state import StageState
 HEADER = "X-Stage-Token"
 
 
-def guarded(core: StageState) -> Middleware:
+def guarded(state: StageState) -> Middleware:
     """The middleware that every request passes first."""
 
     @web.middleware
     async def door(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if not _from_here(core, request):
+        if not _from_here(state, request):
             raise web.HTTPForbidden(text="the stage talks to this machine only")
         try:
             return await handler(request)
@@ -38,8 +38,8 @@ def _hung_up(request: web.Request) -> bool:
     return request.transport is None or request.transport.is_closing()
 
 
-def _from_here(core: StageState, request: web.Request) -> bool:
-    port = core.url.rpartition(":")[2]
+def _from_here(state: StageState, request: web.Request) -> bool:
+    port = state.url.rpartition(":")[2]
     hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
     if request.headers.get("Host") not in hosts:
         return False

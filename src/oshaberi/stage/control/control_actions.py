@@ -26,15 +26,15 @@ _GATEWAY = ("drop", "close", "reconnect", "invalidate", "mute", "unmute", "redel
 class ControlActions:
     """`reads` change nothing, `acts` do."""
 
-    def __init__(self, core: StageState, people: PeopleActions) -> None:
-        self._core = core
+    def __init__(self, state: StageState, people: PeopleActions) -> None:
+        self._state = state
         self._people = people
         self.reads: dict[str, Action] = {
             "world": self._world,
             "messages": self._messages,
-            "requests": lambda _asked: [asdict(record) for record in core.journal.records],
+            "requests": lambda _asked: [asdict(record) for record in state.journal.records],
             "interactions": lambda asked: told(self._interaction(asked, "id")),
-            "problems": lambda _asked: list(core.journal.problems),
+            "problems": lambda _asked: list(state.journal.problems),
         }
         self.acts: dict[str, Action] = {
             "post": self._post,
@@ -64,7 +64,7 @@ class ControlActions:
         }
 
     def _world(self, _asked: Json) -> Json:
-        world = self._core.world
+        world = self._state.world
         places = [c for c in world.channels.values() if c.guild_id is None]
         return {
             "bot": record_payloads.user(world.bot),
@@ -78,8 +78,8 @@ class ControlActions:
             "dms": [record_payloads.channel(world, channel) for channel in places],
             "webhooks": [record_payloads.webhook(world, hook) for hook in world.webhooks.values()],
             "commands": [record_payloads.command(world, c) for c in world.commands.values()],
-            "connected": bool(self._core.hub.connected()),
-            "faults": standing_faults(self._core),
+            "connected": bool(self._state.hub.connected()),
+            "faults": standing_faults(self._state),
         }
 
     def _messages(self, asked: Json) -> list[Json]:
@@ -87,24 +87,24 @@ class ControlActions:
 
         `limit` takes the newest, or the newest that are older than `before`.
         """
-        channel = self._core.world.channel(_key(asked, "channel"))
-        items: Iterable[StageMessage] = self._core.world.messages.get(channel.id, {}).values()
+        channel = self._state.world.channel(_key(asked, "channel"))
+        items: Iterable[StageMessage] = self._state.world.messages.get(channel.id, {}).values()
         if asked.get("user"):
             allowed = (None, _number(asked, "user"))
             items = [item for item in items if item.ephemeral_to in allowed]
         if asked.get("before"):
             items = [item for item in items if item.id < _number(asked, "before")]
         picked = list(items)[-_number(asked, "limit") :] if asked.get("limit") else items
-        return [as_people_see(self._core, item) for item in picked]
+        return [as_people_see(self._state, item) for item in picked]
 
     def _interaction(self, said: Json, key: str) -> Interaction:
-        item = self._core.world.interactions.get(_number(said, key))
+        item = self._state.world.interactions.get(_number(said, key))
         if item is None:
             raise StageError("there is no such interaction")
         return item
 
     def _shown(self, item: StageMessage) -> Json:
-        return as_people_see(self._core, item)
+        return as_people_see(self._state, item)
 
     def _post(self, said: Json) -> Json:
         reply_to = _number(said, "reply_to") if said.get("reply_to") else None
@@ -118,7 +118,7 @@ class ControlActions:
         )
 
     def _open_dm(self, said: Json) -> Json:
-        world = self._core.world
+        world = self._state.world
         return record_payloads.channel(world, world.dm_with(self._people.somebody(_user(said)).id))
 
     def _press(self, said: Json) -> Json:
@@ -149,21 +149,21 @@ class ControlActions:
         return told(self._people.submit(asked, said.get("values") or {}))
 
     def _fault(self, said: Json) -> None:
-        self._core.faults.add(Fault.from_json(said))
-        self._core.changes.notify()
+        self._state.faults.add(Fault.from_json(said))
+        self._state.changes.notify()
 
     def _clear_faults(self, _said: Json) -> None:
-        self._core.faults.clear()
-        self._core.changes.notify()
+        self._state.faults.clear()
+        self._state.changes.notify()
 
     def _rate_limits(self, said: Json) -> None:
         on = said.get("on")
         if not isinstance(on, bool):
             raise StageError("rate_limits: `on` must be true or false")
-        self._core.limits.on = on
+        self._state.limits.on = on
 
     def _gateway(self, said: Json) -> None:
-        hub, what = self._core.hub, said.get("do")
+        hub, what = self._state.hub, said.get("do")
         match what:
             case "drop":
                 hub.drop()
@@ -182,17 +182,17 @@ class ControlActions:
 
     def _change(self, said: Json) -> None:
         """`delete_channel`, `revoke_webhook` or `lose_permission`, at once."""
-        world, what = self._core.world, said.get("do")
+        world, what = self._state.world, said.get("do")
         if what == "delete_channel":
-            world_changes.delete_channel(self._core, world.channel(_key(said, "channel")))
+            world_changes.delete_channel(self._state, world.channel(_key(said, "channel")))
         elif what == "revoke_webhook":
             webhook = world.webhooks.get(_number(said, "webhook"))
             if webhook is None:
                 raise StageError("there is no such webhook")
-            world_changes.delete_webhook(self._core, webhook)
+            world_changes.delete_webhook(self._state, webhook)
         elif what == "lose_permission":
             channel = world.channel(_key(said, "channel"))
-            world_changes.deny(self._core, channel, _text(said, "permission"))
+            world_changes.deny(self._state, channel, _text(said, "permission"))
         else:
             raise StageError("change: `do` is delete_channel, revoke_webhook or lose_permission")
 

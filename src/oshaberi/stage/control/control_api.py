@@ -38,12 +38,12 @@ class ControlApi:
 
     def __init__(
         self,
-        core: StageState,
+        state: StageState,
         people: PeopleActions,
         token: str,
         extensions: Mapping[str, ControlExtension],
     ) -> None:
-        self._actions = ControlActions(core, people)
+        self._actions = ControlActions(state, people)
         self._token = token
         self._extensions = extensions
         self._actions.reads["extensions"] = lambda _asked: sorted(extensions)

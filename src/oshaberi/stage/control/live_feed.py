@@ -33,19 +33,19 @@ BAD_HELLO, BAD_TOKEN, GOING_AWAY = 4000, 4001, 1001
 _ITS_MESSAGE = ("MESSAGE_CREATE", "MESSAGE_UPDATE")
 
 
-def as_people_see(core: StageState, item: StageMessage) -> Json:
+def as_people_see(state: StageState, item: StageMessage) -> Json:
     """A message with what only a person's client knows: who reacted, who alone can see it."""
-    return message_posting.shown(core, item) | {
+    return message_posting.shown(state, item) | {
         "ephemeral_to": None if item.ephemeral_to is None else str(item.ephemeral_to),
         "notified": [str(user_id) for user_id in item.notified],
-        "reactions": _reactions(core, item),
-        **_command(core, item),
+        "reactions": _reactions(state, item),
+        **_command(state, item),
     }
 
 
-def _command(core: StageState, item: StageMessage) -> Json:
+def _command(state: StageState, item: StageMessage) -> Json:
     """The name of the command it answers, with its subcommands; an entry of a menu has no slash."""
-    begun = core.world.interactions.get(item.interaction_id or 0)
+    begun = state.world.interactions.get(item.interaction_id or 0)
     if begun is None or "name" not in begun.data:
         return {"command": None, "from_menu": False}
     from_menu = begun.data.get("type") == MESSAGE_MENU
@@ -59,16 +59,16 @@ def _path(entry: Json) -> Iterator[str]:
             yield from _path(option)
 
 
-def _reactions(core: StageState, item: StageMessage) -> list[Json]:
+def _reactions(state: StageState, item: StageMessage) -> list[Json]:
     return [
-        reaction(core.world, r) | {"users": [str(user_id) for user_id in r.users]}
+        reaction(state.world, r) | {"users": [str(user_id) for user_id in r.users]}
         for r in item.reactions
     ]
 
 
-def standing_faults(core: StageState) -> list[Json]:
+def standing_faults(state: StageState) -> list[Json]:
     """What goes wrong on demand, and how often it has."""
-    return [asdict(fault) | {"struck": struck} for fault, struck in core.faults.standing()]
+    return [asdict(fault) | {"struck": struck} for fault, struck in state.faults.standing()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +99,15 @@ class _FeedClient:
 class LiveFeed:
     """Any number of pages listen; others may `publish` too, for their own part of the page."""
 
-    def __init__(self, core: StageState, token: str) -> None:
-        self._core = core
+    def __init__(self, state: StageState, token: str) -> None:
+        self._state = state
         self._token = token
         self.epoch = secrets.token_hex(8)
         self._number = 0
         self._kept: deque[_FeedEntry] = deque(maxlen=KEPT)
         self._clients: set[_FeedClient] = set()
         self._told: dict[str, Json] = {}
-        core.bus.witness(self._witness)
+        state.bus.witness(self._witness)
 
     def publish(self, name: str, data: Json, *, only_for: int | None = None) -> None:
         """Every page gets a CustomEvent `name` on its bus."""
@@ -119,18 +119,18 @@ class LiveFeed:
             client.offer(entry)
 
     def bot_state(self) -> Json:
-        return {"connected": bool(self._core.hub.connected())}
+        return {"connected": bool(self._state.hub.connected())}
 
     async def watch(self) -> None:
         """Tell of what has no event: the bot comes and goes, its commands change, faults strike."""
         while True:
-            commands = self._core.world.commands.values()
+            commands = self._state.world.commands.values()
             self._tell_if_new("BOT_STATE", self.bot_state())
-            self._tell_if_new("FAULTS", {"faults": standing_faults(self._core)})
+            self._tell_if_new("FAULTS", {"faults": standing_faults(self._state)})
             self._tell_if_new(
                 "COMMANDS_UPDATE", {"ids": [f"{c.id}.{id(c.payload)}" for c in commands]}
             )
-            await self._core.changes.wait()
+            await self._state.changes.wait()
 
     def _tell_if_new(self, name: str, state: Json) -> None:
         if self._told.get(name) != state:
@@ -148,17 +148,17 @@ class LiveFeed:
 
     def _as_seen(self, event: GatewayEvent) -> Json:
         number = event.data.get("message_id" if "REACTION" in event.name else "id", 0)
-        item = self._core.world.messages.get(event.channel_id or 0, {}).get(int(number))
+        item = self._state.world.messages.get(event.channel_id or 0, {}).get(int(number))
         if item is None:
             return event.data
         if event.name in _ITS_MESSAGE:
-            return as_people_see(self._core, item)
+            return as_people_see(self._state, item)
         if event.name.startswith("MESSAGE_REACTION"):
-            return event.data | {"reactions": _reactions(self._core, item)}
+            return event.data | {"reactions": _reactions(self._state, item)}
         return event.data
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
-        socket = web.WebSocketResponse(heartbeat=PING_S * self._core.loop_scale)
+        socket = web.WebSocketResponse(heartbeat=PING_S * self._state.loop_scale)
         await socket.prepare(request)
         hello = await self._hello(socket)
         if hello is None:
@@ -171,7 +171,7 @@ class LiveFeed:
 
     async def _hello(self, socket: web.WebSocketResponse) -> dict[str, Any] | None:
         try:
-            async with asyncio.timeout(HELLO_S * self._core.loop_scale):
+            async with asyncio.timeout(HELLO_S * self._state.loop_scale):
                 message = await socket.receive()
         except TimeoutError:
             return None

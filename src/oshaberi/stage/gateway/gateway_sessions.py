@@ -113,14 +113,14 @@ class GatewaySession:
 class SessionHub:
     """All sessions. Also the place where the gateway is made to misbehave."""
 
-    def __init__(self, core: StageState) -> None:
-        self._core = core
+    def __init__(self, state: StageState) -> None:
+        self._state = state
         self.sessions: dict[str, GatewaySession] = {}
         self.acknowledges = True
         """False: heartbeats stay unanswered, as on a half-dead connection."""
         self.resumed = 0
         self.identified = 0
-        core.bus.listen(self._deliver)
+        state.bus.listen(self._deliver)
 
     def connected(self) -> list[GatewaySession]:
         return [session for session in self.sessions.values() if session.connection is not None]
@@ -160,7 +160,7 @@ class SessionHub:
             if session.connection is not None and _behind(session, sequence):
                 session.connection.send(HEARTBEAT, None)
         while any(_behind(session, sequence) for session, sequence in waiting):
-            await self._core.changes.wait()
+            await self._state.changes.wait()
 
     def dispatched(self) -> int:
         """How many events all sessions together were sent."""
@@ -172,7 +172,7 @@ class SessionHub:
     def _deliver(self, event: GatewayEvent) -> None:
         for session in tuple(self.sessions.values()):
             if self._wanted(session, event):
-                bot_id = self._core.world.bot.id
+                bot_id = self._state.world.bot.id
                 session.dispatch(event.name, intents.as_seen(event, session.intents, bot_id))
 
     def _wanted(self, session: GatewaySession, event: GatewayEvent) -> bool:
@@ -180,7 +180,7 @@ class SessionHub:
             return False
         if not session.handles(event.guild_id) or not intents.wants(session.intents, event):
             return False
-        world = self._core.world
+        world = self._state.world
         channel = world.channels.get(event.channel_id or 0)
         if channel is None or event.name.startswith(_EVERYWHERE):
             return True

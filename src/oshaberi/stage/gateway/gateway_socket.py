@@ -40,8 +40,8 @@ class _SocketClosedError(Exception):
 class Gateway:
     """Serves `/gw/`."""
 
-    def __init__(self, core: StageState) -> None:
-        self._core = core
+    def __init__(self, state: StageState) -> None:
+        self._state = state
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
         socket = web.WebSocketResponse(compress=False, max_msg_size=0)
@@ -51,7 +51,7 @@ class Gateway:
         connection = GatewayConnection(socket, request, compress)
         writer = asyncio.create_task(connection.write())
         try:
-            await _GatewayConversation(self._core, connection).run(socket)
+            await _GatewayConversation(self._state, connection).run(socket)
             await writer
         finally:
             writer.cancel()
@@ -63,8 +63,8 @@ class Gateway:
 class _GatewayConversation:
     """What is said on one connection."""
 
-    def __init__(self, core: StageState, connection: GatewayConnection) -> None:
-        self._core = core
+    def __init__(self, state: StageState, connection: GatewayConnection) -> None:
+        self._state = state
         self._connection = connection
         self._session: GatewaySession | None = None
         self._answers: dict[int, Callable[[Json], None]] = {
@@ -75,7 +75,7 @@ class _GatewayConversation:
 
     async def run(self, socket: web.WebSocketResponse) -> None:
         # discord.py beats by the wall's clock, but gives up on us by the loop's.
-        interval = max(1, round(self._core.settings.heartbeat_ms / self._core.loop_scale))
+        interval = max(1, round(self._state.settings.heartbeat_ms / self._state.loop_scale))
         self._connection.send(HELLO, {"heartbeat_interval": interval})
         try:
             async for message in socket:
@@ -92,7 +92,7 @@ class _GatewayConversation:
         # A session that was resumed elsewhere meanwhile hangs on another socket.
         if session is not None and session.connection is self._connection:
             session.connection = None
-        self._core.changes.notify()
+        self._state.changes.notify()
 
     def _hear(self, text: str) -> None:
         try:
@@ -108,16 +108,16 @@ class _GatewayConversation:
             self._answers[op](data)
         elif op not in IGNORED:
             raise _SocketClosedError(UNKNOWN_OPCODE)
-        self._core.changes.notify()
+        self._state.changes.notify()
 
     def _heartbeat(self, sequence: object) -> None:
         if self._session is not None and isinstance(sequence, int):
             self._session.acknowledged = max(self._session.acknowledged, sequence)
-        if self._core.hub.acknowledges:
+        if self._state.hub.acknowledges:
             self._connection.send(HEARTBEAT_ACK, None)
 
     def _check_token(self, data: Json) -> None:
-        if data.get("token") != self._core.world.application.token:
+        if data.get("token") != self._state.world.application.token:
             raise _SocketClosedError(BAD_TOKEN)
 
     def _identify(self, data: Json) -> None:
@@ -125,31 +125,31 @@ class _GatewayConversation:
             raise _SocketClosedError(ALREADY_AUTHENTICATED)
         self._check_token(data)
         wanted = self._intents(data.get("intents"))
-        session = GatewaySession(wanted, _shard(data), self._core.settings.replay_most)
+        session = GatewaySession(wanted, _shard(data), self._state.settings.replay_most)
         session.connection = self._connection
         self._session = session
-        self._core.hub.sessions[session.id] = session
-        self._core.hub.identified += 1
+        self._state.hub.sessions[session.id] = session
+        self._state.hub.identified += 1
         self._greet(session)
 
     def _intents(self, wanted: object) -> int:
         if not isinstance(wanted, int) or wanted & ~intents.KNOWN:
             raise _SocketClosedError(BAD_INTENTS)
-        granted = self._core.world.application.privileged
+        granted = self._state.world.application.privileged
         for name, intent in intents.PRIVILEGED.items():
             if wanted & intent and name not in granted:
                 raise _SocketClosedError(DISALLOWED_INTENTS)
         return wanted
 
     def _greet(self, session: GatewaySession) -> None:
-        world = self._core.world
+        world = self._state.world
         guilds = [g for g in world.guilds.values() if session.handles(g.id)]
         ready: Json = {
             "v": 10,
             "user": record_payloads.own_user(world),
             "guilds": [{"id": str(guild.id), "unavailable": True} for guild in guilds],
             "session_id": session.id,
-            "resume_gateway_url": self._core.url.replace("http", "ws", 1) + "/gw/",
+            "resume_gateway_url": self._state.url.replace("http", "ws", 1) + "/gw/",
             "application": {
                 "id": str(world.application.id),
                 "flags": record_payloads.application_flags(world),
@@ -166,7 +166,7 @@ class _GatewayConversation:
 
     def _resume(self, data: Json) -> None:
         self._check_token(data)
-        session = self._core.hub.sessions.get(str(data.get("session_id")))
+        session = self._state.hub.sessions.get(str(data.get("session_id")))
         sequence = data.get("seq")
         if not isinstance(sequence, int) or session is None or not session.can_resume(sequence):
             self._connection.send(INVALID_SESSION, False)
@@ -175,14 +175,14 @@ class _GatewayConversation:
             raise _SocketClosedError(BAD_SEQUENCE)
         self._session = session
         session.resume(self._connection, sequence)
-        self._core.hub.resumed += 1
+        self._state.hub.resumed += 1
         session.dispatch("RESUMED", {})
 
     def _chunk(self, data: Json) -> None:
         session = self._session
         if session is None:
             raise _SocketClosedError(NOT_AUTHENTICATED)
-        guild = self._core.world.guilds.get(_number(data.get("guild_id")))
+        guild = self._state.world.guilds.get(_number(data.get("guild_id")))
         if guild is None:
             return
         people, missing = _asked_for(guild, data)

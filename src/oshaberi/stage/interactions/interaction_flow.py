@@ -73,7 +73,7 @@ class Interaction:
 
 
 def begin(
-    core: StageState,
+    state: StageState,
     kind: InteractionType,
     user_id: int,
     channel: Channel,
@@ -81,7 +81,7 @@ def begin(
     message: StageMessage | None = None,
 ) -> Interaction:
     """Somebody acts: the bot hears of it, and the clock starts."""
-    world = core.world
+    world = state.world
     interaction = Interaction(
         id=world.snowflakes.new(),
         token=secrets.token_urlsafe(32),
@@ -89,19 +89,19 @@ def begin(
         user_id=user_id,
         channel_id=channel.id,
         data=data,
-        at=core.now(),
+        at=state.now(),
         message_id=None if message is None else message.id,
     )
     world.interactions[interaction.id] = interaction
-    announced = _announcement(core, interaction, channel, message)
-    core.emit("INTERACTION_CREATE", announced, guild_id=channel.guild_id, channel_id=channel.id)
+    announced = _announcement(state, interaction, channel, message)
+    state.emit("INTERACTION_CREATE", announced, guild_id=channel.guild_id, channel_id=channel.id)
     return interaction
 
 
 def _announcement(
-    core: StageState, item: Interaction, channel: Channel, message: StageMessage | None
+    state: StageState, item: Interaction, channel: Channel, message: StageMessage | None
 ) -> Json:
-    world = core.world
+    world = state.world
     place = record_payloads.channel(world, channel)
     field_types: Json = {
         "id": str(item.id),
@@ -120,12 +120,12 @@ def _announcement(
         "attachment_size_limit": record_payloads.ATTACHMENT_MOST,
     }
     if message is not None:
-        field_types["message"] = gateway_message(world, message, core.url)
-    return field_types | _who(core, item, channel)
+        field_types["message"] = gateway_message(world, message, state.url)
+    return field_types | _who(state, item, channel)
 
 
-def _who(core: StageState, item: Interaction, channel: Channel) -> Json:
-    world = core.world
+def _who(state: StageState, item: Interaction, channel: Channel) -> Json:
+    world = state.world
     guild = world.guild_of(channel)
     if guild is None:
         return {"user": record_payloads.user(world.users[item.user_id])}
@@ -139,23 +139,23 @@ def _who(core: StageState, item: Interaction, channel: Channel) -> Json:
     }
 
 
-def find(core: StageState, interaction_id: int, token: str) -> Interaction:
+def find(state: StageState, interaction_id: int, token: str) -> Interaction:
     """For its first answer."""
-    item = core.world.interactions.get(interaction_id)
+    item = state.world.interactions.get(interaction_id)
     if item is None or item.token != token:
         raise refusal(10062)
     if item.reply is not None:
         raise refusal(40060)
-    if core.now() - item.at > core.settings.interaction_s:
+    if state.now() - item.at > state.settings.interaction_s:
         raise refusal(10062)
     return item
 
 
-def find_by_token(core: StageState, token: str) -> Interaction:
+def find_by_token(state: StageState, token: str) -> Interaction:
     """For everything after the first answer."""
-    for item in core.world.interactions.values():
+    for item in state.world.interactions.values():
         if item.token == token:
-            if core.now() - item.at > core.settings.interaction_token_s:
+            if state.now() - item.at > state.settings.interaction_token_s:
                 raise refusal(50027)
             if item.reply is None:
                 raise refusal(10015)
@@ -164,7 +164,7 @@ def find_by_token(core: StageState, token: str) -> Interaction:
 
 
 def answer(
-    core: StageState, item: Interaction, kind: int, data: Json, draft: MessageDraft
+    state: StageState, item: Interaction, kind: int, data: Json, draft: MessageDraft
 ) -> StageMessage | None:
     """The first answer. Returns the message it made or changed."""
     if kind not in ALLOWED[item.type]:
@@ -172,19 +172,19 @@ def answer(
     reply = InteractionReply(kind)
     message: StageMessage | None = None
     if reply is InteractionReply.MESSAGE:
-        message = _say(core, item, draft, draft.flags)
+        message = _say(state, item, draft, draft.flags)
         item.original_id = message.id
     elif reply is InteractionReply.DEFER:
-        message = _say(core, item, MessageDraft(), draft.flags, loading=True)
+        message = _say(state, item, MessageDraft(), draft.flags, loading=True)
         item.original_id = message.id
     elif reply in (InteractionReply.UPDATE, InteractionReply.DEFER_UPDATE):
-        message = _update(core, item, draft if reply is InteractionReply.UPDATE else None)
+        message = _update(state, item, draft if reply is InteractionReply.UPDATE else None)
     elif reply is InteractionReply.CHOICES:
         item.choices = _choices(data)
     else:
         item.modal = data
     item.reply = reply
-    core.emit("INTERACTION_ANSWER", told(item), channel_id=item.channel_id, only_for=item.user_id)
+    state.emit("INTERACTION_ANSWER", told(item), channel_id=item.channel_id, only_for=item.user_id)
     return message
 
 
@@ -200,13 +200,13 @@ def told(item: Interaction) -> Json:
     }
 
 
-def _update(core: StageState, item: Interaction, draft: MessageDraft | None) -> StageMessage:
+def _update(state: StageState, item: Interaction, draft: MessageDraft | None) -> StageMessage:
     if item.message_id is None:
         raise bad_form(("type",), "BASE_TYPE_CHOICES", "There is no message to update")
-    message = core.world.find_message(item.channel_id, item.message_id, ephemeral=True)
+    message = state.world.find_message(item.channel_id, item.message_id, ephemeral=True)
     item.original_id = message.id
     if draft is not None:
-        message_posting.edit(core, message, draft)
+        message_posting.edit(state, message, draft)
     return message
 
 
@@ -218,32 +218,32 @@ def _choices(data: Json) -> list[Json]:
     return choices
 
 
-def follow_up(core: StageState, item: Interaction, draft: MessageDraft) -> StageMessage:
+def follow_up(state: StageState, item: Interaction, draft: MessageDraft) -> StageMessage:
     """The first one after a deferral takes the place of the waiting message."""
     if draft.empty:
         raise refusal(50006)
-    original = core.world.messages.get(item.channel_id, {}).get(item.original_id or 0)
+    original = state.world.messages.get(item.channel_id, {}).get(item.original_id or 0)
     if original is not None and original.flags & MessageFlag.LOADING:
-        message_posting.edit(core, original, draft)
+        message_posting.edit(state, original, draft)
         return original
-    message = _say(core, item, draft, draft.flags)
+    message = _say(state, item, draft, draft.flags)
     item.followups.append(message.id)
     return message
 
 
 def _say(
-    core: StageState, item: Interaction, draft: MessageDraft, flags: int, *, loading: bool = False
+    state: StageState, item: Interaction, draft: MessageDraft, flags: int, *, loading: bool = False
 ) -> StageMessage:
     if draft.empty and not loading:
         raise refusal(50006)
     # Neither a nonce (facts) nor a reply: it answers the interaction.
     draft.nonce = draft.reference = None
-    bot = core.world.bot
-    app_id = core.world.application.id
+    bot = state.world.bot
+    app_id = state.world.application.id
     first_of_command = item.reply is None and item.type is InteractionType.COMMAND
     return message_posting.post(
-        core,
-        core.world.find_channel(item.channel_id),
+        state,
+        state.world.find_channel(item.channel_id),
         message_posting.PostAuthor(bot.id, webhook_id=app_id, application_id=app_id),
         draft,
         ephemeral_to=item.user_id if flags & MessageFlag.EPHEMERAL else None,
@@ -253,10 +253,10 @@ def _say(
     )
 
 
-def message_of(core: StageState, item: Interaction, which: str) -> StageMessage:
+def message_of(state: StageState, item: Interaction, which: str) -> StageMessage:
     """`@original`, or a follow-up by its id."""
     number = item.original_id if which == "@original" else int(which) if which.isdecimal() else 0
-    message = core.world.find_message(item.channel_id, number or 0, ephemeral=True)
+    message = state.world.find_message(item.channel_id, number or 0, ephemeral=True)
     if message.id != item.original_id and message.id not in item.followups:
         raise refusal(10008)
     return message

@@ -39,13 +39,13 @@ class _ConnectionDroppedError(Exception):
 class RequestPipeline:
     """Serves the endpoints it is asked about."""
 
-    def __init__(self, core: StageState) -> None:
-        self._core = core
+    def __init__(self, state: StageState) -> None:
+        self._state = state
 
     async def unknown(self, request: web.Request) -> web.StreamResponse:
         """A test that gets here used something the stage does not have: it fails at its end."""
         path = request.path.removeprefix(PREFIX)
-        self._core.journal.problem(f"unknown route: {request.method} {path}")
+        self._state.journal.problem(f"unknown route: {request.method} {path}")
         return _json_response(404, not_found().body)
 
     async def serve(self, endpoint: RouteHandler, request: web.Request) -> web.StreamResponse:
@@ -65,8 +65,8 @@ class RequestPipeline:
             return web.Response()
         finally:
             status = 0 if response is None else response.status
-            self._core.limits.note(status)
-            self._core.journal.close(call.record, status, call.code)
+            self._state.limits.note(status)
+            self._state.journal.close(call.record, status, call.code)
         return response
 
     def _call(self, request: web.Request, value: Any, uploads: list[Upload]) -> RouteCall:
@@ -75,9 +75,9 @@ class RequestPipeline:
         files = "".join(f"{upload.filename}:{len(upload.content)};" for upload in uploads)
         noted = body if value is None or body else {"": value}
         channel_id = self._channel_id(request)
-        record = self._core.journal.open(request.method, path, noted, files, channel_id)
+        record = self._state.journal.open(request.method, path, noted, files, channel_id)
         return RouteCall(
-            self._core, request.match_info, request.query, body, value, uploads, record
+            self._state, request.match_info, request.query, body, value, uploads, record
         )
 
     def _channel_id(self, request: web.Request) -> int | None:
@@ -87,7 +87,7 @@ class RequestPipeline:
             return int(path["channel_id"])
         if request.query.get("thread_id", "").isdecimal():
             return int(request.query["thread_id"])
-        world = self._core.world
+        world = self._state.world
         if path.get("webhook_id", "").isdecimal():
             webhook = world.webhooks.get(int(path["webhook_id"]))
             return None if webhook is None else webhook.channel_id
@@ -96,10 +96,10 @@ class RequestPipeline:
     async def _answer(
         self, endpoint: RouteHandler, request: web.Request, call: RouteCall
     ) -> web.StreamResponse:
-        faults = self._core.faults.take(call.record)
+        faults = self._state.faults.take(call.record)
         for fault in faults:
             if fault.kind in CHANGES_WORLD:
-                world_changes.strike(self._core, fault, call.record, call.path)
+                world_changes.strike(self._state, fault, call.record, call.path)
         struck = await self._strike(request, faults, after=False)
         if struck is not None:
             return struck
@@ -120,7 +120,7 @@ class RequestPipeline:
             call.code = refused.code
             return _json_response(refused.status, refused.body, call.headers | refused.headers)
         except Exception:
-            self._core.journal.problem(f"{call.record.name} broke:\n{traceback.format_exc()}")
+            self._state.journal.problem(f"{call.record.name} broke:\n{traceback.format_exc()}")
             return _json_response(500, {"message": "500: Internal Server Error", "code": 0})
         if answer is None:
             return web.Response(status=204, headers=VIA | call.headers)
@@ -128,13 +128,13 @@ class RequestPipeline:
 
     def _let_in(self, endpoint: RouteHandler, request: web.Request, call: RouteCall) -> None:
         if endpoint.for_bot:
-            expected = f"Bot {self._core.world.application.token}"
+            expected = f"Bot {self._state.world.application.token}"
             if request.headers.get("Authorization") != expected:
                 raise unauthorized()
         path = call.path
         names = ("channel_id", "guild_id", "webhook_id", "token")
         major = "+".join(path[name] for name in names if name in path)
-        call.headers |= self._core.limits.enter(endpoint.limit, major, global_too=endpoint.for_bot)
+        call.headers |= self._state.limits.enter(endpoint.limit, major, global_too=endpoint.for_bot)
 
     async def _strike(
         self, request: web.Request, faults: Sequence[Fault], *, after: bool
@@ -162,17 +162,17 @@ class RequestPipeline:
 
     async def _hang(self) -> None:
         """Until the stage closes. What hangs is not running: nobody is to wait for it."""
-        self._core.journal.running -= 1
+        self._state.journal.running -= 1
         try:
-            await self._core.closing.wait()
+            await self._state.closing.wait()
         finally:
-            self._core.journal.running += 1
+            self._state.journal.running += 1
         raise _ConnectionDroppedError
 
     async def _with_bent_events(
         self, endpoint: RouteHandler, request: web.Request, call: RouteCall, faults: Sequence[Fault]
     ) -> web.StreamResponse:
-        with self._core.bus.holding() as events:
+        with self._state.bus.holding() as events:
             response = await self._handle(endpoint, request, call)
         kinds = {fault.kind for fault in faults}
         if "event_lost" in kinds:
@@ -185,12 +185,12 @@ class RequestPipeline:
             return response
         self._release(events)
         if "event_first" in kinds:
-            await self._core.hub.caught_up()
+            await self._state.hub.caught_up()
         return response
 
     def _release(self, events: Sequence[GatewayEvent]) -> None:
         for event in events:
-            self._core.bus.release(event)
+            self._state.bus.release(event)
 
 
 def _json_response(

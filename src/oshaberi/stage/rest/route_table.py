@@ -18,7 +18,7 @@ from oshaberi.stage.world.permissions import Permission
 class RouteCall:
     """One request to one route, read and ready to be answered."""
 
-    core: StageState
+    state: StageState
     path: Mapping[str, str]
     query: Mapping[str, str]
     body: Json
@@ -51,8 +51,8 @@ class RouteCall:
 
     def channel(self, *needed: Permission) -> Channel:
         """The channel of the path, if the bot may see it and do this in it."""
-        channel = self.core.world.find_channel(self.id("channel_id"))
-        require(self.core, channel, *needed)
+        channel = self.state.world.find_channel(self.id("channel_id"))
+        require(self.state, channel, *needed)
         return channel
 
 
@@ -63,9 +63,9 @@ def snowflake(text: str, name: str) -> int:
     return int(text)
 
 
-def require(core: StageState, channel: Channel, *needed: Permission) -> None:
+def require(state: StageState, channel: Channel, *needed: Permission) -> None:
     """No sight of a channel is 50001; sight without the permission is 50013."""
-    granted = core.world.permissions_of(core.world.bot.id, channel)
+    granted = state.world.permissions_of(state.world.bot.id, channel)
     if not granted & Permission.VIEW_CHANNEL:
         raise refusal(50001)
     for permission in needed:

@@ -46,12 +46,12 @@ class PostAuthor:
         return bool(self.username)
 
 
-def may_post(core: StageState, channel: Channel, user: User, draft: MessageDraft) -> None:
+def may_post(state: StageState, channel: Channel, user: User, draft: MessageDraft) -> None:
     """What somebody needs to write here. Refuses as Discord does."""
     if channel.type in _NO_TEXT:
         raise refusal(50008)
-    _check_dm(core, channel, user)
-    granted = core.world.permissions_of(user.id, channel)
+    _check_dm(state, channel, user)
+    granted = state.world.permissions_of(user.id, channel)
     if not granted & Permission.VIEW_CHANNEL:
         raise refusal(50001)
     writing = Permission.SEND_MESSAGES_IN_THREADS if channel.thread else Permission.SEND_MESSAGES
@@ -60,20 +60,22 @@ def may_post(core: StageState, channel: Channel, user: User, draft: MessageDraft
     needed += [Permission.EMBED_LINKS] if draft.embeds else []
     if any(not granted & permission for permission in needed):
         raise refusal(50013)
-    _check_reference(core, channel, draft, granted)
+    _check_reference(state, channel, draft, granted)
     _check_thread(channel, bool(granted & Permission.MANAGE_THREADS))
 
 
-def _check_dm(core: StageState, channel: Channel, user: User) -> None:
-    if channel.recipient_id is None or user.id != core.world.bot.id:
+def _check_dm(state: StageState, channel: Channel, user: User) -> None:
+    if channel.recipient_id is None or user.id != state.world.bot.id:
         return
-    if not core.world.users[channel.recipient_id].dms_open:
+    if not state.world.users[channel.recipient_id].dms_open:
         raise refusal(50007)
-    if not core.world.share_guild(channel.recipient_id):
+    if not state.world.share_guild(channel.recipient_id):
         raise refusal(50278)
 
 
-def _check_reference(core: StageState, channel: Channel, draft: MessageDraft, granted: int) -> None:
+def _check_reference(
+    state: StageState, channel: Channel, draft: MessageDraft, granted: int
+) -> None:
     reference = draft.reference
     if reference is None:
         return
@@ -81,7 +83,7 @@ def _check_reference(core: StageState, channel: Channel, draft: MessageDraft, gr
         raise refusal(160002)
     place = int(reference.get("channel_id") or channel.id)
     number = int(reference["message_id"])
-    found = core.world.messages.get(place, {}).get(number)
+    found = state.world.messages.get(place, {}).get(number)
     if found is not None and place == channel.id:
         draft.reference = _reference(channel, number)
         return
@@ -97,23 +99,23 @@ def _reference(channel: Channel, message_id: int) -> Json:
 
 def _check_thread(channel: Channel, moderates: bool) -> None:
     """Writing wakes an archived thread, unless it is locked."""
-    state = channel.thread
-    if state is not None and state.locked and state.archived and not moderates:
+    thread_state = channel.thread
+    if thread_state is not None and thread_state.locked and thread_state.archived and not moderates:
         raise refusal(50083)
 
 
-def check_slowmode(core: StageState, channel: Channel, user: User) -> None:
+def check_slowmode(state: StageState, channel: Channel, user: User) -> None:
     """Bots are free of it, says Discord; a world can say otherwise."""
     free = Permission.MANAGE_MESSAGES | Permission.MANAGE_CHANNELS | Permission.BYPASS_SLOWMODE
-    granted = core.world.permissions_of(user.id, channel)
+    granted = state.world.permissions_of(user.id, channel)
     exempt = not channel.slowmode_binds_bots if user.bot else bool(granted & free)
     if not channel.slowmode_s or exempt:
         return
     key = (channel.id, user.id)
-    wait_s = core.slowmode.get(key, 0.0) - core.now()
+    wait_s = state.slowmode.get(key, 0.0) - state.now()
     if wait_s > 0:
         raise limited(wait_s, "shared", 20016)
-    core.slowmode[key] = core.now() + channel.slowmode_s / core.settings.time_scale
+    state.slowmode[key] = state.now() + channel.slowmode_s / state.settings.time_scale
 
 
 def check_filters(guild: Guild | None, text: str) -> None:
@@ -126,17 +128,17 @@ def check_filters(guild: Guild | None, text: str) -> None:
         raise refusal(240000)
 
 
-def made_before(core: StageState, author_id: int, draft: MessageDraft) -> StageMessage | None:
+def made_before(state: StageState, author_id: int, draft: MessageDraft) -> StageMessage | None:
     """The message that this author's nonce has made already."""
     if draft.nonce is None or not draft.enforce_nonce:
         return None
-    made = core.nonces.find(author_id, draft.nonce)
+    made = state.nonces.find(author_id, draft.nonce)
     # A deleted one is 10008: it was delivered once (facts: nonce).
-    return None if made is None else core.world.find_message(*made)
+    return None if made is None else state.world.find_message(*made)
 
 
 def post(
-    core: StageState,
+    state: StageState,
     channel: Channel,
     speaker: PostAuthor,
     draft: MessageDraft,
@@ -148,8 +150,8 @@ def post(
     message_id: int | None = None,
 ) -> StageMessage:
     """Put a message into a channel and tell everybody. What may be refused was refused before."""
-    check_filters(core.world.guild_of(channel), draft.content or "")
-    number = message_id or core.world.snowflakes.new()
+    check_filters(state.world.guild_of(channel), draft.content or "")
+    number = message_id or state.world.snowflakes.new()
     item = StageMessage(
         id=number,
         channel_id=channel.id,
@@ -169,50 +171,50 @@ def post(
         ephemeral_to=ephemeral_to,
         nonce=draft.nonce,
     )
-    _put_files(core, item, draft.uploads)
-    item.embeds = _resolved(core, item, draft.embeds or [])
-    granted = ALL if speaker.is_webhook else core.world.permissions_of(speaker.id, channel)
-    mention_rules.apply(core.world, item, draft.allowed, granted)
-    core.world.messages.setdefault(channel.id, {})[item.id] = item
+    _put_files(state, item, draft.uploads)
+    item.embeds = _resolved(state, item, draft.embeds or [])
+    granted = ALL if speaker.is_webhook else state.world.permissions_of(speaker.id, channel)
+    mention_rules.apply(state.world, item, draft.allowed, granted)
+    state.world.messages.setdefault(channel.id, {})[item.id] = item
     if item.nonce is not None:
-        core.nonces.remember(item.author_id, item.nonce, channel.id, item.id)
+        state.nonces.remember(item.author_id, item.nonce, channel.id, item.id)
     if ephemeral_to is not None:
         item.flags |= MessageFlag.EPHEMERAL
-        announce(core, "MESSAGE_CREATE", item)
+        announce(state, "MESSAGE_CREATE", item)
         return item
-    item.notified = mention_rules.notified(core.world, item, channel)
-    _arrive(core, channel, item)
+    item.notified = mention_rules.notified(state.world, item, channel)
+    _arrive(state, channel, item)
     return item
 
 
-def _arrive(core: StageState, channel: Channel, item: StageMessage) -> None:
+def _arrive(state: StageState, channel: Channel, item: StageMessage) -> None:
     channel.last_message_id = item.id
-    state = channel.thread
-    if state is not None:
-        state.message_count += 1
-        state.sent_in_all += 1
-        if item.author_id in core.world.users:
-            state.members.setdefault(item.author_id, now_iso())
-        if state.archived:
-            state.archived, state.changed_at = False, now_iso()
-            data = record_payloads.thread(core.world, channel)
-            core.emit("THREAD_UPDATE", data, guild_id=channel.guild_id, channel_id=channel.id)
-    announce(core, "MESSAGE_CREATE", item)
+    thread_state = channel.thread
+    if thread_state is not None:
+        thread_state.message_count += 1
+        thread_state.sent_in_all += 1
+        if item.author_id in state.world.users:
+            thread_state.members.setdefault(item.author_id, now_iso())
+        if thread_state.archived:
+            thread_state.archived, thread_state.changed_at = False, now_iso()
+            data = record_payloads.thread(state.world, channel)
+            state.emit("THREAD_UPDATE", data, guild_id=channel.guild_id, channel_id=channel.id)
+    announce(state, "MESSAGE_CREATE", item)
 
 
-def announce(core: StageState, name: str, item: StageMessage) -> None:
+def announce(state: StageState, name: str, item: StageMessage) -> None:
     """MESSAGE_CREATE carries the nonce; an update does not."""
-    channel = core.world.channels[item.channel_id]
-    data = gateway_message(core.world, item, core.url)
+    channel = state.world.channels[item.channel_id]
+    data = gateway_message(state.world, item, state.url)
     if name == "MESSAGE_CREATE" and item.nonce is not None:
         data["nonce"] = item.nonce
     place = {"guild_id": channel.guild_id, "channel_id": channel.id}
-    core.emit(name, data, **place, only_for=item.ephemeral_to)
+    state.emit(name, data, **place, only_for=item.ephemeral_to)
 
 
-def edit(core: StageState, item: StageMessage, draft: MessageDraft) -> None:
+def edit(state: StageState, item: StageMessage, draft: MessageDraft) -> None:
     """Fields that are not in the draft stay. Mentions are parsed anew, and nobody is notified."""
-    channel = core.world.channels[item.channel_id]
+    channel = state.world.channels[item.channel_id]
     if channel.thread is not None and channel.thread.archived:
         raise refusal(50083)
     content = item.content if draft.content is None else draft.content
@@ -221,44 +223,44 @@ def edit(core: StageState, item: StageMessage, draft: MessageDraft) -> None:
     components = item.components if draft.components is None else draft.components
     if not (content or embeds or kept or draft.uploads or components):
         raise refusal(50006)
-    check_filters(core.world.guild_of(channel), content)
+    check_filters(state.world.guild_of(channel), content)
     item.content, item.attachments, item.components = content, kept, components
     item.flags = item.flags & ~MessageFlag.LOADING | draft.flags & SETTABLE
-    _put_files(core, item, draft.uploads)
-    item.embeds = _resolved(core, item, embeds)
+    _put_files(state, item, draft.uploads)
+    item.embeds = _resolved(state, item, embeds)
     item.edited_at = now_iso()
-    granted = ALL if item.username else core.world.permissions_of(item.author_id, channel)
-    mention_rules.apply(core.world, item, draft.allowed, granted)
-    announce(core, "MESSAGE_UPDATE", item)
+    granted = ALL if item.username else state.world.permissions_of(item.author_id, channel)
+    mention_rules.apply(state.world, item, draft.allowed, granted)
+    announce(state, "MESSAGE_UPDATE", item)
 
 
-def remove(core: StageState, item: StageMessage) -> None:
-    channel = core.world.channels[item.channel_id]
-    del core.world.messages[channel.id][item.id]
+def remove(state: StageState, item: StageMessage) -> None:
+    channel = state.world.channels[item.channel_id]
+    del state.world.messages[channel.id][item.id]
     if channel.thread is not None and item.ephemeral_to is None:
         channel.thread.message_count -= 1
     data: Json = {"id": str(item.id), "channel_id": str(channel.id)}
     data |= {"guild_id": str(channel.guild_id)} if channel.guild_id else {}
     place = {"guild_id": channel.guild_id, "channel_id": channel.id}
-    core.emit("MESSAGE_DELETE", data, **place, only_for=item.ephemeral_to)
+    state.emit("MESSAGE_DELETE", data, **place, only_for=item.ephemeral_to)
 
 
-def shown(core: StageState, item: StageMessage) -> Json:
+def shown(state: StageState, item: StageMessage) -> Json:
     """As REST answers it."""
-    return message(core.world, item, core.url)
+    return message(state.world, item, state.url)
 
 
 def _put_files(
-    core: StageState, item: StageMessage, uploads: list[tuple[Upload, str | None]]
+    state: StageState, item: StageMessage, uploads: list[tuple[Upload, str | None]]
 ) -> None:
     for upload, alt in uploads:
         kind = mimetypes.guess_type(upload.filename)[0] or "application/octet-stream"
         attachment = Attachment(
-            core.world.snowflakes.new(), upload.filename, upload.content, kind, alt
+            state.world.snowflakes.new(), upload.filename, upload.content, kind, alt
         )
         attachment.width, attachment.height = _picture_size(upload.content)
         item.attachments.append(attachment)
-        core.world.attachments[attachment.id] = attachment
+        state.world.attachments[attachment.id] = attachment
 
 
 def _picture_size(content: bytes) -> tuple[int | None, int | None]:
@@ -268,9 +270,9 @@ def _picture_size(content: bytes) -> tuple[int | None, int | None]:
     return width, height
 
 
-def _resolved(core: StageState, item: StageMessage, embeds: list[Json]) -> list[Json]:
+def _resolved(state: StageState, item: StageMessage, embeds: list[Json]) -> list[Json]:
     """`attachment://name` in an embed means a file of the same message."""
-    sources = {a["filename"]: a["url"] for a in shown(core, item)["attachments"]}
+    sources = {a["filename"]: a["url"] for a in shown(state, item)["attachments"]}
     return [
         embed
         | {

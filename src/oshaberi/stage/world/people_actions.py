@@ -42,8 +42,8 @@ class PostedFile:
 class PeopleActions:
     """`user` defaults to the first member of the first guild who is not a bot."""
 
-    def __init__(self, core: StageState) -> None:
-        self._core = core
+    def __init__(self, state: StageState) -> None:
+        self._state = state
 
     def post(
         self,
@@ -63,41 +63,41 @@ class PeopleActions:
         named = _files(files)
         body["attachments"] = [{"id": str(i), "description": f.alt} for i, f in enumerate(named)]
         draft = read_draft(body, [Upload(i, f.name, f.content) for i, f in enumerate(named)])
-        person = self._core.world.users[who]
-        message_posting.may_post(self._core, place, person, draft)
-        made = message_posting.made_before(self._core, who, draft)
+        person = self._state.world.users[who]
+        message_posting.may_post(self._state, place, person, draft)
+        made = message_posting.made_before(self._state, who, draft)
         if made is not None:
             return made
         if draft.empty:
             raise refusal(50006)
-        message_posting.check_filters(self._core.world.guild_of(place), draft.content or "")
-        message_posting.check_slowmode(self._core, place, person)
-        return message_posting.post(self._core, place, message_posting.PostAuthor(who), draft)
+        message_posting.check_filters(self._state.world.guild_of(place), draft.content or "")
+        message_posting.check_slowmode(self._state, place, person)
+        return message_posting.post(self._state, place, message_posting.PostAuthor(who), draft)
 
     def dm(self, content: str, *, user: Key | None = None) -> StageMessage:
         """Somebody writes to the bot alone."""
         who = self._who(user)
-        return self.post(self._core.world.dm_with(who).id, content, user=who)
+        return self.post(self._state.world.dm_with(who).id, content, user=who)
 
     def edit(self, message: MessageKey, content: str) -> StageMessage:
         item = self._message(message)
-        message_posting.edit(self._core, item, read_draft({"content": content}, []))
+        message_posting.edit(self._state, item, read_draft({"content": content}, []))
         return item
 
     def delete(self, message: MessageKey) -> None:
-        message_posting.remove(self._core, self._message(message))
+        message_posting.remove(self._state, self._message(message))
 
     def type(self, channel: Key, *, user: Key | None = None) -> None:
-        start_typing(self._core, self._place(channel), self._who(user))
+        start_typing(self._state, self._place(channel), self._who(user))
 
     def react(self, message: MessageKey, emoji: str, *, user: Key | None = None) -> None:
         """A character, or the name of one of the guild's emoji."""
         name, number = self._emoji(emoji)
-        reaction_changes.add(self._core, self._message(message), self._who(user), name, number)
+        reaction_changes.add(self._state, self._message(message), self._who(user), name, number)
 
     def unreact(self, message: MessageKey, emoji: str, *, user: Key | None = None) -> None:
         name, number = self._emoji(emoji)
-        reaction_changes.remove(self._core, self._message(message), self._who(user), name, number)
+        reaction_changes.remove(self._state, self._message(message), self._who(user), name, number)
 
     def press(
         self,
@@ -122,13 +122,13 @@ class PeopleActions:
     ) -> Interaction:
         """A slash command: its name, with subcommands after spaces. People, channels and roles
         among the options are said by name or id."""
-        data = command_data(self._core.world, command, options or {})
+        data = command_data(self._state.world, command, options or {})
         return self._begin(InteractionType.COMMAND, self._where(channel), user, data)
 
     def choose(self, entry: str, message: MessageKey, *, user: Key | None = None) -> Interaction:
         """An entry of the menu of a message ("Apps" in Discord)."""
         item = self._message(message)
-        data = menu_data(self._core.world, entry, item, self._core.url)
+        data = menu_data(self._state.world, entry, item, self._state.url)
         return self._begin(InteractionType.COMMAND, item.channel_id, user, data)
 
     def complete(
@@ -143,7 +143,7 @@ class PeopleActions:
     ) -> Interaction:
         """Somebody types into an option, with others filled in; `choices` come with the answer."""
         filled = {**(options or {}), option: typed}
-        data = command_data(self._core.world, command, filled, focused=option)
+        data = command_data(self._state.world, command, filled, focused=option)
         return self._begin(InteractionType.AUTOCOMPLETE, self._where(channel), user, data)
 
     def submit(self, asked: Interaction, values: Mapping[str, str]) -> Interaction:
@@ -153,7 +153,7 @@ class PeopleActions:
         data = modal_data(asked.modal, values)
         source = None
         if asked.message_id is not None:
-            source = self._core.world.messages[asked.channel_id].get(asked.message_id)
+            source = self._state.world.messages[asked.channel_id].get(asked.message_id)
         place = asked.channel_id
         return self._begin(InteractionType.MODAL, place, asked.user_id, data, source)
 
@@ -166,15 +166,15 @@ class PeopleActions:
         message: StageMessage | None = None,
     ) -> Interaction:
         place, who = self._place(channel), self._who(user)
-        if not self._core.world.permissions_of(who, place) & Permission.VIEW_CHANNEL:
+        if not self._state.world.permissions_of(who, place) & Permission.VIEW_CHANNEL:
             raise refusal(50001)
-        return interaction_flow.begin(self._core, kind, who, place, data, message)
+        return interaction_flow.begin(self._state, kind, who, place, data, message)
 
     def somebody(self, user: Key | None = None) -> User:
         """Who that is, or who acts when nobody is named."""
         if user is not None:
-            return self._core.world.user(user)
-        guilds = self._core.world.guilds.values()
+            return self._state.world.user(user)
+        guilds = self._state.world.guilds.values()
         return next(m.user for g in guilds for m in g.members.values() if not m.user.bot)
 
     def _who(self, user: Key | None) -> int:
@@ -183,21 +183,21 @@ class PeopleActions:
     def _where(self, channel: Key | None) -> Key:
         if channel is not None:
             return channel
-        return next(c.id for c in self._core.world.channels.values() if c.type == 0)
+        return next(c.id for c in self._state.world.channels.values() if c.type == 0)
 
     def _place(self, channel: Key) -> Channel:
-        return self._core.world.channel(channel)
+        return self._state.world.channel(channel)
 
     def _message(self, message: MessageKey) -> StageMessage:
         if isinstance(message, StageMessage):
             return message
-        for there in self._core.world.messages.values():
+        for there in self._state.world.messages.values():
             if message in there:
                 return there[message]
         raise StageError(f"there is no message {message}")
 
     def _emoji(self, text: str) -> tuple[str, int | None]:
-        for guild in self._core.world.guilds.values():
+        for guild in self._state.world.guilds.values():
             for emoji in guild.emojis.values():
                 if text.strip(":") == emoji.name:
                     return emoji.name, emoji.id

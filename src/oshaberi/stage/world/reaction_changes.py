@@ -28,28 +28,28 @@ def find(message: StageMessage, name: str, number: int | None) -> Reaction | Non
 
 
 def add(
-    core: StageState, message: StageMessage, user_id: int, name: str, number: int | None
+    state: StageState, message: StageMessage, user_id: int, name: str, number: int | None
 ) -> None:
-    channel = core.world.channels[message.channel_id]
+    channel = state.world.channels[message.channel_id]
     if channel.thread is not None and channel.thread.archived:
         raise refusal(50083)
-    reaction = find(message, name, number) or _new(core, message, name, number)
+    reaction = find(message, name, number) or _new(state, message, name, number)
     if user_id in reaction.users:
         return
     reaction.users.append(user_id)
-    fields = _by(core, reaction, user_id)
-    guild = core.world.guild_of(channel)
+    fields = _by(state, reaction, user_id)
+    guild = state.world.guild_of(channel)
     if guild is not None and user_id in guild.members:
         fields["member"] = record_payloads.member(guild.members[user_id])
     if not message.webhook_id:
         fields["message_author_id"] = str(message.author_id)
-    announce(core, "MESSAGE_REACTION_ADD", message, fields)
+    announce(state, "MESSAGE_REACTION_ADD", message, fields)
 
 
-def _new(core: StageState, message: StageMessage, name: str, number: int | None) -> Reaction:
+def _new(state: StageState, message: StageMessage, name: str, number: int | None) -> Reaction:
     if len(message.reactions) >= REACTIONS_MOST:
         raise refusal(30010)
-    emoji = _custom(core, number)
+    emoji = _custom(state, number)
     # A standard emoji is no ASCII word; which ones there are changes every year.
     if (number is not None and emoji is None) or (number is None and name.isascii()):
         raise refusal(10014)
@@ -58,15 +58,15 @@ def _new(core: StageState, message: StageMessage, name: str, number: int | None)
     return reaction
 
 
-def _custom(core: StageState, number: int | None) -> Emoji | None:
-    for guild in core.world.guilds.values():
+def _custom(state: StageState, number: int | None) -> Emoji | None:
+    for guild in state.world.guilds.values():
         if number in guild.emojis:
             return guild.emojis[number]
     return None
 
 
 def remove(
-    core: StageState, message: StageMessage, user_id: int, name: str, number: int | None
+    state: StageState, message: StageMessage, user_id: int, name: str, number: int | None
 ) -> None:
     reaction = find(message, name, number)
     if reaction is None or user_id not in reaction.users:
@@ -74,16 +74,16 @@ def remove(
     reaction.users.remove(user_id)
     if not reaction.users:
         message.reactions.remove(reaction)
-    announce(core, "MESSAGE_REACTION_REMOVE", message, _by(core, reaction, user_id))
+    announce(state, "MESSAGE_REACTION_REMOVE", message, _by(state, reaction, user_id))
 
 
-def _by(core: StageState, reaction: Reaction, user_id: int) -> Json:
-    assert user_id in core.world.users
+def _by(state: StageState, reaction: Reaction, user_id: int) -> Json:
+    assert user_id in state.world.users
     return {"user_id": str(user_id), "emoji": emoji_of(reaction), "burst": False, "type": 0}
 
 
-def announce(core: StageState, name: str, message: StageMessage, fields: Json) -> None:
-    channel = core.world.channels[message.channel_id]
+def announce(state: StageState, name: str, message: StageMessage, fields: Json) -> None:
+    channel = state.world.channels[message.channel_id]
     data: Json = {"channel_id": str(channel.id), "message_id": str(message.id)} | fields
     data |= {"guild_id": str(channel.guild_id)} if channel.guild_id else {}
-    core.emit(name, data, guild_id=channel.guild_id, channel_id=channel.id)
+    state.emit(name, data, guild_id=channel.guild_id, channel_id=channel.id)

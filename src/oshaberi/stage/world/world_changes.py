@@ -13,58 +13,58 @@ from oshaberi.stage.world.discord_records import Channel, Json, Overwrite, Webho
 from oshaberi.stage.world.permissions import NAMES
 
 
-def strike(core: StageState, fault: Fault, record: RequestRecord, path: Mapping[str, str]) -> None:
+def strike(state: StageState, fault: Fault, record: RequestRecord, path: Mapping[str, str]) -> None:
     """What a fault of this kind does to the place a request goes to, just before it arrives."""
-    channel = core.world.channels.get(record.channel_id or 0)
+    channel = state.world.channels.get(record.channel_id or 0)
     if fault.kind == "revoke_webhook":
         number = path.get("webhook_id", "")
-        webhook = core.world.webhooks.get(int(number) if number.isdecimal() else 0)
+        webhook = state.world.webhooks.get(int(number) if number.isdecimal() else 0)
         if webhook is not None:
-            delete_webhook(core, webhook)
+            delete_webhook(state, webhook)
     elif channel is None:
         return
     elif fault.kind == "delete_channel":
-        delete_channel(core, channel)
+        delete_channel(state, channel)
     else:
-        deny(core, channel, fault.permission)
+        deny(state, channel, fault.permission)
 
 
-def delete_webhook(core: StageState, webhook: Webhook) -> None:
-    core.world.webhooks.pop(webhook.id, None)
-    webhooks_changed(core, webhook)
+def delete_webhook(state: StageState, webhook: Webhook) -> None:
+    state.world.webhooks.pop(webhook.id, None)
+    webhooks_changed(state, webhook)
 
 
-def webhooks_changed(core: StageState, webhook: Webhook) -> None:
+def webhooks_changed(state: StageState, webhook: Webhook) -> None:
     data: Json = {"guild_id": str(webhook.guild_id), "channel_id": str(webhook.channel_id)}
-    core.emit("WEBHOOKS_UPDATE", data, guild_id=webhook.guild_id, channel_id=webhook.channel_id)
+    state.emit("WEBHOOKS_UPDATE", data, guild_id=webhook.guild_id, channel_id=webhook.channel_id)
 
 
-def delete_channel(core: StageState, channel: Channel) -> None:
+def delete_channel(state: StageState, channel: Channel) -> None:
     """With its threads and webhooks. Its messages stay in the world, to be looked at by a test."""
-    world = core.world
+    world = state.world
     for thread in world.threads_of(channel.id):
         del world.channels[thread.id]
     for webhook in [w for w in world.webhooks.values() if w.channel_id == channel.id]:
         del world.webhooks[webhook.id]
     name = "THREAD_DELETE" if channel.thread else "CHANNEL_DELETE"
     data = record_payloads.channel(world, channel)
-    core.emit(name, data, guild_id=channel.guild_id, channel_id=channel.id)
+    state.emit(name, data, guild_id=channel.guild_id, channel_id=channel.id)
     del world.channels[channel.id]
 
 
-def deny(core: StageState, channel: Channel, permission: str) -> None:
+def deny(state: StageState, channel: Channel, permission: str) -> None:
     """The bot loses a permission in a channel; for a thread, in the channel it belongs to."""
     if permission not in NAMES:
         raise StageError(f"no such permission {permission!r}")
-    place = core.world.channels[channel.parent_id or 0] if channel.thread else channel
-    bot_id = core.world.bot.id
+    place = state.world.channels[channel.parent_id or 0] if channel.thread else channel
+    bot_id = state.world.bot.id
     overwrite = place.overwrites.setdefault(bot_id, Overwrite(bot_id, True))
     overwrite.deny |= NAMES[permission]
     overwrite.allow &= ~NAMES[permission]
-    channel_changed(core, place)
+    channel_changed(state, place)
 
 
-def channel_changed(core: StageState, channel: Channel) -> None:
+def channel_changed(state: StageState, channel: Channel) -> None:
     name = "THREAD_UPDATE" if channel.thread else "CHANNEL_UPDATE"
-    data = record_payloads.channel(core.world, channel)
-    core.emit(name, data, guild_id=channel.guild_id, channel_id=channel.id)
+    data = record_payloads.channel(state.world, channel)
+    state.emit(name, data, guild_id=channel.guild_id, channel_id=channel.id)

@@ -27,9 +27,9 @@ _OPENERS_OF = {
 }  # fmt: skip
 
 
-def read_mark(holds: OpenMarkers, text: str, at: int, final: bool) -> int:
+def read_mark(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
     """Read the marker at `at`."""
-    return _HANDLERS[text[at]](holds, text, at, final)
+    return _HANDLERS[text[at]](open_markers, text, at, final)
 
 
 def is_unspaced(char: str) -> bool:
@@ -45,88 +45,88 @@ def is_unspaced(char: str) -> bool:
     )
 
 
-def _paren(holds: OpenMarkers, text: str, at: int, final: bool) -> int:
+def _paren(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
     if at + 1 == len(text) and not final:
         return WAIT
     if not _sad_face(text, at):
-        holds.push("(", at)
+        open_markers.push("(", at)
     return at + 1
 
 
-def _paren_close(holds: OpenMarkers, _text: str, at: int, _final: bool) -> int:
-    holds.round_closed(at + 1)
+def _paren_close(open_markers: OpenMarkers, _text: str, at: int, _final: bool) -> int:
+    open_markers.round_closed(at + 1)
     return at + 1
 
 
-def _quote(holds: OpenMarkers, text: str, at: int, final: bool) -> int:
-    if holds.open['"']:
-        holds.close('"', at + 1)
+def _quote(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
+    if open_markers.open['"']:
+        open_markers.close('"', at + 1)
         return at + 1
     if at + 1 == len(text) and not final:
         return WAIT
     if _edge_before(text, at) and _solid(text, at + 1):
-        holds.push('"', at)
+        open_markers.push('"', at)
     return at + 1
 
 
-def _bracket_open(holds: OpenMarkers, text: str, at: int, _final: bool) -> int:
-    holds.push(text[at], at)
+def _bracket_open(open_markers: OpenMarkers, text: str, at: int, _final: bool) -> int:
+    open_markers.push(text[at], at)
     return at + 1
 
 
-def _bracket_close(holds: OpenMarkers, text: str, at: int, _final: bool) -> int:
+def _bracket_close(open_markers: OpenMarkers, text: str, at: int, _final: bool) -> int:
     for opener in _OPENERS_OF[text[at]]:
-        if holds.open[opener]:
-            holds.close(opener, at + 1)
+        if open_markers.open[opener]:
+            open_markers.close(opener, at + 1)
             break
     return at + 1
 
 
-def _either(holds: OpenMarkers, text: str, at: int, final: bool) -> int:
+def _either(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
     """A quotation mark that closes in one language and opens in another: `“ « »`."""
     mark = text[at]
     for opener in _OPENERS_OF[mark]:
-        if holds.open[opener]:
-            holds.close(opener, at + 1)
+        if open_markers.open[opener]:
+            open_markers.close(opener, at + 1)
             return at + 1
     if at + 1 == len(text) and not final:
         return WAIT
     if _solid(text, at + 1) and (mark == "“" or _edge_before(text, at)):
-        holds.push(mark, at)
+        open_markers.push(mark, at)
     return at + 1
 
 
-def _link_text(holds: OpenMarkers, _text: str, at: int, _final: bool) -> int:
-    holds.links.append(OpenLink(at))
+def _link_text(open_markers: OpenMarkers, _text: str, at: int, _final: bool) -> int:
+    open_markers.links.append(OpenLink(at))
     return at + 1
 
 
-def _link_target(holds: OpenMarkers, text: str, at: int, final: bool) -> int:
-    if not holds.links:
+def _link_target(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
+    if not open_markers.links:
         return at + 1
     if at + 1 == len(text) and not final:
         return WAIT
     is_link = text.startswith("(", at + 1)
-    holds.link_text_closed(is_link)
+    open_markers.link_text_closed(is_link)
     return at + 1 + is_link
 
 
-def _backslash(holds: OpenMarkers, text: str, at: int, final: bool) -> int:
+def _backslash(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
     if len(text) - at < 6 and not final and _may_be_latex(text[at:]):
         return WAIT
     if text.startswith("\\[", at):
-        holds.push("\\]", at)
+        open_markers.push("\\]", at)
     elif text.startswith("\\begin", at):
-        holds.push("\\end", at)
-    elif text.startswith("\\]", at) and holds.open["\\]"]:
-        holds.close("\\]", at + 2)
-    elif text.startswith("\\end", at) and holds.open["\\end"]:
-        holds.close("\\end", at + 4)
+        open_markers.push("\\end", at)
+    elif text.startswith("\\]", at) and open_markers.open["\\]"]:
+        open_markers.close("\\]", at + 2)
+    elif text.startswith("\\end", at) and open_markers.open["\\end"]:
+        open_markers.close("\\end", at + 4)
     escaped = text[at + 1 : at + 2]
     return at + 2 if escaped and escaped in MARKS else at + 1
 
 
-def _token(holds: OpenMarkers, text: str, at: int, final: bool) -> int:
+def _token(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
     """`<…>`: a custom emoji, a mention, a timestamp; anything else is text."""
     following = text[at + 1 : at + 2]
     if following and following not in "a:@#t/":
@@ -137,11 +137,11 @@ def _token(holds: OpenMarkers, text: str, at: int, final: bool) -> int:
     token = DISCORD_TOKEN.match(text, at)
     if token is None:
         return at + 1
-    holds.spans.append((at, token.end(), True))
+    open_markers.spans.append((at, token.end(), True))
     return token.end()
 
 
-def _run(holds: OpenMarkers, text: str, at: int, final: bool) -> int:
+def _run(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
     """`*`, `**`, `***`, `~~` or `||`; longer runs are decoration."""
     mark = text[at]
     found = _RUN[mark].match(text, at)
@@ -149,46 +149,46 @@ def _run(holds: OpenMarkers, text: str, at: int, final: bool) -> int:
     if end - at < 4 and not _decided(text, end, final):
         return WAIT
     kind = text[at:end]
-    if kind not in holds.open or text[at - 1 : at] == mark:
+    if kind not in open_markers.open or text[at - 1 : at] == mark:
         return end
     if mark == "*":
-        return _stars(holds, text, at, end)
-    _pair_run(holds, text, at, end)
+        return _stars(open_markers, text, at, end)
+    _pair_run(open_markers, text, at, end)
     return end
 
 
-def _pair_run(holds: OpenMarkers, text: str, at: int, end: int) -> None:
+def _pair_run(open_markers: OpenMarkers, text: str, at: int, end: int) -> None:
     kind = text[at:end]
     solid_behind = _solid(text, end)
-    if holds.open[kind]:
+    if open_markers.open[kind]:
         # To Discord the next bars end a spoiler, wherever they stand.
         if kind == "||" or solid_behind or _solid_before(text, at):
-            holds.close(kind, end)
+            open_markers.close(kind, end)
     elif solid_behind and (kind == "||" or not _stretches_vowel(text, at)):
-        holds.push(kind, at)
+        open_markers.push(kind, at)
 
 
-def _stars(holds: OpenMarkers, text: str, at: int, end: int) -> int:
+def _stars(open_markers: OpenMarkers, text: str, at: int, end: int) -> int:
     kind = text[at:end]
     if kind == "*" and text.startswith("_*", end):
         return end + 2
-    if _solid_before(text, at) and _close_stars(holds, kind, end):
+    if _solid_before(text, at) and _close_stars(open_markers, kind, end):
         return end
-    if not holds.open[kind] and _star_opens(text, at, end):
-        holds.push(kind, at)
+    if not open_markers.open[kind] and _star_opens(text, at, end):
+        open_markers.push(kind, at)
     return end
 
 
-def _close_stars(holds: OpenMarkers, kind: str, end: int) -> bool:
+def _close_stars(open_markers: OpenMarkers, kind: str, end: int) -> bool:
     """`***` closes a bold and an italic that were opened apart, too."""
-    if kind in _REST and not holds.open[kind] and holds.open["***"]:
-        holds.shorten("***", _REST[kind])
+    if kind in _REST and not open_markers.open[kind] and open_markers.open["***"]:
+        open_markers.shorten("***", _REST[kind])
         return True
     kinds = (kind,) if kind != "***" else ("***", "*", "**")
     closed = False
     for kind in kinds:
-        if holds.open[kind]:
-            holds.close(kind, end)
+        if open_markers.open[kind]:
+            open_markers.close(kind, end)
             closed = True
     return closed
 

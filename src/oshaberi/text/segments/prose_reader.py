@@ -47,8 +47,8 @@ class ProseReader:
         self._interest = _SENTENCES if config.humanizer_degree == 3 else _LINES
         self._blocks = config.paragraph_mode == "blocks"
         self._code_limit = code_limit(config.hold_limit)
-        self._holds = OpenMarkers(config.hold_limit, observer.release if observer else None)
-        self._leaving = SegmentRelease(buffer, self._holds, config, observer)
+        self._open_markers = OpenMarkers(config.hold_limit, observer.release if observer else None)
+        self._release = SegmentRelease(buffer, self._open_markers, config, observer)
         self._next: SegmentReader | None = None
         self._pos = 0
         self._period = 0
@@ -62,7 +62,7 @@ class ProseReader:
         """A fresh line begins at `at`, and nothing is open."""
         self._pos, self._period = at, 0
         self._in_url = False
-        self._holds.clear()
+        self._open_markers.clear()
         self._line.begin(at)
         return self
 
@@ -72,10 +72,10 @@ class ProseReader:
         self._pos -= by
         if self._period:
             self._period -= by
-        self._holds.shift(by)
+        self._open_markers.shift(by)
 
     def read(self, final: bool) -> SegmentReader | None:
-        buffer, holds, search = self._buffer, self._holds, self._interest.search
+        buffer, open_markers, search = self._buffer, self._open_markers, self._interest.search
         text = buffer.text
         self.waits_for_next = False
         while True:
@@ -90,7 +90,7 @@ class ProseReader:
             if (
                 at >= buffer.limit
                 or self._period
-                or (holds.stack and at - holds.stack[0][1] > holds.limit)
+                or (open_markers.stack and at - open_markers.stack[0][1] > open_markers.limit)
             ):
                 self._settle(at)
             if found is None:
@@ -117,22 +117,22 @@ class ProseReader:
             return self._read_terminator(at, final)
         if mark == "|":
             self._line.has_bar = True
-        return read_mark(self._holds, self._buffer.text, at, final)
+        return read_mark(self._open_markers, self._buffer.text, at, final)
 
     def _settle(self, at: int, open_url: int = -1) -> None:
         """What falls due before `at`, in order of position: a sentence end, H3, overflow."""
         while True:
             period = self._period or NEVER
-            expiry = self._holds.expiry() if self._holds.stack else NEVER
+            expiry = self._open_markers.expiry() if self._open_markers.stack else NEVER
             due = min(period, expiry, self._buffer.limit)
             if due > at:
                 return
             if due == period:
                 self._period = 0
-                self._leaving.use(HeldBoundary(period, period, "period"))
+                self._release.use(HeldBoundary(period, period, "period"))
             elif due == expiry:
-                self._holds.expire()
-                self._leaving.use_free()
+                self._open_markers.expire()
+                self._release.use_free()
             else:
                 self._overflow(open_url)
 
@@ -143,8 +143,8 @@ class ProseReader:
         head = self._buffer.text[self._pos : self._pos + 4]
         if len(head) < 4 and not final and _QUOTE_BLOCK.startswith(head):
             return False
-        if head == _QUOTE_BLOCK and not self._holds.open[">>>"]:
-            self._holds.push(">>>", self._pos)
+        if head == _QUOTE_BLOCK and not self._open_markers.open[">>>"]:
+            self._open_markers.push(">>>", self._pos)
         self._line.is_fresh = False
         return True
 
@@ -184,19 +184,19 @@ class ProseReader:
             self._tables_off = False
         self._leave_line(brk)
         if carried and text[self._buffer.start : brk.at].strip():
-            self._leaving.use(HeldBoundary(brk.at, carried, "newline", brk.solid))
+            self._release.use(HeldBoundary(brk.at, carried, "newline", brk.solid))
         elif not joined:
-            self._leaving.use(HeldBoundary(brk.at, brk.line, "newline"))
+            self._release.use(HeldBoundary(brk.at, brk.line, "newline"))
         self._line.begin(brk.line, self._line.item if continued else None)
         return max(brk.solid, self._buffer.start)
 
     def _leave_line(self, brk: LineBreak) -> None:
-        holds = self._holds
-        if holds.links:
-            holds.line_break()
+        open_markers = self._open_markers
+        if open_markers.links:
+            open_markers.line_break()
         if brk.blank:
-            holds.blank_line(brk.at)
-        self._leaving.use_free()
+            open_markers.blank_line(brk.at)
+        self._release.use_free()
 
     # -- sentences ------------------------------------------------------------------------------
 
@@ -232,7 +232,7 @@ class ProseReader:
             return end
         close = inline_code_close(text, end, end - at, self._code_limit, final)
         if close > 0:
-            self._holds.spans.append((at, close, True))
+            self._open_markers.spans.append((at, close, True))
         return close or end
 
     def _read_url(self, at: int, final: bool) -> int:
@@ -264,33 +264,33 @@ class ProseReader:
         if stop is None and not final:
             return WAIT
         end = max(after, url_end(text, begin, stop.start() if stop else len(text)))
-        self._holds.spans.append((begin, end, True))
+        self._open_markers.spans.append((begin, end, True))
         return end
 
     # -- leaving --------------------------------------------------------------------------------
 
     def _overflow(self, open_url: int) -> None:
         """B5. A line begins where the cut falls behind a newline."""
-        cut = self._leaving.overflow(open_url)
+        cut = self._release.overflow(open_url)
         if cut and self._buffer.line < cut and self._buffer.text[cut - 1] == "\n":
             self._line.begin(cut)
 
     def close(self, reason: Boundary, trim: bool) -> None:
         """The forced flush: what is open on the last line is closed."""
         self._settle(len(self._buffer.text))
-        self._leaving.close(reason, trim)
+        self._release.close(reason, trim)
 
     # -- code and tables ------------------------------------------------------------------------
 
     def _begin_code(self, at: int, ticks: int) -> None:
         """B1: the text before the fence leaves; a prefix of quote marks belongs to the fence."""
         buffer = self._buffer
-        self._holds.literal()
-        self._leaving.use_free()
+        self._open_markers.literal()
+        self._release.use_free()
         prefix = buffer.text[buffer.line : at] if buffer.whole_line() else "-"
         quoted = _QUOTED_FENCE.fullmatch(prefix) is not None
         cut = buffer.line if quoted else at
-        self._leaving.leave(HeldBoundary(cut, cut, "code_open"))
+        self._release.leave(HeldBoundary(cut, cut, "code_open"))
         whole = self._config.humanizer_degree == 0
         longest = NEVER if whole else self._config.max_single_message_length
         block = CodeBlock(longest, prefix if quoted else "", ticks)
@@ -303,9 +303,9 @@ class ProseReader:
     def _begin_table(self, separator_end: int) -> int:
         """B7: what comes before the header leaves; the table is held."""
         buffer = self._buffer
-        self._holds.literal()
-        self._leaving.use_free()
-        self._leaving.leave(HeldBoundary(buffer.line, buffer.line, "newline"))
+        self._open_markers.literal()
+        self._release.use_free()
+        self._release.leave(HeldBoundary(buffer.line, buffer.line, "newline"))
         after = min(separator_end + 1, len(buffer.text))
         longest = self._config.flush_buffer_size_code_block
         self._next = TableReader(buffer, after, longest, self.begin, self._refuse_table)

@@ -22,33 +22,33 @@ class SegmentRelease:
     def __init__(
         self,
         buffer: VisibleBuffer,
-        holds: OpenMarkers,
+        open_markers: OpenMarkers,
         config: TextConfig,
         observer: Observer | None,
     ) -> None:
         self._buffer = buffer
-        self._holds = holds
+        self._open_markers = open_markers
         self._observer = observer
         self._longest = config.max_single_message_length
         self._window = CutWindow.of(config.flush_buffer_size)
 
     def use(self, boundary: HeldBoundary) -> None:
         """Cut here, unless something that opened before is still open."""
-        holds = self._holds
-        if holds.stack or (holds.links and boundary.reason == "period"):
-            holds.wait(boundary)
+        open_markers = self._open_markers
+        if open_markers.stack or (open_markers.links and boundary.reason == "period"):
+            open_markers.wait(boundary)
             if self._observer:
-                marker = holds.stack[0][0] if holds.stack else "["
+                marker = open_markers.stack[0][0] if open_markers.stack else "["
                 self._observer.hold(self._buffer.at(boundary.at), marker)
         else:
             self.leave(boundary)
 
     def use_free(self) -> None:
         """Cut at the boundaries that nothing holds any more."""
-        free = self._holds.free
+        free = self._open_markers.free
         if not free:
             return
-        self._holds.free = []
+        self._open_markers.free = []
         for boundary in free:
             if boundary.cut > self._buffer.start:
                 self.leave(boundary)
@@ -56,8 +56,8 @@ class SegmentRelease:
     def leave(self, boundary: HeldBoundary, suffix: str = "") -> None:
         """Cut here, whatever is open."""
         self._buffer.leave(boundary, suffix)
-        if self._holds.spans:
-            self._holds.passed(boundary.cut)
+        if self._open_markers.spans:
+            self._open_markers.passed(boundary.cut)
 
     def overflow(self, open_url: int) -> int:
         """B5. Where the cut fell; 0 for one that begins with what is kept whole up to a message."""
@@ -71,14 +71,14 @@ class SegmentRelease:
                 self._buffer.limit = start + max(self._longest, self._window.limit) + 1
                 return 0
         self.leave(HeldBoundary(cut, cut, "overflow"))
-        self._holds.cut(cut)
+        self._open_markers.cut(cut)
         self.use_free()
         return cut
 
     def _late_cut(self, start: int, limit: int, atoms: list[Stretch]) -> int:
         """Behind the atom that begins the segment, if it has ended."""
         begin = first_visible(self._buffer.text, start, limit)
-        ends = (end for at, end, atom in self._holds.spans if atom and at <= begin)
+        ends = (end for at, end, atom in self._open_markers.spans if atom and at <= begin)
         end = max(ends, default=0)
         if begin < end < limit:
             return end
@@ -86,23 +86,23 @@ class SegmentRelease:
 
     def _taken(self, open_url: int) -> tuple[list[Stretch], list[Stretch]]:
         """Atoms, finished or not, and other spans of the segment."""
-        holds = self._holds
+        open_markers = self._open_markers
         if open_url < 0:
             open_url = begun_url(self._buffer.text, self._buffer.limit)
-        atoms = [(begin, end) for begin, end, atom in holds.spans if atom]
+        atoms = [(begin, end) for begin, end, atom in open_markers.spans if atom]
         atoms += [(begin, NEVER) for begin in (open_url,) if begin >= 0]
-        atoms += [(link.at, NEVER) for link in (*holds.links[:1], *holds.links[-1:])]
-        spans = [(begin, end) for begin, end, atom in holds.spans if not atom]
-        spans += [(begin, NEVER) for _, begin in holds.stack[:1]]
+        atoms += [(link.at, NEVER) for link in (*open_markers.links[:1], *open_markers.links[-1:])]
+        spans = [(begin, end) for begin, end, atom in open_markers.spans if not atom]
+        spans += [(begin, NEVER) for _, begin in open_markers.stack[:1]]
         return atoms, spans
 
     def close(self, reason: Boundary, trim: bool) -> None:
         """The forced flush: what is open on the last line is closed."""
         buffer, end = self._buffer, len(self._buffer.text)
-        openers = self._holds.force(buffer.line, end)
+        openers = self._open_markers.force(buffer.line, end)
         self.use_free()
         body = buffer.text[buffer.start : end]
-        kept = buffer.start + (clause_end(body, self._holds.limit) if trim else len(body))
+        kept = buffer.start + (clause_end(body, self._open_markers.limit) if trim else len(body))
         lead = buffer.start + len(body) - len(body.lstrip())
         text = buffer.text[lead:kept].rstrip()
         within = [(kind, at - lead) for kind, at in openers if lead <= at < kept]
@@ -112,4 +112,4 @@ class SegmentRelease:
         self.leave(HeldBoundary(kept, kept, reason), suffix)
         if removed := buffer.text[kept:end].strip():
             buffer.emit("trimmed", removed, reason, end, ends_line=True)
-        self._holds.clear()
+        self._open_markers.clear()

@@ -20,10 +20,10 @@ async def react(context: ToolContext, emoji: str, message_id: str | None = None)
         message_id: The message; without it, the one you are answering.
     """
     target = message_id_of(context, message_id)
-    if message_id is not None and await context.room.said(target) is None:
+    if message_id is not None and await context.turn_channel.said(target) is None:
         raise ToolFailedError(f"there is no message {target} in this channel")
-    scenery = await context.room.scenery(None, 0)
-    if not await context.room.react(target, _chosen(emoji.strip(), scenery.emojis)):
+    channel_info = await context.turn_channel.channel_info(None, 0)
+    if not await context.turn_channel.react(target, _chosen(emoji.strip(), channel_info.emojis)):
         raise ToolFailedError("Discord does not let us react to that message")
     return "Done."
 

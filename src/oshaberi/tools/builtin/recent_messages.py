@@ -23,8 +23,8 @@ async def recent_messages(context: ToolContext, count: int = 20, before: str | N
         before: The id of a message: only older ones are shown.
     """
     older_than = None if before is None else message_id_of(context, before)
-    scenery = await context.room.scenery(older_than, min(max(count, 1), MOST))
-    lines = [_line(one) for one in scenery.history]
+    channel_info = await context.turn_channel.channel_info(older_than, min(max(count, 1), MOST))
+    lines = [_line(one) for one in channel_info.history]
     return "\n".join(lines) or "There are no messages."
 
 

@@ -46,7 +46,7 @@ async def _answering(context: ToolContext, message_id: str | None) -> IncomingMe
     target = message_id_of(context, message_id)
     if target == context.incoming.said.id:
         return context.incoming
-    said = await context.room.said(target)
+    said = await context.turn_channel.said(target)
     if said is None:
         raise ToolFailedError(f"there is no message {target} in this channel")
     return replace(context.incoming, said=said, mentions_us=False, replied=None)

@@ -25,8 +25,8 @@ async def user_info(context: ToolContext, user: str | None = None) -> dict[str, 
     asking = context.incoming.said.author
     if user is None:
         return _described(asking)
-    scenery = await context.room.scenery(None, context.turn.history_messages)
-    return _described(_found(user, [asking, *scenery.people]))
+    channel_info = await context.turn_channel.channel_info(None, context.turn.history_messages)
+    return _described(_found(user, [asking, *channel_info.people]))
 
 
 def _found(wanted: str, people: Iterable[Person]) -> Person:

@@ -18,7 +18,7 @@ from oshaberi.turns.turn_services import EffectiveConfigs
 class QueuedJob:
     """`depth`: how many personas have answered each other to get here."""
 
-    room: TurnChannel
+    turn_channel: TurnChannel
     asked: tuple[IncomingMessage, ...]
     answering: tuple[PersonaRecord, ...]
     personas: tuple[PersonaRecord, ...]
@@ -37,7 +37,7 @@ class QueuedJob:
         """A person's message, which others of the same person can be joined to."""
         return self.kind == "answer" and self.depth == 0 and self.before is None
 
-    def errand(self, persona: PersonaRecord) -> TurnRequest:
+    def turn_request(self, persona: PersonaRecord) -> TurnRequest:
         return TurnRequest(
             self.asked,
             persona,

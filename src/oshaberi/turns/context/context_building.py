@@ -59,7 +59,7 @@ class TurnSurroundings:
     asked: tuple[IncomingMessage, ...]
     persona: PersonaRecord
     personas: tuple[PersonaRecord, ...]
-    scenery: ChannelInfo
+    channel_info: ChannelInfo
     now: datetime
     facts: tuple[Fact, ...] = ()
     exchanges: tuple[Exchange, ...] = ()
@@ -81,7 +81,7 @@ class TurnSurroundings:
         asked = set() if self.go_on else {incoming.said.id for incoming in self.asked} | self.told
         return tuple(
             one
-            for one in self.scenery.history
+            for one in self.channel_info.history
             if one.id not in asked and not (one.by_us and is_shown_thought(one.text))
         )
 
@@ -89,7 +89,7 @@ class TurnSurroundings:
 def context_items(around: TurnSurroundings) -> tuple[ContextItem, ...]:
     """In the order in which models read best: who they are, what they know, what was said."""
     return (
-        said("system", rules(around.persona, around.scenery), "system"),
+        said("system", rules(around.persona, around.channel_info), "system"),
         *_persona(around.persona),
         *_notes(around),
         *_ContextDialogue(around).items(),
@@ -116,7 +116,9 @@ def _persona(persona: PersonaRecord) -> Iterator[ContextItem]:
 
 def _notes(around: TurnSurroundings) -> Iterator[ContextItem]:
     yield said(
-        "user", place_note(around.scenery, around.personas, around.persona, around.now), "knowledge"
+        "user",
+        place_note(around.channel_info, around.personas, around.persona, around.now),
+        "knowledge",
     )
     history = around.history
     since = history[0].at if history else None
@@ -131,10 +133,10 @@ class _ContextDialogue:
     def __init__(self, around: TurnSurroundings) -> None:
         self._around = around
         self._history = around.history
-        people = [*around.scenery.people, *(one.author for one in self._everything())]
+        people = [*around.channel_info.people, *(one.author for one in self._everything())]
         self._names = TranscriptNames((p for p in people), around.personas)
         self._reader = MessageAttribution(
-            around.personas, around.scenery.bot_name, around.sprites, around.tables
+            around.personas, around.channel_info.bot_name, around.sprites, around.tables
         )
         self._by_id = {one.id: one for one in self._everything()}
         self._old_images = _newest_images(self._history)

@@ -32,33 +32,35 @@ _TEXTS = (
 
 
 async def surroundings(
-    services: TurnServices, room: TurnChannel, errand: TurnRequest, config: TurnConfig
+    services: TurnServices, turn_channel: TurnChannel, turn_request: TurnRequest, config: TurnConfig
 ) -> TurnSurroundings:
-    limit = 0 if errand.kind == "deliver" else config.history_messages + len(errand.asked)
-    scenery, facts, exchanges = await asyncio.gather(
-        room.scenery(errand.before, limit),
-        _or("facts", _facts(services, errand), ()),
-        _or("memory", _exchanges(services, errand, config), ()),
+    limit = (
+        0 if turn_request.kind == "deliver" else config.history_messages + len(turn_request.asked)
     )
-    ours = [one.id for one in scenery.history if one.by_us]
+    channel_info, facts, exchanges = await asyncio.gather(
+        turn_channel.channel_info(turn_request.before, limit),
+        _or("facts", _facts(services, turn_request), ()),
+        _or("memory", _exchanges(services, turn_request, config), ()),
+    )
+    ours = [one.id for one in channel_info.history if one.by_us]
     sprites, tables, texts = await asyncio.gather(
         _or("sprites", _sprites(services, ours), {}),
         _or("tables", _tables(services, ours), {}),
-        _texts(services, errand, scenery),
+        _texts(services, turn_request, channel_info),
     )
     return TurnSurroundings(
-        asked=errand.asked,
-        persona=errand.persona,
-        personas=errand.personas,
-        scenery=scenery,
+        asked=turn_request.asked,
+        persona=turn_request.persona,
+        personas=turn_request.personas,
+        channel_info=channel_info,
         now=services.clock(),
         facts=facts,
         exchanges=exchanges,
         sprites=sprites,
         tables=tables,
         texts=texts,
-        go_on=errand.kind == "go_on",
-        told=errand.told,
+        go_on=turn_request.kind == "go_on",
+        told=turn_request.told,
     )
 
 
@@ -71,20 +73,20 @@ async def _or(what: str, work: Awaitable[T], instead: T) -> T:
         return instead
 
 
-async def _facts(services: TurnServices, errand: TurnRequest) -> tuple[Fact, ...]:
+async def _facts(services: TurnServices, turn_request: TurnRequest) -> tuple[Fact, ...]:
     if services.store is None:
         return ()
-    server = errand.newest.server_id
+    server = turn_request.newest.server_id
     common = await services.store.facts.of(server, None) if server else ()
-    return (*common, *await services.store.facts.of(server, errand.user_id))
+    return (*common, *await services.store.facts.of(server, turn_request.user_id))
 
 
 async def _exchanges(
-    services: TurnServices, errand: TurnRequest, config: TurnConfig
+    services: TurnServices, turn_request: TurnRequest, config: TurnConfig
 ) -> tuple[Exchange, ...]:
     if services.store is None or not config.short_memory_size:
         return ()
-    channel = errand.newest.channel_id
+    channel = turn_request.newest.channel_id
     return await services.store.memory.recent(channel, config.short_memory_size)
 
 
@@ -101,22 +103,22 @@ async def _tables(services: TurnServices, ids: list[int]) -> Mapping[int, str]:
 
 
 async def _texts(
-    services: TurnServices, errand: TurnRequest, scenery: ChannelInfo
+    services: TurnServices, turn_request: TurnRequest, channel_info: ChannelInfo
 ) -> Mapping[str, str]:
     """Of what was asked about first, then of what was said last."""
-    if services.read_text is None or errand.kind == "deliver":
+    if services.read_text is None or turn_request.kind == "deliver":
         return {}
-    wanted = dict.fromkeys(_readable(errand, scenery))
+    wanted = dict.fromkeys(_readable(turn_request, channel_info))
     files = list(wanted)[:MOST_FILES]
     found = await asyncio.gather(*(_or(f.name, services.read_text(f), None) for f in files))
     return {file.url: text for file, text in zip(files, found, strict=True) if text}
 
 
-def _readable(errand: TurnRequest, scenery: ChannelInfo) -> Iterator[AttachedFile]:
+def _readable(turn_request: TurnRequest, channel_info: ChannelInfo) -> Iterator[AttachedFile]:
     asked: list[ChannelMessage] = []
-    for incoming in errand.asked:
+    for incoming in turn_request.asked:
         asked += [incoming.said, *([incoming.replied] if incoming.replied else [])]
-    for one in [*asked, *reversed(scenery.history)]:
+    for one in [*asked, *reversed(channel_info.history)]:
         if not one.by_us:
             yield from (file for file in one.files if _is_text(file))
 

@@ -18,17 +18,17 @@ MOST_TEXT = 1500
 
 
 def place_note(
-    scenery: ChannelInfo,
+    channel_info: ChannelInfo,
     personas: Sequence[PersonaRecord],
     persona: PersonaRecord,
     now: datetime,
 ) -> str:
     """Where the conversation is and who takes part."""
-    lines = ["Notes about this conversation:", f"- {_place(scenery)}"]
-    if scenery.channel_topic:
-        lines.append(f"- Topic of the channel: {shortened(scenery.channel_topic, MOST_TOPIC)}")
+    lines = ["Notes about this conversation:", f"- {_place(channel_info)}"]
+    if channel_info.channel_topic:
+        lines.append(f"- Topic of the channel: {shortened(channel_info.channel_topic, MOST_TOPIC)}")
     lines.append(f"- Date: {now:%A, %d %B %Y}")
-    people = [person for person in scenery.people if not person.is_bot][:MOST_PEOPLE]
+    people = [person for person in channel_info.people if not person.is_bot][:MOST_PEOPLE]
     if people:
         names = TranscriptNames(people, personas)
         lines.append(f"- People: {', '.join(_person(p, names.of(p)) for p in people)}")
@@ -53,11 +53,11 @@ def memory_note(
     return "\n".join(lines)
 
 
-def _place(scenery: ChannelInfo) -> str:
-    if not scenery.server_name:
+def _place(channel_info: ChannelInfo) -> str:
+    if not channel_info.server_name:
         return "Place: a direct message"
-    channel = plain_name(scenery.channel_name)
-    return f"Place: the channel #{channel} of the server {plain_name(scenery.server_name)}"
+    channel = plain_name(channel_info.channel_name)
+    return f"Place: the channel #{channel} of the server {plain_name(channel_info.server_name)}"
 
 
 def _person(person: Person, name: str) -> str:

@@ -13,7 +13,7 @@ MOST_EMOJI = 120
 _TAG = re.compile(r"<a?:(\w+):\d+>")
 
 
-def rules(persona: PersonaRecord, scenery: ChannelInfo) -> str:
+def rules(persona: PersonaRecord, channel_info: ChannelInfo) -> str:
     name = plain_name(persona.name)
     lines = [
         f"You are {name}, and you take part in a chat on Discord.",
@@ -24,7 +24,7 @@ def rules(persona: PersonaRecord, scenery: ChannelInfo) -> str:
         "as Discord shows it works, tables and code blocks too.",
         "Write @name to mention somebody, only when they should be called.",
     ]
-    return "\n".join([*lines, *_faces(persona, name), *_emoji(scenery)])
+    return "\n".join([*lines, *_faces(persona, name), *_emoji(channel_info)])
 
 
 def _faces(persona: PersonaRecord, name: str) -> list[str]:
@@ -37,8 +37,8 @@ def _faces(persona: PersonaRecord, name: str) -> list[str]:
     ]
 
 
-def _emoji(scenery: ChannelInfo) -> list[str]:
-    names = [found[1] for tag in scenery.emojis if (found := _TAG.fullmatch(tag))]
+def _emoji(channel_info: ChannelInfo) -> list[str]:
+    names = [found[1] for tag in channel_info.emojis if (found := _TAG.fullmatch(tag))]
     if not names:
         return []
     listed = " ".join(f":{name}:" for name in dict.fromkeys(names[:MOST_EMOJI]))

@@ -20,7 +20,7 @@ def text_config(base: TextConfig, around: TurnSurroundings) -> TextConfig:
         base,
         persona=persona_of(around.persona),
         known=tuple(_known(around)),
-        emojis=around.scenery.emojis,
+        emojis=around.channel_info.emojis,
         recent_bot_messages=_recent(around, base.emoji_unique_lookback),
         seed=around.newest.id,
     )
@@ -42,7 +42,7 @@ def speakers(config: TextConfig) -> tuple[str, ...]:
 
 
 def _known(around: TurnSurroundings) -> list[Known]:
-    people: dict[int, Person] = {person.id: person for person in around.scenery.people}
+    people: dict[int, Person] = {person.id: person for person in around.channel_info.people}
     for incoming in around.asked:
         if not incoming.said.by_us:
             people.setdefault(incoming.user_id, incoming.said.author)
@@ -61,6 +61,6 @@ def _recent(around: TurnSurroundings, lookback: int) -> tuple[str, ...]:
     """The bot's last messages, their emoji as Discord writes them."""
     if not lookback:
         return ()
-    tags = {found[1]: tag for tag in around.scenery.emojis if (found := _TAG.fullmatch(tag))}
+    tags = {found[1]: tag for tag in around.channel_info.emojis if (found := _TAG.fullmatch(tag))}
     texts = [one.text for one in around.history if one.by_us][-lookback:]
     return tuple(_NAME.sub(lambda found: tags.get(found[1], found[0]), text) for text in texts)

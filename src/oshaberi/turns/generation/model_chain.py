@@ -82,17 +82,17 @@ def _may_see(record: ModelRecord, key: KeyRecord) -> bool:
 class ModelTries:
     """Which candidates are left for one answer; what rests is left out while anything else is."""
 
-    def __init__(self, candidates: Sequence[ModelCandidate], rests: KeyCooldowns) -> None:
+    def __init__(self, candidates: Sequence[ModelCandidate], cooldowns: KeyCooldowns) -> None:
         self._left = list(candidates)
-        self._rests = rests
+        self._cooldowns = cooldowns
         self._tried = False
 
     def next(self, now: datetime) -> ModelCandidate | None:
-        awake = [one for one in self._left if self._rests.until(one.key, now) is None]
+        awake = [one for one in self._left if self._cooldowns.until(one.key, now) is None]
         chosen = awake[0] if awake else None
         if chosen is None and self._left and not self._tried:
             # Everything rests: the one that rests shortest may be awake by now.
-            chosen = min(self._left, key=lambda one: self._rests.until(one.key, now) or now)
+            chosen = min(self._left, key=lambda one: self._cooldowns.until(one.key, now) or now)
         self._tried = True
         if chosen is not None:
             self._left.remove(chosen)

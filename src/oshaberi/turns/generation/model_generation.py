@@ -74,10 +74,10 @@ class ModelGeneration:
 
     async def stream(self, rounds: Sequence[ToolRound] = ()) -> StreamResult:
         """One answer, or the last failure. What is only overloaded gets a moment."""
-        patience, asked = OverloadWait(), list(self._candidates)
+        overload_wait, asked = OverloadWait(), list(self._candidates)
         while True:
             result, failures = await self._through(asked, rounds)
-            pause_s = patience.next(error for _, error in failures)
+            pause_s = overload_wait.next(error for _, error in failures)
             if pause_s is None:
                 return result
             log.info("every model is overloaded or fails; next try in %g s", pause_s)
@@ -89,7 +89,7 @@ class ModelGeneration:
     ) -> tuple[StreamResult, list[Failure]]:
         """The first answer, or the last failure with all of them."""
         result, failures = StreamResult("error", data=NO_MODEL), list[Failure]()
-        tries = ModelTries(candidates, self._services.rests)
+        tries = ModelTries(candidates, self._services.cooldowns)
         while (candidate := tries.next(self._services.clock())) is not None:
             result = await self._patiently(candidate, rounds)
             error = failure_of(result)
@@ -151,14 +151,14 @@ class ModelGeneration:
             config = config_for(scene.stream, adapter.text)
             provider = self._watched(adapter, config)
             result = await stream_to_sink(provider, request, config, scene.context, scene.sink)
-        for witness in self._services.witnesses:
-            witness.ended(scene.context, result)
+        for observer in self._services.observers:
+            observer.ended(scene.context, result)
         self._count(model.provider, model.model, result.usage)
         return result
 
     def _watched(self, provider: Provider, config: StreamConfig) -> Provider:
-        for witness in self._services.witnesses:
-            provider = witness.opened(provider, config, self._scene.context)
+        for observer in self._services.observers:
+            provider = observer.opened(provider, config, self._scene.context)
         return provider
 
     async def _note(
@@ -169,7 +169,7 @@ class ModelGeneration:
         if candidate.key is None or not is_keys_fault(error):
             return
         until = self._services.clock() + timedelta(seconds=rest_seconds(error))
-        self._services.rests.note(candidate.key, until)
+        self._services.cooldowns.note(candidate.key, until)
         store = self._services.store
         if store is not None and candidate.key.id:
             try:

@@ -36,14 +36,14 @@ class PostTurnEffects:
     def __init__(
         self,
         services: TurnServices,
-        room: TurnChannel,
-        errand: TurnRequest,
+        turn_channel: TurnChannel,
+        turn_request: TurnRequest,
         settings: EffectiveConfigs,
         announcer: NoticeSender,
     ) -> None:
         self._services = services
-        self._room = room
-        self._errand = errand
+        self._turn_channel = turn_channel
+        self._turn_request = turn_request
         self._settings = settings
         self._announcer = announcer
 
@@ -73,13 +73,15 @@ class PostTurnEffects:
         """Into another channel; may take its time."""
         channel = self._settings.turn.thought_log_channel_id
         display = self._settings.turn.reasoning_display
-        if not channel or channel == self._room.channel_id or display == "off":
+        if not channel or channel == self._turn_channel.channel_id or display == "off":
             return
         logs = [result.thought_log for result in outcome.results]
-        embeds = thought_embeds(self._errand.persona.name, logs)
+        embeds = thought_embeds(self._turn_request.persona.name, logs)
         if embeds:
-            face = face_of(None, persona_of(self._errand.persona))
-            await _quietly("thought log", lambda: self._room.log_thoughts(channel, embeds, face))
+            face = face_of(None, persona_of(self._turn_request.persona))
+            await _quietly(
+                "thought log", lambda: self._turn_channel.log_thoughts(channel, embeds, face)
+            )
 
     async def _show_thoughts(self, outcome: TurnOutcome) -> int | None:
         if outcome.interrupted or outcome.status not in _SHOWN_AFTER:
@@ -89,23 +91,23 @@ class PostTurnEffects:
         text = shown_thoughts(thoughts, self._settings.turn.reasoning_display, limit)
         if not text:
             return None
-        face = face_of(None, persona_of(self._errand.persona))
+        face = face_of(None, persona_of(self._turn_request.persona))
         sent = await self._announcer.say_quietly(text, face)
         return None if sent is None else sent.id
 
     def _record(self, outcome: TurnOutcome) -> TurnRecord:
-        newest, earlier = self._errand.newest, self._errand.continues
+        newest, earlier = self._turn_request.newest, self._turn_request.continues
         asked_id = None if newest.said.by_us else newest.said.id
         return TurnRecord(
-            channel_id=self._room.channel_id,
-            server_id=self._room.server_id,
-            user_id=self._errand.user_id,
+            channel_id=self._turn_channel.channel_id,
+            server_id=self._turn_channel.server_id,
+            user_id=self._turn_request.user_id,
             asked_id=asked_id if earlier is None else earlier.asked_id,
-            persona=self._errand.persona.name,
+            persona=self._turn_request.persona.name,
             message_ids=tuple(sorted({*outcome.message_ids, *outcome.notice_ids})),
             status=outcome.status,
             undelivered=outcome.undelivered,
-            why=self._errand.why,
+            why=self._turn_request.why,
             at=self._services.clock(),
             answer_id=None if earlier is None else earlier.first_id,
         )
@@ -115,14 +117,14 @@ class PostTurnEffects:
         turn = self._settings.turn
         if not turn.short_memory_size or not (outcome.text or outcome.details):
             return
-        asked = "\n".join(incoming.said.text for incoming in self._errand.asked)
+        asked = "\n".join(incoming.said.text for incoming in self._turn_request.asked)
         exchange = Exchange(
-            channel_id=self._room.channel_id,
-            user_id=self._errand.user_id,
+            channel_id=self._turn_channel.channel_id,
+            user_id=self._turn_request.user_id,
             asked=asked,
             answered=outcome.text,
             details=outcome.details,
-            persona=self._errand.persona.name,
+            persona=self._turn_request.persona.name,
             at=record.at,
         )
         await store.memory.add(exchange, keep=turn.short_memory_size, days=turn.short_memory_days)
@@ -130,7 +132,7 @@ class PostTurnEffects:
     async def _keep_sprites(self, store: TurnStore, response: ResponseState) -> None:
         for one in response.sprites:
             await store.sprite_messages.remember(
-                one.message_id, self._room.channel_id, one.persona, one.sprite
+                one.message_id, self._turn_channel.channel_id, one.persona, one.sprite
             )
 
     async def _keep_tables(
@@ -138,12 +140,16 @@ class PostTurnEffects:
     ) -> None:
         sources = tables.sources(result.ledger for result in outcome.results)
         for message_id, source in sources.items():
-            await store.tables.remember(message_id, self._room.channel_id, source)
+            await store.tables.remember(message_id, self._turn_channel.channel_id, source)
 
     async def _count(self, store: TurnStore, outcome: TurnOutcome) -> None:
         for (provider, model), usage in outcome.usage.items():
             await store.usage.add(
-                self._room.server_id, provider, model, usage.input_tokens, usage.output_tokens
+                self._turn_channel.server_id,
+                provider,
+                model,
+                usage.input_tokens,
+                usage.output_tokens,
             )
 
 

@@ -41,15 +41,15 @@ def _lines(text: str) -> list[str]:
 
 def _fitting(lines: Sequence[str], limit: int, before: str, around: str) -> str:
     """As many lines as fit; the last one cut if need be."""
-    room = limit - 2 * utf16_len(around)
+    turn_channel = limit - 2 * utf16_len(around)
     out = f"{before}{MARK} "
     for number, line in enumerate(lines):
         seam = f"\n{before}" if number else ""
-        if utf16_len(out + seam + line) <= room:
+        if utf16_len(out + seam + line) <= turn_channel:
             out += seam + line
             continue
-        rest = _cut(line, room - utf16_len(out + seam) - 1)
-        out = f"{out}{seam}{rest}…" if rest else f"{_cut(out, room - 1)}…"
+        rest = _cut(line, turn_channel - utf16_len(out + seam) - 1)
+        out = f"{out}{seam}{rest}…" if rest else f"{_cut(out, turn_channel - 1)}…"
         break
     return f"{around}{out}{around}"
 

@@ -22,12 +22,12 @@ NAME_MOST = 100
 
 @routes.on("GET", "/channels/{channel_id}")
 async def one_channel(call: RouteCall) -> object:
-    return record_payloads.channel(call.core.world, call.channel())
+    return record_payloads.channel(call.state.world, call.channel())
 
 
 @routes.on("PATCH", "/channels/{channel_id}")
 async def change_channel(call: RouteCall) -> object:
-    channel = call.core.world.find_channel(call.id("channel_id"))
+    channel = call.state.world.find_channel(call.id("channel_id"))
     _check_name(call.body)
     if channel.thread is not None:
         call.channel()
@@ -39,8 +39,8 @@ async def change_channel(call: RouteCall) -> object:
             channel.overwrites = _overwrites(call.body)
     channel.name = str(call.body.get("name") or channel.name)
     channel.slowmode_s = field_types.whole(call.body, "rate_limit_per_user", channel.slowmode_s)
-    world_changes.channel_changed(call.core, channel)
-    return record_payloads.channel(call.core.world, channel)
+    world_changes.channel_changed(call.state, channel)
+    return record_payloads.channel(call.state.world, channel)
 
 
 def _check_name(body: Json) -> None:
@@ -52,42 +52,44 @@ def _check_name(body: Json) -> None:
 
 def _change_thread(call: RouteCall, channel: Channel) -> None:
     """Anybody who may write wakes a thread; locking and everything else is for moderators."""
-    state, body, world = channel.thread, call.body, call.core.world
-    assert state is not None
+    thread_state, body, world = channel.thread, call.body, call.state.world
+    assert thread_state is not None
     granted = world.permissions_of(world.bot.id, channel)
     moderates = bool(granted & Permission.MANAGE_THREADS)
-    owns = state.owner_id == world.bot.id and not state.locked
-    waking = body.keys() == {"archived"} and body["archived"] is False and not state.locked
+    owns = thread_state.owner_id == world.bot.id and not thread_state.locked
+    waking = body.keys() == {"archived"} and body["archived"] is False and not thread_state.locked
     if not (moderates or (owns and "locked" not in body) or waking):
         raise refusal(50013)
-    if state.archived and body.get("archived") is not False:
+    if thread_state.archived and body.get("archived") is not False:
         raise refusal(50083)
-    minutes = body.get("auto_archive_duration", state.archive_minutes)
+    minutes = body.get("auto_archive_duration", thread_state.archive_minutes)
     if not isinstance(minutes, int) or minutes not in ARCHIVE_MINUTES:
         message = f"Value must be one of {ARCHIVE_MINUTES}."
         raise bad_form(("auto_archive_duration",), "BASE_TYPE_CHOICES", message)
-    state.archive_minutes = minutes
-    state.archived = bool(body.get("archived", state.archived))
-    state.locked = bool(body.get("locked", state.locked))
-    state.invitable = bool(body.get("invitable", state.invitable))
-    state.tags = field_types.ids(body, "applied_tags") if "applied_tags" in body else state.tags
-    state.changed_at = now_iso()
+    thread_state.archive_minutes = minutes
+    thread_state.archived = bool(body.get("archived", thread_state.archived))
+    thread_state.locked = bool(body.get("locked", thread_state.locked))
+    thread_state.invitable = bool(body.get("invitable", thread_state.invitable))
+    thread_state.tags = (
+        field_types.ids(body, "applied_tags") if "applied_tags" in body else thread_state.tags
+    )
+    thread_state.changed_at = now_iso()
 
 
 @routes.on("DELETE", "/channels/{channel_id}")
 async def delete_channel(call: RouteCall) -> object:
-    channel = call.core.world.find_channel(call.id("channel_id"))
+    channel = call.state.world.find_channel(call.id("channel_id"))
     needed = Permission.MANAGE_THREADS if channel.thread else Permission.MANAGE_CHANNELS
     call.channel(needed)
-    data = record_payloads.channel(call.core.world, channel)
+    data = record_payloads.channel(call.state.world, channel)
     if channel.type is not ChannelType.DM:
-        world_changes.delete_channel(call.core, channel)
+        world_changes.delete_channel(call.state, channel)
     return data
 
 
 @routes.on("POST", "/guilds/{guild_id}/channels")
 async def create_channel(call: RouteCall) -> object:
-    core, world = call.core, call.core.world
+    state, world = call.state, call.state.world
     guild = world.find_guild(call.id("guild_id"))
     if not in_guild(guild, world.bot.id) & Permission.MANAGE_CHANNELS:
         raise refusal(50013)
@@ -102,7 +104,7 @@ async def create_channel(call: RouteCall) -> object:
     channel.overwrites = _overwrites(call.body)
     world.channels[channel.id] = channel
     data = record_payloads.channel(world, channel)
-    core.emit("CHANNEL_CREATE", data, guild_id=guild.id, channel_id=channel.id)
+    state.emit("CHANNEL_CREATE", data, guild_id=guild.id, channel_id=channel.id)
     return data
 
 
@@ -111,7 +113,7 @@ async def set_permissions(call: RouteCall) -> object:
     channel = call.channel(Permission.MANAGE_ROLES)
     overwrite = _overwrite(call.id("target_id"), call.body)
     channel.overwrites[overwrite.id] = overwrite
-    world_changes.channel_changed(call.core, channel)
+    world_changes.channel_changed(call.state, channel)
     return None
 
 
@@ -119,7 +121,7 @@ async def set_permissions(call: RouteCall) -> object:
 async def clear_permissions(call: RouteCall) -> object:
     channel = call.channel(Permission.MANAGE_ROLES)
     channel.overwrites.pop(call.id("target_id"), None)
-    world_changes.channel_changed(call.core, channel)
+    world_changes.channel_changed(call.state, channel)
     return None
 
 
@@ -136,21 +138,21 @@ def _overwrites(body: Json) -> dict[int, Overwrite]:
 
 @routes.on("POST", "/channels/{channel_id}/typing", TYPING)
 async def type_in(call: RouteCall) -> object:
-    channel = call.core.world.find_channel(call.id("channel_id"))
+    channel = call.state.world.find_channel(call.id("channel_id"))
     threaded = Permission.SEND_MESSAGES_IN_THREADS
     call.channel(threaded if channel.thread else Permission.SEND_MESSAGES)
-    start_typing(call.core, channel, call.core.world.bot.id)
+    start_typing(call.state, channel, call.state.world.bot.id)
     return None
 
 
-def start_typing(core: StageState, channel: Channel, user_id: int) -> None:
+def start_typing(state: StageState, channel: Channel, user_id: int) -> None:
     data: Json = {
         "channel_id": str(channel.id),
         "user_id": str(user_id),
         "timestamp": int(time.time()),
     }
-    guild = core.world.guild_of(channel)
+    guild = state.world.guild_of(channel)
     if guild is not None:
         data["guild_id"] = str(guild.id)
         data["member"] = record_payloads.member(guild.members[user_id])
-    core.emit("TYPING_START", data, guild_id=channel.guild_id, channel_id=channel.id)
+    state.emit("TYPING_START", data, guild_id=channel.guild_id, channel_id=channel.id)

@@ -21,19 +21,19 @@ IN_GUILD = "/applications/{application_id}/guilds/{guild_id}/commands"
 
 
 def _scope(call: RouteCall) -> int | None:
-    world = call.core.world
+    world = call.state.world
     if call.id("application_id") != world.application.id:
         raise refusal(50001)
     return world.find_guild(call.id("guild_id")).id if "guild_id" in call.path else None
 
 
 def _of(call: RouteCall, guild_id: int | None) -> list[Command]:
-    return [c for c in call.core.world.commands.values() if c.guild_id == guild_id]
+    return [c for c in call.state.world.commands.values() if c.guild_id == guild_id]
 
 
 def _find(call: RouteCall) -> Command:
     guild_id = _scope(call)
-    command = call.core.world.commands.get(call.id("command_id"))
+    command = call.state.world.commands.get(call.id("command_id"))
     if command is None or command.guild_id != guild_id:
         raise refusal(10063)
     return command
@@ -61,9 +61,9 @@ def _add(call: RouteCall, guild_id: int | None, payload: Json) -> Command:
         if old.payload["name"] == payload["name"] and same_kind:
             old.payload = payload
             return old
-    command = Command(call.core.world.snowflakes.new(), guild_id, payload)
-    call.core.world.commands[command.id] = command
-    call.core.changes.notify()
+    command = Command(call.state.world.snowflakes.new(), guild_id, payload)
+    call.state.world.commands[command.id] = command
+    call.state.changes.notify()
     return command
 
 
@@ -84,14 +84,14 @@ async def overwrite(call: RouteCall) -> object:
     kept = {command.id for command in commands}
     for old in _of(call, guild_id):
         if old.id not in kept:
-            del call.core.world.commands[old.id]
-    return [record_payloads.command(call.core.world, command) for command in commands]
+            del call.state.world.commands[old.id]
+    return [record_payloads.command(call.state.world, command) for command in commands]
 
 
 @routes.on("GET", EVERYWHERE)
 @routes.on("GET", IN_GUILD)
 async def listed(call: RouteCall) -> object:
-    return [record_payloads.command(call.core.world, c) for c in _of(call, _scope(call))]
+    return [record_payloads.command(call.state.world, c) for c in _of(call, _scope(call))]
 
 
 @routes.on("POST", EVERYWHERE)
@@ -101,13 +101,13 @@ async def add(call: RouteCall) -> object:
     errors = FormErrors()
     _check(call.body, (), errors)
     errors.raise_if_any()
-    return record_payloads.command(call.core.world, _add(call, guild_id, call.body))
+    return record_payloads.command(call.state.world, _add(call, guild_id, call.body))
 
 
 @routes.on("GET", EVERYWHERE + "/{command_id}")
 @routes.on("GET", IN_GUILD + "/{command_id}")
 async def one(call: RouteCall) -> object:
-    return record_payloads.command(call.core.world, _find(call))
+    return record_payloads.command(call.state.world, _find(call))
 
 
 @routes.on("PATCH", EVERYWHERE + "/{command_id}")
@@ -119,11 +119,11 @@ async def change(call: RouteCall) -> object:
     _check(payload, (), errors)
     errors.raise_if_any()
     command.payload = payload
-    return record_payloads.command(call.core.world, command)
+    return record_payloads.command(call.state.world, command)
 
 
 @routes.on("DELETE", EVERYWHERE + "/{command_id}")
 @routes.on("DELETE", IN_GUILD + "/{command_id}")
 async def delete(call: RouteCall) -> object:
-    del call.core.world.commands[_find(call).id]
+    del call.state.world.commands[_find(call).id]
     return None

@@ -10,26 +10,26 @@ from oshaberi.stage.world.discord_records import Json, StageMessage
 
 
 def create(call: RouteCall) -> Json:
-    item = interaction_flow.find_by_token(call.core, call.path["token"])
+    item = interaction_flow.find_by_token(call.state, call.path["token"])
     draft = read_draft(call.body, call.uploads)
-    return message_posting.shown(call.core, interaction_flow.follow_up(call.core, item, draft))
+    return message_posting.shown(call.state, interaction_flow.follow_up(call.state, item, draft))
 
 
 def _message(call: RouteCall) -> StageMessage:
-    item = interaction_flow.find_by_token(call.core, call.path["token"])
-    return interaction_flow.message_of(call.core, item, call.path["message_id"])
+    item = interaction_flow.find_by_token(call.state, call.path["token"])
+    return interaction_flow.message_of(call.state, item, call.path["message_id"])
 
 
 def read(call: RouteCall) -> Json:
-    return message_posting.shown(call.core, _message(call))
+    return message_posting.shown(call.state, _message(call))
 
 
 def edit(call: RouteCall) -> Json:
     message = _message(call)
     draft = read_draft(call.body, call.uploads, existing=message.attachments)
-    message_posting.edit(call.core, message, draft)
-    return message_posting.shown(call.core, message)
+    message_posting.edit(call.state, message, draft)
+    return message_posting.shown(call.state, message)
 
 
 def delete(call: RouteCall) -> None:
-    message_posting.remove(call.core, _message(call))
+    message_posting.remove(call.state, _message(call))

@@ -12,7 +12,7 @@ routes = RouteTable()
 
 
 def _guild(call: RouteCall) -> Guild:
-    return call.core.world.find_guild(call.id("guild_id"))
+    return call.state.world.find_guild(call.id("guild_id"))
 
 
 def _member(call: RouteCall, guild: Guild) -> Member:
@@ -29,14 +29,14 @@ async def one_guild(call: RouteCall) -> object:
 
 @routes.on("GET", "/guilds/{guild_id}/channels")
 async def channels(call: RouteCall) -> object:
-    world, guild = call.core.world, _guild(call)
+    world, guild = call.state.world, _guild(call)
     places = [c for c in world.channels.values() if c.guild_id == guild.id and c.thread is None]
     return [record_payloads.channel(world, channel) for channel in places]
 
 
 @routes.on("GET", "/guilds/{guild_id}/threads/active")
 async def active_threads(call: RouteCall) -> object:
-    world, guild = call.core.world, _guild(call)
+    world, guild = call.state.world, _guild(call)
     places = [c for c in world.channels.values() if c.guild_id == guild.id]
     threads = [c for c in places if c.thread is not None and not c.thread.archived]
     seen = [c for c in threads if world.permissions_of(world.bot.id, c)]
@@ -63,13 +63,13 @@ async def one_member(call: RouteCall) -> object:
 @routes.on("PATCH", "/guilds/{guild_id}/members/@me")
 async def rename_self(call: RouteCall) -> object:
     guild = _guild(call)
-    member = guild.members[call.core.world.bot.id]
+    member = guild.members[call.state.world.bot.id]
     if not in_guild(guild, member.user.id) & Permission.CHANGE_NICKNAME:
         raise refusal(50013)
     if "nick" in call.body:
         member.nick = call.body["nick"] or None
     data = record_payloads.member(member)
-    call.core.emit("GUILD_MEMBER_UPDATE", data | {"guild_id": str(guild.id)}, guild_id=guild.id)
+    call.state.emit("GUILD_MEMBER_UPDATE", data | {"guild_id": str(guild.id)}, guild_id=guild.id)
     return data
 
 
@@ -93,7 +93,7 @@ async def one_emoji(call: RouteCall) -> object:
 
 @routes.on("GET", "/guilds/{guild_id}/webhooks")
 async def webhooks(call: RouteCall) -> object:
-    world, guild = call.core.world, _guild(call)
+    world, guild = call.state.world, _guild(call)
     if not in_guild(guild, world.bot.id) & Permission.MANAGE_WEBHOOKS:
         raise refusal(50013)
     mine = [w for w in world.webhooks.values() if w.guild_id == guild.id]

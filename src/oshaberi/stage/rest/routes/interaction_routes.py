@@ -14,7 +14,7 @@ routes = RouteTable()
 
 @routes.on("POST", "/interactions/{interaction_id}/{token}/callback", for_bot=False)
 async def answer(call: RouteCall) -> object:
-    item = interaction_flow.find(call.core, call.id("interaction_id"), call.path["token"])
+    item = interaction_flow.find(call.state, call.id("interaction_id"), call.path["token"])
     kind = call.body.get("type")
     data = field_types.mapping(call.body, "data")
     saying = kind in (
@@ -24,7 +24,7 @@ async def answer(call: RouteCall) -> object:
     flags = field_types.whole(data, "flags")
     draft = read_draft(data, call.uploads) if saying else MessageDraft(flags=flags)
     number = kind if isinstance(kind, int) else 0
-    message = interaction_flow.answer(call.core, item, number, data, draft)
+    message = interaction_flow.answer(call.state, item, number, data, draft)
     if not call.flag("with_response"):
         return None
     return _response(call, item, number, message)
@@ -41,5 +41,5 @@ def _response(
             "response_message_loading": bool(message.flags & MessageFlag.LOADING),
             "response_message_ephemeral": message.ephemeral_to is not None,
         }
-        resource["message"] = message_posting.shown(call.core, message)
+        resource["message"] = message_posting.shown(call.state, message)
     return {"interaction": about, "resource": resource}

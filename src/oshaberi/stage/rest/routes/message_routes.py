@@ -23,32 +23,32 @@ BULK_AGE_S = 14 * 86_400
 
 @routes.on("POST", "/channels/{channel_id}/messages", MESSAGE_CREATE)
 async def create(call: RouteCall) -> object:
-    channel = call.core.world.find_channel(call.id("channel_id"))
+    channel = call.state.world.find_channel(call.id("channel_id"))
     draft = read_draft(call.body, call.uploads)
-    message_posting.may_post(call.core, channel, call.core.world.bot, draft)
-    made = message_posting.made_before(call.core, call.core.world.bot.id, draft)
-    message = made or _create(call.core, channel, draft)
-    shown = message_posting.shown(call.core, message)
+    message_posting.may_post(call.state, channel, call.state.world.bot, draft)
+    made = message_posting.made_before(call.state, call.state.world.bot.id, draft)
+    message = made or _create(call.state, channel, draft)
+    shown = message_posting.shown(call.state, message)
     return shown | {"nonce": draft.nonce} if draft.nonce is not None else shown
 
 
-def _create(core: StageState, channel: Channel, draft: MessageDraft) -> StageMessage:
-    bot = core.world.bot
+def _create(state: StageState, channel: Channel, draft: MessageDraft) -> StageMessage:
+    bot = state.world.bot
     if draft.empty:
         raise refusal(50006)
-    message_posting.check_filters(core.world.guild_of(channel), draft.content or "")
-    message_posting.check_slowmode(core, channel, bot)
-    return message_posting.post(core, channel, message_posting.PostAuthor(bot.id), draft)
+    message_posting.check_filters(state.world.guild_of(channel), draft.content or "")
+    message_posting.check_slowmode(state, channel, bot)
+    return message_posting.post(state, channel, message_posting.PostAuthor(bot.id), draft)
 
 
-def as_read(core: StageState, messages: Sequence[StageMessage]) -> list[Json]:
+def as_read(state: StageState, messages: Sequence[StageMessage]) -> list[Json]:
     """Without the message-content intent in the portal, REST shows as little as the gateway."""
-    granted = "message_content" in core.world.application.privileged
-    bot_id = core.world.bot.id
+    granted = "message_content" in state.world.application.privileged
+    bot_id = state.world.bot.id
     shown = []
     for message in messages:
-        data = message_posting.shown(core, message)
-        guild_id = core.world.channels[message.channel_id].guild_id
+        data = message_posting.shown(state, message)
+        guild_id = state.world.channels[message.channel_id].guild_id
         asked = data | {"guild_id": str(guild_id)} if guild_id else data
         legible = granted or intents.legible(asked, bot_id)
         shown.append(data if legible else intents.blanked(data))
@@ -58,7 +58,7 @@ def as_read(core: StageState, messages: Sequence[StageMessage]) -> list[Json]:
 @routes.on("GET", "/channels/{channel_id}/messages")
 async def history(call: RouteCall) -> object:
     channel = call.channel()
-    world = call.core.world
+    world = call.state.world
     most = call.number("limit", 50, 1, 100)
     granted = world.permissions_of(world.bot.id, channel)
     if not granted & Permission.READ_MESSAGE_HISTORY:
@@ -72,7 +72,7 @@ async def history(call: RouteCall) -> object:
         picked = [m for m in messages if m.id > after][:most]
     else:
         picked = [m for m in messages if before is None or m.id < before][-most:]
-    return as_read(call.core, picked[::-1])
+    return as_read(call.state, picked[::-1])
 
 
 def _around(messages: Sequence[StageMessage], middle: int, most: int) -> list[StageMessage]:
@@ -85,8 +85,8 @@ def _around(messages: Sequence[StageMessage], middle: int, most: int) -> list[St
 @routes.on("GET", "/channels/{channel_id}/messages/pins")
 async def pins(call: RouteCall) -> object:
     channel = call.channel()
-    pinned = [m for m in call.core.world.history(channel.id) if m.pinned]
-    shown = as_read(call.core, pinned[::-1])
+    pinned = [m for m in call.state.world.history(channel.id) if m.pinned]
+    shown = as_read(call.state, pinned[::-1])
     items = [{"message": data, "pinned_at": data["timestamp"]} for data in shown]
     return {"items": items, "has_more": False}
 
@@ -94,28 +94,28 @@ async def pins(call: RouteCall) -> object:
 @routes.on("GET", "/channels/{channel_id}/messages/{message_id}")
 async def one_message(call: RouteCall) -> object:
     channel = call.channel(Permission.READ_MESSAGE_HISTORY)
-    message = call.core.world.find_message(channel.id, call.id("message_id"))
-    return as_read(call.core, [message])[0]
+    message = call.state.world.find_message(channel.id, call.id("message_id"))
+    return as_read(call.state, [message])[0]
 
 
 @routes.on("PATCH", "/channels/{channel_id}/messages/{message_id}", MESSAGE_EDIT)
 async def edit(call: RouteCall) -> object:
     channel = call.channel()
-    message = call.core.world.find_message(channel.id, call.id("message_id"))
-    if message.author_id != call.core.world.bot.id:
+    message = call.state.world.find_message(channel.id, call.id("message_id"))
+    if message.author_id != call.state.world.bot.id:
         raise refusal(50005)
     draft = read_draft(call.body, call.uploads, existing=message.attachments)
-    message_posting.edit(call.core, message, draft)
-    return message_posting.shown(call.core, message)
+    message_posting.edit(call.state, message, draft)
+    return message_posting.shown(call.state, message)
 
 
 @routes.on("DELETE", "/channels/{channel_id}/messages/{message_id}", MESSAGE_DELETE)
 async def delete(call: RouteCall) -> object:
     channel = call.channel()
-    message = call.core.world.find_message(channel.id, call.id("message_id"))
-    if message.author_id != call.core.world.bot.id:
+    message = call.state.world.find_message(channel.id, call.id("message_id"))
+    if message.author_id != call.state.world.bot.id:
         call.channel(Permission.MANAGE_MESSAGES)
-    message_posting.remove(call.core, message)
+    message_posting.remove(call.state, message)
     return None
 
 
@@ -126,13 +126,13 @@ async def bulk_delete(call: RouteCall) -> object:
     if not BULK_LEAST <= len(ids) <= BULK_MOST:
         message = f"Must be between {BULK_LEAST} and {BULK_MOST} in length."
         raise bad_form(("messages",), "BASE_TYPE_BAD_LENGTH", message)
-    now = created_at(call.core.world.snowflakes.new())
+    now = created_at(call.state.world.snowflakes.new())
     if any((now - created_at(number)).total_seconds() > BULK_AGE_S for number in ids):
         raise refusal(50034)
-    there = call.core.world.messages.get(channel.id, {})
+    there = call.state.world.messages.get(channel.id, {})
     gone = [str(there.pop(number).id) for number in ids if number in there]
     data: Json = {"ids": gone, "channel_id": str(channel.id), "guild_id": str(channel.guild_id)}
-    call.core.emit("MESSAGE_DELETE_BULK", data, guild_id=channel.guild_id, channel_id=channel.id)
+    call.state.emit("MESSAGE_DELETE_BULK", data, guild_id=channel.guild_id, channel_id=channel.id)
     return None
 
 
@@ -150,6 +150,6 @@ async def unpin(call: RouteCall) -> object:
 
 def _set_pinned(call: RouteCall, *, pinned: bool) -> None:
     channel = call.channel(Permission.MANAGE_MESSAGES)
-    message = call.core.world.find_message(channel.id, call.id("message_id"))
+    message = call.state.world.find_message(channel.id, call.id("message_id"))
     message.pinned = pinned
-    message_posting.announce(call.core, "MESSAGE_UPDATE", message)
+    message_posting.announce(call.state, "MESSAGE_UPDATE", message)

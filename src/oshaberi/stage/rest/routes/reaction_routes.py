@@ -16,19 +16,19 @@ BASE = "/channels/{channel_id}/messages/{message_id}/reactions"
 
 def _message(call: RouteCall, *needed: Permission) -> tuple[Channel, StageMessage]:
     channel = call.channel(Permission.READ_MESSAGE_HISTORY, *needed)
-    return channel, call.core.world.find_message(channel.id, call.id("message_id"))
+    return channel, call.state.world.find_message(channel.id, call.id("message_id"))
 
 
 @routes.on("PUT", BASE + "/{emoji}/@me", REACTION)
 async def add_own(call: RouteCall) -> object:
-    world = call.core.world
+    world = call.state.world
     channel, message = _message(call)
     name, number = reaction_changes.parse(call.path["emoji"])
     there = reaction_changes.find(message, name, number) is not None
     granted = world.permissions_of(world.bot.id, channel)
     if not there and not granted & Permission.ADD_REACTIONS:
         raise refusal(50013)
-    reaction_changes.add(call.core, message, world.bot.id, name, number)
+    reaction_changes.add(call.state, message, world.bot.id, name, number)
     return None
 
 
@@ -36,7 +36,7 @@ async def add_own(call: RouteCall) -> object:
 async def remove_own(call: RouteCall) -> object:
     _, message = _message(call)
     name, number = reaction_changes.parse(call.path["emoji"])
-    reaction_changes.remove(call.core, message, call.core.world.bot.id, name, number)
+    reaction_changes.remove(call.state, message, call.state.world.bot.id, name, number)
     return None
 
 
@@ -44,7 +44,7 @@ async def remove_own(call: RouteCall) -> object:
 async def remove_other(call: RouteCall) -> object:
     _, message = _message(call, Permission.MANAGE_MESSAGES)
     name, number = reaction_changes.parse(call.path["emoji"])
-    reaction_changes.remove(call.core, message, call.id("user_id"), name, number)
+    reaction_changes.remove(call.state, message, call.id("user_id"), name, number)
     return None
 
 
@@ -55,7 +55,7 @@ async def who(call: RouteCall) -> object:
     reaction = reaction_changes.find(message, name, number)
     people = sorted(reaction.users) if reaction else []
     most, after = call.number("limit", 25, 1, 100), call.optional_id("after") or 0
-    users = call.core.world.users
+    users = call.state.world.users
     return [record_payloads.user(users[person]) for person in people if person > after][:most]
 
 
@@ -63,7 +63,7 @@ async def who(call: RouteCall) -> object:
 async def clear(call: RouteCall) -> object:
     _, message = _message(call, Permission.MANAGE_MESSAGES)
     message.reactions.clear()
-    reaction_changes.announce(call.core, "MESSAGE_REACTION_REMOVE_ALL", message, {})
+    reaction_changes.announce(call.state, "MESSAGE_REACTION_REMOVE_ALL", message, {})
     return None
 
 
@@ -75,5 +75,5 @@ async def clear_one(call: RouteCall) -> object:
     if reaction is not None:
         message.reactions.remove(reaction)
         emoji = {"emoji": {"id": str(number) if number else None, "name": name}}
-        reaction_changes.announce(call.core, "MESSAGE_REACTION_REMOVE_EMOJI", message, emoji)
+        reaction_changes.announce(call.state, "MESSAGE_REACTION_REMOVE_EMOJI", message, emoji)
     return None

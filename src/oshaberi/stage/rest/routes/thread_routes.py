@@ -26,7 +26,7 @@ MEMBERS = "/channels/{channel_id}/thread-members"
 
 
 def new_thread(
-    core: StageState,
+    state: StageState,
     parent: Channel,
     name: str,
     owner_id: int,
@@ -39,22 +39,22 @@ def new_thread(
     errors.bad_length(("name",), name, 1, NAME_MOST)
     errors.raise_if_any()
     now = now_iso()
-    state = ThreadState(owner_id, now, now, members={owner_id: now})
+    thread_state = ThreadState(owner_id, now, now, members={owner_id: now})
     said = body or {}
-    state.archive_minutes = field_types.whole(said, "auto_archive_duration", 1440)
-    state.tags = field_types.ids(said, "applied_tags")
-    number = thread_id or core.world.snowflakes.new()
-    thread = Channel(number, kind, name, parent.guild_id, parent_id=parent.id, thread=state)
+    thread_state.archive_minutes = field_types.whole(said, "auto_archive_duration", 1440)
+    thread_state.tags = field_types.ids(said, "applied_tags")
+    number = thread_id or state.world.snowflakes.new()
+    thread = Channel(number, kind, name, parent.guild_id, parent_id=parent.id, thread=thread_state)
     thread.slowmode_s = field_types.whole(said, "rate_limit_per_user")
-    core.world.channels[thread.id] = thread
-    data = record_payloads.thread(core.world, thread) | {"newly_created": True}
-    core.emit("THREAD_CREATE", data, guild_id=thread.guild_id, channel_id=thread.id)
+    state.world.channels[thread.id] = thread
+    data = record_payloads.thread(state.world, thread) | {"newly_created": True}
+    state.emit("THREAD_CREATE", data, guild_id=thread.guild_id, channel_id=thread.id)
     return thread
 
 
 @routes.on("POST", "/channels/{channel_id}/messages/{message_id}/threads")
 async def from_message(call: RouteCall) -> object:
-    world = call.core.world
+    world = call.state.world
     parent = call.channel(Permission.CREATE_PUBLIC_THREADS)
     message = world.find_message(parent.id, call.id("message_id"))
     if message.id in world.channels:
@@ -65,16 +65,16 @@ async def from_message(call: RouteCall) -> object:
     kind = ChannelType.NEWS_THREAD if parent.type is ChannelType.NEWS else kind
     name = str(call.body.get("name") or "")
     thread = new_thread(
-        call.core, parent, name, world.bot.id, kind=kind, thread_id=message.id, body=call.body
+        call.state, parent, name, world.bot.id, kind=kind, thread_id=message.id, body=call.body
     )
     message.flags |= MessageFlag.HAS_THREAD
-    message_posting.announce(call.core, "MESSAGE_UPDATE", message)
+    message_posting.announce(call.state, "MESSAGE_UPDATE", message)
     return record_payloads.thread(world, thread)
 
 
 @routes.on("POST", "/channels/{channel_id}/threads")
 async def begin(call: RouteCall) -> object:
-    parent = call.core.world.find_channel(call.id("channel_id"))
+    parent = call.state.world.find_channel(call.id("channel_id"))
     if parent.type is ChannelType.FORUM:
         return _forum_post(call, parent)
     kind = _kind(call.body)
@@ -82,11 +82,11 @@ async def begin(call: RouteCall) -> object:
     if parent.type not in (ChannelType.TEXT, ChannelType.NEWS):
         raise refusal(50024)
     make_private = Permission.CREATE_PRIVATE_THREADS
-    require(call.core, parent, make_private if private else Permission.CREATE_PUBLIC_THREADS)
+    require(call.state, parent, make_private if private else Permission.CREATE_PUBLIC_THREADS)
     name = str(call.body.get("name") or "")
-    bot_id = call.core.world.bot.id
-    thread = new_thread(call.core, parent, name, bot_id, kind=kind, body=call.body)
-    return record_payloads.thread(call.core.world, thread)
+    bot_id = call.state.world.bot.id
+    thread = new_thread(call.state, parent, name, bot_id, kind=kind, body=call.body)
+    return record_payloads.thread(call.state.world, thread)
 
 
 def _kind(body: Json) -> ChannelType:
@@ -98,32 +98,32 @@ def _kind(body: Json) -> ChannelType:
 
 def _forum_post(call: RouteCall, parent: Channel) -> Json:
     """A post has the id of its first message."""
-    world = call.core.world
-    require(call.core, parent, Permission.SEND_MESSAGES)
+    world = call.state.world
+    require(call.state, parent, Permission.SEND_MESSAGES)
     draft = read_draft(field_types.mapping(call.body, "message"), call.uploads)
     draft.reference = None
     if draft.empty:
         raise refusal(50006)
     message_posting.check_filters(world.guild_of(parent), draft.content or "")
     name = str(call.body.get("name") or "")
-    thread = new_thread(call.core, parent, name, world.bot.id, body=call.body)
+    thread = new_thread(call.state, parent, name, world.bot.id, body=call.body)
     message = message_posting.post(
-        call.core, thread, message_posting.PostAuthor(world.bot.id), draft, message_id=thread.id
+        call.state, thread, message_posting.PostAuthor(world.bot.id), draft, message_id=thread.id
     )
     return record_payloads.thread(world, thread) | {
-        "message": message_posting.shown(call.core, message)
+        "message": message_posting.shown(call.state, message)
     }
 
 
 @routes.on("PUT", MEMBERS + "/@me")
 async def join(call: RouteCall) -> object:
-    _join(call, call.core.world.bot.id)
+    _join(call, call.state.world.bot.id)
     return None
 
 
 @routes.on("PUT", MEMBERS + "/{user_id}")
 async def add_member(call: RouteCall) -> object:
-    _join(call, call.core.world.find_user(call.id("user_id")).id)
+    _join(call, call.state.world.find_user(call.id("user_id")).id)
     return None
 
 
@@ -135,43 +135,43 @@ def _thread(call: RouteCall) -> tuple[Channel, ThreadState]:
 
 
 def _join(call: RouteCall, user_id: int) -> None:
-    channel, state = _thread(call)
-    if state.archived:
+    channel, thread_state = _thread(call)
+    if thread_state.archived:
         raise refusal(50083)
-    state.members.setdefault(user_id, now_iso())
-    if user_id == call.core.world.bot.id:
+    thread_state.members.setdefault(user_id, now_iso())
+    if user_id == call.state.world.bot.id:
         data = record_payloads.thread_member(channel, user_id) | {"guild_id": str(channel.guild_id)}
-        call.core.emit(
+        call.state.emit(
             "THREAD_MEMBER_UPDATE", data, guild_id=channel.guild_id, channel_id=channel.id
         )
 
 
 @routes.on("DELETE", MEMBERS + "/@me")
 async def leave(call: RouteCall) -> object:
-    _, state = _thread(call)
-    state.members.pop(call.core.world.bot.id, None)
+    _, thread_state = _thread(call)
+    thread_state.members.pop(call.state.world.bot.id, None)
     return None
 
 
 @routes.on("DELETE", MEMBERS + "/{user_id}")
 async def remove_member(call: RouteCall) -> object:
-    _, state = _thread(call)
+    _, thread_state = _thread(call)
     call.channel(Permission.MANAGE_THREADS)
-    state.members.pop(call.id("user_id"), None)
+    thread_state.members.pop(call.id("user_id"), None)
     return None
 
 
 @routes.on("GET", MEMBERS)
 async def members(call: RouteCall) -> object:
-    channel, state = _thread(call)
-    return [record_payloads.thread_member(channel, user_id) for user_id in state.members]
+    channel, thread_state = _thread(call)
+    return [record_payloads.thread_member(channel, user_id) for user_id in thread_state.members]
 
 
 @routes.on("GET", MEMBERS + "/{user_id}")
 async def one_member(call: RouteCall) -> object:
-    channel, state = _thread(call)
+    channel, thread_state = _thread(call)
     user_id = call.id("user_id")
-    if user_id not in state.members:
+    if user_id not in thread_state.members:
         raise refusal(10007)
     return record_payloads.thread_member(channel, user_id)
 
@@ -188,7 +188,7 @@ async def archived_private(call: RouteCall) -> object:
 
 
 def _archived(call: RouteCall, *, private: bool) -> Json:
-    world = call.core.world
+    world = call.state.world
     parent = call.channel(Permission.READ_MESSAGE_HISTORY)
     threads = [t for t in world.threads_of(parent.id) if t.thread and t.thread.archived]
     wanted = [t for t in threads if (t.type is ChannelType.PRIVATE_THREAD) is private]

@@ -12,25 +12,25 @@ routes = RouteTable()
 
 @routes.on("GET", "/users/@me")
 async def own_user(call: RouteCall) -> object:
-    return record_payloads.own_user(call.core.world)
+    return record_payloads.own_user(call.state.world)
 
 
 @routes.on("GET", "/oauth2/applications/@me")
 @routes.on("GET", "/applications/@me")
 async def own_application(call: RouteCall) -> object:
-    return record_payloads.application(call.core.world)
+    return record_payloads.application(call.state.world)
 
 
 @routes.on("GET", "/gateway/bot")
 async def gateway(call: RouteCall) -> object:
     limit = {"total": 1000, "remaining": 1000, "reset_after": 86_400_000, "max_concurrency": 1}
-    url = call.core.url.replace("http", "ws", 1) + "/gw/"
+    url = call.state.url.replace("http", "ws", 1) + "/gw/"
     return {"url": url, "shards": 1, "session_start_limit": limit}
 
 
 @routes.on("GET", "/users/@me/guilds")
 async def own_guilds(call: RouteCall) -> object:
-    world = call.core.world
+    world = call.state.world
     return [
         record_payloads.guild(guild)
         | {"owner": False, "permissions": str(in_guild(guild, world.bot.id))}
@@ -40,7 +40,7 @@ async def own_guilds(call: RouteCall) -> object:
 
 @routes.on("POST", "/users/@me/channels")
 async def open_dm(call: RouteCall) -> object:
-    world = call.core.world
+    world = call.state.world
     user = world.find_user(snowflake(str(call.body.get("recipient_id", "")), "recipient_id"))
     if user.bot:
         raise refusal(50007)
@@ -49,4 +49,4 @@ async def open_dm(call: RouteCall) -> object:
 
 @routes.on("GET", "/users/{user_id}")
 async def one_user(call: RouteCall) -> object:
-    return record_payloads.user(call.core.world.find_user(call.id("user_id")))
+    return record_payloads.user(call.state.world.find_user(call.id("user_id")))

@@ -36,7 +36,7 @@ BY_TOKEN = "/webhooks/{webhook_id}/{token}"
 
 @routes.on("POST", "/channels/{channel_id}/webhooks")
 async def create(call: RouteCall) -> object:
-    world = call.core.world
+    world = call.state.world
     channel = call.channel(Permission.MANAGE_WEBHOOKS)
     if channel.type not in _HOLDERS or channel.guild_id is None:
         raise refusal(50024)
@@ -55,7 +55,7 @@ async def create(call: RouteCall) -> object:
         avatar,
     )
     world.webhooks[webhook.id] = webhook
-    world_changes.webhooks_changed(call.core, webhook)
+    world_changes.webhooks_changed(call.state, webhook)
     return record_payloads.webhook(world, webhook)
 
 
@@ -68,52 +68,52 @@ def _name(body: Json) -> str:
 
 
 def _of_channel(call: RouteCall, channel: Channel) -> list[Webhook]:
-    return [w for w in call.core.world.webhooks.values() if w.channel_id == channel.id]
+    return [w for w in call.state.world.webhooks.values() if w.channel_id == channel.id]
 
 
 @routes.on("GET", "/channels/{channel_id}/webhooks")
 async def of_channel(call: RouteCall) -> object:
     channel = call.channel(Permission.MANAGE_WEBHOOKS)
-    return [record_payloads.webhook(call.core.world, w) for w in _of_channel(call, channel)]
+    return [record_payloads.webhook(call.state.world, w) for w in _of_channel(call, channel)]
 
 
 def _managed(call: RouteCall) -> Webhook:
-    webhook = call.core.world.find_webhook(call.id("webhook_id"))
-    channel = call.core.world.find_channel(webhook.channel_id)
-    require(call.core, channel, Permission.MANAGE_WEBHOOKS)
+    webhook = call.state.world.find_webhook(call.id("webhook_id"))
+    channel = call.state.world.find_channel(webhook.channel_id)
+    require(call.state, channel, Permission.MANAGE_WEBHOOKS)
     return webhook
 
 
 def _owned(call: RouteCall) -> Webhook:
-    return call.core.world.find_webhook(call.id("webhook_id"), call.path["token"])
+    return call.state.world.find_webhook(call.id("webhook_id"), call.path["token"])
 
 
 @routes.on("GET", "/webhooks/{webhook_id}")
 async def one(call: RouteCall) -> object:
-    return record_payloads.webhook(call.core.world, _managed(call))
+    return record_payloads.webhook(call.state.world, _managed(call))
 
 
 @routes.on("GET", BY_TOKEN, for_bot=False)
 async def one_by_token(call: RouteCall) -> object:
-    return record_payloads.webhook(call.core.world, _owned(call), with_user=False)
+    return record_payloads.webhook(call.state.world, _owned(call), with_user=False)
 
 
 @routes.on("PATCH", "/webhooks/{webhook_id}")
 async def change(call: RouteCall) -> object:
     webhook = _managed(call)
     if "channel_id" in call.body:
-        target = call.core.world.find_channel(field_types.whole(call.body, "channel_id"))
-        require(call.core, target, Permission.MANAGE_WEBHOOKS)
+        target = call.state.world.find_channel(field_types.whole(call.body, "channel_id"))
+        require(call.state, target, Permission.MANAGE_WEBHOOKS)
         webhook.channel_id = target.id
     _rename(call, webhook)
-    return record_payloads.webhook(call.core.world, webhook)
+    return record_payloads.webhook(call.state.world, webhook)
 
 
 @routes.on("PATCH", BY_TOKEN, for_bot=False)
 async def change_by_token(call: RouteCall) -> object:
     webhook = _owned(call)
     _rename(call, webhook)
-    return record_payloads.webhook(call.core.world, webhook, with_user=False)
+    return record_payloads.webhook(call.state.world, webhook, with_user=False)
 
 
 def _rename(call: RouteCall, webhook: Webhook) -> None:
@@ -121,39 +121,39 @@ def _rename(call: RouteCall, webhook: Webhook) -> None:
         webhook.name = _name(call.body)
     if "avatar" in call.body:
         webhook.avatar = check_avatar_data(call.body["avatar"])
-    world_changes.webhooks_changed(call.core, webhook)
+    world_changes.webhooks_changed(call.state, webhook)
 
 
 @routes.on("DELETE", "/webhooks/{webhook_id}")
 async def delete(call: RouteCall) -> object:
-    world_changes.delete_webhook(call.core, _managed(call))
+    world_changes.delete_webhook(call.state, _managed(call))
     return None
 
 
 @routes.on("DELETE", BY_TOKEN, for_bot=False)
 async def delete_by_token(call: RouteCall) -> object:
-    world_changes.delete_webhook(call.core, _owned(call))
+    world_changes.delete_webhook(call.state, _owned(call))
     return None
 
 
 @routes.on("POST", BY_TOKEN, WEBHOOK, for_bot=False)
 async def execute(call: RouteCall) -> object:
     """Without `wait` a message that is not saved is no error: 204 all the same."""
-    if call.id("webhook_id") == call.core.world.application.id:
+    if call.id("webhook_id") == call.state.world.application.id:
         return followup_routes.create(call)
     webhook = _owned(call)
     draft = read_draft(call.body, call.uploads)
     if draft.empty:
         raise refusal(50006)
     speaker = _speaker(call, webhook)
-    call.core.limits.enter_hidden(CHANNEL_WEBHOOKS, str(webhook.channel_id), 20028)
+    call.state.limits.enter_hidden(CHANNEL_WEBHOOKS, str(webhook.channel_id), 20028)
     try:
         message = _post(call, webhook, speaker, draft)
     except RefusalError:
         if call.flag("wait"):
             raise
         return None
-    return message_posting.shown(call.core, message) if call.flag("wait") else None
+    return message_posting.shown(call.state, message) if call.flag("wait") else None
 
 
 def _speaker(call: RouteCall, webhook: Webhook) -> message_posting.PostAuthor:
@@ -175,15 +175,15 @@ def _post(
     draft.reference = None
     draft.nonce = None
     channel = _place(call, webhook)
-    state = channel.thread
-    if state is not None and state.locked and state.archived:
+    thread_state = channel.thread
+    if thread_state is not None and thread_state.locked and thread_state.archived:
         raise refusal(50083)
-    return message_posting.post(call.core, channel, speaker, draft)
+    return message_posting.post(call.state, channel, speaker, draft)
 
 
 def _place(call: RouteCall, webhook: Webhook) -> Channel:
     """The webhook's channel, one of its threads, or a new post of its forum."""
-    world = call.core.world
+    world = call.state.world
     home = world.find_channel(webhook.channel_id)
     thread_id = call.optional_id("thread_id")
     if thread_id is not None:
@@ -195,7 +195,7 @@ def _place(call: RouteCall, webhook: Webhook) -> Channel:
     if home.type is ChannelType.FORUM:
         if not name:
             raise refusal(220001)
-        return new_thread(call.core, home, str(name), webhook.id)
+        return new_thread(call.state, home, str(name), webhook.id)
     if name:
         raise refusal(220003)
     return home
@@ -204,21 +204,21 @@ def _place(call: RouteCall, webhook: Webhook) -> Channel:
 def _message(call: RouteCall) -> StageMessage:
     webhook = _owned(call)
     place = call.optional_id("thread_id") or webhook.channel_id
-    message = call.core.world.find_message(place, call.id("message_id"))
+    message = call.state.world.find_message(place, call.id("message_id"))
     if message.webhook_id != webhook.id:
         raise refusal(10008)
     return message
 
 
 def _is_follow_up(call: RouteCall) -> bool:
-    return call.id("webhook_id") == call.core.world.application.id
+    return call.id("webhook_id") == call.state.world.application.id
 
 
 @routes.on("GET", BY_TOKEN + "/messages/{message_id}", for_bot=False)
 async def one_message(call: RouteCall) -> object:
     if _is_follow_up(call):
         return followup_routes.read(call)
-    return message_posting.shown(call.core, _message(call))
+    return message_posting.shown(call.state, _message(call))
 
 
 @routes.on("PATCH", BY_TOKEN + "/messages/{message_id}", MESSAGE_EDIT, for_bot=False)
@@ -227,8 +227,8 @@ async def edit_message(call: RouteCall) -> object:
         return followup_routes.edit(call)
     message = _message(call)
     draft = read_draft(call.body, call.uploads, existing=message.attachments)
-    message_posting.edit(call.core, message, draft)
-    return message_posting.shown(call.core, message)
+    message_posting.edit(call.state, message, draft)
+    return message_posting.shown(call.state, message)
 
 
 @routes.on("DELETE", BY_TOKEN + "/messages/{message_id}", for_bot=False)
@@ -236,5 +236,5 @@ async def delete_message(call: RouteCall) -> object:
     if _is_follow_up(call):
         followup_routes.delete(call)
         return None
-    message_posting.remove(call.core, _message(call))
+    message_posting.remove(call.state, _message(call))
     return None
