@@ -8,9 +8,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from graphlib import CycleError
 from pathlib import Path
 
 import pytest
+from docs.pictures.package_graph import PICTURE, drawn, order, package_graph
 
 SOURCE = Path(__file__).parents[1] / "src"
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -19,7 +21,7 @@ TEXT = [path for path in FILES if path.is_relative_to(SOURCE / "oshaberi" / "tex
 NO_CLOCK_NO_NET = frozenset(
     {"asyncio", "time", "datetime", "logging", "random", "secrets", "socket", "threading", "os"}
 )
-MAY_DRAW = frozenset({"compose.py", "humanize.py"})
+MAY_DRAW = frozenset({"message_composer.py", "humanize.py"})
 OURS_IN_TEXT = ("oshaberi.events", "oshaberi.errors", "oshaberi.text")
 
 
@@ -50,7 +52,7 @@ def name_of(path: Path) -> str:
 
 
 def part_of(path: Path) -> str:
-    """The room of the house that a file stands in."""
+    """The package that a file stands in."""
     return path.relative_to(SOURCE / "oshaberi").parts[0]
 
 
@@ -60,7 +62,7 @@ def is_within(name: str, package: str) -> bool:
 
 def test_there_is_something_to_read() -> None:
     assert len(TEXT) > 30
-    assert "oshaberi.text.text_config" in imports(SOURCE / "oshaberi" / "text" / "engine.py")
+    assert "oshaberi.text.text_config" in imports(SOURCE / "oshaberi" / "text" / "text_engine.py")
 
 
 @pytest.mark.parametrize("path", TEXT, ids=name_of)
@@ -81,7 +83,7 @@ def test_text_has_no_clock_no_network_no_chance(path: Path) -> None:
 
 def test_chance_comes_late() -> None:
     """Only degree 3 draws, so only there is `random` loaded."""
-    path = SOURCE / "oshaberi" / "text" / "compose.py"
+    path = SOURCE / "oshaberi" / "text" / "messages" / "message_composer.py"
     body = ast.parse(path.read_text(encoding="utf-8")).body
     at_once = {node.module for node in body if isinstance(node, ast.ImportFrom)}
     assert "random" in roots(path)
@@ -89,7 +91,7 @@ def test_chance_comes_late() -> None:
 
 
 @pytest.mark.parametrize(
-    ("library", "rooms"),
+    ("library", "packages"),
     [
         ("discord", {"discord_io", "bot", "stage"}),
         ("sqlalchemy", {"storage"}),
@@ -104,15 +106,15 @@ def test_chance_comes_late() -> None:
         ("click", {"cli", "__main__.py"}),
     ],
 )
-def test_only_few_rooms_know_a_library(library: str, rooms: set[str]) -> None:
-    assert {part_of(path) for path in FILES if library in roots(path)} <= rooms
+def test_only_few_packages_know_a_library(library: str, packages: set[str]) -> None:
+    assert {part_of(path) for path in FILES if library in roots(path)} <= packages
 
 
 def test_the_stage_is_a_server_and_needs_no_client() -> None:
     known = {name_of(path) for path in FILES if "discord" in roots(path)}
     assert {name for name in known if name.startswith("stage/")} == {
-        "stage/fixtures.py",
-        "stage/pointing.py",
+        "stage/discord_patch.py",
+        "stage/pytest_fixtures.py",
         "stage/testing.py",
     }
 
@@ -122,7 +124,7 @@ def documented() -> dict[str, set[str]]:
     page = (SOURCE.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
     [table] = re.findall(r"^\| package \|.*?\n\n", page, re.MULTILINE | re.DOTALL)
     rows = re.findall(r"^\| `(\w+)` \| [^|]* \| ([^|]*) \|$", table, re.MULTILINE)
-    found = {room: set(re.findall(r"`(\w+)`", known)) for room, known in rows}
+    found = {package: set(re.findall(r"`(\w+)`", known)) for package, known in rows}
     above = list(found)[: list(found).index("bot")]
     found["bot"] = set(above) - found["bot"]
     found["cli"] = set(found) - {"cli"}
@@ -130,40 +132,99 @@ def documented() -> dict[str, set[str]]:
 
 
 DOCUMENTED = documented()
-ROOMS = {path.parent.name for path in (SOURCE / "oshaberi").glob("*/__init__.py")}
+PACKAGES = {path.parent.name for path in (SOURCE / "oshaberi").glob("*/__init__.py")}
 
 
-def rooms_known_by(room: str) -> set[str]:
-    """Other packages of ours that a room imports anywhere, for types too."""
+def packages_known_by(package: str) -> set[str]:
+    """Other packages of ours that a package imports anywhere, for types too."""
     known = {
         name.split(".")[1]
         for path in FILES
-        if part_of(path) == room
+        if part_of(path) == package
         for name in imports(path)
         if is_within(name, "oshaberi") and "." in name
     }
-    return known & ROOMS - {room}
+    return known & PACKAGES - {package}
 
 
-def test_every_room_is_documented() -> None:
-    assert set(DOCUMENTED) == ROOMS
+def test_every_package_is_documented() -> None:
+    assert set(DOCUMENTED) == PACKAGES
 
 
-@pytest.mark.parametrize("room", DOCUMENTED)
-def test_a_room_knows_only_what_the_architecture_says(room: str) -> None:
-    assert rooms_known_by(room) - DOCUMENTED[room] == set()
+@pytest.mark.parametrize("package", DOCUMENTED)
+def test_a_package_knows_only_what_the_architecture_says(package: str) -> None:
+    assert packages_known_by(package) - DOCUMENTED[package] == set()
 
 
-@pytest.mark.parametrize("room", ["text", "delivery", "stream", "turns", "tools", "storage"])
-def test_nobody_inside_knows_who_wires_it(room: str) -> None:
+@pytest.mark.parametrize("package", ["text", "delivery", "stream", "turns", "tools", "storage"])
+def test_nobody_inside_knows_who_wires_it(package: str) -> None:
     """Arrows point one way, whatever the table says."""
-    assert not rooms_known_by(room) & {"bot", "cli", "local", "stage", "inspector", "discord_io"}
+    wiring = {"bot", "cli", "local_run", "stage", "inspector", "discord_io"}
+    assert not packages_known_by(package) & wiring
 
 
 def test_the_middle_does_not_know_the_ends() -> None:
     ends = {"storage", "turns", "tools", "providers", "scenes", "config"}
-    assert not rooms_known_by("stream") & ends
-    assert not rooms_known_by("delivery") & ends
+    assert not packages_known_by("stream") & ends
+    assert not packages_known_by("delivery") & ends
+
+
+def test_packages_form_no_cycle(capsys: pytest.CaptureFixture[str]) -> None:
+    """`pytest -s` prints the order: each package comes after everything it imports."""
+    graph = package_graph()
+    lines = [f"{name}: {', '.join(sorted(graph[name])) or '-'}" for name in order(graph)]
+    with capsys.disabled():
+        print("", *lines, sep="\n")  # noqa: T201
+    assert len(lines) == len(PACKAGES)
+
+
+def test_a_cycle_would_be_found() -> None:
+    looped = {**package_graph(), "text": frozenset({"bot"})}
+    with pytest.raises(CycleError):
+        order(looped)
+
+
+def test_the_picture_of_the_packages_is_up_to_date() -> None:
+    """`python docs/pictures/package_graph.py` draws it again."""
+    assert PICTURE.read_text(encoding="utf-8") == drawn(package_graph())
+
+
+def test_no_class_name_is_used_twice() -> None:
+    where: dict[str, list[str]] = {}
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                where.setdefault(node.name, []).append(name_of(path))
+    assert {name: files for name, files in where.items() if len(files) > 1} == {}
+
+
+FEW = 15
+
+
+def test_no_folder_is_too_full() -> None:
+    """A stranger reads at most fifteen names before deciding where to look."""
+    folders = {path.parent for path in FILES}
+    counted = {
+        name_of(folder): sum(path.name != "__init__.py" for path in folder.glob("*.py"))
+        for folder in folders
+    }
+    assert {name: number for name, number in counted.items() if number > FEW} == {}
+
+
+EMPTY_WORDS = frozenset(
+    {"core", "desk", "helpers", "kept", "manager", "misc", "model", "rest", "room", "shared"}
+    | {"standing", "utils", "values", "witness"}
+)
+
+
+def test_every_module_says_what_it_is_without_its_folder() -> None:
+    assert [name_of(path) for path in FILES if path.stem in EMPTY_WORDS] == []
+
+
+def test_every_package_has_a_map() -> None:
+    packages = [path for path in FILES if path.name == "__init__.py"]
+    without = [p for p in packages if not ast.get_docstring(ast.parse(p.read_text("utf-8")))]
+    assert [name_of(path.parent) for path in without] == []
 
 
 def loaded_by(statement: str) -> set[str]:

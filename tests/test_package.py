@@ -56,7 +56,7 @@ def test_scenes_and_migrations_are_found() -> None:
 
     assert len(library()) >= 20
     assert files("oshaberi.stage.demo_model").joinpath("talk.json").is_file()
-    versions = files("oshaberi.storage").joinpath("migrations", "versions")
+    versions = files("oshaberi.storage").joinpath("schema", "migrations", "versions")
     written = [
         path.read_text("utf-8")
         for path in map(Path, map(str, versions.iterdir()))

@@ -154,7 +154,7 @@ def test_a_broken_sdk_is_not_called_missing(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_no_sdk_is_imported_before_it_is_asked_for() -> None:
     code = (
-        "import sys, oshaberi.providers, oshaberi.providers.openai_compatible, "
+        "import sys, oshaberi.providers, oshaberi.providers.openai_chat.adapter, "
         "oshaberi.providers.anthropic; "
         "print(sorted({'openai', 'anthropic', 'httpx2', 'pydantic', 'aiohttp'} & set(sys.modules)))"
     )

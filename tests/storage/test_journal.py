@@ -28,14 +28,14 @@ FILE = File("t.png", bytes(range(256)), source="|a|", width=3, height=4)
 
 KILLED = """
 import asyncio, os, signal, sys
-from oshaberi.storage import Database, Vault
-from oshaberi.storage.records import JournalPost, JournalStream
+from oshaberi.storage import Database, SecretVault
+from oshaberi.storage.stored_records import JournalledPost, JournalledStream
 
 async def main():
-    async with Database.open(sys.argv[1], Vault([sys.argv[2]])) as db:
-        await db.journal.begin(JournalStream("k", "one", 1, 2, 3))
+    async with Database.open(sys.argv[1], SecretVault([sys.argv[2]])) as db:
+        await db.journal.begin(JournalledStream("k", "one", 1, 2, 3))
         for number in (1, 2, 3):
-            await db.journal.intend("k", JournalPost(f"k-{number}", number, {"content": "x"}, 9))
+            await db.journal.intend("k", JournalledPost(f"k-{number}", number, {"content": "x"}, 9))
         await db.journal.sent("k", "k-1", 77)
         await db.journal.refused("k", "k-2")
         os.kill(os.getpid(), signal.SIGKILL)

@@ -106,7 +106,7 @@ def test_in_memory() -> None:
 
 
 def test_importing_it_is_light() -> None:
-    code = "import sys, oshaberi.storage, oshaberi.storage.records; print(*sys.modules)"
+    code = "import sys, oshaberi.storage, oshaberi.storage.stored_records; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()

@@ -107,8 +107,8 @@ def test_modifiers_and_speakers_of_tools_stay() -> None:
 
 def test_plain_text_needs_no_emoji_package() -> None:
     code = (
-        "import sys; from oshaberi.text.normalize import cleaned_text as c;"
-        "from oshaberi.text.config import TextConfig as T;"
+        "import sys; from oshaberi import cleaned_text as c;"
+        "from oshaberi.text.text_config import TextConfig as T;"
         "c('a :smile: 10:30 <:a:1>', T()); assert 'emoji' not in sys.modules;"
         "c('a :grinning:', T()); assert 'emoji' in sys.modules"
     )

@@ -219,7 +219,7 @@ def test_a_stop_while_the_history_is_read() -> None:
             await asyncio.sleep(100)
             return await before(*args)
 
-        spoil(house.turn_channel, "scenery", slow)
+        spoil(house.turn_channel, "channel_info", slow)
         await house.hear("first")
         await asyncio.sleep(1)
         began = asyncio.get_running_loop().time()

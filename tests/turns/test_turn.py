@@ -243,7 +243,7 @@ def test_a_fault_of_ours_is_told_without_its_words() -> None:
         async def broken(_before: int | None, _limit: int) -> ChannelInfo:
             raise RuntimeError("alice's secret")
 
-        spoil(house.turn_channel, "scenery", broken)
+        spoil(house.turn_channel, "channel_info", broken)
         await house.answer()
         assert house.turn_channel.embeds == ["Something went wrong here"]
         assert "secret" not in str(house.turn_channel.channel.records)

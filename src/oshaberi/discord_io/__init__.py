@@ -1,8 +1,8 @@
 """The Discord half of stage 07: real channels, threads and DMs as sinks. Needs discord.py.
 
-    board = Switchboard(client)             # one per client, in `setup_hook`
-    client.event(board.on_message)          # or from the bot's own `on_message`
-    sink = board.sink(message.channel, answering=message)
+    state = ClientState(client)             # one per client, in `setup_hook`
+    client.event(state.on_message)          # or from the bot's own `on_message`
+    sink = state.sink(message.channel, answering=message)
     result = await stream_to_sink(provider, request, config, context, sink)
 
 Make the client with `http_trace=RequestTrace()`: then a send that still waits for a rate limit can

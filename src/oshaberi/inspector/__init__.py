@@ -1,7 +1,7 @@
 """The inspector: why a stream became these messages.
 
 `trace` tells the story of a recorded stream, `replayed` what it becomes at another degree, and
-`StreamLog` keeps the streams of a running bot. `inspector.actions` is its part of the stage.
+`StreamLog` keeps the streams of a running bot. `inspector_api` is its part of the control API.
 """
 
 from __future__ import annotations

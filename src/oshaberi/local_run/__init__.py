@@ -1,4 +1,4 @@
-"""The bot without Discord: a stage, a rehearsal model and the bot itself, in one process.
+"""The bot without Discord: a stage, the demo model and the bot in one process.
 
 `perform(settings, environ, ...)` is `oshaberi run` without a token.
 """

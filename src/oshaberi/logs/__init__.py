@@ -1,7 +1,7 @@
 """What the program tells about itself: lines with the stream's id, and at DEBUG every step of it.
 
 setup(settings.log_level, settings.log_format, secrets=settings.secrets(os.environ))
-services = Services(..., witnesses=(LoggingWitness(),))
+services = TurnServices(..., observers=(StreamLogger(),))
 """
 
 from oshaberi.logs.log_lines import of_stream, set_level, setup, stream_id

@@ -1,4 +1,9 @@
-"""Stages 01-03: from a provider-agnostic request to chunks. SDKs are imported only when used."""
+"""Stages 01-03: from a request that names no API to `Chunk`s. SDKs are imported only when used.
+
+`connect` (`adapter_registry`) finds an adapter by provider name (`provider_presets`). `request/`
+holds what is asked; each family's folder has `body` (request to JSON), `events` (JSON to steps)
+and `adapter`; `wire/` holds what the families share. `error_classification` names what failed.
+"""
 
 from oshaberi.providers.adapter_base import Adapter, RawChunk
 from oshaberi.providers.adapter_registry import connect, families, family

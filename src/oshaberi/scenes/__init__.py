@@ -1,6 +1,6 @@
 """Scenes: one stream in a JSON file, so that it can be kept, replayed, compared and reported.
 
-`load_scene` reads, `rechunk` cuts the text anew, `play.perform` runs, `differences` compares.
+`load_scene` reads, `rechunk` cuts the text anew, `perform` runs, `differences` compares.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ In virtual time, with everything in memory:
 
     async def main():
         stops = StopRegistry()
-        sink = RecordingSink(faults=[Fault("send", 2, "http_503")])
+        sink = RecordingSink(faults=[ScriptedFault("send", 2, "http_503")])
         provider = ScriptedProvider(
             [Chunk("text", "Hel"), Chunk("text", "lo\n"), Silence(500), Stop("77")],
             stops=stops, channel="c",

@@ -48,7 +48,7 @@ class PersonaRow(Base):
     samples: Mapped[list[list[str]]] = mapped_column(JSON)
     is_default: Mapped[bool]
     sprites: Mapped[list[SpriteRow]] = relationship(
-        order_by="Sprite.id", lazy="selectin", cascade="all, delete-orphan", passive_deletes=True
+        order_by="SpriteRow.id", lazy="selectin", cascade="all, delete-orphan", passive_deletes=True
     )
 
 
