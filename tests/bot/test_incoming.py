@@ -40,6 +40,7 @@ def test_who_writes_and_what_they_may_do() -> None:
             show.stage.people.post("general", "hello", user=user)
         ren, aya, mika = (one.said.author for one in await show.heard(3))
         assert (ren.name, ren.handles) == ("Renny", ("Ren", "ren"))
+        assert ren.username == "ren"
         assert ren.avatar_url
         assert (ren.is_bot, ren.can_manage_messages, ren.can_manage_server) == (False,) * 3
         assert (aya.can_manage_messages, aya.can_manage_server) == (True, False)
@@ -61,6 +62,7 @@ def test_mentions_and_emoji_read_as_people_see_them() -> None:
         assert incoming.said.text == (
             "@Renny and @Oshaberi, see #logs :wave: @mods /stop <t:1:R> <@12345>"
         )
+        assert [one.name for one in incoming.said.mentions] == ["Renny"]
         assert incoming.mentions_us
         assert (incoming.channel_id, incoming.server_id) == (show.id_of("general"), show.server_id)
         assert not incoming.is_direct
@@ -156,6 +158,7 @@ def test_a_proxy_of_others_is_a_bot_unless_it_is_known(trusted: bool) -> None:
         )
         author = (await _last(show)).author
         assert (author.name, author.is_bot) == ("Somebody", not trusted)
+        assert author.username == ""  # a webhook calls itself what it likes
         channel_info = await show.turn_channel().channel_info(None, 10)
         assert channel_info.people == ()  # nobody can mention a webhook
 

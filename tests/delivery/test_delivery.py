@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from oshaberi.chunks import Chunk, ToolCall
+from oshaberi.delivery.queue.table_attachments import PackagedRenderer
 from oshaberi.delivery.response_state import ResponseState, SentSprite
 from oshaberi.delivery.sinks.recording_sink import RecordingSink
 from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
-from oshaberi.render.table_picture import RenderUnavailableError
+from oshaberi.render.table_picture import RenderUnavailableError, TooManyPicturesError
 from oshaberi.stream import Silence, Stop
 
 from ..stream.play import FakeRenderer, play
@@ -279,6 +280,43 @@ class TestTables:
         assert len(played.messages) == 2
         assert played.result.undelivered == TABLE.strip()
         assert played.result.accumulated_text == "end"
+
+    @pytest.mark.parametrize("rows", [170, 2400])
+    def test_a_table_of_very_many_rows_is_one_file(self, rows: int) -> None:
+        table = "| n | v |\n|---|---|\n" + "".join(f"|{n}|x|\n" for n in range(rows))
+        text = {"flush_buffer_size_code_block": 60_000}
+        played = play(f"Here:\n{table}\nend", text=text, renderer=PackagedRenderer())
+        kinds = [record["kind"] for record in played.sink.records]
+        assert kinds == ["message", "file", "message"]
+        (file,) = played.of("file")
+        assert (file["name"], file["width"]) == ("table-1.md", 0)
+        assert file["source"] == table.strip()
+        assert file["bytes"] == len(table.encode())
+        assert file["alt"].endswith(")")  # so many rows are not told
+        assert len(file["alt"]) <= 1024
+        assert played.result.accumulated_text == f"Here:\n{table.strip()}\nend"
+        assert played.result.undelivered == ""
+
+    def test_a_long_table_is_still_drawn(self) -> None:
+        table = "| n | v |\n|---|---|\n" + "".join(f"|{n}|x|\n" for n in range(100))
+        played = play(table, renderer=PackagedRenderer())
+        assert 1 < len(played.of("file")) <= 6
+        assert {file["name"].rpartition(".")[2] for file in played.of("file")} == {"png"}
+
+    @pytest.mark.parametrize("is_drawn", [True, False])
+    def test_nor_is_it_a_hundred_messages_of_code(self, is_drawn: bool) -> None:
+        table = TABLE.strip() + "\n| 3 | 4 |" * 100
+        renderer = FakeRenderer(RenderUnavailableError())
+        played = play(f"{table}\nend", render_tables=is_drawn, renderer=renderer)
+        assert played.messages == ["end"]
+        assert [file["source"] for file in played.of("file")] == [table]
+
+    def test_where_files_are_not_wanted_it_is_code_after_all(self) -> None:
+        table = TABLE.strip() + "\n| 3 | 4 |" * 20
+        renderer = FakeRenderer(TooManyPicturesError())
+        played = play(table, renderer=renderer, faults=[ScriptedFault("file", 1, 50013)])
+        assert len(played.messages) == 22
+        assert played.result.undelivered == ""
 
     def test_a_lost_answer_does_not_double_it(self) -> None:
         for text in ({}, ALTER):

@@ -130,6 +130,39 @@ class _Photo:
     filename = "photo.jpg"
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("who is ||the *killer*|| there?", "who is ||the \\*killer\\*|| there?"),
+        ("||Bob\n\nand Ann||", "||Bob and Ann||"),
+        ("||it is Bob https://x.test/a||", "||it is Bob||"),
+        ("||<@5>|| hi", "hi"),
+        ("a || b", "a \\|\\| b"),
+        ("||a|| || ||b||", "||a|| b\\|\\|"),
+        ("||" + "x" * 100 + "|| end", "||" + "x" * 79 + "…||"),
+        ("y" * 78 + " ||secret||", "y" * 78 + "…"),
+        ("||||x||", "||\\|\\|x||"),
+    ],
+)
+def test_a_spoiler_stays_one_where_it_is_quoted(text: str, shown: str) -> None:
+    async def act(show: Show) -> None:
+        posted = show.stage.people.post("general", text, user="mika")
+        message = await show.channel("general").fetch_message(posted.id)
+        assert quoted(message) == shown
+
+    perform(act, settings=NO_LIMITS)
+
+
+def test_the_name_of_a_hidden_file_is_hidden() -> None:
+    async def act(show: Show) -> None:
+        files = {"SPOILER_the_killer.png": b"x"}
+        posted = show.stage.people.post("general", "", user="mika", files=files)
+        message = await show.channel("general").fetch_message(posted.id)
+        assert quoted(message) == "||the\\_killer.png||"
+
+    perform(act, settings=NO_LIMITS)
+
+
 def test_codes_of_answers() -> None:
     body = json.dumps({"code": 50027, "message": "Invalid Webhook Token"}).encode()
     assert getattr(refusal_of(401, body, {}), "code", None) == 50027

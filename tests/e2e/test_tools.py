@@ -133,3 +133,25 @@ def test_a_table_is_a_picture_with_its_text_behind_a_button() -> None:
         assert f"Like this:\n{source}\nEnjoy!" in "\n".join(here.asked().of("assistant"))
 
     play(act, f"Like this:\n\n{source}\n\nEnjoy!", "Three.")
+
+
+def test_a_table_of_very_many_rows_is_a_file_that_is_remembered() -> None:
+    rows = "\n".join(f"|{number}|x|" for number in range(1200))
+    source = f"|n|v|\n|---|---|\n{rows}"
+
+    async def act(here: Evening) -> None:
+        here.ask("all of them?")
+        await here.wait_for(lambda: len(here.ours()) == 3)
+        await here.idle()
+        _before, table, after = here.ours()
+        assert (table.content, after.content) == ("", "Enjoy!")
+        (file,) = table.attachments
+        assert file.filename == "table-1.md"
+        assert file.content.decode() == f"{source}\n"
+        assert (file.description or "").startswith("n: 0, v: x\nn: 1, v: x")
+        assert table.components == []  # the file is the text already
+        here.ask("and then?")
+        await here.wait_for(lambda: "Nothing." in here.said())
+        assert f"Like this:\n{source}\nEnjoy!" in "\n".join(here.asked().of("assistant"))
+
+    play(act, f"Like this:\n\n{source}\n\nEnjoy!", "Nothing.")

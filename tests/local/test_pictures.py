@@ -14,6 +14,7 @@ from oshaberi.local_run.uploaded_pictures import StagePictures
 from oshaberi.providers.request.context_items import ImagePart, TextPart
 from oshaberi.stage import Stage
 from oshaberi.stage.world.discord_records import Attachment
+from tests.providers.picture_files import flat_png
 
 
 def png() -> bytes:
@@ -83,5 +84,15 @@ def test_nothing_else_on_loopback() -> None:
             assert "could not be read" in found.text
         assert asked == []
         await runner.cleanup()
+
+    with_stage(play)
+
+
+def test_a_picture_bomb_becomes_a_note_once_and_for_all() -> None:
+    async def play(stage: Stage, pictures: StagePictures) -> None:
+        url = upload(stage, flat_png(6320, 6320))
+        first = await pictures.fetch(f"{url}?ex=1")
+        assert first == TextPart("[image could not be read: it has too many pixels]")
+        assert await pictures.fetch(f"{url}?ex=2") is first
 
     with_stage(play)

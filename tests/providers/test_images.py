@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from io import BytesIO
 from ipaddress import ip_address
@@ -12,6 +13,9 @@ import pytest
 from aiohttp import web
 from PIL import Image
 
+from oshaberi.providers import image_decoding
+from oshaberi.providers.image_cache import ImageCache, image_key
+from oshaberi.providers.public_web import FetchRefusedError
 from oshaberi.providers.request.context_items import ImagePart, TextPart
 from oshaberi.providers.request.image_fetching import (
     Address,
@@ -19,8 +23,11 @@ from oshaberi.providers.request.image_fetching import (
     ImageLimits,
     image_type,
     is_public,
+    prepare_image,
     resolve_host,
+    shared_fetcher,
 )
+from tests.providers.picture_files import flat_jpeg, flat_png, noisy_png
 
 HOME = ip_address("127.0.0.1")
 Serve = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -404,3 +411,139 @@ def test_types_by_their_first_bytes() -> None:
         "WEBP": "image/webp",
         "BMP": None,
     }
+
+
+# -- what it may cost ----------------------------------------------------------------------------
+
+
+def test_all_models_share_one_fetcher() -> None:
+    async def main() -> bool:
+        return shared_fetcher() is shared_fetcher()
+
+    assert asyncio.run(main())
+
+
+def test_a_screenshot_of_a_large_screen_is_seen() -> None:
+    found = prepare_image(flat_png(3840, 2160, clear=True), ImageLimits())
+    with Image.open(BytesIO(found.data or b"")) as seen:
+        assert seen.size == (1536, 864)
+
+
+@pytest.mark.parametrize("size", [(3071, 3071), (8000, 8000), (60_000, 900), (9000, 3)])
+def test_every_jpeg_of_a_camera_is_seen(size: tuple[int, int]) -> None:
+    found = prepare_image(flat_jpeg(*size), ImageLimits())
+    with Image.open(BytesIO(found.data or b"")) as seen:
+        assert max(seen.size) == 1536
+
+
+def test_a_photograph_is_seen_as_the_camera_was_held() -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    out = BytesIO()
+    photograph = Image.new("RGB", (2000, 1000), "blue")
+    photograph.paste("red", (0, 0, 1000, 1000))
+    photograph.save(out, "JPEG", exif=exif)
+    found = prepare_image(out.getvalue(), ImageLimits())
+    with Image.open(BytesIO(found.data or b"")) as seen:
+        assert seen.size == (768, 1536)
+        red, _green, blue = seen.getpixel((300, 100))  # type: ignore[misc]
+        assert red > 200 > blue
+
+
+def test_many_bytes_become_fewer() -> None:
+    raw = noisy_png(1500, 1500)
+    limits = ImageLimits()
+    assert len(raw) > limits.max_sent_bytes
+    found = prepare_image(raw, limits)
+    assert len(found.data or b"") <= limits.max_sent_bytes
+
+
+def test_a_jpeg_of_a_thousand_scans_does_not_take_an_hour() -> None:
+    raw = flat_jpeg(64, 64)
+    with pytest.raises(FetchRefusedError, match="damaged"):
+        prepare_image(raw[:-2] + b"\xff\xda\x00\x02" * 1000 + raw[-2:], ImageLimits())
+
+
+def test_a_gif_whose_frame_is_larger_than_its_screen_is_measured_by_the_frame() -> None:
+    raw = bytearray(picture("GIF"))
+    frame = raw.index(b"\x2c")
+    raw[frame + 5 : frame + 9] = b"\x00\x20" * 2
+    with pytest.raises(FetchRefusedError, match="pixels"):
+        prepare_image(bytes(raw), ImageLimits())
+
+
+def test_a_moving_png_shows_its_first_frame() -> None:
+    found = prepare_image(moving("PNG"), ImageLimits())
+    assert found.mime == "image/jpeg"
+    with Image.open(BytesIO(found.data or b"")) as seen:
+        assert getattr(seen, "n_frames", 1) == 1
+
+
+def test_one_picture_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a thread of its own, not in those that everything else needs."""
+    at_once: list[int] = []
+    threads: set[str] = set()
+    running = 0
+
+    def slow(raw: bytes, limits: ImageLimits) -> ImagePart:
+        nonlocal running
+        running += 1
+        at_once.append(running)
+        threads.add(threading.current_thread().name)
+        found = prepare_image(raw, limits)
+        running -= 1
+        return found
+
+    monkeypatch.setattr(image_decoding, "prepare_image", slow)
+
+    async def main() -> None:
+        jobs = (image_decoding.prepare_in_turn(picture(), ImageLimits()) for _ in range(8))
+        await asyncio.gather(*jobs)
+
+    asyncio.run(main())
+    assert at_once == [1] * 8
+    assert len(threads) == 1
+    assert threads.pop().startswith("pictures")
+
+
+# -- what is kept --------------------------------------------------------------------------------
+
+
+def test_a_new_signature_does_not_make_a_new_picture() -> None:
+    place = "https://cdn.discordapp.com/attachments/1/2/a.png"
+    assert image_key(f"{place}?ex=1&is=2&hm=3&") == image_key(f"{place}?ex=4&is=5&hm=6") == place
+    assert image_key(f"{place}?size=64&ex=1") != image_key(place)
+    assert image_key("http://[::1/") == "http://[::1/"
+
+
+def test_the_cache_is_bounded_in_pictures_and_bytes() -> None:
+    cache = ImageCache(most_images=3, most_bytes=100)
+    for number in range(5):
+        cache.keep(f"http://x.test/{number}", ImagePart(data=b"x" * 30, mime="image/png"))
+    assert [cache.get(f"http://x.test/{n}") is not None for n in range(5)] == [
+        False,
+        False,
+        True,
+        True,
+        True,
+    ]
+    cache.keep("http://x.test/large", ImagePart(data=b"x" * 90, mime="image/png"))
+    cache.keep("http://x.test/large", ImagePart(data=b"x" * 90, mime="image/png"))
+    assert cache.get("http://x.test/4") is None
+    assert cache.get("http://x.test/large") is not None
+
+
+def test_a_failure_that_may_pass_is_tried_again() -> None:
+    answers = iter([web.Response(status=503), web.Response(body=picture())])
+
+    async def serve(_request: web.Request) -> web.StreamResponse:
+        return next(answers)
+
+    async def main() -> list[ImagePart | TextPart]:
+        fetcher = ImageFetcher(allowed=here_only, resolve=loopback)
+        server = Web(serve)
+        return [await server.fetch("http://pictures.test:PORT/", fetcher) for _ in range(2)]
+
+    first, second = asyncio.run(main())
+    assert reason(first) == "the server answers 503"
+    assert isinstance(second, ImagePart)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from oshaberi.chunks import Chunk
+from oshaberi.delivery.queue.table_attachments import TableRenderer
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sinks.recording_sink import Record, RecordingSink
 from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
@@ -82,7 +83,7 @@ def play(
     reply_to: bool = False,
     user: str | None = None,
     response: ResponseState | None = None,
-    renderer: FakeRenderer | None = None,
+    renderer: TableRenderer | None = None,
     reemits: bool = False,
     **settings: Any,
 ) -> Played:

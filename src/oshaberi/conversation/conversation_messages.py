@@ -20,6 +20,8 @@ class Person:
     is_bot: bool = False
     can_manage_server: bool = False
     can_manage_messages: bool = False
+    username: str = ""
+    """The account's own name, which nobody else has; empty for a webhook, which has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class ChannelMessage:
     reply_to: int | None = None
     embeds: tuple[str, ...] = ()
     """The text of embeds that are not notices of ours."""
+    mentions: tuple[Person, ...] = ()
+    """Who stands in the text as `@name`, the bot left out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,9 @@ class StreamConfig:
     )
     notify: str = choice("all", ("all", "first", "last"), "which messages of a response may notify")
     suppress_embeds: bool = switch(False, "hide the previews of links")
-    render_tables: bool = switch(True, "tables as pictures; otherwise as aligned code")
+    render_tables: bool = switch(
+        True, "tables as pictures; otherwise as aligned code; very long ones as a file"
+    )
 
     base_type_speed_ms_per_char: int = number(10, 0, 200, "typing time per character")
     max_typing_time_ms: int = number(4000, 0, 30_000, "longest typing time of a message")

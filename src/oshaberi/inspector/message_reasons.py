@@ -35,8 +35,14 @@ def _end(message: Made, events: Sequence[Message | Table]) -> str:
         return OVERDUE_FILE
     last = events[-1]
     if isinstance(last, Table):
-        return f"A whole table, as {'a picture' if message['files'] else 'aligned code'}"
+        return f"A whole table, as {_table_form(message)}"
     return ENDS[last.boundary]
+
+
+def _table_form(message: Made) -> str:
+    if not message["files"]:
+        return "aligned code"
+    return "a picture" if message["files"][0]["width"] else "a file: it is too long for pictures"
 
 
 def _more(

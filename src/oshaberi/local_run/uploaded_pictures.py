@@ -5,12 +5,11 @@ They are taken from the stage itself: whatever else is on loopback stays out of 
 
 from __future__ import annotations
 
-import asyncio
 import re
 
-from oshaberi.providers.public_web import FetchRefusedError
+from oshaberi.providers.image_cache import ImageCache
 from oshaberi.providers.request.context_items import ImagePart, TextPart
-from oshaberi.providers.request.image_fetching import ImageFetcher, ImageLimits, prepare_image
+from oshaberi.providers.request.image_fetching import ImageFetcher, ImageLimits, prepared_or_note
 from oshaberi.stage import Stage
 from oshaberi.stage.world.discord_records import Attachment
 
@@ -23,17 +22,16 @@ class StagePictures:
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
         self._elsewhere = ImageFetcher()
+        self._cache = ImageCache()
 
     async def fetch(self, url: str) -> ImagePart | TextPart:
         found = self._uploaded(url)
         if found is None:
             return await self._elsewhere.fetch(url)
-        try:
-            return await asyncio.to_thread(prepare_image, found.content, ImageLimits())
-        except FetchRefusedError as refusal:
-            return TextPart(f"[image could not be read: {refusal}]")
-        except ImportError as error:
-            return TextPart(f'[an image, not shown: {error.name} is missing, "oshaberi[images]"]')
+        known = self._cache.get(url)
+        if known is not None:
+            return known
+        return await prepared_or_note(url, found.content, ImageLimits(), self._cache)
 
     def _uploaded(self, url: str) -> Attachment | None:
         if not url.startswith(f"{self._stage.url}/"):

@@ -16,7 +16,7 @@ from oshaberi.errors import ConfigError
 from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.provider_presets import PRESETS, Preset
-from oshaberi.providers.request.context_items import Part, TextPart
+from oshaberi.providers.request.context_items import Part
 from oshaberi.text.text_config import TextConfig
 
 GROUP = "oshaberi.providers"
@@ -77,11 +77,9 @@ def connect(
 
 async def _fetch_image(url: str) -> Part:
     """Images are fetched by us, within limits and from public addresses only (spec 01)."""
-    try:
-        from oshaberi.providers.request.image_fetching import ImageFetcher
-    except ImportError:
-        return TextPart('[an image, not shown: pip install "oshaberi[images]"]')
-    return await ImageFetcher().fetch(url)
+    from oshaberi.providers.request.image_fetching import shared_fetcher
+
+    return await shared_fetcher().fetch(url)
 
 
 def family(name: str) -> MakeAdapter:

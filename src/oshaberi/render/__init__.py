@@ -6,12 +6,18 @@ Importing this costs nothing: what a function needs (Pillow, the fonts) is loade
 from __future__ import annotations
 
 from oshaberi.events import Table
-from oshaberi.render.table_picture import Picture, RenderUnavailableError, Theme
+from oshaberi.render.table_picture import (
+    Picture,
+    RenderUnavailableError,
+    Theme,
+    TooManyPicturesError,
+)
 
 __all__ = [
     "Picture",
     "RenderUnavailableError",
     "Theme",
+    "TooManyPicturesError",
     "alt_text",
     "can_draw",
     "render_table",
@@ -19,13 +25,18 @@ __all__ = [
 ]
 
 
-def render_table(table: Table, theme: Theme = "dark") -> list[Picture]:
-    """The table as one picture, or several where it is too tall or has too many columns."""
+def render_table(
+    table: Table, theme: Theme = "dark", most_pictures: int | None = None
+) -> list[Picture]:
+    """The table as one picture, or several where it is too tall or has too many columns.
+
+    Where it would take more than `most_pictures`, nothing is drawn: TooManyPicturesError.
+    """
     try:
         from oshaberi.render.png import table_png
     except ImportError as missing:
         raise RenderUnavailableError from missing
-    return table_png.render(table, theme)
+    return table_png.render(table, theme, most_pictures)
 
 
 def can_draw(table: Table) -> bool:

@@ -1,4 +1,4 @@
-"""What the renderer hands out, and the one error it may raise."""
+"""What the renderer hands out, and the errors it may raise."""
 
 from __future__ import annotations
 
@@ -24,3 +24,10 @@ class RenderUnavailableError(OshaberiError):
 
     def __init__(self) -> None:
         super().__init__('tables cannot be drawn here: pip install "oshaberi[tables]"')
+
+
+class TooManyPicturesError(OshaberiError):
+    """The table is too long or too wide for a few pictures: it goes out as a file."""
+
+    def __init__(self) -> None:
+        super().__init__("the table would take too many pictures")

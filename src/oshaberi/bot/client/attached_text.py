@@ -17,12 +17,24 @@ async def read_text(file: AttachedFile) -> str | None:
     limit = aiohttp.ClientTimeout(total=SECONDS)
     try:
         async with aiohttp.ClientSession(timeout=limit) as session, session.get(file.url) as answer:
-            content = await answer.content.read(LARGEST_BYTES + 1)
+            content = await _whole(answer)
     except (aiohttp.ClientError, OSError, TimeoutError):
         return None
-    if answer.status != 200 or len(content) > LARGEST_BYTES or b"\0" in content:
+    if content is None or b"\0" in content:
         return None
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         return None
+
+
+async def _whole(answer: aiohttp.ClientResponse) -> bytes | None:
+    """All of it: a single read gives only what has arrived so far. None if it is too large."""
+    if answer.status != 200:
+        return None
+    content = bytearray()
+    async for piece in answer.content.iter_any():
+        content += piece
+        if len(content) > LARGEST_BYTES:
+            return None
+    return bytes(content)

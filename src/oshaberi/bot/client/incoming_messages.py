@@ -102,6 +102,7 @@ class MessageReader:
             files=tuple(attached(file) for file in _files(source)),
             reply_to=_reply_to(source),
             embeds=embeds,
+            mentions=self._mentioned(source),
         )
 
     async def incoming(self, message: discord.Message) -> IncomingMessage:
@@ -151,12 +152,18 @@ class MessageReader:
         except NOT_FOUND:
             return None
 
+    def _mentioned(self, message: discord.Message) -> tuple[Person, ...]:
+        me, known = self.client.user, self.recent_members.known
+        others = (user for user in message.mentions if me is None or user.id != me.id)
+        return tuple(person_of(known(user, message.guild)) for user in others)
+
     def _author(self, message: discord.Message) -> Person:
         is_bot = message.author.bot
         if message.webhook_id is not None:
             is_bot = not self._proxies & {message.webhook_id, message.application_id}
         author = self.recent_members.known(message.author, message.guild)
-        return person_of(author, message.channel, is_bot=is_bot)
+        is_account = message.webhook_id is None
+        return person_of(author, message.channel, is_bot=is_bot, is_account=is_account)
 
 
 def person_of(
@@ -164,8 +171,9 @@ def person_of(
     channel: discord.abc.MessageableChannel | None = None,
     *,
     is_bot: bool | None = None,
+    is_account: bool = True,
 ) -> Person:
-    """With a channel, also what they may do there."""
+    """With a channel, also what they may do there. A webhook is no account: its name is free."""
     names = (user.display_name, getattr(user, "nick", None), user.global_name, user.name)
     unique = list(dict.fromkeys(name for name in names if name))
     allowed = permissions_of(user, channel)
@@ -177,6 +185,7 @@ def person_of(
         is_bot=user.bot if is_bot is None else is_bot,
         can_manage_server=allowed.manage_guild,
         can_manage_messages=allowed.manage_messages,
+        username=str(user) if is_account else "",
     )
 
 

@@ -1,4 +1,4 @@
-"""Makes outgoing messages of the engine's events, and of a table its picture or its code."""
+"""Makes outgoing messages of the engine's events, and of a table its pictures, code or file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ from oshaberi.delivery.degree_policy import paces
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.pacing.typing_pace import Wait, pause_ms, table_typing_ms, typing_ms
 from oshaberi.delivery.queue.outgoing_message import OutgoingMessage, history_of
-from oshaberi.delivery.queue.table_attachments import TableRenderer, table_files
+from oshaberi.delivery.queue.table_attachments import (
+    MOST_CODE_MESSAGES,
+    TableRenderer,
+    table_file,
+    table_files,
+)
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import File
 from oshaberi.delivery.stream_config import StreamConfig
@@ -42,22 +47,28 @@ class OutgoingBuilder:
         )
 
     async def files(self, table: Table, waits: InterruptibleWaits) -> tuple[File, ...]:
-        """Its pictures; none if it is to go out as code."""
-        if not self._config.render_tables:
-            return ()
+        """Its pictures or its file; none if it is to go out as code."""
         self._response.tables += 1
-        return await table_files(table, self._response.tables, self._renderer, waits)
+        number = self._response.tables
+        files: tuple[File, ...] = ()
+        if self._config.render_tables:
+            files = await table_files(table, number, self._renderer, waits)
+        if not files and not waits.halted and len(self._code(table)) > MOST_CODE_MESSAGES:
+            files = (table_file(table, number, self._renderer),)
+        return files
 
     def plain(self, item: OutgoingMessage) -> list[OutgoingMessage]:
         """A table as aligned code; its place in the history belongs to the last part."""
         if item.table is None:
             return [item]
-        limit = self._config.text.max_single_message_length
-        *before, last = self._renderer.as_code(item.table, limit)
+        *before, last = self._code(item.table)
         for entry in item.entries:
             self._ledger.split(entry, len(before) + 1)
         parts = [self._part(item, text) for text in before]
         return [*parts, replace(item, text=last, table=None)]
+
+    def _code(self, table: Table) -> list[str]:
+        return self._renderer.as_code(table, self._config.text.max_single_message_length)
 
     def _part(self, item: OutgoingMessage, text: str) -> OutgoingMessage:
         number = self._response.next_number()

@@ -1,4 +1,7 @@
-"""A table on its way out: as a picture, or as aligned code when no picture can be had."""
+"""A table on its way out: as pictures, as aligned code when no picture can be had, or as a file.
+
+A file is for tables that would take very many pictures or messages.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,16 @@ from typing import Protocol
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.sink import File
 from oshaberi.events import Table
-from oshaberi.render.table_picture import Picture, RenderUnavailableError
+from oshaberi.render.table_picture import Picture, RenderUnavailableError, TooManyPicturesError
 
 log = logging.getLogger(__name__)
 
+MOST_PICTURES = 6
+MOST_CODE_MESSAGES = 10
+
 
 class TableRenderer(Protocol):
-    """Draws tables. `pictures` is called in a thread."""
+    """Draws tables. `pictures` is called in a thread, `alt_text` for what is sent as a file."""
 
     def pictures(self, table: Table) -> list[Picture]: ...
     def alt_text(self, table: Table) -> str: ...
@@ -28,7 +34,9 @@ class PackagedRenderer:
     def pictures(self, table: Table) -> list[Picture]:
         from oshaberi.render import can_draw, render_table
 
-        return render_table(table) if can_draw(table) else []
+        if not can_draw(table):
+            return []
+        return render_table(table, most_pictures=MOST_PICTURES)
 
     def alt_text(self, table: Table) -> str:
         from oshaberi.render import alt_text
@@ -44,7 +52,10 @@ class PackagedRenderer:
 async def table_files(
     table: Table, number: int, renderer: TableRenderer, waits: InterruptibleWaits
 ) -> tuple[File, ...]:
-    """The pictures of a table; none if it could not be drawn, or a stop came."""
+    """The pictures of a table, or its file if they would be too many.
+
+    None of them if it could not be drawn, or a stop came.
+    """
     loop = asyncio.get_running_loop()
     job = loop.run_in_executor(None, renderer.pictures, table)
     if not await waits.until(job):
@@ -52,7 +63,9 @@ async def table_files(
         return ()
     try:
         pictures = job.result()
-        alt = renderer.alt_text(table)
+        alt = renderer.alt_text(table) if pictures else ""
+    except TooManyPicturesError:
+        return (table_file(table, number, renderer),)
     except RenderUnavailableError:
         return ()
     except Exception:
@@ -69,6 +82,13 @@ async def table_files(
         )
         for part, picture in enumerate(pictures, start=1)
     )
+
+
+def table_file(table: Table, number: int, renderer: TableRenderer) -> File:
+    """The table as the model wrote it. Discord shows the beginning of such a file."""
+    content = f"{table.source}\n".encode("utf-8", "replace")
+    alt = renderer.alt_text(table)
+    return File(f"table-{number}.md", content, source=table.source, alt=alt)
 
 
 def _seen(job: asyncio.Future[list[Picture]]) -> None:

@@ -12,6 +12,8 @@ MOST_QUOTED = 80
 
 _BLANKS = re.compile(r"\s+")
 _TOKENS = re.compile(r"<(?:a?:(\w+):\d+|[@#][!&]?\d+|t:[^>]*|/[^>]*)>")
+_SPOILER = re.compile(r"\|\|(.+?)\|\|", re.DOTALL)
+_SPOILER_FILE = "SPOILER_"
 _LINKS = re.compile(r"https?://\S+")
 _MARKUP = re.compile(r"([\\*_~|`>#\[\]()<])")
 _NOTICE = re.compile(r"-# ↩ \*\*.+\*\*.* https?://\S+/channels/\S+")
@@ -31,13 +33,43 @@ def is_reply_notice(text: str) -> bool:
 
 
 def quoted(message: discord.Message) -> str:
-    """How the message begins, in one line without markup, links and mentions."""
-    text = _TOKENS.sub(lambda token: f":{token[1]}:" if token[1] else "", message.content)
-    text = _BLANKS.sub(" ", _LINKS.sub("", text)).strip()
-    if not text and message.attachments:
-        text = message.attachments[0].filename
-    return _plain(shortened(text, MOST_QUOTED))
+    """How the message begins, in one line without markup, links and mentions.
+
+    What was hidden behind bars stays hidden.
+    """
+    shown = _beginning(message.content)
+    if shown or not message.attachments:
+        return shown
+    name = message.attachments[0].filename
+    hidden = name.startswith(_SPOILER_FILE)
+    return _beginning(f"||{name.removeprefix(_SPOILER_FILE)}||" if hidden else name)
+
+
+def _beginning(text: str) -> str:
+    shown: list[str] = []
+    room = MOST_QUOTED
+    for number, part in enumerate(_SPOILER.split(text)):
+        words = _words(part)
+        if room <= 1 and words:
+            shown[-1] = f"{shown[-1].rstrip()}…"
+            break
+        begun = shortened(words, room)
+        hidden = number % 2 == 1
+        shown.append(f"||{_plain(begun)}||" if hidden and begun.strip() else _escaped(begun))
+        if begun != words:
+            break
+        room -= len(words)
+    return _BLANKS.sub(" ", "".join(shown)).strip()
+
+
+def _words(text: str) -> str:
+    text = _TOKENS.sub(lambda token: f":{token[1]}:" if token[1] else "", text)
+    return _BLANKS.sub(" ", _LINKS.sub("", text))
 
 
 def _plain(text: str) -> str:
-    return _MARKUP.sub(r"\\\1", _BLANKS.sub(" ", text).strip())
+    return _escaped(_BLANKS.sub(" ", text).strip())
+
+
+def _escaped(text: str) -> str:
+    return _MARKUP.sub(r"\\\1", text)

@@ -6,10 +6,11 @@ Whatever goes wrong becomes a note in words, never an exception (spec 01).
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from io import BytesIO
-from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
+from oshaberi.providers.image_cache import ImageCache
+from oshaberi.providers.image_decoding import ImageLimits, prepare_image, prepare_in_turn
+from oshaberi.providers.picture_headers import MAGIC_LENGTH, image_type
 from oshaberi.providers.public_web import (
     Address,
     Allowed,
@@ -21,9 +22,6 @@ from oshaberi.providers.public_web import (
 )
 from oshaberi.providers.request.context_items import ImagePart, TextPart
 
-if TYPE_CHECKING:
-    from PIL import Image
-
 __all__ = [
     "Address",
     "ImageFetcher",
@@ -31,22 +29,13 @@ __all__ = [
     "image_type",
     "is_public",
     "prepare_image",
+    "prepared_or_note",
     "resolve_host",
+    "shared_fetcher",
 ]
 
-_KEPT_AS_THEY_ARE = frozenset({"image/png", "image/jpeg", "image/webp"})
-_JPEG_QUALITY = 88
-
-
-@dataclass(frozen=True, slots=True)
-class ImageLimits:
-    """How much an image may cost."""
-
-    max_bytes: int = 10 * 1024 * 1024
-    max_pixels: int = 40_000_000
-    max_side_px: int = 1536
-    timeout_s: float = 10.0
-    max_redirects: int = 3
+FETCHED_AT_ONCE = 2
+"""Files are in memory while they wait to be decoded."""
 
 
 class ImageFetcher:
@@ -60,6 +49,8 @@ class ImageFetcher:
         resolve: Resolve = resolve_host,
     ) -> None:
         self._limits = limits or ImageLimits()
+        self._cache = ImageCache()
+        self._at_once = asyncio.Semaphore(FETCHED_AT_ONCE)
         self._web = PublicWeb(
             max_bytes=self._limits.max_bytes,
             max_redirects=self._limits.max_redirects,
@@ -69,91 +60,51 @@ class ImageFetcher:
 
     async def fetch(self, url: str) -> ImagePart | TextPart:
         """The image at an address, small enough; or a note that says why not."""
-        try:
-            async with asyncio.timeout(self._limits.timeout_s):
-                found = await self._web.get(url, "image/*", _begins_like_an_image)
-                return await asyncio.to_thread(prepare_image, found.body, self._limits)
-        except FetchRefusedError as refusal:
-            return _note(str(refusal))
-        except TimeoutError:
-            return _note("it took too long")
-        except ImportError as error:
-            return _note(f"{error.name} is not installed; install oshaberi[images]")
-        except (OSError, ValueError):
-            return _note("the server does not answer")
+        known = self._cache.get(url)
+        if known is not None:
+            return known
+        async with self._at_once:
+            try:
+                async with asyncio.timeout(self._limits.timeout_s):
+                    found = await self._web.get(url, "image/*", _begins_like_an_image)
+            except FetchRefusedError as refusal:
+                return _note(str(refusal))
+            except TimeoutError:
+                return _note("it took too long")
+            except ImportError as error:
+                return _note(f"{error.name} is not installed; install oshaberi[images]")
+            except (OSError, ValueError):
+                return _note("the server does not answer")
+            return await prepared_or_note(url, found.body, self._limits, self._cache)
+
+
+_SHARED: WeakKeyDictionary[asyncio.AbstractEventLoop, ImageFetcher] = WeakKeyDictionary()
+
+
+def shared_fetcher() -> ImageFetcher:
+    """The one of this event loop: all models share what it keeps and how much it does at once."""
+    return _SHARED.setdefault(asyncio.get_running_loop(), ImageFetcher())
+
+
+async def prepared_or_note(
+    url: str, raw: bytes, limits: ImageLimits, cache: ImageCache
+) -> ImagePart | TextPart:
+    """The image, or why it cannot be shown. Both are kept: the file will not change."""
+    part: ImagePart | TextPart
+    try:
+        part = await prepare_in_turn(raw, limits)
+    except FetchRefusedError as refusal:
+        part = _note(str(refusal))
+    except ImportError as error:
+        return _note(f"{error.name} is not installed; install oshaberi[images]")
+    cache.keep(url, part)
+    return part
 
 
 def _note(reason: str) -> TextPart:
     return TextPart(f"[image could not be read: {reason}]")
 
 
-# -- pictures ------------------------------------------------------------------------------------
-
-_MAGIC_LENGTH = 16
-_MAGIC = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-)
-
-
-def image_type(start: bytes) -> str | None:
-    """What the first bytes say; what a server says about them is not asked."""
-    for magic, mime_type in _MAGIC:
-        if start.startswith(magic):
-            return mime_type
-    return "image/webp" if start[:4] == b"RIFF" and start[8:12] == b"WEBP" else None
-
-
 def _begins_like_an_image(body: bytearray) -> None:
-    if len(body) >= _MAGIC_LENGTH and image_type(bytes(body[:_MAGIC_LENGTH])) is None:
+    if len(body) >= MAGIC_LENGTH and image_type(bytes(body[:MAGIC_LENGTH])) is None:
         raise FetchRefusedError("it is not a PNG, JPEG, GIF or WebP")
-
-
-def prepare_image(raw: bytes, limits: ImageLimits) -> ImagePart:
-    """A still image within the limits. Bytes that already are one stay as they are."""
-    from PIL import Image
-
-    mime_type = image_type(raw[:_MAGIC_LENGTH])
-    if mime_type is None:
-        raise FetchRefusedError("it is not a PNG, JPEG, GIF or WebP")
-    try:
-        with Image.open(BytesIO(raw), formats=("PNG", "JPEG", "GIF", "WEBP")) as image:
-            return _prepared(image, raw, mime_type, limits)
-    except FetchRefusedError:
-        raise
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        raise FetchRefusedError("it has too many pixels") from None
-    except Exception:
-        # Decoders raise whatever they stumble over: struct.error, IndexError, SyntaxError, ...
-        raise FetchRefusedError("it is damaged") from None
-
-
-def _prepared(image: Image.Image, raw: bytes, mime_type: str, limits: ImageLimits) -> ImagePart:
-    width, height = image.size
-    if width * height > limits.max_pixels:
-        raise FetchRefusedError("it has too many pixels")
-    # JPEG decodes at a fraction of its size for a fraction of the cost.
-    image.draft(None, (limits.max_side_px, limits.max_side_px))
-    image.load()
-    fits = max(width, height) <= limits.max_side_px
-    if fits and mime_type in _KEPT_AS_THEY_ARE and getattr(image, "n_frames", 1) == 1:
-        return ImagePart(data=raw, mime=mime_type)
-    return _redrawn(image, limits.max_side_px)
-
-
-def _redrawn(image: Image.Image, max_side_px: int) -> ImagePart:
-    from PIL import ImageOps
-
-    still = ImageOps.exif_transpose(image)
-    clear = still.mode in ("RGBA", "LA", "PA") or "transparency" in still.info
-    drawn = still.convert("RGBA" if clear else "RGB")
-    drawn.thumbnail((max_side_px, max_side_px))
-    out = BytesIO()
-    if clear:
-        drawn.save(out, "PNG")
-    else:
-        drawn.save(out, "JPEG", quality=_JPEG_QUALITY)
-    kind = "image/png" if clear else "image/jpeg"
-    return ImagePart(data=out.getvalue(), mime=kind)

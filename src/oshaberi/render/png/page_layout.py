@@ -19,6 +19,7 @@ PAD_X = 14 * SCALE
 PAD_Y = 9 * SCALE
 LINE = 22 * SCALE
 MAX_HEIGHT = 2000
+LEAST_ROW_HEIGHT = LINE + 2 * PAD_Y
 MAX_WIDTH = 1200 * SCALE
 PREFERRED_WIDTH = 720 * SCALE
 """Wider pictures are shrunk below reading size on a phone: beyond this, cells wrap."""

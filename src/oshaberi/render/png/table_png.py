@@ -10,18 +10,33 @@ from oshaberi.render.cells.line_shaping import clean, emoji_free
 from oshaberi.render.fonts.font_faces import known
 from oshaberi.render.png.discord_colours import PALETTES, TablePalette
 from oshaberi.render.png.page_drawing import Canvas
-from oshaberi.render.png.page_layout import TablePage, lay_out
+from oshaberi.render.png.page_layout import LEAST_ROW_HEIGHT, MAX_HEIGHT, TablePage, lay_out
 from oshaberi.render.table_grid import grid_of
-from oshaberi.render.table_picture import Picture, RenderUnavailableError, Theme
+from oshaberi.render.table_picture import (
+    Picture,
+    RenderUnavailableError,
+    Theme,
+    TooManyPicturesError,
+)
 
 _COMPRESSION = 3
 _MOST_UNKNOWN = 0.02
 
 
-def render(table: Table, theme: Theme) -> list[Picture]:
+def render(table: Table, theme: Theme, most_pictures: int | None = None) -> list[Picture]:
     """Every page of the table as a picture; equal tables give equal bytes."""
     palette = PALETTES[theme]
-    return [_picture(page, palette) for page in lay_out(grid_of(table))]
+    return [_picture(page, palette) for page in _pages(table, most_pictures)]
+
+
+def _pages(table: Table, most: int | None) -> list[TablePage]:
+    """Rows are counted first: laying out thousands of them takes seconds."""
+    if most is not None and len(table.rows) * LEAST_ROW_HEIGHT > most * MAX_HEIGHT:
+        raise TooManyPicturesError
+    pages = lay_out(grid_of(table))
+    if most is not None and len(pages) > most:
+        raise TooManyPicturesError
+    return pages
 
 
 def can_draw(table: Table) -> bool:

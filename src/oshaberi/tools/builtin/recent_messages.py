@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oshaberi.tools.builtin.message_ids import message_id_of
@@ -9,7 +10,8 @@ from oshaberi.tools.tool_decorator import tool
 from oshaberi.tools.tool_definition import ToolContext
 
 if TYPE_CHECKING:
-    from oshaberi.conversation.conversation_messages import ChannelMessage
+    from oshaberi.conversation.conversation_messages import ChannelInfo, ChannelMessage
+    from oshaberi.text.text_config import TextConfig
 
 MOST = 50
 
@@ -24,14 +26,35 @@ async def recent_messages(context: ToolContext, count: int = 20, before: str | N
     """
     older_than = None if before is None else message_id_of(context, before)
     channel_info = await context.turn_channel.channel_info(older_than, min(max(count, 1), MOST))
-    lines = [_line(one) for one in channel_info.history]
-    return "\n".join(lines) or "There are no messages."
+    return _told(channel_info, _persona_names(context.stream.text)) or "There are no messages."
 
 
-def _line(said: ChannelMessage) -> str:
+def _told(channel_info: ChannelInfo, personas: Sequence[str]) -> str:
+    """Nobody passes for somebody else, neither by their name nor by lines of their own."""
+    from oshaberi.turns.context.transcript_lines import ROLES, TranscriptNames, indented
+
+    others = (one.author for one in channel_info.history if not one.by_us)
+    names = TranscriptNames(
+        (*channel_info.people, *others), (*personas, channel_info.bot_name, *ROLES)
+    )
+    lines = (
+        _line(one, one.shown_as or one.author.name)
+        if one.by_us
+        else _line(names.in_text(one), names.of(one.author))
+        for one in channel_info.history
+    )
+    return "\n".join(map(indented, lines))
+
+
+def _persona_names(text: TextConfig) -> list[str]:
+    ours = [one for one in text.known if one.kind == "persona"]
+    names = [name for one in ours for name in (one.name, *one.aliases)]
+    return [*names, *([text.persona.name, *text.persona.aliases] if text.persona else ())]
+
+
+def _line(said: ChannelMessage, name: str) -> str:
     answers = f" (answers {said.reply_to})" if said.reply_to else ""
     files = "".join(f" [file: {one.name}]" for one in said.files)
     embeds = "".join(f" [embed: {one}]" for one in said.embeds)
-    name = said.shown_as or said.author.name
     when = said.at.strftime("%Y-%m-%d %H:%M")
     return f"[{said.id}] {when} {name}{answers}: {said.text}{files}{embeds}"

@@ -15,6 +15,7 @@ from oshaberi.conversation.conversation_messages import (
     ChannelInfo,
     ChannelMessage,
     IncomingMessage,
+    Person,
 )
 from oshaberi.providers.request.context_items import (
     ContextItem,
@@ -35,6 +36,7 @@ from oshaberi.turns.context.transcript_lines import (
     is_image,
     line,
     plain_name,
+    reserved_names,
     shortened,
     words_of,
 )
@@ -133,8 +135,9 @@ class _ContextDialogue:
     def __init__(self, around: TurnSurroundings) -> None:
         self._around = around
         self._history = around.history
-        people = [*around.channel_info.people, *(one.author for one in self._everything())]
-        self._names = TranscriptNames((p for p in people), around.personas)
+        self._names = TranscriptNames(
+            self._people(), reserved_names(around.personas, around.channel_info.bot_name)
+        )
         self._reader = MessageAttribution(
             around.personas, around.channel_info.bot_name, around.sprites, around.tables
         )
@@ -146,6 +149,13 @@ class _ContextDialogue:
         later = {one.id for one in after}
         yield from self._told(one for one in self._history if one.id not in later)
         yield ContextItem("user", tuple(self._current(after)), "current")
+
+    def _people(self) -> Iterator[Person]:
+        yield from self._around.channel_info.people
+        for one in self._everything():
+            yield from one.mentions
+            if not one.by_us:
+                yield one.author
 
     def _everything(self) -> Iterator[ChannelMessage]:
         yield from self._history
@@ -200,7 +210,7 @@ class _ContextDialogue:
         replied: ChannelMessage | None = None,
     ) -> Iterator[Part]:
         name = self._name(one, spoken)
-        words = spoken.text if spoken is not None else words_of(one)
+        words = self._words(one, spoken)
         yield TextPart(line(name, words, self._quote(one, replied)))
         if spoken is not None:
             return
@@ -224,13 +234,16 @@ class _ContextDialogue:
             return self._names.of(one.author)
         return f"{spoken.persona} ({spoken.modifier})" if spoken.modifier else spoken.persona
 
+    def _words(self, one: ChannelMessage, spoken: AttributedSpeaker | None) -> str:
+        return words_of(self._names.in_text(one)) if spoken is None else spoken.text
+
     def _quote(self, one: ChannelMessage, replied: ChannelMessage | None) -> str:
         if replied is None and one.reply_to is not None:
             replied = self._by_id.get(one.reply_to)
         if replied is None:
             return ""
         spoken = self._reader.read(replied) if replied.by_us else None
-        words = shortened(words_of(replied) if spoken is None else spoken.text)
+        words = shortened(self._words(replied, spoken))
         quote = f"in reply to {self._name(replied, spoken)}"
         return f'{quote}: "{words}"' if words else quote
 

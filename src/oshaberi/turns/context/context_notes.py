@@ -10,7 +10,14 @@ from datetime import datetime
 
 from oshaberi.conversation.conversation_messages import ChannelInfo, Person
 from oshaberi.storage.stored_records import Exchange, Fact, PersonaRecord
-from oshaberi.turns.context.transcript_lines import TranscriptNames, indented, plain_name, shortened
+from oshaberi.turns.context.transcript_lines import (
+    TranscriptNames,
+    handle_of,
+    indented,
+    plain_name,
+    reserved_names,
+    shortened,
+)
 
 MOST_PEOPLE = 40
 MOST_TOPIC = 300
@@ -30,7 +37,7 @@ def place_note(
     lines.append(f"- Date: {now:%A, %d %B %Y}")
     people = [person for person in channel_info.people if not person.is_bot][:MOST_PEOPLE]
     if people:
-        names = TranscriptNames(people, personas)
+        names = TranscriptNames(people, reserved_names(personas, channel_info.bot_name))
         lines.append(f"- People: {', '.join(_person(p, names.of(p)) for p in people)}")
     others = [plain_name(one.name) for one in personas if one.name != persona.name]
     if others:
@@ -61,9 +68,10 @@ def _place(channel_info: ChannelInfo) -> str:
 
 
 def _person(person: Person, name: str) -> str:
-    others = [plain_name(handle) for handle in person.handles]
-    also = [handle for handle in others if handle.casefold() != person.name.casefold()]
-    return f"{name} (also @{also[-1]})" if also else name
+    handle = handle_of(person)
+    if not handle.strip() or handle.casefold() == person.name.casefold():
+        return name
+    return f"{name} (also @{plain_name(handle)})"
 
 
 def _exchange(one: Exchange, since: datetime | None) -> str:

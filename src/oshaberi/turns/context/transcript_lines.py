@@ -1,17 +1,20 @@
 """How what was said is written down for a model: `Name: text`, one speaker per line.
 
-Pure. Nobody can pass for somebody else: names are made single lines without colons, and further
-lines of a message are indented.
+Pure. Nobody can pass for somebody else: names are made single lines without colons, a name that
+looks like another is told with its account, and further lines of a message are indented.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from oshaberi.conversation.conversation_messages import AttachedFile, ChannelMessage, Person
 from oshaberi.storage.stored_records import PersonaRecord
+from oshaberi.turns.name_lookalikes import mixes_alphabets, skeleton, without_hidden
 
 INDENT = "  "
 MOST_NAME = 64
@@ -19,13 +22,22 @@ MOST_QUOTED = 80
 MOST_EMBED = 600
 NOBODY = "somebody"
 
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029:：\[\]]+")
+ROLES = ("System", "Assistant", "Developer")
+"""What models take for the name of somebody who may give orders."""
+
+_UNSAFE = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u2028\u2029"
+    r":：\u02d0\u02f8\u0589\u05c3\u0703\u0704\u205a\u2236\ua789\ufe13\ufe30\ufe55\[\]［］]+"
+)
+_BRACKETS = re.compile(r"[()（）]")
+_OUR_NOTE = re.compile(r"[(（]\s*(?:user|also|in reply to)\b", re.IGNORECASE)
 _IMAGES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
 
 
 def plain_name(name: str) -> str:
     """A name as it can stand before a colon."""
-    return " ".join(_UNSAFE.sub(" ", name).split())[:MOST_NAME].strip() or NOBODY
+    seen = without_hidden(_UNSAFE.sub(" ", name), keep_joiners=True)
+    return " ".join(seen.split())[:MOST_NAME].strip() or NOBODY
 
 
 def indented(text: str) -> str:
@@ -61,24 +73,65 @@ def words_of(said: ChannelMessage) -> str:
     return "\n".join(filter(None, [said.text.strip(), *embeds, *map(file_note, said.files)]))
 
 
-class TranscriptNames:
-    """What each person is called, so that no two are called alike and none like a persona."""
+def reserved_names(personas: Sequence[PersonaRecord], bot_name: str) -> tuple[str, ...]:
+    """What no member may be called without their account being told."""
+    ours = (name for persona in personas for name in (persona.name, *persona.aliases))
+    return tuple(filter(str.strip, (*ours, bot_name, *ROLES)))
 
-    def __init__(self, people: Iterable[Person], personas: Sequence[PersonaRecord]) -> None:
-        known = {person.id: person for person in people}
-        plain = {number: plain_name(person.name) for number, person in known.items()}
-        count = Counter(name.casefold() for name in plain.values())
-        ours = {plain_name(n).casefold() for p in personas for n in (p.name, *p.aliases)}
+
+class TranscriptNames:
+    """What each person is called, so that no two are called alike and none like a persona.
+
+    A name that looks like another one, or that is made of two alphabets, is told with the account.
+    """
+
+    def __init__(self, people: Iterable[Person], reserved: Iterable[str]) -> None:
+        known = {_key(person): person for person in people}
+        plain = {key: plain_name(person.name) for key, person in known.items()}
+        taken = Counter(map(skeleton, plain.values()))
+        ours = {skeleton(plain_name(name)) for name in reserved}
         self._labels = {
-            number: name
-            if count[name.casefold()] == 1 and name.casefold() not in ours
-            else f"{name} (user {_handle(known[number])})"
-            for number, name in plain.items()
+            key: with_account(known[key]) if _is_mistakable(name, taken, ours) else name
+            for key, name in plain.items()
         }
 
     def of(self, person: Person) -> str:
-        return self._labels.get(person.id) or plain_name(person.name)
+        return self._labels.get(_key(person)) or plain_name(person.name)
+
+    def in_text(self, said: ChannelMessage) -> ChannelMessage:
+        """The message, with those it mentions called as they are called everywhere."""
+        text = said.text
+        for person in said.mentions:
+            if (label := self.of(person)) != person.name:
+                text = text.replace(f"@{person.name}", f"@{label}")
+        return said if text == said.text else replace(said, text=text)
+
+
+def with_account(person: Person) -> str:
+    """A name and whose it is."""
+    seen = unicodedata.normalize("NFKC", without_hidden(plain_name(person.name)))
+    name = plain_name(_BRACKETS.sub(" ", seen))
+    return f"{name} (user {_handle(person)})"
+
+
+def handle_of(person: Person) -> str:
+    """The name of their account, as far as it is known."""
+    return person.username or (person.handles[-1] if person.handles else "")
 
 
 def _handle(person: Person) -> str:
-    return plain_name(person.handles[-1]) if person.handles else str(person.id)
+    handle = handle_of(person)
+    return plain_name(handle) if handle.strip() else str(person.id)
+
+
+def _key(person: Person) -> int | tuple[int, str]:
+    """Several people may speak through one webhook, each under their own name."""
+    return person.id if person.username else (person.id, person.name)
+
+
+def _is_mistakable(name: str, taken: Counter[str], ours: set[str]) -> bool:
+    whole, front = skeleton(name), skeleton(re.split(r"[(（]", name)[0])
+    if whole in ours or front in ours or taken[whole] > 1:
+        return True
+    borrows = front != whole and bool(front) and taken[front] > 0
+    return borrows or mixes_alphabets(name) or _OUR_NOTE.search(name) is not None

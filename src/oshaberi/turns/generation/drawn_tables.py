@@ -1,4 +1,4 @@
-"""Notes which tables were drawn, so that their sources can be kept with their messages' ids."""
+"""Notes which tables became files, so that their sources can be kept with their messages' ids."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ from oshaberi.render.table_picture import Picture
 
 
 class DrawnTables:
-    """A renderer that remembers for one turn what it drew."""
+    """A renderer that remembers for one turn what was shown as pictures or as a file."""
 
     def __init__(self, renderer: TableRenderer) -> None:
         self._renderer = renderer
-        self._drawn: set[str] = set()
+        self._shown: set[str] = set()
 
     def pictures(self, table: Table) -> list[Picture]:
-        pictures = self._renderer.pictures(table)
-        if pictures:
-            self._drawn.add(table.source)
-        return pictures
+        return self._renderer.pictures(table)
 
     def alt_text(self, table: Table) -> str:
+        self._shown.add(table.source)
         return self._renderer.alt_text(table)
 
     def as_code(self, table: Table, max_length: int) -> list[str]:
@@ -35,5 +33,5 @@ class DrawnTables:
             entry.message_id: entry.text
             for ledger in ledgers
             for entry in ledger.entries
-            if entry.message_id and entry.fate == DELIVERED and entry.text in self._drawn
+            if entry.message_id and entry.fate == DELIVERED and entry.text in self._shown
         }

@@ -1,0 +1,90 @@
+"""Tells whether two names look alike, and whether a name is made to look like something else.
+
+Pure. By Unicode's own data, and a table of the letters of other alphabets that look like Latin or
+kana. Two names with one skeleton are taken for each other; it is better to say so too often.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+_FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Characters that show nothing, although Unicode counts them as letters or signs."""
+_JOINERS = frozenset("\u200c\u200d")
+_HIDDEN_KINDS = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
+_ALPHABETS = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "LISU", "COPTIC"})
+"""Those of which one word never uses two, and whose letters look alike."""
+_LATIN_NAME = re.compile(
+    r"(?:LATIN|NEGATIVE|REGIONAL|SQUARED|TORTOISE).* (?:LETTER|SMALL CAPITAL|DOTLESS|SCRIPT)"
+    r" ([A-Z])(?: .*)?"
+)
+
+_LOOK_LIKE = str.maketrans(
+    # Cyrillic
+    "АВЕЅІЈКМНОРСТУХҮԌԚԜаеѕіјкмнорстухүԁԛԝһӏвпг"
+    # Greek
+    "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαβγεηικνορτυχω"
+    # Armenian
+    "ՕՍՏԼօոսզհցյ"
+    # Cherokee
+    "ᎪᏴᏟᎠᎬᎻᏦᏞᎷᏢᏒᏚᎢᎥᏙᏔᏃᎫ"
+    # Lisu
+    "ꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ"
+    # Latin letters that are named otherwise
+    "ɑɩ"
+    # Han and hiragana that look like katakana
+    "口二力工卜夕八三一千へり",
+    "ABESIJKMHOPCTYXYGQWaesijkmhopctyxydqwhlbnr"
+    "ABEZHIKMNOPTYXabyenikvoptuxw"
+    "OUSLonuqhgj"
+    "ABCDEHKLMPRSTiVWZJ"
+    "BPDTGKJCZFMNLSRVHWXYAEIOU"
+    "ai"
+    "ロニカエトタハミーチヘリ",
+)
+_ALIKE = str.maketrans("il1|!0", "lllllo")
+
+
+def without_hidden(name: str, *, keep_joiners: bool = False) -> str:
+    """The name without what nobody sees. Joiners belong into emoji and into some scripts."""
+    return "".join(
+        char for char in name if not _is_hidden(char) or (keep_joiners and char in _JOINERS)
+    )
+
+
+@lru_cache(maxsize=4096)
+def skeleton(name: str) -> str:
+    """What is left of a name when everything that can be overlooked is taken away."""
+    plain = unicodedata.normalize("NFKC", without_hidden(name))
+    letters = "".join(map(_latin, plain.translate(_LOOK_LIKE)))
+    bare = unicodedata.normalize("NFKD", letters.casefold()).translate(_ALIKE)
+    return "".join(char for char in bare if unicodedata.category(char)[0] in "LN") or bare.strip()
+
+
+@lru_cache(maxsize=4096)
+def mixes_alphabets(name: str) -> bool:
+    """Whether a word of the name takes letters from two alphabets that look alike."""
+    if name.isascii():
+        return False
+    plain = unicodedata.normalize("NFKC", without_hidden(name))
+    return any(len(_alphabets(word)) > 1 for word in re.split(r"[\W\d_]+", plain))
+
+
+def _alphabets(word: str) -> set[str]:
+    return {unicodedata.name(char, "").partition(" ")[0] for char in word} & _ALPHABETS
+
+
+def _is_hidden(char: str) -> bool:
+    if char.isascii():
+        return not char.isprintable()
+    return char in _FILLERS or unicodedata.category(char) in _HIDDEN_KINDS
+
+
+def _latin(char: str) -> str:
+    """The letter that a small capital, a letter with a stroke or one in a circle shows."""
+    if char.isascii():
+        return char
+    found = _LATIN_NAME.fullmatch(unicodedata.name(char, ""))
+    return found[1] if found else char
