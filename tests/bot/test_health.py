@@ -56,6 +56,19 @@ def watch(
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("target", ["http://[::1", "/\x01", "/" + "y" * 20_000, "/%00", "*"])
+def test_an_odd_request_leaves_no_traceback(target: str, caplog: pytest.LogCaptureFixture) -> None:
+    async def act(url: str) -> None:
+        host, _, port = url.removeprefix("http://").partition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(f"GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        assert 400 <= int((await reader.readline()).split()[1]) < 500
+        writer.close()
+
+    watch(act, BotMetrics(), None)
+    assert caplog.records == []
+
+
 @pytest.mark.parametrize(("problem", "status"), [(None, 200), ("not connected", 503)])
 def test_a_problem_is_a_status(problem: str | None, status: int) -> None:
     async def act(url: str) -> None:

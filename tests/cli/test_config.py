@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -81,3 +83,73 @@ def test_a_wrong_variable_is_one_line_and_status_2(
     err = capsys.readouterr().err
     assert "auto_channels[0]: 'general' is not a list of ids (from OSHABERI_AUTO_CHANNELS)" in err
     assert err.count("\n") == 1
+
+
+PASSWORD = "p@ss/w0rd-of-the-db"
+HEADER = "gh-header-value-1"
+KEY = "plainlookingkeyfortests"
+BASIC = b64encode(b"somebody:another-password").decode()
+REPEATED = f"""
+discord_token = "{TOKEN}"
+instance = "main-{TOKEN}"
+database_url = "postgresql://bot:{quote(PASSWORD, safe="")}@db/x"
+redis_url = "redis://cache/0?client={TOKEN}"
+tools = ["tools_{KEY}"]
+[persona]
+name = "Aiko"
+prompt = "Never say {PASSWORD}, {KEY} or {HEADER}; nor {quote(TOKEN + "/", safe="")}."
+avatar_url = "https://cdn.test/{TOKEN}/a.png"
+[[models]]
+provider = "openai"
+model = "m"
+base_url = "https://proxy.test/{KEY}/v1"
+api_keys = ["{KEY}"]
+params = {{ "{KEY}" = "x" }}
+[[models]]
+provider = "openai"
+model = "{{env}}"
+api_key_env = "OTHER_KEY"
+[mcp_servers.a]
+command = "serve"
+args = ["--token", "{TOKEN}", "--login", "{b64encode(TOKEN.encode()).decode()}"]
+cwd = "/srv/{KEY}"
+[mcp_servers.b]
+url = "https://tools.test/{HEADER}/{TOKEN}"
+headers = {{ Authorization = "Bearer {HEADER}", Other = "Basic {BASIC}" }}
+"""
+
+
+@pytest.mark.parametrize("options", [["--json"], []])
+def test_a_secret_is_masked_wherever_it_is_repeated(
+    options: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from_variable = "key-from-a-variable"
+    monkeypatch.setenv("OTHER_KEY", from_variable)
+    monkeypatch.setattr("oshaberi.cli.commands.config.LONGEST", 10_000)
+    file = tmp_path / f"{TOKEN}.toml"
+    file.write_text(REPEATED.replace("{env}", f"m-{from_variable}"))
+    assert cli.main(["config", "show", *options, "--config", str(file)]) == 0
+    out = capsys.readouterr().out
+    for secret in (TOKEN, PASSWORD, quote(PASSWORD, safe=""), HEADER, KEY, from_variable, BASIC):
+        assert secret not in out
+    assert b64encode(TOKEN.encode()).decode() not in out
+    assert "main-[secret]" in out
+    assert "https://proxy.test/[secret]/v1" in out
+    assert "postgresql://bot:[secret]@db/x" in out
+
+
+def test_a_short_value_masks_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`env = { DEBUG = "1" }` is no reason to hide every 1."""
+    (tmp_path / "oshaberi.toml").write_text(
+        'hold_limit = 1001\n[mcp_servers.a]\ncommand = "serve"\nenv = { DEBUG = "1", L = "info" }'
+    )
+    assert cli.main(["config", "show", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["hold_limit"]["value"] == 1001
+    assert shown["log_level"]["value"] == "info"
+    assert shown["mcp_servers"]["value"]["a"]["env"] == {"DEBUG": "[secret]", "L": "[secret]"}

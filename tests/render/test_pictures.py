@@ -20,7 +20,7 @@ from PIL import Image
 from oshaberi.render.cells.cell_markdown import CellMark, StyledSpan
 from oshaberi.render.cells.line_shaping import shape
 from oshaberi.render.column_widths import share
-from oshaberi.render.fonts.font_faces import face_of, faces_for, package_folder
+from oshaberi.render.fonts.font_faces import _face, face_of, faces_for
 from oshaberi.render.fonts.twemoji import emoji_name
 from oshaberi.render.png.page_layout import MAX_HEIGHT, MAX_WIDTH, lay_out
 from oshaberi.render.table_grid import grid_of
@@ -230,8 +230,8 @@ def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.Mo
 
 
 def test_a_missing_font_is_the_same_error() -> None:
-    with pytest.raises(RenderUnavailableError):
-        package_folder("no_such_font_package")
+    with pytest.raises(RenderUnavailableError, match="no_such_font_package is not installed"):
+        _face(("no_such_font_package", "font.ttf"), 32, 400)
 
 
 def test_importing_is_cheap() -> None:

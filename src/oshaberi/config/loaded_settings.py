@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from oshaberi.config.known_secrets import KnownSecrets, secrets_in_header, secrets_in_url
 from oshaberi.config.process_config import ProcessConfig
 from oshaberi.config.secret_masking import masked
 from oshaberi.config.setting_declarations import DECLARED
@@ -38,19 +39,29 @@ class LoadedSettings(ProcessConfig):
         }
         return getattr(homes[DECLARED[key].section], key)
 
-    def shown(self, key: str) -> Any:
-        """The same, as JSON can say it, without secrets."""
-        return masked(DECLARED[key], self.value(key))
+    def shown(self, key: str, environ: Mapping[str, str] | None = None) -> Any:
+        """The same, as JSON can say it, without secrets: neither in their place nor repeated."""
+        setting = DECLARED[key]
+        value = masked(setting, self.value(key))
+        if "choices" in setting.about:
+            return value
+        return KnownSecrets(self.secrets(environ or {})).hidden(value)
 
     def origin(self, key: str) -> str:
         return self.origins.get(key, DEFAULT)
 
     def secrets(self, environ: Mapping[str, str]) -> tuple[str, ...]:
         """What must not be seen anywhere."""
-        keys = [key for model in self.models for key in model.keys(environ)]
-        inside = [
-            value
-            for server in self.mcp_servers.values()
-            for value in (*server.env.values(), *server.headers.values())
+        servers, models = self.mcp_servers.values(), self.models
+        urls = [self.database_url, self.redis_url, *(server.url for server in servers)]
+        headers = [value for server in servers for value in server.headers.values()]
+        found: list[str | None] = [
+            self.discord_token,
+            environ.get("OSHABERI_SECRET_KEY"),
+            *(key for model in models for key in (*model.api_keys, *model.keys(environ))),
+            *(value for server in servers for value in server.env.values()),
+            *(part for value in headers for part in secrets_in_header(value)),
+            *(part for url in urls for part in secrets_in_url(url)),
+            *(part for model in models for part in secrets_in_url(model.base_url)),
         ]
-        return tuple(filter(None, [self.discord_token, *keys, *inside]))
+        return tuple(dict.fromkeys(one for one in found if one))

@@ -13,6 +13,7 @@ from oshaberi.config.setting_declarations import Setting
 from oshaberi.redaction import MASK, redact
 
 _SECRET_KEYS = frozenset({"api_keys", "env", "headers"})
+SECRET_NAME = re.compile(r"(?i)pass|secret|token|key")
 _SECRET_QUERY = re.compile(r"(?i)(?<=[?&])([\w-]*(?:pass|secret|token|key)[\w-]*)=[^&]*")
 
 

@@ -17,6 +17,7 @@ from oshaberi.inspector.stream_trace import replayed, trace
 from oshaberi.stage.control.control_api import ControlExtension
 from oshaberi.stage.stage_errors import StageError
 from oshaberi.stage.stage_server import Stage
+from oshaberi.stage.world.snowflakes import number_in
 
 EVENT = "STREAM"
 REMEMBERED = 16
@@ -71,11 +72,12 @@ class _Inspector:
         return {"degree": degree, "messages": await _in_thread(replayed, document, degree)}
 
     def _find(self, asked: Json) -> LoggedStream:
-        message = asked.get("message")
-        if message is not None and not str(message).isdecimal():
+        said = asked.get("message")
+        message = None if said is None else number_in(str(said))
+        if said is not None and message is None:
             raise StageError("`message` must be a number")
         stream = None if asked.get("id") is None else str(asked["id"])
-        kept = self._log.find(stream, None if message is None else int(message))
+        kept = self._log.find(stream, message)
         if kept is None:
             raise StageError("there is no such stream, or it was too long ago")
         return kept

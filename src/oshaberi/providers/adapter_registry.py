@@ -11,6 +11,7 @@ from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
+from urllib.parse import urlsplit
 
 from oshaberi.errors import ConfigError
 from oshaberi.providers.adapter_base import Adapter
@@ -20,6 +21,8 @@ from oshaberi.providers.request.context_items import Part
 from oshaberi.text.text_config import TextConfig
 
 GROUP = "oshaberi.providers"
+URL_MOST = 2048
+URL_SHOWN_MOST = 80
 
 _TEXT_LIMITS = (
     "flush_buffer_size",
@@ -130,6 +133,19 @@ def _checked_text(provider: str, text: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _checked_url(provider: str, url: str | None) -> str | None:
-    if url is not None and not url.startswith(("http://", "https://")):
-        raise ConfigError(f"{provider}: base URL {url!r} does not begin with http:// or https://")
+    if url is None:
+        return None
+    shown = repr(url if len(url) <= URL_SHOWN_MOST else f"{url[:URL_SHOWN_MOST]}…")
+    if not url.startswith(("http://", "https://")):
+        raise ConfigError(f"{provider}: base URL {shown} does not begin with http:// or https://")
+    if len(url) > URL_MOST or not url.isprintable() or " " in url or not _has_host(url):
+        raise ConfigError(f"{provider}: base URL {shown} is no address")
     return url
+
+
+def _has_host(url: str) -> bool:
+    try:
+        place = urlsplit(url)
+        return bool(place.hostname) and (place.port is None or place.port > 0)
+    except ValueError:
+        return False

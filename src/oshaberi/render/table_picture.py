@@ -20,10 +20,11 @@ class Picture:
 
 
 class RenderUnavailableError(OshaberiError):
-    """Pillow, a font or the emoji pictures are not installed: the table goes out as code."""
+    """Pillow, a font or the emoji pictures cannot be used: the table goes out as code."""
 
-    def __init__(self) -> None:
-        super().__init__('tables cannot be drawn here: pip install "oshaberi[tables]"')
+    def __init__(self, why: str = "") -> None:
+        reason = f" ({why})" if why else ""
+        super().__init__(f'tables cannot be drawn here{reason}: pip install "oshaberi[tables]"')
 
 
 class TooManyPicturesError(OshaberiError):

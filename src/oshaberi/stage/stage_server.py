@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from aiohttp import web
 
+from oshaberi.server_log import SERVER_LOG
 from oshaberi.stage.cdn.file_server import FileServer
 from oshaberi.stage.control.access_guard import guarded
 from oshaberi.stage.control.control_api import ControlApi, ControlExtension
@@ -80,6 +81,7 @@ class Stage:
         self._runner = web.AppRunner(
             self._application(),
             access_log=None,
+            logger=SERVER_LOG,
             shutdown_timeout=0.5 * self.state.loop_scale,
             # An idle connection that we close meets the client's next request half-way.
             keepalive_timeout=IDLE_S,

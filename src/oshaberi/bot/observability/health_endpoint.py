@@ -10,6 +10,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.errors import ConfigError
+from oshaberi.server_log import SERVER_LOG
 
 Check = Callable[[], str | None]
 """What is wrong now, in a few words; None if nothing is."""
@@ -32,7 +33,7 @@ async def health_endpoint(
     application = web.Application()
     application.router.add_get("/health", health)
     application.router.add_get("/metrics", metrics)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
+    runner = web.AppRunner(application, access_log=None, logger=SERVER_LOG, shutdown_timeout=1.0)
     await runner.setup()
     try:
         try:

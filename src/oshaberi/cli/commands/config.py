@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,8 +53,16 @@ def show(as_json: bool, config_file: Path | None) -> None:
 
 def _document(settings: LoadedSettings) -> dict[str, dict[str, Any]]:
     from oshaberi.config import DECLARED
+    from oshaberi.config.known_secrets import KnownSecrets
 
-    return {key: {"value": settings.shown(key), "from": settings.origin(key)} for key in DECLARED}
+    known = KnownSecrets(settings.secrets(os.environ))
+    return {
+        key: {
+            "value": settings.shown(key, os.environ),
+            "from": known.hidden(settings.origin(key)),
+        }
+        for key in DECLARED
+    }
 
 
 def _table(settings: LoadedSettings, palette: TerminalPalette) -> list[str]:

@@ -71,7 +71,7 @@ def command(
             os.environ,
             speed=speed,
             observers=observers,
-            on_ready=lambda address: _on_stage(address, wanted),
+            on_ready=lambda address: _on_stage(address, settings.data_dir if wanted else None),
         )
     )
 
@@ -117,14 +117,25 @@ def _on_discord() -> None:
     _spare_what_is_loaded()
 
 
-def _on_stage(address: str, browser: bool) -> None:
+def _on_stage(address: str, browser_folder: Path | None) -> None:
+    """With a folder for it, a browser is opened too."""
     palette = TerminalPalette.of(sys.stdout)
     click.echo(f"\n  {palette.paint('Oshaberi', 'bold')} is on its local stage:\n")
     click.echo(f"  {palette.paint(address, 'bold')}\n")
     click.echo(palette.paint("  Open it in a browser and say hello. Ctrl-C ends.", "dim"))
-    if browser:
-        webbrowser.open(address)
+    if browser_folder is not None:
+        _open_browser(address, browser_folder)
     _spare_what_is_loaded()
+
+
+def _open_browser(address: str, folder: Path) -> None:
+    """The address has been said: whoever has no browser that can be started opens it alone."""
+    from oshaberi.local.opening import opening_page
+
+    try:
+        webbrowser.open(opening_page(folder.absolute(), address).as_uri())
+    except OSError as error:
+        click.echo(f"The browser was not opened: {error.strerror}", err=True)
 
 
 def _spare_what_is_loaded() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 
 from PIL import ImageFont, features
 
+from oshaberi.package_assets import AssetError, font_file
 from oshaberi.render.cells.cell_markdown import CellMark
 from oshaberi.render.fonts.font_cmap import characters_of
 from oshaberi.render.table_picture import RenderUnavailableError
@@ -36,14 +36,6 @@ class FontFace:
     stroke: float = 0.0
     """Width of the outline that stands in for a bold cut the font does not have."""
     features: list[str] | None = None
-
-
-def package_folder(name: str) -> Path:
-    """Where an installed package keeps its files, without importing it."""
-    spec = find_spec(name)
-    if spec is None or not spec.submodule_search_locations:
-        raise RenderUnavailableError
-    return Path(spec.submodule_search_locations[0])
 
 
 def faces_for(marks: CellMark) -> tuple[FontFace, ...]:
@@ -85,11 +77,11 @@ def _faces(code: bool, bold: bool, italic: bool) -> tuple[FontFace, ...]:
 
 @cache
 def _face(file: tuple[str, str], size: int, weight: int) -> FontFace:
-    path = package_folder(file[0]) / file[1]
     try:
+        path = font_file(*file)
         font = ImageFont.truetype(path, size)
-    except OSError as broken:
-        raise RenderUnavailableError from broken
+    except (AssetError, OSError) as unusable:
+        raise RenderUnavailableError(str(unusable)) from None
     if file is _CJK:  # this package has the regular cut only
         return FontFace(font, _characters(path), stroke=size / 40 if weight == _BOLD else 0.0)
     axes = font.get_variation_axes()

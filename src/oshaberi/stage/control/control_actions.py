@@ -16,6 +16,7 @@ from oshaberi.stage.stage_state import StageState
 from oshaberi.stage.world import world_changes
 from oshaberi.stage.world.discord_records import Json, StageMessage
 from oshaberi.stage.world.people_actions import PeopleActions, PostedFile
+from oshaberi.stage.world.snowflakes import number_in
 from oshaberi.stage.world.world_state import Key
 
 Action = Callable[[Json], object]
@@ -123,7 +124,7 @@ class ControlActions:
 
     def _press(self, said: Json) -> Json:
         message, button = _number(said, "message"), _text(said, "button")
-        values = said.get("values")
+        values = None if said.get("values") is None else _texts(said, "values")
         return told(self._people.press(message, button, user=_user(said), values=values))
 
     def _run(self, said: Json) -> Json:
@@ -146,7 +147,7 @@ class ControlActions:
 
     def _submit(self, said: Json) -> Json:
         asked = self._interaction(said, "interaction")
-        return told(self._people.submit(asked, said.get("values") or {}))
+        return told(self._people.submit(asked, _filled_in(said)))
 
     def _fault(self, said: Json) -> None:
         self._state.faults.add(Fault.from_json(said))
@@ -168,7 +169,7 @@ class ControlActions:
             case "drop":
                 hub.drop()
             case "close":
-                hub.drop(_number(said, "code"))
+                hub.drop(_close_code(said))
             case "reconnect":
                 hub.ask_to_reconnect()
             case "invalidate":
@@ -205,22 +206,45 @@ def _text(said: Json, key: str) -> str:
 
 
 def _number(said: Json, key: str) -> int:
-    value = str(said.get(key, ""))
-    if not (value.isascii() and value.isdecimal()):
+    number = number_in(str(said.get(key, "")))
+    if number is None:
         raise StageError(f"`{key}` must be a number")
-    return int(value)
+    return number
+
+
+def _close_code(said: Json) -> int:
+    """One that a server may send (RFC 6455, 7.4)."""
+    code = _number(said, "code")
+    if not (1000 <= code <= 4999 and code not in (1004, 1005, 1006, 1015)):
+        raise StageError("`code` must be a close code from 1000 to 4999")
+    return code
 
 
 def _key(said: Json, key: str) -> Key:
     """Ids arrive as text: JavaScript cannot hold them as numbers."""
     value = said.get(key)
     if isinstance(value, str) and value:
-        return int(value) if value.isascii() and value.isdecimal() else value
+        number = number_in(value)
+        return value if number is None else number
     raise StageError(f"`{key}` must be a name or an id, as a text")
 
 
 def _user(said: Json) -> Key | None:
     return None if said.get("user") is None else _key(said, "user")
+
+
+def _texts(said: Json, key: str) -> list[str]:
+    values = said.get(key)
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise StageError(f"`{key}` must be a list of texts")
+    return values
+
+
+def _filled_in(said: Json) -> dict[str, str]:
+    values = said.get("values") or {}
+    if not isinstance(values, dict) or not all(isinstance(v, str) for v in values.values()):
+        raise StageError("`values` must be an object of texts")
+    return values
 
 
 def _options(said: Json) -> Json:
@@ -236,11 +260,13 @@ def _files(said: Json) -> list[PostedFile]:
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise StageError("`files` must be a list of objects")
     return [
-        PostedFile(
-            _text(entry, "name"), _decoded(_text(entry, "content")), entry.get("alt") or None
-        )
+        PostedFile(_text(entry, "name"), _decoded(_text(entry, "content")), _alt(entry))
         for entry in entries
     ]
+
+
+def _alt(entry: Json) -> str | None:
+    return _text(entry, "alt") if entry.get("alt") else None
 
 
 def _decoded(text: str) -> bytes:

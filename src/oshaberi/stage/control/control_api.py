@@ -14,6 +14,7 @@ from aiohttp import web
 
 from oshaberi.stage.control.access_guard import may_control
 from oshaberi.stage.control.control_actions import Action, ControlActions
+from oshaberi.stage.json_bodies import parse_json
 from oshaberi.stage.rules.api_refusals import RefusalError
 from oshaberi.stage.stage_errors import StageError
 from oshaberi.stage.stage_state import StageState
@@ -49,39 +50,46 @@ class ControlApi:
         self._actions.reads["extensions"] = lambda _asked: sorted(extensions)
 
     async def read(self, request: web.Request) -> web.StreamResponse:
+        if not may_control(request, self._token):
+            return _refused(401, "the control token is missing or wrong")
         added = {name: e.read for name, e in self._extensions.items() if e.read is not None}
         return await self._serve(request, self._actions.reads | added, dict(request.query))
 
     async def act(self, request: web.Request) -> web.StreamResponse:
+        """Whoever has no token has no body read."""
+        if not may_control(request, self._token):
+            return _refused(401, "the control token is missing or wrong")
         # A form a website could send without asking is never JSON by its type.
         if request.content_type != "application/json":
-            return _answer(415, {"error": "the body must be application/json"})
+            return _refused(415, "the body must be application/json")
         try:
-            said = await request.json()
+            said = parse_json(await request.read())
         except ValueError:
-            return _answer(400, {"error": "the body is not JSON"})
+            return _refused(400, "the body is not JSON")
         if not isinstance(said, dict):
-            return _answer(400, {"error": "the body must be an object"})
+            return _refused(400, "the body must be an object")
         added = {name: e.act for name, e in self._extensions.items() if e.act is not None}
         return await self._serve(request, self._actions.acts | added, said)
 
     async def _serve(
         self, request: web.Request, actions: Mapping[str, Action], said: Json
     ) -> web.StreamResponse:
-        if not may_control(request, self._token):
-            return _answer(401, {"error": "the control token is missing or wrong"})
         action = actions.get(request.match_info["action"])
         if action is None:
-            return _answer(404, {"error": f"no such action; known are {', '.join(actions)}"})
+            return _refused(404, f"no such action; known are {', '.join(actions)}")
         try:
             result = action(said)
             if isinstance(result, Awaitable):
                 result = await result
         except StageError as error:
-            return _answer(400, {"error": str(error)})
+            return _refused(400, str(error))
         except RefusalError as refused:
             return _answer(refused.status, refused.body)
         return _answer(200, {"result": result})
+
+
+def _refused(status: int, why: str) -> web.Response:
+    return _answer(status, {"error": why})
 
 
 def _answer(status: int, body: object) -> web.Response:

@@ -19,11 +19,13 @@ from aiohttp import WSMsgType, web
 
 from oshaberi.stage.control.access_guard import is_token
 from oshaberi.stage.interactions.interaction_data import GROUP, MESSAGE_MENU, SUBCOMMAND
+from oshaberi.stage.json_bodies import parse_json
 from oshaberi.stage.payloads.message_payloads import reaction
 from oshaberi.stage.stage_state import StageState
 from oshaberi.stage.world import message_posting
 from oshaberi.stage.world.discord_records import Json, StageMessage
 from oshaberi.stage.world.event_bus import GatewayEvent
+from oshaberi.stage.world.snowflakes import number_in
 
 KEPT = 2000
 QUEUE_MOST = 10_000
@@ -178,14 +180,13 @@ class LiveFeed:
         if message.type is not WSMsgType.TEXT:
             return None
         try:
-            hello = json.loads(message.data)
+            hello = parse_json(message.data)
         except ValueError:
             return None
         return hello if isinstance(hello, dict) else None
 
     async def _attend(self, socket: web.WebSocketResponse, hello: dict[str, Any]) -> None:
-        user = str(hello.get("user") or "")
-        client = _FeedClient(int(user) if user.isdecimal() else None)
+        client = _FeedClient(number_in(str(hello.get("user") or "")))
         self._welcome(client, hello)
         self._clients.add(client)
         writer = asyncio.create_task(_write(socket, client))

@@ -6,7 +6,6 @@ It hears only this machine, keeps nothing, and stops talking when nobody listens
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -15,8 +14,10 @@ from types import TracebackType
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
+from oshaberi.server_log import SERVER_LOG
 from oshaberi.stage.demo_model.request_reading import DemoRequest, DemoRequestError, read
 from oshaberi.stage.demo_model.token_playback import Beat, Pause, beats, count_of
+from oshaberi.stage.json_bodies import parse_json
 from oshaberi.stage.model_servers.model_script import (
     Call,
     Count,
@@ -71,7 +72,11 @@ class DemoModel:
         application.router.add_route("*", "/{path:.*}", _nowhere)
         # Whoever hangs up cancels the answer, also in the middle of a pause.
         self._runner = web.AppRunner(
-            application, access_log=None, handler_cancellation=True, shutdown_timeout=0.5
+            application,
+            access_log=None,
+            logger=SERVER_LOG,
+            handler_cancellation=True,
+            shutdown_timeout=0.5,
         )
         await self._runner.setup()
         await web.TCPSite(self._runner, HOST, self._port).start()
@@ -109,10 +114,10 @@ class DemoModel:
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
         try:
-            asked = read(json.loads(body))
+            asked = read(parse_json(body))
         except DemoRequestError as error:
             return _refused(400, str(error))
-        except (ValueError, RecursionError):
+        except ValueError:
             return _refused(400, "the body is not JSON")
         received = ReceivedRequest(request.method, request.path, {}, body)
         with self._counted():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -16,9 +15,11 @@ from oshaberi.stage.gateway.gateway_sessions import (
     GatewayConnection,
     GatewaySession,
 )
+from oshaberi.stage.json_bodies import parse_json
 from oshaberi.stage.payloads import record_payloads
 from oshaberi.stage.stage_state import StageState
 from oshaberi.stage.world.discord_records import Guild, Json, Member
+from oshaberi.stage.world.snowflakes import number_in
 
 IDENTIFY, RESUME, REQUEST_MEMBERS, HELLO, HEARTBEAT_ACK = 2, 6, 8, 10, 11
 IGNORED = frozenset({3, 4, 31})
@@ -27,6 +28,8 @@ UNKNOWN_OPCODE, DECODE_ERROR, NOT_AUTHENTICATED, BAD_TOKEN = 4001, 4002, 4003, 4
 ALREADY_AUTHENTICATED, BAD_SEQUENCE, BAD_SHARD = 4005, 4007, 4010
 BAD_INTENTS, DISALLOWED_INTENTS = 4013, 4014
 CHUNK = 1000
+FRAME_MOST = 1024 * 1024
+"""In bytes. Discord takes 4096, and no client sends as much."""
 
 
 class _SocketClosedError(Exception):
@@ -44,7 +47,7 @@ class Gateway:
         self._state = state
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
-        socket = web.WebSocketResponse(compress=False, max_msg_size=0)
+        socket = web.WebSocketResponse(compress=False, max_msg_size=FRAME_MOST)
         await socket.prepare(request)
         # zstd needs a package of its own; plain frames are accepted whatever was asked (facts)
         compress = request.query.get("compress") == "zlib-stream"
@@ -96,10 +99,12 @@ class _GatewayConversation:
 
     def _hear(self, text: str) -> None:
         try:
-            payload = json.loads(text)
+            payload = parse_json(text)
             op, data = payload["op"], payload.get("d")
         except (ValueError, KeyError, TypeError, AttributeError):
             raise _SocketClosedError(DECODE_ERROR) from None
+        if not isinstance(op, int):
+            raise _SocketClosedError(DECODE_ERROR)
         if op == HEARTBEAT:
             self._heartbeat(data)
         elif op in self._answers:
@@ -209,7 +214,7 @@ def _shard(data: Json) -> tuple[int, int]:
 
 
 def _number(value: object) -> int:
-    return int(value) if isinstance(value, int | str) and str(value).isdecimal() else 0
+    return number_in(str(value)) or 0
 
 
 def _asked_for(guild: Guild, data: Json) -> tuple[list[Member], list[str]]:

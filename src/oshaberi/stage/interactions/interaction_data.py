@@ -41,7 +41,7 @@ def component(message: StageMessage, wanted: str, values: Sequence[str] | None) 
 def command_data(
     world: World, line: str, options: Mapping[str, object], *, focused: str | None = None
 ) -> Json:
-    name, *path = line.removeprefix("/").split()
+    name, *path = line.removeprefix("/").split() or [""]
     command = _find(world, name)
     resolved: Json = {}
     level = command.payload.get("options") or []
@@ -166,7 +166,7 @@ def _filled(row: Json, left: dict[str, str]) -> Json | None:
         field = _field(row["component"], row.get("label"), left)
         return {"type": LABEL, "component": field}
     if row.get("type") == ROW:
-        fields = [_field(item, item.get("label"), left) for item in row["components"]]
+        fields = [_field(item, item.get("label"), left) for item in row.get("components") or []]
         return {"type": ROW, "components": fields}
     return None
 

@@ -13,6 +13,7 @@ from oshaberi.stage.payloads import record_payloads
 from oshaberi.stage.payloads.message_payloads import gateway_message
 from oshaberi.stage.rules import field_types
 from oshaberi.stage.rules.api_refusals import bad_form, refusal
+from oshaberi.stage.rules.component_rules import check_modal
 from oshaberi.stage.rules.message_rules import MessageDraft
 from oshaberi.stage.stage_state import StageState
 from oshaberi.stage.world import message_posting
@@ -23,6 +24,7 @@ from oshaberi.stage.world.discord_records import (
     MessageType,
     StageMessage,
 )
+from oshaberi.stage.world.snowflakes import number_in
 
 
 class InteractionType(IntEnum):
@@ -182,6 +184,7 @@ def answer(
     elif reply is InteractionReply.CHOICES:
         item.choices = _choices(data)
     else:
+        check_modal(data)
         item.modal = data
     item.reply = reply
     state.emit("INTERACTION_ANSWER", told(item), channel_id=item.channel_id, only_for=item.user_id)
@@ -255,7 +258,7 @@ def _say(
 
 def message_of(state: StageState, item: Interaction, which: str) -> StageMessage:
     """`@original`, or a follow-up by its id."""
-    number = item.original_id if which == "@original" else int(which) if which.isdecimal() else 0
+    number = item.original_id if which == "@original" else number_in(which)
     message = state.world.find_message(item.channel_id, number or 0, ephemeral=True)
     if message.id != item.original_id and message.id not in item.followups:
         raise refusal(10008)

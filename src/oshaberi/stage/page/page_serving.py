@@ -48,10 +48,20 @@ class Page:
         return _served(request, FOLDER / "icon.svg")
 
     async def _file(self, request: web.Request) -> web.StreamResponse:
-        path = (FOLDER / request.match_info["path"]).resolve()
-        if not path.is_relative_to(FOLDER) or path.suffix not in KINDS or not path.is_file():
+        path = _found(request.match_info["path"])
+        if path is None:
             raise web.HTTPNotFound(text="the page has no such file")
         return _served(request, path)
+
+
+def _found(name: str) -> Path | None:
+    """The file of ours; None also for a name that no file can have."""
+    try:
+        path = (FOLDER / name).resolve()
+        ours = path.is_relative_to(FOLDER) and path.suffix in KINDS and path.is_file()
+    except (OSError, ValueError):
+        return None
+    return path if ours else None
 
 
 def _served(request: web.Request, path: Path) -> web.Response:

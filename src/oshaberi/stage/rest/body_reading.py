@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
 from aiohttp import BodyPartReader, web
+from aiohttp.http_exceptions import HttpProcessingError
 
+from oshaberi.stage.json_bodies import parse_json
 from oshaberi.stage.rules.api_refusals import RefusalError, refusal
 from oshaberi.stage.rules.message_rules import REQUEST_MOST, Upload
 
@@ -30,26 +31,41 @@ async def read_body(request: web.Request) -> tuple[Any, list[Upload]]:
 
 def _parse(content: bytes) -> Any:
     try:
-        return json.loads(content)
+        return parse_json(content)
     except ValueError:
         raise refusal(50109) from None
 
 
 async def _read_form(request: web.Request) -> tuple[Any, list[Upload]]:
     """Reads to the end also when it is too much: a client that still writes would hear nothing."""
+    try:
+        parts = await _parts(request)
+    except (ValueError, HttpProcessingError):
+        raise RefusalError(400, 50035, "Invalid Form Body") from None
     value: Any = None
     uploads: list[Upload] = []
-    size = 0
-    async for part in await request.multipart():
-        if not isinstance(part, BodyPartReader):
-            raise RefusalError(400, 50035, "Invalid Form Body")
-        content = bytes(await part.read(decode=False))
-        size += len(content)
-        file = _FILE.fullmatch(part.name or "")
-        if part.name == "payload_json":
+    for name, filename, content in parts:
+        file = _FILE.fullmatch(name)
+        if name == "payload_json":
             value = _parse(content)
         elif file:
-            uploads.append(Upload(int(file[1]), part.filename or "file", content))
-    if size > REQUEST_MOST + _SLACK:
-        raise refusal(40005)
+            uploads.append(Upload(int(file[1]), filename, content))
     return value, uploads
+
+
+async def _parts(request: web.Request) -> list[tuple[str, str, bytes]]:
+    """Name, file name and content of each. What is too much is read and not kept."""
+    found: list[tuple[str, str, bytes]] = []
+    left = REQUEST_MOST + _SLACK
+    async for part in await request.multipart():
+        if not isinstance(part, BodyPartReader):
+            raise ValueError("a form has no forms in it")
+        content = bytearray()
+        while chunk := await part.read_chunk():
+            left -= len(chunk)
+            if left >= 0:
+                content += chunk
+        found.append((part.name or "", part.filename or "file", bytes(content)))
+    if left < 0:
+        raise refusal(40005)
+    return found

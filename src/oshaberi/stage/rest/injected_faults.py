@@ -90,7 +90,50 @@ class Fault:
                 )
         if "kind" not in value:
             raise StageError("fault: `kind` is missing")
+        for key, one in value.items():
+            if not _fits(key, one):
+                raise StageError(f"fault: `{key}` must be {_KEYS[key][0]}")
         return cls(**value)
+
+
+_TEXT = "a text", (str,)
+_COUNT = "a whole number", (int,)
+_SECONDS = "a number from 0 to 3600", (int, float)
+_SWITCH = "true or false", (bool,)
+_KEYS: dict[str, tuple[str, tuple[type, ...]]] = {
+    "kind": _TEXT,
+    "route": _TEXT,
+    "channel": ("a name or an id", (str, int, type(None))),
+    "call": _COUNT,
+    "times": ("a whole number, or null", (int, type(None))),
+    "attempt": ("a whole number, or null", (int, type(None))),
+    "chance": ("a number from 0 to 1", (int, float)),
+    "after": _SWITCH,
+    "status": ("a status from 200 to 599", (int,)),
+    "code": _COUNT,
+    "retry_after_s": _SECONDS,
+    "via": _SWITCH,
+    "delay_s": _SECONDS,
+    "permission": _TEXT,
+}
+"""What each may be, when it comes as JSON."""
+_RANGES = {
+    "chance": (0, 1),
+    "status": (200, 599),
+    "retry_after_s": (0, 3600),
+    "delay_s": (0, 3600),
+}
+
+
+def _fits(key: str, value: object) -> bool:
+    """A truth value is no number here."""
+    kinds = _KEYS[key][1]
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        return False
+    if key not in _RANGES or not isinstance(value, int | float):
+        return True
+    least, most = _RANGES[key]
+    return least <= value <= most
 
 
 class _ArmedFault:

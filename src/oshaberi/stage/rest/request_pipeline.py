@@ -16,6 +16,7 @@ from typing import Any
 
 from aiohttp import web
 
+from oshaberi.stage.control.access_guard import is_token
 from oshaberi.stage.rest.body_reading import read_body
 from oshaberi.stage.rest.injected_faults import BENDS_EVENTS, CHANGES_WORLD, Fault
 from oshaberi.stage.rest.rate_limits import VIA, limited
@@ -25,6 +26,7 @@ from oshaberi.stage.rules.message_rules import Upload
 from oshaberi.stage.stage_state import StageState
 from oshaberi.stage.world import world_changes
 from oshaberi.stage.world.event_bus import GatewayEvent
+from oshaberi.stage.world.snowflakes import number_in
 
 PREFIX = "/api/v10"
 HTML = "<html><head><title>502 Bad Gateway</title></head><body>cloudflare</body></html>"
@@ -53,6 +55,7 @@ class RequestPipeline:
         uploads: list[Upload] = []
         refused: RefusalError | None = None
         try:
+            self._check_token(endpoint, request)
             value, uploads = await read_body(request)
         except RefusalError as error:
             refused = error
@@ -83,15 +86,13 @@ class RequestPipeline:
     def _channel_id(self, request: web.Request) -> int | None:
         """The channel a request concerns: also that of a webhook, or of the thread it names."""
         path = request.match_info
-        if path.get("channel_id", "").isdecimal():
-            return int(path["channel_id"])
-        if request.query.get("thread_id", "").isdecimal():
-            return int(request.query["thread_id"])
-        world = self._state.world
-        if path.get("webhook_id", "").isdecimal():
-            webhook = world.webhooks.get(int(path["webhook_id"]))
-            return None if webhook is None else webhook.channel_id
-        return None
+        named = number_in(path.get("channel_id", ""))
+        if named is None:
+            named = number_in(request.query.get("thread_id", ""))
+        if named is not None:
+            return named
+        webhook = self._state.world.webhooks.get(number_in(path.get("webhook_id", "")) or 0)
+        return None if webhook is None else webhook.channel_id
 
     async def _answer(
         self, endpoint: RouteHandler, request: web.Request, call: RouteCall
@@ -112,7 +113,8 @@ class RequestPipeline:
         self, endpoint: RouteHandler, request: web.Request, call: RouteCall
     ) -> web.StreamResponse:
         try:
-            self._let_in(endpoint, request, call)
+            self._check_token(endpoint, request)
+            self._limit(endpoint, call)
             if call.refused is not None:
                 raise call.refused
             answer = await endpoint.handler(call)
@@ -126,11 +128,15 @@ class RequestPipeline:
             return web.Response(status=204, headers=VIA | call.headers)
         return _json_response(200, answer, call.headers)
 
-    def _let_in(self, endpoint: RouteHandler, request: web.Request, call: RouteCall) -> None:
-        if endpoint.for_bot:
-            expected = f"Bot {self._state.world.application.token}"
-            if request.headers.get("Authorization") != expected:
-                raise unauthorized()
+    def _check_token(self, endpoint: RouteHandler, request: web.Request) -> None:
+        """Before the body is read: whoever has no token has nothing to say."""
+        if not endpoint.for_bot:
+            return
+        given = request.headers.get("Authorization", "")
+        if not is_token(given, f"Bot {self._state.world.application.token}"):
+            raise unauthorized()
+
+    def _limit(self, endpoint: RouteHandler, call: RouteCall) -> None:
         path = call.path
         names = ("channel_id", "guild_id", "webhook_id", "token")
         major = "+".join(path[name] for name in names if name in path)

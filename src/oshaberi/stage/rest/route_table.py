@@ -12,6 +12,7 @@ from oshaberi.stage.rules.message_rules import Upload
 from oshaberi.stage.stage_state import StageState
 from oshaberi.stage.world.discord_records import Channel, Json
 from oshaberi.stage.world.permissions import Permission
+from oshaberi.stage.world.snowflakes import number_in
 
 
 @dataclass(slots=True)
@@ -37,11 +38,11 @@ class RouteCall:
 
     def number(self, name: str, default: int, least: int, most: int) -> int:
         """A number of the query."""
-        text = self.query.get(name, str(default))
-        if not text.isdecimal() or not least <= int(text) <= most:
+        number = number_in(self.query.get(name, str(default)))
+        if number is None or not least <= number <= most:
             message = f"int value should be between {least} and {most}."
             raise bad_form((name,), "NUMBER_TYPE_MAX", message)
-        return int(text)
+        return number
 
     def optional_id(self, name: str) -> int | None:
         return snowflake(self.query[name], name) if name in self.query else None
@@ -57,10 +58,11 @@ class RouteCall:
 
 
 def snowflake(text: str, name: str) -> int:
-    if not text.isdecimal() or len(text) > 20:
+    number = number_in(text)
+    if number is None:
         message = f'Value "{text[:40]}" is not snowflake.'
         raise bad_form((name,), "NUMBER_TYPE_COERCE", message)
-    return int(text)
+    return number
 
 
 def require(state: StageState, channel: Channel, *needed: Permission) -> None:

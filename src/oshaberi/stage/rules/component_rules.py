@@ -57,6 +57,26 @@ def _check_item(
         seen.add(custom_id)
 
 
+def check_modal(data: Json) -> None:
+    """A form that opens: it and each of its fields can be named."""
+    errors = FormErrors()
+    if not isinstance(data.get("custom_id"), str):
+        errors.required(("data", "custom_id"))
+    for number, row in enumerate(field_types.objects(data, "components")):
+        place = ("data", "components", number)
+        if row.get("type") == LABEL:
+            _check_field(field_types.mapping(row, "component"), (*place, "component"), errors)
+        for at, item in enumerate(field_types.objects(row, "components")):
+            _check_field(item, (*place, "components", at), errors)
+    errors.raise_if_any()
+
+
+def _check_field(item: Json, place: tuple[str | int, ...], errors: FormErrors) -> None:
+    for key, kind in (("custom_id", str), ("type", int)):
+        if not isinstance(item.get(key), kind):
+            errors.required((*place, key))
+
+
 def walk(components: list[Json]) -> Iterator[Json]:
     """Every component, however deep."""
     for item in components:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from oshaberi.stage.rules.api_refusals import bad_form
 from oshaberi.stage.world.discord_records import Json
+from oshaberi.stage.world.snowflakes import number_in
 
 
 def objects(body: Json, key: str) -> list[Json]:
@@ -35,9 +36,10 @@ def whole(body: Json, key: str, default: int = 0) -> int:
     value = body.get(key)
     if value is None:
         return default
-    if isinstance(value, bool) or not str(value).isdecimal() or len(str(value)) > 20:
+    number = None if isinstance(value, bool) else number_in(str(value))
+    if number is None:
         raise bad_form((key,), "NUMBER_TYPE_COERCE", f'Value "{str(value)[:40]}" is not int.')
-    return int(value)
+    return number
 
 
 def ids(body: Json, key: str) -> list[int]:

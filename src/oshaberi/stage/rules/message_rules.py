@@ -12,6 +12,7 @@ from oshaberi.stage.rules.component_rules import check_components
 from oshaberi.stage.rules.embed_rules import check_embeds
 from oshaberi.stage.world.discord_records import Attachment, Json, MessageFlag
 from oshaberi.stage.world.mention_rules import AllowedMentions
+from oshaberi.stage.world.snowflakes import number_in
 
 CONTENT_MOST = 2000
 NONCE_MOST = 25
@@ -106,7 +107,7 @@ def _reference(reference: object, errors: FormErrors) -> Json | None:
     if not isinstance(reference, dict):
         errors.add(("message_reference",), "MODEL_TYPE_CONVERT", "Only dictionaries may be used")
         return None
-    if not str(reference.get("message_id", "")).isdecimal():
+    if number_in(str(reference.get("message_id", ""))) is None:
         errors.required(("message_reference", "message_id"))
     return reference
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from oshaberi.stage.rules.api_refusals import FormErrors
 from oshaberi.stage.world.discord_records import Channel, Json, StageMessage
 from oshaberi.stage.world.permissions import Permission
+from oshaberi.stage.world.snowflakes import number_in
 from oshaberi.stage.world.world_state import World
 
 _CODE = re.compile(r"```.*?```|``.*?``|`[^`]*`", re.DOTALL)
@@ -61,7 +62,8 @@ class AllowedMentions:
 
 def _ids(value: object) -> frozenset[int]:
     entries = value if isinstance(value, list) else []
-    return frozenset(int(entry) for entry in entries if str(entry).isdecimal())
+    numbers = (number_in(str(entry)) for entry in entries)
+    return frozenset(number for number in numbers if number is not None)
 
 
 def apply(

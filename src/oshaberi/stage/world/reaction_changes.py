@@ -7,16 +7,16 @@ from oshaberi.stage.payloads.message_payloads import emoji_of
 from oshaberi.stage.rules.api_refusals import refusal
 from oshaberi.stage.stage_state import StageState
 from oshaberi.stage.world.discord_records import Emoji, Json, Reaction, StageMessage
+from oshaberi.stage.world.snowflakes import number_in
 
 REACTIONS_MOST = 20
 
 
 def parse(text: str) -> tuple[str, int | None]:
     """`name:id` for a custom emoji, otherwise the character itself."""
-    name, colon, number = text.rpartition(":")
-    if colon and number.isdecimal():
-        return name.removeprefix("a:"), int(number)
-    return text, None
+    name, colon, digits = text.rpartition(":")
+    number = number_in(digits) if colon else None
+    return (text, None) if number is None else (name.removeprefix("a:"), number)
 
 
 def find(message: StageMessage, name: str, number: int | None) -> Reaction | None:

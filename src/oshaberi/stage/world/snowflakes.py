@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 
 EPOCH_MS = 1_420_070_400_000
 _TIME_SHIFT = 22
+DIGITS_MOST = 20
+"""Of an id, which has 64 bits."""
 
 
 class Snowflakes:
@@ -26,6 +28,12 @@ class Snowflakes:
         now_ms = time.time_ns() // 1_000_000 if self._founded_ms is None else self._founded_ms
         self._last = max((now_ms - EPOCH_MS) << _TIME_SHIFT, self._last + 1)
         return self._last
+
+
+def number_in(text: str) -> int | None:
+    """The id, or another whole number as long as one at most; None if the text is none."""
+    is_number = text.isascii() and text.isdecimal() and len(text) <= DIGITS_MOST
+    return int(text) if is_number else None
 
 
 def created_at(snowflake: int) -> datetime:

@@ -11,14 +11,14 @@ from oshaberi.stage.stage_errors import StageError
 from oshaberi.stage.stage_state import StageState
 from oshaberi.stage.world.discord_records import Channel, Json, Overwrite, Webhook
 from oshaberi.stage.world.permissions import NAMES
+from oshaberi.stage.world.snowflakes import number_in
 
 
 def strike(state: StageState, fault: Fault, record: RequestRecord, path: Mapping[str, str]) -> None:
     """What a fault of this kind does to the place a request goes to, just before it arrives."""
     channel = state.world.channels.get(record.channel_id or 0)
     if fault.kind == "revoke_webhook":
-        number = path.get("webhook_id", "")
-        webhook = state.world.webhooks.get(int(number) if number.isdecimal() else 0)
+        webhook = state.world.webhooks.get(number_in(path.get("webhook_id", "")) or 0)
         if webhook is not None:
             delete_webhook(state, webhook)
     elif channel is None:

@@ -14,7 +14,9 @@ routes = RouteTable()
 COMMANDS_MOST = 100
 DESCRIPTION_MOST = 100
 OPTIONS_MOST = 25
+NAME_MOST = 32
 CHAT_INPUT = 1
+KINDS = (1, 2, 3, 4)
 _SLASH_NAME = re.compile(r"[-_'\w]{1,32}")
 EVERYWHERE = "/applications/{application_id}/commands"
 IN_GUILD = "/applications/{application_id}/guilds/{guild_id}/commands"
@@ -41,16 +43,36 @@ def _find(call: RouteCall) -> Command:
 
 def _check(payload: Json, place: tuple[str | int, ...], errors: FormErrors) -> None:
     name = str(payload.get("name") or "")
-    if payload.get("type", CHAT_INPUT) == CHAT_INPUT:
+    kind = payload.get("type", CHAT_INPUT)
+    if not isinstance(kind, int) or kind not in KINDS:
+        errors.add((*place, "type"), "BASE_TYPE_CHOICES", f"Value must be one of {KINDS}.")
+    if kind == CHAT_INPUT:
         if not _SLASH_NAME.fullmatch(name) or name != name.lower():
             message = "Command name is invalid"
             errors.add((*place, "name"), "APPLICATION_COMMAND_INVALID_NAME", message)
         description = str(payload.get("description") or "")
         errors.bad_length((*place, "description"), description, 1, DESCRIPTION_MOST)
+    else:
+        errors.bad_length((*place, "name"), name, 1, NAME_MOST)
+    _check_options(payload, place, errors)
+
+
+def _check_options(payload: Json, place: tuple[str | int, ...], errors: FormErrors) -> None:
+    """Each has a name and a type, and so have those inside a group or a subcommand."""
     options = field_types.objects(payload, "options")
     if len(options) > OPTIONS_MOST:
         message = f"Must be {OPTIONS_MOST} or fewer in length."
         errors.add((*place, "options"), "BASE_TYPE_MAX_LENGTH", message)
+    for number, option in enumerate(options):
+        inside = (*place, "options", number)
+        if not isinstance(option.get("name"), str):
+            errors.required((*inside, "name"))
+        if not isinstance(option.get("type"), int):
+            errors.required((*inside, "type"))
+        for at, choice in enumerate(field_types.objects(option, "choices")):
+            if "value" not in choice:
+                errors.required((*inside, "choices", at, "value"))
+        _check_options(option, inside, errors)
 
 
 def _add(call: RouteCall, guild_id: int | None, payload: Json) -> Command:

