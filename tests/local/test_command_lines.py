@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from oshaberi.local.opening import FILE, opening_page
+from oshaberi.local_run.page_opening import FILE, opening_page
 
 from oshaberi.local_run.control_token import kept_token
 from tests.local.shows import OSHABERI, show

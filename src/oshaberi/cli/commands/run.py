@@ -130,7 +130,7 @@ def _on_stage(address: str, browser_folder: Path | None) -> None:
 
 def _open_browser(address: str, folder: Path) -> None:
     """The address has been said: whoever has no browser that can be started opens it alone."""
-    from oshaberi.local.opening import opening_page
+    from oshaberi.local_run.page_opening import opening_page
 
     try:
         webbrowser.open(opening_page(folder.absolute(), address).as_uri())
