@@ -181,7 +181,7 @@ Imported too, as part of the package that brings them: {through}.
 {data}
 
 These packages hold files and next to no code, and none of it is run. We found no package on PyPI by
-those who make these files, nor one that is better kept; so what counts is which files they are.
+those who make these files; so what counts is which files they are.
 Exactly one version of each is taken, and `src/oshaberi/package_assets.py` knows the SHA-256 of
 every font and of the list of emoji pictures. A file is checked when it is first used. One that is
 another is not used: a WARNING line names it, and tables go out as aligned code.
