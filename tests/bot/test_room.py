@@ -121,6 +121,20 @@ def test_the_answer_replies_to_what_was_asked() -> None:
     perform(act)
 
 
+def test_no_reactions_while_too_many_requests_are_refused() -> None:
+    async def act(show: Show) -> None:
+        turn_channel = show.turn_channel()
+        posted = show.stage.people.post("general", "hi", user=OWNER)
+        assert await turn_channel.react(posted.id, "👀")
+        for _ in range(3000):
+            show.client.guard.note(429)
+        assert not await turn_channel.react(posted.id, "👍")
+        await turn_channel.unreact(posted.id, "👀")
+        assert [reaction.name for reaction in posted.reactions] == ["👀"]
+
+    perform(act)
+
+
 def test_reactions_come_and_go_and_refusals_do_not_matter() -> None:
     async def act(show: Show) -> None:
         posted = show.stage.people.post("general", "hello", user=OWNER)

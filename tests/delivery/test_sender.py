@@ -57,13 +57,29 @@ def test_the_bot_repeats_after_1_2_4_8_seconds() -> None:
     assert played.of("message")[0]["at_ms"] == 15_000
 
 
-@pytest.mark.parametrize("kind", ["send", "webhook_send"])
-def test_after_90_seconds_it_gives_up(kind: CallKind) -> None:
-    played = via(kind, *(ScriptedFault(kind, n, "http_503") for n in range(1, 50)))
+def test_after_90_seconds_it_gives_up() -> None:
+    played = via("send", *(ScriptedFault("send", n, "http_503") for n in range(1, 50)))
     assert played.result.status == "error"
     assert 75_000 < played.result.metrics.duration_ms <= 90_000
     assert played.result.undelivered == LINES
     assert played.result.ledger.sums() == {"error": len(LINES) - 2}
+
+
+def test_after_90_seconds_without_a_trace_the_bot_speaks_for_the_webhook() -> None:
+    played = via(
+        "webhook_send", *(ScriptedFault("webhook_send", n, "http_503") for n in range(1, 50))
+    )
+    assert played.messages == ["**Ren**: one", "two", "three"]
+    assert played.result.status == "completed"
+    assert 75_000 < played.times[0] <= 90_000
+    assert [record["via"] for record in played.of("message")] == ["bot"] * 3
+
+
+def test_without_history_the_bot_does_not_speak_for_the_webhook() -> None:
+    faults = [ScriptedFault("webhook_send", n, "http_503") for n in range(1, 50)]
+    played = via("webhook_send", *faults, readable=False)
+    assert played.messages == []
+    assert played.result.ledger.sums() == {"uncertain": len(LINES) - 2}
 
 
 def test_a_message_that_arrived_is_found_at_last() -> None:

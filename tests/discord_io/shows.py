@@ -12,7 +12,7 @@ from typing import Any
 import discord
 
 from oshaberi.chunks import Chunk
-from oshaberi.discord_io import ClientState, RequestTrace
+from oshaberi.discord_io import BanGuard, ClientState, RequestTrace
 from oshaberi.events import Table
 from oshaberi.render.table_picture import Picture
 from oshaberi.stage import Settings, Stage, StageMessage
@@ -45,8 +45,14 @@ class Bot(discord.Client):
 
     client_state: ClientState
 
-    def __init__(self, intents: discord.Intents | None = None, *, watched: bool = True) -> None:
-        options: dict[str, Any] = {"http_trace": RequestTrace()} if watched else {}
+    def __init__(
+        self,
+        intents: discord.Intents | None = None,
+        *,
+        watched: bool = True,
+        guard: BanGuard | None = None,
+    ) -> None:
+        options: dict[str, Any] = {"http_trace": RequestTrace(guard)} if watched else {}
         wanted = intents or discord.Intents.all()
         super().__init__(intents=wanted, guild_ready_timeout=0.1, **options)
 
@@ -142,8 +148,9 @@ async def showing(
     intents: discord.Intents | None = None,
     *,
     watched: bool = True,
+    guard: BanGuard | None = None,
 ) -> AsyncIterator[Show]:
-    bot = Bot(intents, watched=watched)
+    bot = Bot(intents, watched=watched, guard=guard)
     async with staged(world, settings) as stage, logged_in(stage, bot):
         try:
             yield Show(stage, bot)
@@ -158,10 +165,11 @@ def perform(
     settings: Settings | None = None,
     intents: discord.Intents | None = None,
     watched: bool = True,
+    guard: BanGuard | None = None,
     speed: float = SPEED,
 ) -> None:
     async def main() -> None:
-        async with showing(world, settings, intents, watched=watched) as show:
+        async with showing(world, settings, intents, watched=watched, guard=guard) as show:
             await act(show)
 
     run_scaled(main(), speed)

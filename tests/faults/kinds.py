@@ -40,6 +40,9 @@ _TWICE = (
     ("connection reset", lambda after: Fault(kind="reset", after=after)),
     ("connection closed", lambda after: Fault(kind="close", after=after)),
     ("no answer", lambda after: Fault(kind="hang", after=after)),
+    ("200 with {}", lambda after: Fault(kind="body", body="{}", after=after)),
+    ("200 with null", lambda after: Fault(kind="body", body="null", after=after)),
+    ("200 with an empty body", lambda after: Fault(kind="body", body="", after=after)),
     ("late answer", lambda after: Fault(kind="delay", delay_s=25.0, after=after)),
 )
 
@@ -48,6 +51,10 @@ def _both(name: str, make: Callable[[bool], Fault]) -> tuple[Kind, Kind]:
     return Kind(f"{name}, before the effect", make(False)), Kind(f"{name}, after it", make(True))
 
 
+LASTING = (
+    Kind("500 for ever", Fault(kind="status", status=500, times=None), passes=False),
+    Kind("200 with {} for ever", Fault(kind="body", times=None), passes=False),
+)
 AMBIGUOUS = tuple(kind for name, make in _TWICE for kind in _both(name, make))
 LIMITS = (
     Kind("429, 2 s", limited(2.0)),
@@ -85,4 +92,4 @@ WORLD = (
     Kind("event twice", Fault(kind="event_twice")),
     Kind("event lost", Fault(kind="event_lost")),
 )
-KINDS = (*AMBIGUOUS, *LIMITS, *CODES, *WORLD)
+KINDS = (*AMBIGUOUS, *LASTING, *LIMITS, *CODES, *WORLD)

@@ -221,6 +221,67 @@ class TestTimeout:
         assert played.result.status == "completed"
 
 
+def thoughts(minutes: int) -> list[Step]:
+    """A thought every ten seconds."""
+    thought = Chunk("text", thoughts=(ThoughtPart("hm. ", "raw"),))
+    return [thought, *(step for _ in range(minutes * 6) for step in (Silence(10_000), thought))]
+
+
+def blank(text: str, minutes: int) -> list[Step]:
+    pieces = [(Silence(10_000), Chunk("text", text)) for _ in range(minutes * 6 + 1)]
+    return [step for piece in pieces for step in piece]
+
+
+class TestEndlessThinking:
+    @pytest.mark.parametrize(
+        "steps",
+        [
+            thoughts(60),
+            ["<think>", *blank("and so on ", 60)],
+            ["<think>x", *blank("</think>", 1), *blank("</think> <think>", 60)],
+            ["<details>", *blank("and so on\n", 60)],
+            blank("\n", 60),
+            blank("", 60),
+        ],
+        ids=["chunks", "tags", "many blocks", "details", "newlines", "nothing"],
+    )
+    def test_it_ends_as_a_timeout(self, steps: list[str | Step]) -> None:
+        played = play(*steps)
+        assert played.result.status == "timeout"
+        assert 300_000 <= played.result.metrics.duration_ms <= 400_000
+        assert [record["title"] for record in played.of("embed")] == [
+            "The model took too long to answer"
+        ]
+        assert "thought for 300 seconds" in played.of("embed")[0]["description"]
+
+    def test_what_was_said_before_it_stays(self) -> None:
+        played = play("one\ntwo", *thoughts(60))
+        assert played.messages == ["one", "two"]
+        assert played.result.status == "timeout"
+
+    @pytest.mark.parametrize(("minutes", "status"), [(4, "completed"), (6, "timeout")])
+    def test_text_in_time_ends_the_counting(self, minutes: int, status: str) -> None:
+        steps = thoughts(minutes)
+        played = play(*steps, "one\n", *steps, "two\n", *steps, "three")
+        assert played.result.status == status
+
+    def test_the_setting(self) -> None:
+        played = play(*thoughts(60), max_thinking_ms=30_000)
+        assert played.result.metrics.duration_ms == 30_000
+
+    def test_a_slow_send_is_no_thinking(self) -> None:
+        lines = "".join(f"{n}\n" for n in range(200))
+        played = play(
+            lines,
+            *thoughts(0),
+            "end",
+            faults=[ScriptedFault("send", n, delay_ms=15_000) for n in range(1, 9)],
+            max_thinking_ms=1000,
+            text={"max_flush_count": 1000},
+        )
+        assert played.result.status == "completed"
+
+
 class TestError:
     def test_queue_without_waits_then_one_embed(self) -> None:
         played = play("one\ntwo\nthree", OOPS, degree=2)

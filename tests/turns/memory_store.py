@@ -47,6 +47,9 @@ class MemoryKeys:
 
     async def rest(self, key_id: int, until: datetime) -> None:
         self.cooldowns.append((key_id, until))
+        self.records = [
+            replace(key, rest_until=until) if key.id == key_id else key for key in self.records
+        ]
 
 
 class MemorySprites:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from oshaberi.chunks import Chunk, ProviderError
+from oshaberi.chunks import Chunk, ProviderError, ThoughtPart
 from oshaberi.storage.stored_records import KeyRecord, ModelRecord
 from oshaberi.stream.provider_protocol import Silence
 from oshaberi.turns.generation.key_cooldowns import KeyCooldowns, rest_seconds
@@ -70,6 +70,20 @@ def test_a_silent_model_is_given_up_quietly() -> None:
 
     config = quick(inactivity_timeout_ms=1000)
     play(scene, [Silence(60_000)], links=TWO_KEYS, stream=config)
+
+
+def test_a_model_that_only_thinks_is_given_up() -> None:
+    async def scene(house: House) -> None:
+        house.models.play(endless, model="spare")
+        await house.answer()
+        assert house.models.asked == [("m", "k1"), ("spare", "s1")]
+        assert house.turn_channel.embeds == ["The model took too long to answer"]
+        assert "thought for 300 seconds" in house.turn_channel.channel.records[-1]["description"]
+        assert house.store.turns.kept[-1].status == "timeout"
+
+    thought = Chunk("text", thoughts=(ThoughtPart("hm", "raw"),))
+    endless = [step for _ in range(100) for step in (thought, Silence(10_000))]
+    play(scene, endless, links=TWO_KEYS)
 
 
 def test_the_last_failure_is_shown_once() -> None:
@@ -222,9 +236,9 @@ def test_stored_keys_rest_in_the_database_too() -> None:
 def test_a_rest_that_another_process_noted_counts() -> None:
     cooldowns = KeyCooldowns()
     key = KeyRecord(0, "house", "k", rest_until=EPOCH + timedelta(seconds=5))
-    assert cooldowns.until(key, EPOCH) == EPOCH + timedelta(seconds=5)
-    assert cooldowns.until(key, EPOCH + timedelta(seconds=5)) is None
-    assert cooldowns.until(None, EPOCH) is None
+    assert cooldowns.seconds_left(key, EPOCH, 100.0) == 5
+    assert cooldowns.seconds_left(key, EPOCH + timedelta(seconds=5), 105.0) == 0
+    assert cooldowns.seconds_left(None, EPOCH, 100.0) == 0
 
 
 @pytest.mark.parametrize(

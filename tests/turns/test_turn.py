@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from oshaberi.delivery.sink import WebhookFace
 from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
 from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord
-from oshaberi.stream.provider_protocol import Silence, Step
+from oshaberi.stream.provider_protocol import Silence, Step, Stop
 from tests.turns.house import (
     CHANNEL,
     REN,
@@ -343,3 +345,55 @@ def test_the_default_persona_replies_and_an_alter_wears_its_face() -> None:
         assert house.turn_channel.answering == [101, 103]
 
     play(scene, personas=(TOMORI, REN))
+
+
+REFUSED = [ScriptedFault("send", number, 200000) for number in range(1, 9)]
+BROKEN = [ScriptedFault("send", number, "http_503") for number in range(1, 99)]
+
+
+@pytest.mark.parametrize(
+    ("steps", "faults", "reason"),
+    [
+        ([text("a\nb\nc\nd")], REFUSED, "error: Discord refused with code 200000"),
+        ([text("a")], BROKEN, "error: http_503"),
+        ([text("a\nb")], REFUSED[:1], "completed, 1 not delivered (200000)"),
+        ([text("a")], [ScriptedFault("send", 1, 50013)], "channel_unavailable"),
+        ([fails("auth", message="bad key")], [], "error: bad key (auth)"),
+        ([Silence(10**9)], [], "timeout"),
+        ([], [], "empty_response"),
+    ],
+)
+def test_an_answer_without_its_text_is_one_warning_with_the_reason(
+    steps: Sequence[Step],
+    faults: Sequence[ScriptedFault],
+    reason: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def scene(house: House) -> None:
+        with caplog.at_level(logging.WARNING, logger="oshaberi.turns"):
+            await house.answer()
+
+    play(scene, *[steps] * 9, turn_channel={"faults": faults})
+    lines = [record.getMessage() for record in caplog.records if record.name.endswith(".turn")]
+    assert lines == [f"channel {CHANNEL}: an answer ended without its text: {reason}"]
+
+
+@pytest.mark.parametrize("steps", [[text("a\nb")], [Silence(100), Stop("1")]])
+def test_no_warning_where_nothing_is_missing(
+    steps: Sequence[Step], caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scene(house: House) -> None:
+        with caplog.at_level(logging.WARNING, logger="oshaberi"):
+            await house.answer()
+
+    play(scene, steps)
+    assert caplog.records == []
+
+
+def test_the_reader_is_told_that_discord_refused_the_answer() -> None:
+    async def scene(house: House) -> None:
+        await house.answer()
+        assert house.turn_channel.contents == []
+        assert house.turn_channel.embeds == ["This answer is not complete"]
+
+    play(scene, [text("a\nb\nc\nd")], turn_channel={"faults": REFUSED})

@@ -164,6 +164,7 @@ async def open_bot(
             shard_ids=list(settings.shard_ids) or None,
             shard_count=settings.shard_count or None,
         )
+        bot_metrics.watch(client.guard)
         stack.push_async_callback(client.close)
         recovery = CrashRecovery(db, settings.instance, client.find_turn_channel, shared.alone)
         orphaned_journals = OrphanedJournals(db, settings.instance, recovery, client.is_ready)

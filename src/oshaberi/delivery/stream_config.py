@@ -46,6 +46,9 @@ class StreamConfig:
     inactivity_timeout_ms: int = number(
         120_000, 1000, DAY_MS, "give up when the model is silent for so long"
     )
+    max_thinking_ms: int = number(
+        300_000, 1000, DAY_MS, "give up when the model thinks for so long without a visible word"
+    )
     stream_chunk_dedup_min_chars: int = number(
         8, 1, 4096, "a shorter repeat is never taken for a re-emission"
     )

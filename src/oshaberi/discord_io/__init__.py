@@ -6,11 +6,13 @@
     result = await stream_to_sink(provider, request, config, context, sink)
 
 Make the client with `http_trace=RequestTrace()`: then a send that still waits for a rate limit can
-be withdrawn, none returns late, and discord.py repeats no request behind the sender's back.
+be withdrawn, none returns late, discord.py repeats no request behind the sender's back, and every
+refusal is counted: near Discord's ban for invalid requests the client slows down (`BanGuard`).
 """
 
 from __future__ import annotations
 
+from oshaberi.discord_io.ban_guard import BanGuard
 from oshaberi.discord_io.client_state import ClientState
 from oshaberi.discord_io.discord_embeds import notice_embed, thought_log_embed
 from oshaberi.discord_io.discord_sink import DiscordSink
@@ -21,6 +23,7 @@ from oshaberi.discord_io.requests.request_watch import RequestTrace
 
 __all__ = [
     "MENTIONS",
+    "BanGuard",
     "ClientState",
     "DiscordSink",
     "RequestTrace",

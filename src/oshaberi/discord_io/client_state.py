@@ -7,10 +7,11 @@ from collections.abc import Iterable
 import discord
 
 from oshaberi.discord_io.arrival_check import Arrivals, Claims
+from oshaberi.discord_io.ban_guard import BanGuard
 from oshaberi.discord_io.discord_sink import DiscordSink, SharedSinkState
 from oshaberi.discord_io.message_removal import MessageRemoval
 from oshaberi.discord_io.requests.circuit_breaker import CircuitBreaker
-from oshaberi.discord_io.requests.request_watch import RequestSender
+from oshaberi.discord_io.requests.request_watch import RequestSender, RequestTrace
 from oshaberi.discord_io.table_button import TableSourceLookup, TableText
 from oshaberi.discord_io.webhooks.managed_webhooks import Alone, ManagedWebhooks, alone_anyway
 from oshaberi.discord_io.webhooks.webhook_http import WebhookHttp
@@ -25,17 +26,20 @@ class ClientState:
     """
 
     def __init__(self, client: discord.Client, alone: Alone = alone_anyway) -> None:
-        line = RequestSender(client)
+        trace = client.http.http_trace
+        self.guard = trace.guard if isinstance(trace, RequestTrace) else BanGuard()
+        line = RequestSender(client, self.guard)
         self.sources = TableSourceLookup()
         self._shared = SharedSinkState(
             client=client,
             line=line,
             webhooks=ManagedWebhooks(client, line, alone),
-            webhook_http=WebhookHttp(client.http.user_agent),
+            webhook_http=WebhookHttp(client.http.user_agent, self.guard),
             arrivals=Arrivals(),
             claims=Claims(),
             circuit=CircuitBreaker(),
             typing_circuit=CircuitBreaker(most=1, open_seconds=TYPING_OFF_SECONDS),
+            guard=self.guard,
             sources=self.sources,
         )
         client.add_dynamic_items(TableText(self.sources).item())

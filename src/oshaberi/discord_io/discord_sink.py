@@ -20,7 +20,9 @@ from oshaberi.delivery.sink import (
     WebhookFace,
     WireState,
 )
+from oshaberi.discord_io.answers import id_of, objects_of
 from oshaberi.discord_io.arrival_check import Arrivals, Author, Claims, SeenArrival, looks_like
+from oshaberi.discord_io.ban_guard import BanGuard
 from oshaberi.discord_io.channel_address import ChannelAddress, may_read_history
 from oshaberi.discord_io.guild_directory import bot_name
 from oshaberi.discord_io.requests.circuit_breaker import CircuitBreaker
@@ -62,6 +64,7 @@ class SharedSinkState:
     claims: Claims
     circuit: CircuitBreaker
     typing_circuit: CircuitBreaker
+    guard: BanGuard
     sources: TableSourceLookup
 
 
@@ -93,12 +96,12 @@ class DiscordSink:
         self._shared.circuit.check(self._address.channel_id)
         self._before.setdefault(post.nonce, self.newest_id())
         try:
-            created = await self._post_awake(post, wire)
+            created = id_of(await self._post_awake(post, wire))
         except DiscordRefusalError as refusal:
             self._shared.circuit.refused(self._address.channel_id, refusal.code)
             raise
         self._shared.circuit.passed(self._address.channel_id)
-        return self._sent(int(created["id"]), post)
+        return self._sent(created, post)
 
     def recall(self, nonce: str, newest_id: int, message_id: int | None = None) -> None:
         """An attempt of an earlier process: where to look for it, or which message it became."""
@@ -133,8 +136,11 @@ class DiscordSink:
         await self._shared.line.call(request, wire)
 
     async def typing(self, ms: int | None) -> None:
-        """Lasts ten seconds, longer than any message is typed. Off where it is not allowed."""
-        if ms == 0:
+        """Lasts ten seconds, longer than any message is typed. Off where it is not allowed,
+
+        and while too many requests are refused.
+        """
+        if ms == 0 or not self._shared.guard.allows_courtesies:
             return
         place, circuit = self._address.channel_id, self._shared.typing_circuit
         circuit.check(place)
@@ -149,9 +155,9 @@ class DiscordSink:
             return None
         form = notice_form(reply_notice(self._answering), face)
         key = f"notice {self._address.channel_id} {self._answering.id}"
-        created = await self._execute(key, form, wire)
-        self._shared.claims.claim(int(created["id"]), "notice")
-        return Sent(int(created["id"]), via="webhook")
+        created = id_of(await self._execute(key, form, wire))
+        self._shared.claims.claim(created, "notice")
+        return Sent(created, via="webhook")
 
     async def open_webhook(self) -> None:
         if self._address.webhook_channel_id is None:
@@ -267,10 +273,13 @@ class DiscordSink:
     async def _page(self, after: int) -> list[SeenArrival]:
         request = self._http.logs_from(self._address.channel_id, PAGE, after=after)
         try:
-            messages = await self._shared.line.call(request)
+            messages = objects_of(await self._shared.line.call(request))
         except DiscordRefusalError as refusal:
             if refusal.retry_after_ms is None:
                 raise
             # Too early to look is not the same as never: the sender will look again.
             raise AmbiguousError(str(refusal)) from refusal
-        return [SeenArrival.of_history(dict(message)) for message in messages]
+        try:
+            return [SeenArrival.of_history(message) for message in messages]
+        except (KeyError, TypeError, ValueError) as error:
+            raise AmbiguousError(f"a history that cannot be read: {error!r}") from error

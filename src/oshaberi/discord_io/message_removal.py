@@ -12,6 +12,7 @@ from datetime import timedelta
 import discord
 
 from oshaberi.delivery.sink import DiscordRefusalError, SinkError
+from oshaberi.discord_io.answers import id_of, objects_of
 from oshaberi.discord_io.channel_address import (
     ChannelAddress,
     may_manage_messages,
@@ -58,8 +59,8 @@ class MessageRemoval:
         if not may_read_history(self._channel):
             return dict.fromkeys(ids)
         request = self._http.logs_from(self._address.channel_id, PAGE, after=ids[0] - 1)
-        page = await self._shared.line.call(request)
-        sent_by = {int(item["id"]): item.get("webhook_id") for item in page}
+        page = objects_of(await self._shared.line.call(request))
+        sent_by = {id_of(item): item.get("webhook_id") for item in page}
         seen_all = len(page) < PAGE
         there = [number for number in ids if number in sent_by or not seen_all]
         return {number: _id(sent_by.get(number)) for number in there}

@@ -51,6 +51,10 @@ class EngineRecorder:
     def discard(self) -> list[Event]:
         return self._kept(self._engine.discard)
 
+    @property
+    def captures(self) -> bool:
+        return self._engine.captures
+
     def preview(self) -> list[Message]:
         return self._engine.preview()
 

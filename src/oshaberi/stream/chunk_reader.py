@@ -21,6 +21,7 @@ from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.reemission import Reemission
 from oshaberi.stream.stream_context import EngineFactory
 from oshaberi.stream.stream_state import StreamTrigger
+from oshaberi.stream.thinking_limit import ThinkingLimit
 from oshaberi.stream.thought_collector import ThoughtCollector
 
 log = logging.getLogger(__name__)
@@ -67,6 +68,7 @@ class ChunkReader:
         self._deliverer = deliverer
         self._ledger = ledger
         self._timer = timer
+        self._thinking = ThinkingLimit(config.max_thinking_ms)
         self._on_chunk = on_chunk
         self._stream: AsyncIterator[Any] | None = None
         self._large = ""
@@ -181,6 +183,9 @@ class ChunkReader:
             guarded = self._feed(text) if len(text) <= SLICE else await self._feed_in_slices(text)
             if guarded or chunk.type in _LAST:
                 return self._ended_by(chunk, guarded)
+            if chunk.type == "text" and self._thinking.passed(text, self._engine.captures):
+                too_long = self._thinking.error(self._provider.name)
+                return ReadingEnd(StreamTrigger.TIMEOUT, error=too_long)
             if queue.full:
                 await self._wait_for_room()
 
@@ -243,6 +248,7 @@ class ChunkReader:
         """The model is too far ahead: that is not its silence."""
         self._timer.stop()
         await self._deliverer.queue.room()
+        self._thinking.restart()
         self._timer.start()
 
     def _failed(self, error: ProviderError) -> ReadingEnd:

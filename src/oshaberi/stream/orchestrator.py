@@ -172,7 +172,7 @@ class _Stream:
         """Spec 04 O4a: the queue leaves without simulated waits."""
         self._end_reading()
         if trigger is StreamTrigger.TIMEOUT:
-            self._ending = ReadingEnd(trigger)
+            self._ending = self._ending or ReadingEnd(trigger)
             self._reader.finish()
         self._waits.hurry()
         self._deliverer.close(response_ends=trigger is not StreamTrigger.CALL)
@@ -236,10 +236,10 @@ class _Stream:
         unwanted = self._config.suppress_user_errors or self._stop is not None
         if lost or unwanted or self._ending is None:
             return
-        if self._ending.trigger is StreamTrigger.TIMEOUT:
-            await self._deliverer.show(timeout_notice(self._config.inactivity_timeout_ms))
-        elif self._ending.error is not None:
+        if self._ending.error is not None:
             await self._deliverer.show(error_notice(self._ending.error))
+        elif self._ending.trigger is StreamTrigger.TIMEOUT:
+            await self._deliverer.show(timeout_notice(self._config.inactivity_timeout_ms))
 
     async def _leave(self) -> None:
         """Spec 04 O10: the connection is released and no task is left, whatever happened."""

@@ -26,7 +26,7 @@ class StreamTrigger(Enum):
     GUARD = "the model spoke for somebody else"
     CALL = "the model asks for a tool"
     ERROR = "the provider failed"
-    TIMEOUT = "the model was silent for too long"
+    TIMEOUT = "the model was silent, or thought, for too long"
     STOP = "somebody asked to stop"
     FOLLOW_UP = "the user wrote again"
     BROKEN = "delivery cannot go on"

@@ -40,7 +40,7 @@ def verdict_on(facts: StreamFacts) -> StatusVerdict:
     if ending is not None and ending.trigger is StreamTrigger.ERROR:
         return StatusVerdict("error", data=ending.error)
     if ending is not None and ending.trigger is StreamTrigger.TIMEOUT:
-        return StatusVerdict("timeout")
+        return StatusVerdict("timeout", data=ending.error)
     if facts.broken is not None or ending is None:
         return _broken(facts.broken)
     if ending.trigger is StreamTrigger.GUARD:

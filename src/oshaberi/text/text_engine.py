@@ -144,6 +144,11 @@ class TextEngine:
         )
         return preview(parts, "".join(self._pending), self._config, self._observer)
 
+    @property
+    def captures(self) -> bool:
+        """A thought or a details block is open: what comes now is not visible."""
+        return self._capture.captures
+
     def carry(self) -> Carry:
         """For the engine of the turn's next stream."""
         return Carry(self._normalizers.carry(), self._composer.count)

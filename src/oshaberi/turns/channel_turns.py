@@ -184,8 +184,8 @@ class ChannelTurns:
         admitted = admission(incoming, personas, settings.turn)
         if not admitted.ok:
             return admitted.reason
-        now = self.services.clock()
-        if not self.cooldowns.allows(incoming.user_id, now, settings.turn.cooldown_ms):
+        now_s = asyncio.get_running_loop().time()
+        if not self.cooldowns.allows(incoming.user_id, now_s, settings.turn.cooldown_ms):
             self._background.start(turn_channel.react(incoming.said.id, TOO_SOON))
             return "cooldown"
         if self._claim is not None and not await self._claim(incoming.said.id):
@@ -200,7 +200,7 @@ class ChannelTurns:
             incoming.user_id,
             settings,
         )
-        self.cooldowns.note(incoming.user_id, now)
+        self.cooldowns.note(incoming.user_id, now_s)
         return self.enter(job)
 
     def _open(self, job: QueuedJob) -> None:

@@ -25,6 +25,7 @@ from oshaberi.turns.generation.engine_config import text_config
 from oshaberi.turns.generation.model_chain import chain_of
 from oshaberi.turns.generation.model_generation import GenerationSetup, ModelGeneration
 from oshaberi.turns.generation.tool_loop import ToolLoop
+from oshaberi.turns.missing_text import missing_text_reason
 from oshaberi.turns.post_turn.post_turn_effects import PostTurnEffects
 from oshaberi.turns.turn_interruption import InterruptedTurnError, stopped_result, until_stopped
 from oshaberi.turns.turn_notices import OUR_FAULT, NoticeSender, failure_notice
@@ -67,6 +68,9 @@ class Turn:
         await self._begin_journal()
         last = await self._safely()
         outcome = outcome_of(last, self._results, self._response, self._usage)
+        if reason := missing_text_reason(outcome, last):
+            place = self._turn_channel.channel_id
+            log.warning("channel %s: an answer ended without its text: %s", place, reason)
         outcome = await self._post_turn.follow(outcome, self._response, self._renderer)
         await self._finish_journal()
         return outcome

@@ -5,6 +5,7 @@ Each answers with a sentence for the one who gave the command.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -142,8 +143,8 @@ class TurnControl:
         config = (await self._services.settings(turn_channel.server_id)).turn
         if not may_ask(by.id, config):
             return NOT_LISTED
-        now, cooldowns = self._services.clock(), self._channel_turns.cooldowns
-        return None if cooldowns.allows(by.id, now, config.cooldown_ms) else TOO_SOON
+        now_s, cooldowns = asyncio.get_running_loop().time(), self._channel_turns.cooldowns
+        return None if cooldowns.allows(by.id, now_s, config.cooldown_ms) else TOO_SOON
 
     async def _asked(self, turn_channel: TurnChannel, turn: TurnRecord) -> IncomingMessage | None:
         said = None if turn.asked_id is None else await turn_channel.said(turn.asked_id)
@@ -168,7 +169,7 @@ class TurnControl:
     def _enter(self, job: QueuedJob, by: Person, done: ControlReply) -> ControlReply:
         entered = self._channel_turns.enter(job)
         if entered == job.why:
-            self._channel_turns.cooldowns.note(by.id, self._services.clock())
+            self._channel_turns.cooldowns.note(by.id, asyncio.get_running_loop().time())
         return {job.why: done, "full": BUSY}.get(entered, CLOSING)
 
 

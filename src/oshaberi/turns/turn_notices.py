@@ -19,16 +19,20 @@ log = logging.getLogger(__name__)
 OUR_FAULT = Embed("Something went wrong here", "The bot made a mistake; it has been logged.")
 NOTHING_SAID = Embed("The model gave no answer", "It was asked several times. Try again later.")
 
+NOT_DELIVERED = Embed(
+    "This answer is not complete", "Discord did not take all of it. `/continue` sends the rest."
+)
+
 
 def failure_notice(result: StreamResult, silent_ms: int) -> Embed | None:
     """What the reader is told of a stream's failure (spec 04 O9)."""
+    if result.status in ("timeout", "error") and isinstance(result.data, ProviderError):
+        return error_notice(result.data)
     if result.status == "timeout":
         return timeout_notice(silent_ms)
     if result.status == "empty_response":
         return NOTHING_SAID
-    if result.status == "error" and isinstance(result.data, ProviderError):
-        return error_notice(result.data)
-    return None
+    return NOT_DELIVERED if result.status == "error" and result.undelivered else None
 
 
 def still_working(rounds: int) -> Embed:

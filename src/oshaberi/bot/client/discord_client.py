@@ -18,7 +18,7 @@ from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
 from oshaberi.bot.client.incoming_messages import NOT_FOUND, MessageReader
 from oshaberi.bot.client.missed_messages import MOST_DIRECT, MissedMessages
 from oshaberi.bot.commands import COMMANDS, BotCommandTree, CommandContext
-from oshaberi.discord_io import ClientState, RequestTrace
+from oshaberi.discord_io import BanGuard, ClientState, RequestTrace
 from oshaberi.discord_io.webhooks.managed_webhooks import Alone, alone_anyway
 from oshaberi.errors import ConfigError, OshaberiError
 from oshaberi.turns.channel_turns import CLAIMED, Claim
@@ -63,10 +63,11 @@ class OshaberiClient(discord.AutoShardedClient):
         when_ready: WhenReady | None = None,
         **options: Any,
     ) -> None:
+        self.guard = BanGuard()
         super().__init__(
             intents=intents(members=members),
             allowed_mentions=discord.AllowedMentions.none(),
-            http_trace=RequestTrace(),
+            http_trace=RequestTrace(self.guard),
             **options,
         )
         self.context = context

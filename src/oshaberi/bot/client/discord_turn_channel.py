@@ -102,6 +102,8 @@ class DiscordTurnChannel:
 
     async def react(self, message_id: int, emoji: str) -> bool:
         """One of the server's emoji may be said by its name."""
+        if not self._client_state.guard.allows_courtesies:
+            return False
         try:
             await self._partial(message_id).add_reaction(self._emoji(emoji))
         except NOT_FOUND as error:
@@ -112,7 +114,7 @@ class DiscordTurnChannel:
     async def unreact(self, message_id: int, emoji: str) -> None:
         me = self._client.user
         try:
-            if me is not None:
+            if me is not None and self._client_state.guard.allows_courtesies:
                 await self._partial(message_id).remove_reaction(self._emoji(emoji), me)
         except NOT_FOUND as error:
             log.debug("reaction stays in channel %s: %s", self.channel_id, error)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import discord
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
     from oshaberi.config import LoadedSettings
     from oshaberi.storage import Database
+    from oshaberi.storage.stored_records import KeyRecord
     from oshaberi.turns.channel_turns import ChannelTurns
     from oshaberi.turns.turn_services import TurnServices
 
@@ -45,6 +48,12 @@ class CommandContext:
     def personas_changed(self, server_id: int) -> None:
         """The next message shall meet them as they are now."""
         self.channel_turns.cast.forget(server_id)
+
+    def rest_end(self, key: KeyRecord) -> datetime | None:
+        """When a key may be tried again, to be shown; None: now."""
+        wall, now_s = self.services.clock(), asyncio.get_running_loop().time()
+        left_s = self.services.cooldowns.seconds_left(key, wall, now_s)
+        return wall + timedelta(seconds=left_s) if left_s else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,9 +120,8 @@ def key_form(context: CommandContext, asker: CommandUser, provider: str) -> Comm
 
 
 def _resting(context: CommandContext, key: KeyRecord) -> str:
-    if key.rest_until is None or key.rest_until <= context.services.clock():
-        return ""
-    return f", rests until {discord.utils.format_dt(key.rest_until, 't')}"
+    end = context.rest_end(key)
+    return "" if end is None else f", rests until {discord.utils.format_dt(end, 't')}"
 
 
 keys = app_commands.Group(name="key", description="API keys of this server", parent=model)

@@ -51,14 +51,12 @@ def _queue(context: CommandContext) -> str:
 
 def _keys(context: CommandContext, model: ModelRecord, tries: Sequence[ModelCandidate]) -> str:
     """How those keys are that would be tried for the next answer."""
-    services = context.services
     keys = [one.key for one in tries if one.key is not None]
     if not keys:
         preset = PRESETS.get(model.provider)
         needed = preset is not None and preset.needs_key and model.base_url is None
         return "has no key (`/model key add`)" if needed else "ready, needs no key"
-    now = services.clock()
-    ends = [end for key in keys if (end := services.cooldowns.until(key, now)) is not None]
+    ends = [end for key in keys if (end := context.rest_end(key)) is not None]
     if len(ends) == len(keys):
         return f"all keys rest until {discord.utils.format_dt(min(ends), 't')}"
     resting = f", {len(ends)} of them resting" if ends else ""

@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
 from oshaberi.bot.client.incoming_messages import NOT_FOUND
 from oshaberi.delivery.bookkeeping.send_journal import post_of_body
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.posting.exactly_once import RETRY_SECONDS, ExactlyOnceSender
-from oshaberi.delivery.posting.send_outcome import Delivered, Failed
+from oshaberi.delivery.posting.send_outcome import Delivered, Failed, NoWebhook
+from oshaberi.delivery.posting.webhook_identity import bold_name, introduced
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import (
     AmbiguousError,
@@ -26,15 +27,18 @@ from oshaberi.delivery.sink import (
     Post,
     Sent,
     SinkError,
+    WebhookFace,
 )
 from oshaberi.discord_io import DiscordSink
 from oshaberi.storage import Database, StorageError
 from oshaberi.storage.stored_records import JournalledPost, JournalledStream, TurnRecord
+from oshaberi.text.text_measure import utf16_len
 from oshaberi.turns.turn_services import Alone, nobody_else
 
 log = logging.getLogger(__name__)
 
 AT_ONCE = 8
+LONGEST_MESSAGE = 2000
 EARLIER_TURNS = 10
 """Whose messages are not taken for those of the interrupted one."""
 INTERRUPTED = "interrupted"
@@ -216,6 +220,13 @@ async def _look_for(post: Post, sink: DiscordSink) -> Sequence[Sent]:
     return await sink.find_arrivals(post, asyncio.get_running_loop().time())
 
 
+def _as_bot(post: Post, face: WebhookFace) -> Post:
+    """Without its webhook, with the name in front as far as it fits."""
+    named = introduced(face, post.content) if post.content else bold_name(face)
+    content = named if utf16_len(named) <= LONGEST_MESSAGE else post.content
+    return replace(post, face=None, content=content)
+
+
 async def _found_or_sent(
     post: Post, sink: DiscordSink, response: ResponseState, *, in_any_case: bool = False
 ) -> Sent | None:
@@ -229,7 +240,10 @@ async def _found_or_sent(
             return None
     if found:
         return found[0]
-    outcome = await ExactlyOnceSender(sink, InterruptibleWaits(), response).deliver(post)
+    sender = ExactlyOnceSender(sink, InterruptibleWaits(), response)
+    outcome = await sender.deliver(post)
+    if isinstance(outcome, NoWebhook) and post.face is not None:
+        outcome = await sender.deliver(_as_bot(post, post.face))
     if isinstance(outcome, Failed):
         raise AmbiguousError(str(outcome.error))
     return outcome.sent if isinstance(outcome, Delivered) else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -19,6 +20,8 @@ log = logging.getLogger(__name__)
 BEAT_SECONDS = 20.0
 SILENT_FOR = timedelta(minutes=2)
 """Longer than a restart, and than the clocks of two machines differ."""
+LOOKS_SILENT = 3
+"""So many looks in a row: where the clock was set forward, who is there has beaten by then."""
 
 
 class OrphanedJournals:
@@ -31,6 +34,7 @@ class OrphanedJournals:
         self._instance = instance
         self._recovery = recovery
         self._is_ready = is_ready
+        self._silent: Counter[str] = Counter()
 
     async def run(self) -> None:
         """Never ends by itself."""
@@ -46,7 +50,9 @@ class OrphanedJournals:
         await self._db.instances.beat(self._instance)
         if not self._is_ready():
             return 0
-        gone = await self._db.instances.gone(SILENT_FOR)
+        silent = await self._db.instances.gone(SILENT_FOR)
+        self._silent = Counter({name: self._silent[name] + 1 for name in silent})
+        gone = [name for name, looks in self._silent.items() if looks >= LOOKS_SILENT]
         return sum([await self._succeed(name) for name in gone])
 
     async def _succeed(self, name: str) -> int:

@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from oshaberi.chunks import ProviderError
 from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.discord_io import BanGuard
 from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import StreamResult
@@ -58,6 +59,28 @@ class BotMetrics:
             registry=self.registry,
         )
         latency.set_function(latency_s)
+        self.invalid = Counter(
+            "oshaberi_discord_invalid_requests",
+            "Requests that Discord refused with 401, 403 or 429",
+            ("status",),
+            registry=self.registry,
+        )
+        self.invalid_now = Gauge(
+            "oshaberi_discord_invalid_requests_in_window",
+            "The same within the last ten minutes; Discord bans at 10 000",
+            registry=self.registry,
+        )
+        self.slowdown = Gauge(
+            "oshaberi_discord_slowdown",
+            "0 none, 1 without typing and reactions, 2 requests are spaced out",
+            registry=self.registry,
+        )
+
+    def watch(self, guard: BanGuard) -> None:
+        """How far the bot is from a ban."""
+        guard.on_invalid = lambda status: self.invalid.labels(str(status)).inc()
+        self.invalid_now.set_function(lambda: guard.count)
+        self.slowdown.set_function(lambda: guard.slowdown)
 
     def opened(
         self, provider: Provider, _config: StreamConfig, _context: StreamContext

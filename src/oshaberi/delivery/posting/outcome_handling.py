@@ -58,13 +58,16 @@ class OutcomeHandler:
                 note(items, sent, asyncio.get_running_loop().time())
                 return None
             case Refused(error):
+                log.warning("a message was refused and is withheld: %s", error)
                 self._delivery_record.lost(items, str(error.code))
                 return self._failed(error)
             case Uncertain(error=doubt):
+                log.warning("nobody can say whether a message arrived: %s", _words(doubt))
                 self._delivery_record.lost(items, "uncertain")
                 self.in_doubt = self._waits.halted
                 return self._failed(doubt)
             case Failed(error=failure, uncertain=uncertain):
+                log.warning("the answer could not be delivered: %s", _words(failure))
                 self._delivery_record.lost(items, "uncertain" if uncertain else "error")
                 return Broken("error", failure)
             case Unavailable(error, uncertain):
@@ -84,3 +87,8 @@ class OutcomeHandler:
         self.last_error = error
         self._failures += 1
         return Broken("error", error) if self._failures >= MOST_FAILURES else None
+
+
+def _words(error: Exception) -> str:
+    """A time-out has none of its own."""
+    return str(error) or repr(error)

@@ -53,7 +53,10 @@ class Withdrawn:
 
 @dataclass(frozen=True, slots=True)
 class NoWebhook:
-    """It has a face, and there is no webhook to wear it."""
+    """It has a face, and no webhook to wear it: none is to be had, or it keeps failing.
+
+    It is certain that the message is not there.
+    """
 
 
 @dataclass(frozen=True, slots=True)

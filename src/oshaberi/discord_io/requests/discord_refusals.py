@@ -16,6 +16,7 @@ from oshaberi.delivery.posting.refusal_recovery import TOKEN_REVOKED
 from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError, SinkError
 
 RATE_LIMITED = 429
+HELD_BACK_MS = 10_000
 BAD_WEBHOOK_TOKEN = 50027
 TOLD_BY_CODE = frozenset({20016, 20022, 20028, 20029, 30046})
 """429s whose code says more than that it was too early."""
@@ -28,6 +29,13 @@ class TokenRevokedError(DiscordRefusalError):
         told = f" ({message})" if message else ""
         hint = f"Discord does not accept the bot's token any more{told}: give it a new one"
         super().__init__(TOKEN_REVOKED, hint)
+
+
+class HeldBackError(aiohttp.ClientError):
+    """The ban guard did not let a request pass in time: nothing has left."""
+
+    def __init__(self) -> None:
+        super().__init__("too many requests were refused: this one was held back")
 
 
 def refusal_of(status: int, body: bytes, headers: Mapping[str, str]) -> SinkError:
@@ -48,10 +56,14 @@ def translated(error: Exception) -> Exception:
     """An exception of discord.py or aiohttp in terms of a sink; others stay as they are."""
     if isinstance(error, discord.RateLimited):
         return DiscordRefusalError(RATE_LIMITED, str(error), round(error.retry_after * 1000))
+    if isinstance(error, HeldBackError):
+        return DiscordRefusalError(RATE_LIMITED, str(error), HELD_BACK_MS)
     if isinstance(error, discord.HTTPException):
         return refusal_of(error.status, _body_of(error), error.response.headers)
     if isinstance(error, aiohttp.ClientError | OSError | TimeoutError):
         return AmbiguousError(f"no answer: {error!r}")
+    if isinstance(error, json.JSONDecodeError):
+        return AmbiguousError("a success that is no JSON")
     return error
 
 

@@ -15,10 +15,13 @@ from typing import Any, TypeVar, cast
 
 import aiohttp
 import discord
+from yarl import URL
 
 from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError, WireState
+from oshaberi.discord_io.ban_guard import BanGuard
 from oshaberi.discord_io.requests.discord_refusals import (
     RATE_LIMITED,
+    HeldBackError,
     json_object,
     parsed,
     refusal_of,
@@ -31,6 +34,8 @@ T = TypeVar("T")
 
 LONGEST_WAIT_MS = 60_000
 """A longer rate limit is not waited for in silence: whoever sends shall know."""
+LONGEST_TURN_SECONDS = 60.0
+"""aiohttp's own patience has begun when a request waits for its turn."""
 
 
 class _RequestWithdrawnError(Exception):
@@ -43,6 +48,8 @@ class WatchedRequest:
     def __init__(self, wire: WireState) -> None:
         self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self.withdrawn = False
+        self.has_turn = False
+        """The ban guard has let it pass, for one request."""
         self.pauses_all = False
         """discord.py sleeps for a global limit, with all other requests waiting for this task."""
         self._wire = wire
@@ -52,7 +59,7 @@ class WatchedRequest:
     def leave(self) -> None:
         if self.withdrawn:
             raise _RequestWithdrawnError
-        self.pauses_all = False
+        self.has_turn = self.pauses_all = False
         self._wire.leave(asyncio.get_running_loop().time())
 
     def head(self, status: int, headers: Mapping[str, str]) -> None:
@@ -92,27 +99,57 @@ _exchange: contextvars.ContextVar[WatchedRequest | None] = contextvars.ContextVa
 
 
 class RequestTrace(aiohttp.TraceConfig):
-    """For `discord.Client(http_trace=RequestTrace())`. Concerns only the calls of a `Line`."""
+    """For `discord.Client(http_trace=RequestTrace())`: sees every request of the client's session.
 
-    def __init__(self) -> None:
+    It tells the calls of a `Line` what happens, and the ban guard how many were refused.
+    """
+
+    def __init__(self, guard: BanGuard | None = None) -> None:
         super().__init__()
-        self.on_request_start.append(_on_start)
-        self.on_request_end.append(_on_head)
+        self.guard = guard or BanGuard()
+        self.on_request_start.append(self._on_start)
+        self.on_request_end.append(self._on_head)
         self.on_response_chunk_received.append(_on_body)
 
+    async def _on_start(
+        self,
+        _session: aiohttp.ClientSession,
+        _ctx: SimpleNamespace,
+        params: aiohttp.TraceRequestStartParams,
+    ) -> None:
+        exchange = _exchange.get()
+        if _may_wait(params.url) and not (exchange and exchange.has_turn):
+            await self._turn()
+        if exchange:
+            exchange.leave()
 
-async def _on_start(
-    _session: aiohttp.ClientSession, _ctx: SimpleNamespace, _params: aiohttp.TraceRequestStartParams
-) -> None:
-    if exchange := _exchange.get():
-        exchange.leave()
+    async def _on_head(
+        self,
+        _session: aiohttp.ClientSession,
+        _ctx: SimpleNamespace,
+        params: aiohttp.TraceRequestEndParams,
+    ) -> None:
+        if _is_api(params.url):
+            self.guard.note(params.response.status)
+        if exchange := _exchange.get():
+            exchange.head(params.response.status, params.response.headers)
+
+    async def _turn(self) -> None:
+        try:
+            async with asyncio.timeout(LONGEST_TURN_SECONDS):
+                await self.guard.turn()
+        except TimeoutError:
+            raise HeldBackError from None
 
 
-async def _on_head(
-    _session: aiohttp.ClientSession, _ctx: SimpleNamespace, params: aiohttp.TraceRequestEndParams
-) -> None:
-    if exchange := _exchange.get():
-        exchange.head(params.response.status, params.response.headers)
+def _is_api(url: URL) -> bool:
+    """Pictures come from another address, over the same session."""
+    return str(url).startswith(discord.http.Route.BASE)
+
+
+def _may_wait(url: URL) -> bool:
+    """Who used a command waits three seconds for an answer, not longer."""
+    return _is_api(url) and "/interactions/" not in url.path
 
 
 async def _on_body(
@@ -127,8 +164,9 @@ async def _on_body(
 class RequestSender:
     """Makes discord.py's raw requests, one per call, and raises what a sink raises."""
 
-    def __init__(self, client: discord.Client) -> None:
+    def __init__(self, client: discord.Client, guard: BanGuard) -> None:
         self._watched = isinstance(client.http.http_trace, RequestTrace)
+        self._guard = guard
         self._releasing: set[asyncio.Task[Any]] = set()
 
     async def call(self, request: Coroutine[Any, Any, T], wire: WireState | None = None) -> T:
@@ -137,6 +175,7 @@ class RequestSender:
         exchange = WatchedRequest(wire)
         if self._watched:
             wire.hold()
+        await self._turn(request, exchange)
         context = contextvars.copy_context()
         context.run(_exchange.set, exchange)
         task = asyncio.create_task(request, context=context)
@@ -146,6 +185,15 @@ class RequestSender:
             return _outcome(task, exchange)
         finally:
             self._let_go(task, exchange)
+
+    async def _turn(self, request: Coroutine[Any, Any, T], exchange: WatchedRequest) -> None:
+        """Waits outside discord.py, where nobody's patience ends."""
+        try:
+            await self._guard.turn()
+        except BaseException:
+            request.close()
+            raise
+        exchange.has_turn = True
 
     async def close(self) -> None:
         """Nothing of ours stays behind in discord.py's buckets."""

@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 import discord
 
 from oshaberi.delivery.sink import DiscordRefusalError
+from oshaberi.discord_io.answers import id_of, objects_of
 from oshaberi.discord_io.requests.request_watch import RequestSender
 from oshaberi.discord_io.webhooks.webhook_http import Hook
 from oshaberi.text.normalize.names.webhook_usernames import webhook_username
@@ -75,11 +76,12 @@ class ManagedWebhooks:
 
     async def _find(self, channel_id: int) -> Hook | None:
         """Discord shows the token only to the application that made it."""
-        for item in await self._line.call(self._client.http.channel_webhooks(channel_id)):
+        request = self._client.http.channel_webhooks(channel_id)
+        for item in objects_of(await self._line.call(request)):
             token = item.get("token")
             ours = str(item.get("application_id")) == str(self._client.application_id)
             if ours and token:
-                return Hook(int(item["id"]), token)
+                return Hook(id_of(item, "webhook"), token)
         return None
 
     async def _find_or_make(self, channel_id: int) -> Hook:
@@ -93,8 +95,9 @@ class ManagedWebhooks:
         name = webhook_username(user.display_name if user else "Oshaberi")
         request = self._client.http.create_webhook(channel_id, name=name, reason=REASON)
         made = await self._line.call(request)
+        hook = Hook(id_of(made, "webhook"), made.get("token") or "")
         log.info("made a webhook in channel %s", channel_id)
-        return Hook(int(made["id"]), made.get("token") or "")
+        return hook
 
     def _recall_refusal(self, channel_id: int) -> None:
         refusal, until = self._refusals.get(channel_id, (None, 0.0))

@@ -15,6 +15,7 @@ import aiohttp
 from discord.http import MultipartParameters, Route
 
 from oshaberi.delivery.sink import WireState
+from oshaberi.discord_io.ban_guard import BanGuard
 from oshaberi.discord_io.requests.discord_refusals import parsed, refusal_of, translated
 
 Json = dict[str, Any]
@@ -36,7 +37,8 @@ class Hook:
 class WebhookHttp:
     """Waits where a bucket is known to be empty; a 429 all the same is for the caller."""
 
-    def __init__(self, user_agent: str) -> None:
+    def __init__(self, user_agent: str, guard: BanGuard) -> None:
+        self._guard = guard
         self._headers = {"User-Agent": user_agent}
         self._session: aiohttp.ClientSession | None = None
         self._free_at: dict[tuple[Method, int], float] = {}
@@ -114,6 +116,7 @@ class WebhookHttp:
                 body = await answer.read()
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise translated(error) from error
+        self._guard.note(answer.status)
         self._note_room((method, hook.id), answer.headers)
         if not 200 <= answer.status < 300:
             raise refusal_of(answer.status, body, answer.headers)
@@ -134,6 +137,9 @@ class WebhookHttp:
         while (wait := self._free_at.get(bucket, 0.0) - _now()) > 0:
             wire.hold()
             await asyncio.sleep(wait)
+        if self._guard.is_spaced:
+            wire.hold()
+            await self._guard.turn()
         wire.leave(_now())
 
     def _note_room(self, bucket: tuple[Method, int], headers: Mapping[str, str]) -> None:

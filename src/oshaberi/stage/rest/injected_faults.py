@@ -28,6 +28,7 @@ Kind = Literal[
     "status",
     "code",
     "html",
+    "body",
     "delay",
     "reset",
     "close",
@@ -60,6 +61,8 @@ class Fault:
     chance: float = 1.0
     after: bool = False
     status: int = 500
+    body: str = "{}"
+    """What a success says instead, with kind `body`."""
     code: int = 0
     retry_after_s: float = 0.0
     """With status 429, or with a code that is one."""

@@ -105,8 +105,9 @@ class RequestPipeline:
         if struck is not None:
             return struck
         if any(fault.kind in BENDS_EVENTS for fault in faults):
-            return await self._with_bent_events(endpoint, request, call, faults)
-        response = await self._handle(endpoint, request, call)
+            response = await self._with_bent_events(endpoint, request, call, faults)
+        else:
+            response = await self._handle(endpoint, request, call)
         return await self._strike(request, faults, after=True) or response
 
     async def _handle(
@@ -160,6 +161,8 @@ class RequestPipeline:
                     _close(request)
                 case "html":
                     return web.Response(status=fault.status, text=HTML, content_type="text/html")
+                case "body":
+                    return _body_answer(fault.body)
                 case "status" | "code":
                     return _fault_answer(fault)
                 case _:
@@ -206,6 +209,12 @@ def _json_response(
     content = json.dumps(body).encode()
     heads = (VIA if status != 429 else {}) | (headers or {})
     return web.Response(status=status, body=content, content_type="application/json", headers=heads)
+
+
+def _body_answer(body: str) -> web.Response:
+    return web.Response(
+        status=200, body=body.encode(), content_type="application/json", headers=VIA
+    )
 
 
 def _fault_answer(fault: Fault) -> web.Response:

@@ -21,9 +21,6 @@ _TAG = regex.compile(
     rf"<(?P<close>/?)(?:{_FAMILY}|(?P<details>details))(?:[^\S\n][^<>\n]{{0,195}})?>",
     regex.IGNORECASE,
 )
-_PAIR = regex.compile(
-    rf"<{_FAMILY}(?:[^\S\n][^<>\n]{{0,195}})?>.*?</(?&think)[^\S\n]*>", regex.IGNORECASE
-)
 _SUMMARY = re.compile(r"<summary\b[^<>\n]*>.*?</summary\s*>", re.IGNORECASE | re.DOTALL)
 _TICK_OR_TAG = re.compile(r"[`<]")
 _TAG_MAX = 200
@@ -209,11 +206,10 @@ class Capture:
         close = inline_code_close(buffer, end, ticks, self._code_limit, final)
         if close < 0:
             return -1
-        if close == 0 or (ticks == 1 and _hides_thought(buffer, at, close)):
-            self._show(at, end)
-            return end
-        self._show(at, close)
-        return close
+        if close:
+            end = _text_before_thought(buffer, end, close - ticks) or close
+        self._show(at, end)
+        return end
 
     def _fence(self, at: int, final: bool) -> int:
         buffer = self._buffer
@@ -260,7 +256,19 @@ def match_tag(buffer: str, at: int, final: bool) -> regex.Match[str] | None:
     return found if undecided else None
 
 
-def _hides_thought(buffer: str, start: int, end: int) -> bool:
-    """C4: a stray backtick pair around a whole think block must not show it."""
-    pair = _PAIR.search(buffer, start + 1, end - 1)
-    return pair is not None and pair.start() > start + 1
+def _text_before_thought(buffer: str, start: int, end: int) -> int:
+    """C4: where a think pair ends the inline code between `start` and `end`; 0 if none does.
+
+    A pair whose opener the backticks touch is an example, and text.
+    """
+    opener, text_end = -1, start
+    for tag in _TAG.finditer(buffer, start, end):
+        if not tag["think"] or bool(tag["close"]) == (opener < 0):
+            continue
+        if not tag["close"]:
+            opener = tag.start()
+        elif opener > start:
+            return text_end
+        else:
+            opener, text_end = -1, tag.end()
+    return 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Literal
 
 from oshaberi.conversation.conversation_messages import IncomingMessage
@@ -103,20 +102,23 @@ def _address(
 
 
 class Cooldowns:
-    """When each user last began a turn. Forgets who has not asked for long."""
+    """When each user last began a turn, by a clock that is never set (the loop's).
+
+    Forgets who has not asked for long.
+    """
 
     def __init__(self) -> None:
-        self._last: OrderedDict[int, datetime] = OrderedDict()
+        self._last_s: OrderedDict[int, float] = OrderedDict()
 
     def __len__(self) -> int:
-        return len(self._last)
+        return len(self._last_s)
 
-    def allows(self, user: int, now: datetime, least_ms: int) -> bool:
-        last = self._last.get(user)
-        return last is None or now - last >= timedelta(milliseconds=least_ms)
+    def allows(self, user: int, now_s: float, least_ms: int) -> bool:
+        last_s = self._last_s.get(user)
+        return last_s is None or now_s - last_s >= least_ms / 1000
 
-    def note(self, user: int, now: datetime) -> None:
-        self._last[user] = now
-        self._last.move_to_end(user)
-        if len(self._last) > MOST_USERS:
-            self._last.popitem(last=False)
+    def note(self, user: int, now_s: float) -> None:
+        self._last_s[user] = now_s
+        self._last_s.move_to_end(user)
+        if len(self._last_s) > MOST_USERS:
+            self._last_s.popitem(last=False)

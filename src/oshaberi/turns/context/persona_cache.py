@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from datetime import datetime, timedelta
 
 from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.stored_records import PersonaRecord
@@ -12,7 +12,7 @@ from oshaberi.turns.turn_services import MOST_SERVERS, TurnServices
 
 log = logging.getLogger(__name__)
 
-FRESH = timedelta(seconds=2)
+FRESH_SECONDS = 2.0
 """Every message of every channel asks; a change is seen at the latest after this."""
 
 Personas = tuple[PersonaRecord, ...]
@@ -21,7 +21,7 @@ Personas = tuple[PersonaRecord, ...]
 class PersonaCache:
     def __init__(self, services: TurnServices) -> None:
         self._services = services
-        self._known: BoundedCache[int, tuple[datetime, Personas]] = BoundedCache(MOST_SERVERS)
+        self._known: BoundedCache[int, tuple[float, Personas]] = BoundedCache(MOST_SERVERS)
 
     def forget(self, server_id: int) -> None:
         """Something about its personas has changed."""
@@ -32,9 +32,9 @@ class PersonaCache:
         return _with_default(await self._stored(server_id), self._services.persona)
 
     async def _stored(self, server_id: int) -> Personas:
-        now, store = self._services.clock(), self._services.store
+        now_s, store = asyncio.get_running_loop().time(), self._services.store
         known = self._known.get(server_id)
-        if known is not None and now - known[0] < FRESH:
+        if known is not None and now_s - known[0] < FRESH_SECONDS:
             return known[1]
         try:
             stored = () if store is None else await store.personas.of(server_id)
@@ -43,7 +43,7 @@ class PersonaCache:
                 raise
             log.error("server %s keeps its personas as they were: %s", server_id, error)
             return known[1]
-        self._known.put(server_id, (now, stored))
+        self._known.put(server_id, (now_s, stored))
         return stored
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from oshaberi.chunks import ErrorType, ProviderError
 from oshaberi.storage.stored_records import KeyRecord
@@ -36,26 +37,50 @@ def said_seconds(error: ProviderError) -> float | None:
     return float(said) if isinstance(said, int | float) and said > 0 else None
 
 
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """`end_s` by the loop's clock; `stored` is the same end as the database has it."""
+
+    end_s: float
+    stored: datetime
+
+
 class KeyCooldowns:
-    """Of this process. The database has those of stored keys too, for the others."""
+    """Of this process. The database has those of stored keys too, for the others.
+
+    The wall clock may be set while a key rests. So the end of a rest is read from it once, when it
+    becomes known; from then on the loop's clock counts.
+    """
 
     def __init__(self) -> None:
-        self._until: OrderedDict[tuple[str, str], datetime] = OrderedDict()
+        self._cooldowns: OrderedDict[tuple[str, str], _Rest] = OrderedDict()
 
-    def until(self, key: KeyRecord | None, now: datetime) -> datetime | None:
-        """When it may be tried again; None: now."""
-        if key is None:
-            return None
-        known = self._until.get((key.provider, key.secret))
-        ends = [end for end in (known, _aware(key.rest_until, now)) if end is not None]
-        latest = max(ends, default=None)
-        return latest if latest is not None and latest > now else None
+    def seconds_left(self, key: KeyRecord | None, wall: datetime, now_s: float) -> float:
+        """Until it may be tried again; 0: now."""
+        rest = None if key is None else self._known(key, wall, now_s)
+        return 0.0 if rest is None else max(0.0, rest.end_s - now_s)
 
-    def note(self, key: KeyRecord, until: datetime) -> None:
-        self._until[key.provider, key.secret] = until
-        self._until.move_to_end((key.provider, key.secret))
-        if len(self._until) > MOST_KEYS:
-            self._until.popitem(last=False)
+    def note(self, key: KeyRecord, seconds: float, wall: datetime, now_s: float) -> datetime:
+        """It rests for so long. The end, for the database."""
+        until = wall + timedelta(seconds=seconds)
+        self._put(key, _Rest(now_s + seconds, until))
+        return until
+
+    def _known(self, key: KeyRecord, wall: datetime, now_s: float) -> _Rest | None:
+        known = self._cooldowns.get((key.provider, key.secret))
+        stored = _aware(key.rest_until, wall)
+        if stored is None or (known is not None and stored <= known.stored):
+            return known
+        left = min((stored - wall).total_seconds(), LONGEST_SECONDS)
+        end_s = now_s + left if known is None else max(now_s + left, known.end_s)
+        return self._put(key, _Rest(end_s, stored))
+
+    def _put(self, key: KeyRecord, rest: _Rest) -> _Rest:
+        self._cooldowns[key.provider, key.secret] = rest
+        self._cooldowns.move_to_end((key.provider, key.secret))
+        if len(self._cooldowns) > MOST_KEYS:
+            self._cooldowns.popitem(last=False)
+        return rest
 
 
 def _aware(at: datetime | None, like: datetime) -> datetime | None:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter
 
 from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.stored_records import KeyRecord, ModelRecord
@@ -87,12 +88,13 @@ class ModelTries:
         self._cooldowns = cooldowns
         self._tried = False
 
-    def next(self, now: datetime) -> ModelCandidate | None:
-        awake = [one for one in self._left if self._cooldowns.until(one.key, now) is None]
+    def next(self, wall: datetime, now_s: float) -> ModelCandidate | None:
+        left = [(self._cooldowns.seconds_left(one.key, wall, now_s), one) for one in self._left]
+        awake = [one for seconds, one in left if not seconds]
         chosen = awake[0] if awake else None
         if chosen is None and self._left and not self._tried:
             # Everything rests: the one that rests shortest may be awake by now.
-            chosen = min(self._left, key=lambda one: self._cooldowns.until(one.key, now) or now)
+            chosen = min(left, key=itemgetter(0))[1]
         self._tried = True
         if chosen is not None:
             self._left.remove(chosen)

@@ -10,7 +10,6 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 
 from oshaberi.chunks import ProviderError, Usage
 from oshaberi.conversation.turn_config import TurnConfig
@@ -90,7 +89,7 @@ class ModelGeneration:
         """The first answer, or the last failure with all of them."""
         result, failures = StreamResult("error", data=NO_MODEL), list[Failure]()
         tries = ModelTries(candidates, self._services.cooldowns)
-        while (candidate := tries.next(self._services.clock())) is not None:
+        while (candidate := tries.next(self._services.clock(), _now_s())) is not None:
             result = await self._patiently(candidate, rounds)
             error = failure_of(result)
             if error is None:
@@ -168,8 +167,9 @@ class ModelGeneration:
             tries.skip(candidate.model)
         if candidate.key is None or not is_keys_fault(error):
             return
-        until = self._services.clock() + timedelta(seconds=rest_seconds(error))
-        self._services.cooldowns.note(candidate.key, until)
+        services = self._services
+        rest_s = rest_seconds(error)
+        until = services.cooldowns.note(candidate.key, rest_s, services.clock(), _now_s())
         store = self._services.store
         if store is not None and candidate.key.id:
             try:
@@ -200,10 +200,10 @@ def failure_of(result: StreamResult) -> ProviderError | None:
     """Why another attempt may be made: the model failed and nobody has seen any of it."""
     if result.metrics.messages or result.ledger.expected:
         return None
+    if result.status in ("timeout", "error") and isinstance(result.data, ProviderError):
+        return result.data
     if result.status == "timeout":
         return ProviderError("timeout", provider=result.thought_log.provider)
-    if result.status == "error" and isinstance(result.data, ProviderError):
-        return result.data
     return None
 
 
@@ -213,3 +213,7 @@ def _unusable(candidate: ModelCandidate, error: Exception) -> ProviderError:
     log.warning("%s cannot be used: %s", candidate.model.provider, error, exc_info=not ours)
     words = redact(str(error)) if ours else type(error).__name__
     return ProviderError("model_error", words, provider=candidate.model.provider)
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()

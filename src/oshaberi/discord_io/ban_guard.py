@@ -1,0 +1,137 @@
+"""Keeps the bot away from the ban for invalid requests.
+
+Discord bans an address for 10 000 answers of 401, 403 or 429 within ten minutes (facts). Each of
+them is counted here. Long before the limit typing and reactions are left out, then all requests
+are spaced out, so that the limit is not reached even if every one of them is refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from enum import IntEnum
+
+log = logging.getLogger(__name__)
+
+INVALID = frozenset({401, 403, 429})
+LIMIT = 10_000
+WINDOW_SECONDS = 600.0
+SLOTS = 600
+"""Answers are counted in so many slots of the window, not one by one."""
+NO_COURTESIES_SHARE = 0.3
+SPACED_SHARE = 0.5
+CEILING_SHARE = 0.9
+"""What may still be refused up to here is spread over a whole window."""
+EASE_SHARE = 0.8
+"""A step is taken back only when the count has fallen to this share of its threshold."""
+LONGEST_GAP_SECONDS = 10.0
+
+
+class Slowdown(IntEnum):
+    NONE = 0
+    NO_COURTESIES = 1
+    """Typing and reactions are left out."""
+    SPACED = 2
+    """And every request waits its turn."""
+
+
+_THRESHOLDS = {
+    Slowdown.NO_COURTESIES: NO_COURTESIES_SHARE,
+    Slowdown.SPACED: SPACED_SHARE,
+}
+_WORDS = {
+    Slowdown.NO_COURTESIES: "typing and reactions are left out",
+    Slowdown.SPACED: "typing and reactions are left out, all requests are slowed down",
+}
+
+
+class BanGuard:
+    """One per client: counts the answers of its sessions. `on_invalid` hears of each."""
+
+    def __init__(self, limit: int = LIMIT, window_seconds: float = WINDOW_SECONDS) -> None:
+        self.on_invalid: Callable[[int], None] = lambda _status: None
+        self._limit = limit
+        self._window_s = window_seconds
+        self._slot_s = window_seconds / SLOTS
+        self._slots: deque[tuple[int, int]] = deque()
+        self._count = 0
+        self._slowdown = Slowdown.NONE
+        self._time: Callable[[], float] | None = None
+        self._turns = asyncio.Lock()
+        self._last_turn_at = 0.0
+
+    @property
+    def count(self) -> int:
+        """Invalid answers within the window."""
+        if self._time is not None:
+            self._forget_old(self._time())
+        return self._count
+
+    @property
+    def slowdown(self) -> Slowdown:
+        self._ease()
+        return self._slowdown
+
+    @property
+    def allows_courtesies(self) -> bool:
+        """Whether typing and reactions may be sent."""
+        return self.slowdown < Slowdown.NO_COURTESIES
+
+    @property
+    def is_spaced(self) -> bool:
+        return self.slowdown is Slowdown.SPACED
+
+    def note(self, status: int) -> None:
+        """An answer of Discord's."""
+        if status not in INVALID:
+            return
+        self._time = asyncio.get_running_loop().time
+        slot = int(self._time() / self._slot_s)
+        before = self._slots.pop()[1] if self._slots and self._slots[-1][0] == slot else 0
+        self._slots.append((slot, before + 1))
+        self._count += 1
+        self.on_invalid(status)
+        self._slow_down()
+
+    async def turn(self) -> None:
+        """Return when a request may leave: at once, unless requests are spaced out."""
+        if not self.is_spaced:
+            return
+        async with self._turns:
+            now = asyncio.get_running_loop().time
+            while (wait := self._until_turn_s(now())) > 0:
+                await asyncio.sleep(min(wait, 1.0))
+            self._last_turn_at = now()
+
+    def _until_turn_s(self, now: float) -> float:
+        return self._last_turn_at + self._gap_s() - now if self.is_spaced else 0.0
+
+    def _gap_s(self) -> float:
+        left = self._limit * CEILING_SHARE - self._count
+        return min(LONGEST_GAP_SECONDS, self._window_s / left) if left > 0 else LONGEST_GAP_SECONDS
+
+    def _forget_old(self, now: float) -> None:
+        oldest = (now - self._window_s) / self._slot_s
+        while self._slots and self._slots[0][0] < oldest - 1:
+            self._count -= self._slots.popleft()[1]
+
+    def _slow_down(self) -> None:
+        reached = [step for step, share in _THRESHOLDS.items() if self.count >= share * self._limit]
+        step = max(reached, default=Slowdown.NONE)
+        if step > self._slowdown:
+            self._slowdown = step
+            log.warning(
+                "Discord refused %d requests within %.0f s and bans at %d: %s",
+                *(self._count, self._window_s, self._limit, _WORDS[step]),
+            )
+
+    def _ease(self) -> None:
+        while self._slowdown and self.count < self._threshold(self._slowdown) * EASE_SHARE:
+            self._slowdown = Slowdown(self._slowdown - 1)
+            words = _WORDS.get(self._slowdown, "requests go out as usual")
+            log.warning("Discord refused %d requests within the window: %s", self._count, words)
+
+    def _threshold(self, step: Slowdown) -> float:
+        return _THRESHOLDS[step] * self._limit
