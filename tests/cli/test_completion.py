@@ -46,8 +46,9 @@ def test_commands_options_files_and_settings() -> None:
 
 def test_naming_the_commands_imports_none_of_them() -> None:
     code = (
-        "import sys; from oshaberi.cli.command_group import app; from click.shell_completion import "
-        "BashComplete as B; b = B(app, {}, 'oshaberi', 'X'); print(len(b.get_completions([], '')));"
+        "import sys; from oshaberi.cli.command_group import app; "
+        "from click.shell_completion import BashComplete as B; b = B(app, {}, 'oshaberi', 'X'); "
+        "print(len(b.get_completions([], '')));"
         "print(*[m for m in sys.modules if m.startswith('oshaberi.cli.')])"
     )
     done = subprocess.run(

@@ -13,9 +13,9 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from oshaberi.local_run.page_opening import FILE, opening_page
 
 from oshaberi.local_run.control_token import kept_token
+from oshaberi.local_run.page_opening import FILE, opening_page
 from tests.local.shows import OSHABERI, show
 
 pytestmark = pytest.mark.skipif(

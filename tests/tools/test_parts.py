@@ -136,7 +136,9 @@ def test_a_null_stays_where_it_means_something(schema: dict[str, Any], kept: boo
 # -- imports -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("first", ["tools", "tools.tool_definition", "turns", "tools.builtin", "tools.mcp"])
+@pytest.mark.parametrize(
+    "first", ["tools", "tools.tool_definition", "turns", "tools.builtin", "tools.mcp"]
+)
 def test_it_can_be_imported_from_everywhere_and_is_light(first: str) -> None:
     code = f"import oshaberi.{first}, oshaberi.tools, sys; print(*sys.modules)"
     done = subprocess.run(
