@@ -55,6 +55,8 @@ class ProviderError:
     retryable: bool = False
     provider: str | None = None
     raw: Any = field(default=None, compare=False, repr=False)
+    shown: str | None = field(default=None, compare=False, repr=False)
+    """What of the message may be shown in a channel; None: all of it."""
 
 
 @dataclass(frozen=True, slots=True)

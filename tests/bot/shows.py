@@ -182,6 +182,7 @@ async def context_of(
             return effective(own, await db.servers.config(server_id))
 
         pool = AdapterPool() if adapters is None else adapters
+        services.setdefault("allow_local_models", lambda: own.allow_local_models)
         shared = TurnServices(
             settings_of, StopRegistry(), pool, store=db, models=tuple(models), **services
         )

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from oshaberi.config import LoadedSettings
 from oshaberi.storage.stored_records import KeyRecord, ModelRecord
 from oshaberi.turns.turn_services import OperatorModel
 from tests.bot.shows import ADMIN, MEMBER, OWNER, Show, perform
@@ -35,7 +36,7 @@ def test_a_chain_is_built_and_taken_apart() -> None:
         assert "no such fallback" in await show.run("model fallback remove", {"fallback": "2"})
         assert "No model is set" in await show.run("model reset")
 
-    perform(act)
+    perform(act, own=LoadedSettings(allow_local_models=True))
 
 
 def test_the_operators_models_hold_until_there_are_others() -> None:
@@ -139,3 +140,52 @@ def test_who_may_not_add_a_key_gets_no_form() -> None:
         assert await show.db.keys.of(show.server_id, "openai") == ()
 
     perform(act)
+
+
+LOCAL = {"provider": "llamacpp", "model": "x"}
+INSIDE = (
+    "http://127.0.0.1:8080/v1",
+    "http://localhost:8080/v1",
+    "http://[::1]/v1",
+    "http://10.0.0.5/v1",
+    "http://169.254.169.254/v1",
+)
+
+
+@pytest.mark.parametrize("user", [ADMIN, OWNER])
+@pytest.mark.parametrize("command", ["model set", "model fallback add"])
+def test_no_command_reaches_the_operators_own_network(command: str, user: str) -> None:
+    """Not by a preset, not by an address, not by the bot's owner either."""
+
+    async def act(show: Show) -> None:
+        first = ModelRecord(show.server_id, "anthropic", "claude-x")
+        await show.db.models.set_chain(show.server_id, [first])
+        told = await show.run(command, LOCAL, user=user)
+        assert told.startswith("This model is on the machine or in the network of the bot")
+        assert "allow_local_models" in told
+        for url in INSIDE if user == OWNER else ():
+            given = {"provider": "openai", "model": "x", "base_url": url}
+            assert "allow_local_models" in await show.run(command, given, user=user)
+        (kept,) = await show.db.models.chain(show.server_id)
+        assert (kept.provider, kept.model) == ("anthropic", "claude-x")
+
+    perform(act)
+
+
+def test_local_models_are_there_where_the_operator_allows_them() -> None:
+    async def act(show: Show) -> None:
+        assert "llamacpp/x" in await show.run("model set", LOCAL, user=ADMIN)
+        given = {"provider": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
+        assert "openai/x" in await show.run("model set", given, user=OWNER)
+        assert "Only the bot's owner" in await show.run("model set", given, user=ADMIN)
+
+    perform(act, own=LoadedSettings(allow_local_models=True))
+
+
+def test_a_local_model_of_the_settings_file_can_be_chosen_and_no_other() -> None:
+    async def act(show: Show) -> None:
+        assert "llamacpp/x" in await show.run("model set", LOCAL, user=ADMIN)
+        other = {**LOCAL, "model": "y"}
+        assert "allow_local_models" in await show.run("model set", other, user=ADMIN)
+
+    perform(act, models=[OperatorModel(ModelRecord(0, "llamacpp", "x"))])

@@ -12,7 +12,7 @@ from typing import Any
 import discord
 
 from oshaberi.chunks import Chunk
-from oshaberi.discord_io import BanGuard, ClientState, RequestTrace
+from oshaberi.discord_io import BanGuard, ClientState, MentionPolicy, RequestTrace
 from oshaberi.events import Table
 from oshaberi.render.table_picture import Picture
 from oshaberi.stage import Settings, Stage, StageMessage
@@ -121,6 +121,7 @@ class Show:
         *steps: str | Step,
         degree: int = 1,
         answering: discord.Message | None = None,
+        mentions: MentionPolicy | None = None,
         text: Mapping[str, Any] | None = None,
         stops: StopRegistry | None = None,
         **settings: Any,
@@ -135,7 +136,7 @@ class Show:
         context = StreamContext(
             channel=key, reply_to=answering is not None, stops=stops, renderer=TinyRenderer()
         )
-        sink = self.bot.client_state.sink(place, answering)
+        sink = self.bot.client_state.sink(place, answering, mentions)
         result = await stream_to_sink(provider, None, config, context, sink)
         assert result.ledger.problems() == []
         return result

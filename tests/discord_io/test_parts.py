@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from oshaberi.chunks import ThoughtPart
 from oshaberi.delivery.sink import AmbiguousError, Embed, Post, WebhookFace, WireState
 from oshaberi.discord_io import (
-    MENTIONS,
+    MentionPolicy,
     bot_name,
     emojis_of,
     known_people,
@@ -52,11 +53,14 @@ def test_known_names_and_emoji_work_in_a_stream() -> None:
     async def act(show: Show) -> None:
         place = show.channel("general").guild
         text = {"known": known_people(place.members, show.bot.user), "emojis": emojis_of(place)}
-        await show.play("general", "hello @mika :wave: friend\n", text=text)
-        (message,) = show.messages("general")
         mika = show.stage.world.user("mika").id
-        assert message.content == f"hello <@{mika}> {emojis_of(place)[0]} friend"
-        assert message.notified == [mika]
+        policy = MentionPolicy(show.channel("general"), people={mika})
+        for mentions in (policy, None):
+            await show.play("general", "hello @mika :wave: friend\n", text=text, mentions=mentions)
+        first, second = show.messages("general")
+        assert first.content == f"hello <@{mika}> {emojis_of(place)[0]} friend"
+        assert first.notified == [mika]
+        assert (second.content, second.notified) == (first.content, [])
 
     perform(act, world=guild("general", emojis=["wave"]), settings=NO_LIMITS)
 
@@ -80,12 +84,15 @@ def test_thought_log_prefers_summaries_and_masks_secrets() -> None:
 
 
 def test_mentions_never_reach_everyone() -> None:
-    allowed: dict[str, Any] = {**MENTIONS.to_dict()}
-    assert allowed == {"parse": ["users", "roles"]}
-    for form in (edit_form(Post("n", "x")), webhook_form(Post("n", "x"), WebhookFace("Aki"), None)):
+    channel: Any = SimpleNamespace(guild=None)
+    text = "@everyone @here <@1> <@!2> <@3> <@&4>"
+    allowed = MentionPolicy(channel, people={1, 2}).allowed(text)
+    assert {**allowed.to_dict()} == {"parse": [], "users": [1, 2], "roles": []}
+    post = Post("n", text)
+    for form in (edit_form(post, allowed), webhook_form(post, WebhookFace("Aki"), allowed)):
         assert form.payload is not None
-        assert "everyone" not in form.payload["allowed_mentions"]["parse"]
-    worn = webhook_form(Post("n", "x"), WebhookFace("Aki"), None).payload
+        assert form.payload["allowed_mentions"] == allowed.to_dict()
+    worn = webhook_form(post, WebhookFace("Aki"), allowed).payload
     assert worn is not None
     assert "nonce" not in worn
 

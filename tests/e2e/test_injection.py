@@ -156,4 +156,11 @@ def test_each_key_goes_to_its_own_provider_and_is_stored_encrypted(tmp_path: Pat
         for file in tmp_path.iterdir():
             assert own.encode() not in file.read_bytes()
 
-    play(act, "Operator here.", scripts=[["No key.", "Hi."]], folder=tmp_path, chain=1)
+    play(
+        act,
+        "Operator here.",
+        scripts=[["No key.", "Hi."]],
+        folder=tmp_path,
+        chain=1,
+        allow_local_models=True,
+    )

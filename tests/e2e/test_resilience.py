@@ -102,7 +102,7 @@ def test_the_last_failure_is_told_once_and_the_next_turn_is_a_new_one() -> None:
         await here.idle()
         assert here.notices() == ["This model cannot be used"]
         (embed,) = here.ours()[0].embeds
-        assert embed["description"] == "no such model"
+        assert embed["description"] == "The server answered HTTP 404."
         here.ask("again")
         await here.says("", "Hi.")
         assert "no such model" not in here.asked().text

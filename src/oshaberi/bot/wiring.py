@@ -141,6 +141,7 @@ async def open_bot(
             journal=db.journal,
             instance=settings.instance,
             models=links(settings, environ),
+            allow_local_models=lambda: live_settings.operators().allow_local_models,
             persona=persona_of(settings),
             observers=(StreamLogger(), bot_metrics, *observers),
             read_text=read_text,

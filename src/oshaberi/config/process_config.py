@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 from oshaberi.conversation.turn_config import ids, strings
 from oshaberi.errors import ConfigError
 from oshaberi.text.normalize.names.webhook_usernames import name_problem
-from oshaberi.text.text_config import check_fields, choice, number
+from oshaberi.text.text_config import check_fields, choice, number, switch
 
 MOST_SHARDS = 16_384
 TABLES: Any = {"extra": "forbid"}
@@ -161,6 +161,11 @@ class ProcessConfig:
             "a list of tables",
         ),
     )
+    allow_local_models: bool = switch(
+        False,
+        "whether `/model` may choose models on the bot's own machine or network; those in `models` "
+        "may always be there",
+    )
     persona: PersonaEntry | None = field(
         default=None,
         metadata=_table(
@@ -197,5 +202,5 @@ class ProcessConfig:
             object.__setattr__(self, key, value)
 
 
-LIVE = frozenset({"log_level", "models", "persona"})
+LIVE = frozenset({"allow_local_models", "log_level", "models", "persona"})
 """What a running bot takes up when the file changes; the rest of this needs a restart."""

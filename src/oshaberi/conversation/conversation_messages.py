@@ -22,6 +22,9 @@ class Person:
     can_manage_messages: bool = False
     username: str = ""
     """The account's own name, which nobody else has; empty for a webhook, which has none."""
+    can_read_history: bool = True
+    """Whether they may read what was written in the channel before they came."""
+    can_add_reactions: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,9 @@
     sink = state.sink(message.channel, answering=message)
     result = await stream_to_sink(provider, request, config, context, sink)
 
+An answer may ping the author of that message and whom it mentions, and roles that they may mention;
+hand in a `MentionPolicy` as `mentions` for more people.
+
 Make the client with `http_trace=RequestTrace()`: then a send that still waits for a rate limit can
 be withdrawn, none returns late, discord.py repeats no request behind the sender's back, and every
 refusal is counted: near Discord's ban for invalid requests the client slows down (`BanGuard`).
@@ -17,15 +20,15 @@ from oshaberi.discord_io.client_state import ClientState
 from oshaberi.discord_io.discord_embeds import notice_embed, thought_log_embed
 from oshaberi.discord_io.discord_sink import DiscordSink
 from oshaberi.discord_io.guild_directory import bot_name, emojis_of, known_people
+from oshaberi.discord_io.mention_policy import MentionPolicy
 from oshaberi.discord_io.requests.discord_refusals import TokenRevokedError
-from oshaberi.discord_io.requests.request_forms import MENTIONS
 from oshaberi.discord_io.requests.request_watch import RequestTrace
 
 __all__ = [
-    "MENTIONS",
     "BanGuard",
     "ClientState",
     "DiscordSink",
+    "MentionPolicy",
     "RequestTrace",
     "TokenRevokedError",
     "bot_name",

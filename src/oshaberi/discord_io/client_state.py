@@ -9,6 +9,7 @@ import discord
 from oshaberi.discord_io.arrival_check import Arrivals, Claims
 from oshaberi.discord_io.ban_guard import BanGuard
 from oshaberi.discord_io.discord_sink import DiscordSink, SharedSinkState
+from oshaberi.discord_io.mention_policy import MentionPolicy
 from oshaberi.discord_io.message_removal import MessageRemoval
 from oshaberi.discord_io.requests.circuit_breaker import CircuitBreaker
 from oshaberi.discord_io.requests.request_watch import RequestSender, RequestTrace
@@ -48,9 +49,13 @@ class ClientState:
         self,
         channel: discord.abc.MessageableChannel,
         answering: discord.Message | None = None,
+        mentions: MentionPolicy | None = None,
     ) -> DiscordSink:
-        """For one response. `answering` is the message it replies to."""
-        return DiscordSink(self._shared, channel, answering)
+        """For one response. `answering` is the message it replies to.
+
+        `mentions` says whom it may ping; without it, the author of that message and whom it names.
+        """
+        return DiscordSink(self._shared, channel, answering, mentions)
 
     async def remove(
         self, channel: discord.abc.MessageableChannel, message_ids: Iterable[int]

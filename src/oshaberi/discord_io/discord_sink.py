@@ -25,6 +25,7 @@ from oshaberi.discord_io.arrival_check import Arrivals, Author, Claims, SeenArri
 from oshaberi.discord_io.ban_guard import BanGuard
 from oshaberi.discord_io.channel_address import ChannelAddress, may_read_history
 from oshaberi.discord_io.guild_directory import bot_name
+from oshaberi.discord_io.mention_policy import MentionPolicy
 from oshaberi.discord_io.requests.circuit_breaker import CircuitBreaker
 from oshaberi.discord_io.requests.request_forms import (
     bot_form,
@@ -76,8 +77,10 @@ class DiscordSink:
         shared: SharedSinkState,
         channel: discord.abc.MessageableChannel,
         answering: discord.Message | None = None,
+        mentions: MentionPolicy | None = None,
     ) -> None:
         self._shared = shared
+        self._mentions = mentions or MentionPolicy.answering(channel, answering)
         self._http = shared.client.http
         self._channel = channel
         self._address = ChannelAddress.of(channel)
@@ -117,7 +120,7 @@ class DiscordSink:
     async def edit(self, sent: Sent, post: Post, wire: WireState) -> None:
         if sent.id is None:
             raise DiscordRefusalError(MESSAGE_GONE)
-        form = edit_form(post)
+        form = edit_form(post, self._mentions.allowed(post.content))
         if sent.via == "webhook":
             hook, thread_id = self._hook(), self._address.thread_id
             await self._shared.webhook_http.edit(hook, sent.id, form, thread_id, wire)
@@ -201,9 +204,11 @@ class DiscordSink:
 
     async def _post(self, post: Post, wire: WireState) -> Any:
         view = table_view() if shows_table(post) else None
+        allowed = self._mentions.allowed(post.content)
         if post.face is not None:
-            return await self._execute(post.nonce, webhook_form(post, post.face, view), wire)
-        form = bot_form(post, self._reference(post), view)
+            form = webhook_form(post, post.face, allowed, view)
+            return await self._execute(post.nonce, form, wire)
+        form = bot_form(post, allowed, self._reference(post), view)
         request = self._http.send_message(self._address.channel_id, params=form)
         return await self._shared.line.call(request, wire)
 

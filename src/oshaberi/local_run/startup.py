@@ -110,6 +110,10 @@ def _with_settings_of(
         thought_log_channel_id=chosen["thought_log_channel_id"],
     )
     variables = {f"OSHABERI_{key.upper()}": str(value) for key, value in chosen.items()}
+    if "allow_local_models" not in settings.origins:
+        # Everybody on the local stage is whoever runs it.
+        settings = replace(settings, allow_local_models=True)
+        variables["OSHABERI_ALLOW_LOCAL_MODELS"] = "true"
     return replace(settings, turn=turn), {**environ, **variables}
 
 

@@ -62,6 +62,7 @@ def connect(
     if preset.needs_key and key is None and base_url is None:
         raise ConfigError(f"{provider}: needs an API key (usually {preset.key_name})")
     settings.setdefault("fetch_image", _fetch_image)
+    settings.setdefault("is_known_server", _is_known_server(preset, base_url))
     endpoint = Endpoint(
         preset.name,
         model,
@@ -76,6 +77,12 @@ def connect(
     adapter = family(preset.family)(replace(endpoint, **settings))
     adapter.text = _checked_text(provider, endpoint.text)
     return adapter
+
+
+def _is_known_server(preset: Preset, base_url: str | None) -> bool:
+    if preset.base_url is None or preset.is_local:
+        return False
+    return base_url is None or base_url.rstrip("/") == preset.base_url.rstrip("/")
 
 
 async def _fetch_image(url: str) -> Part:

@@ -34,3 +34,5 @@ class Endpoint:
     text: Mapping[str, Any] = field(default_factory=dict)
     fetch_image: FetchImage | None = None
     count_tokens: Callable[[str], int] | None = None
+    is_known_server: bool = False
+    """Whether it is a provider's own public server, whose error messages may be shown."""

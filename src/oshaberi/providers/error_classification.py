@@ -24,7 +24,9 @@ _THEIR_FAULT = re.compile(r"server[_ ]?error|\binternal", re.IGNORECASE)
 class ProviderFailure:
     """What a family knows of an error. `codes` are its machine-readable names, any of them.
 
-    With a `kind` nothing is left to find out: a connection that broke, say.
+    With a `kind` nothing is left to find out: a connection that broke, say. `own_words` tell of it
+    without anything that the server sent. `is_quote`: the message is what the API says to people,
+    in its field for that.
     """
 
     status: int | None = None
@@ -34,6 +36,20 @@ class ProviderFailure:
     body: Any = None
     kind: ErrorType | None = None
     is_transient: bool = False
+    own_words: str = ""
+    is_quote: bool = False
+
+    def shown(self, *, is_known: bool) -> str:
+        """What may be shown in a channel: the words of a known server, of any other the status."""
+        if self.is_quote and is_known:
+            return self.message
+        status = "" if self.status is None else f"The server answered HTTP {self.status}."
+        return self.own_words or status
+
+
+def our_failure(message: str, **more: Any) -> ProviderFailure:
+    """One that is told in our words alone."""
+    return ProviderFailure(message=message, own_words=message, **more)
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
@@ -166,8 +182,13 @@ def is_retryable(failure: ProviderFailure, kind: ErrorType) -> bool:
     return failure.is_transient or bool(at_fault)
 
 
-def provider_error(failure: ProviderFailure, provider: str, redact: Redact) -> ProviderError:
-    """The failure as the rest of the program sees it, with nothing secret in it."""
+def provider_error(
+    failure: ProviderFailure, provider: str, redact: Redact, *, is_known: bool = False
+) -> ProviderError:
+    """The failure as the rest of the program sees it, with nothing secret in it.
+
+    `is_known`: it comes from a provider's own public server.
+    """
     kind = error_type(failure)
     codes = [redact(code) for code in failure.codes]
     raw = {
@@ -183,6 +204,7 @@ def provider_error(failure: ProviderFailure, provider: str, redact: Redact) -> P
         is_retryable(failure, kind),
         provider,
         raw,
+        shown=redact(failure.shown(is_known=is_known)),
     )
 
 

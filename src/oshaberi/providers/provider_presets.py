@@ -28,6 +28,8 @@ class Preset:
     reemits: bool = False
     quirks: Mapping[str, Any] = field(default_factory=dict)
     text: Mapping[str, Any] = field(default_factory=dict)
+    is_local: bool = False
+    """Whether it runs on the machine of the bot itself."""
 
     @property
     def needs_key(self) -> bool:
@@ -42,7 +44,8 @@ def _hosted(
 
 def _local(name: str, title: str, port: int, **quirks: Any) -> Preset:
     url = f"http://127.0.0.1:{port}/v1"
-    return Preset(name, title, "openai", url, None, "openai", quirks={"user_first": True, **quirks})
+    merged = {"user_first": True, **quirks}
+    return Preset(name, title, "openai", url, None, "openai", quirks=merged, is_local=True)
 
 
 _ALL = (

@@ -288,7 +288,8 @@ class ChunkReader:
             return self._provider.classify(error)
         except Exception:
             log.exception("%s could not classify an error", self._provider.name)
-            return ProviderError("api_error", str(error), provider=self._provider.name, raw=error)
+            name = self._provider.name
+            return ProviderError("api_error", str(error), provider=name, raw=error, shown="")
 
 
 def _is_cancelled() -> bool:

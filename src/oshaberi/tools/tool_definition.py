@@ -87,6 +87,12 @@ class ToolContext:
     """Where a reply to a message goes; None: `room.sink`."""
     posting: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False, compare=False)
     """Held by a tool that writes into the channel: one after the other."""
+    user_id: int = 0
+    """The person for whom it runs, also if a persona asked; left out: the author of `incoming`."""
+
+    def __post_init__(self) -> None:
+        if not self.user_id:
+            object.__setattr__(self, "user_id", self.incoming.user_id)
 
     @property
     def persona_name(self) -> str:

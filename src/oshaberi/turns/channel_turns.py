@@ -146,13 +146,13 @@ class ChannelTurns:
     def is_busy(self, channel_id: int) -> bool:
         return channel_id in self._lines
 
-    def running(self) -> int:
+    def running(self, counts: Callable[[TurnChannel], bool] = lambda _turn_channel: True) -> int:
         """How many channels have a turn under way."""
-        return len(self._lines)
+        return sum(counts(line.job.turn_channel) for line in self._lines.values())
 
-    def waiting(self) -> int:
+    def waiting(self, counts: Callable[[TurnChannel], bool] = lambda _turn_channel: True) -> int:
         """How many messages wait."""
-        return sum(line.messages for line in self._lines.values())
+        return sum(line.messages for line in self._lines.values() if counts(line.job.turn_channel))
 
     async def idle(self) -> None:
         """Until no turn runs and none waits, and all reactions are there."""

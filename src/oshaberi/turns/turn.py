@@ -164,6 +164,7 @@ class Turn:
         return ToolContext(
             turn_channel=self._turn_channel,
             incoming=self._turn_request.newest,
+            user_id=self._turn_request.user_id,
             store=self._services.store,
             turn=self._settings.turn,
             stream=scene.stream,

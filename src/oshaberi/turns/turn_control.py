@@ -180,5 +180,8 @@ def _may(by: Person, turn: TurnRecord) -> bool:
 def _stand_in(turn_channel: TurnChannel, turn: TurnRecord, by: Person) -> IncomingMessage:
     """The message is gone, but the answer can go on without it."""
     newest = max(turn.message_ids, default=turn.asked_id or 0)
+    if by.id != turn.user_id:
+        # The words are another person's: they are not said with the rights of this one.
+        by = replace(by, can_manage_server=False, can_manage_messages=False)
     said = ChannelMessage(newest, by, "", at=turn.at or utc_now())
     return IncomingMessage(said, turn_channel.channel_id, turn_channel.server_id)

@@ -161,7 +161,13 @@ def _as_incoming(job: QueuedJob, played: AnsweredPersona, now: datetime) -> Inco
     newest = job.asked[-1]
     said = ChannelMessage(
         id=played.outcome.message_ids[-1],
-        author=Person(0, played.persona.name, is_bot=True),
+        author=Person(
+            0,
+            played.persona.name,
+            is_bot=True,
+            can_read_history=newest.said.author.can_read_history,
+            can_add_reactions=newest.said.author.can_add_reactions,
+        ),
         text=played.outcome.text,
         at=now,
         by_us=True,

@@ -94,6 +94,8 @@ class TurnServices:
     instance: str = ""
     models: tuple[OperatorModel, ...] = ()
     """For servers that have no chain of their own."""
+    allow_local_models: Callable[[], bool] = lambda: False
+    """Whether models that were chosen by a command may be inside the operator's network."""
     persona: PersonaRecord = NOBODY_YET
     """The default persona of servers that have none."""
     observers: tuple[StreamObserver, ...] = ()

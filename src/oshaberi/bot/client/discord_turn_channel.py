@@ -24,8 +24,9 @@ from oshaberi.delivery.sink import (
     WebhookFace,
     WireState,
 )
-from oshaberi.discord_io import ClientState, DiscordSink, bot_name, emojis_of
+from oshaberi.discord_io import ClientState, DiscordSink, MentionPolicy, bot_name, emojis_of
 from oshaberi.discord_io.channel_address import may_read_history
+from oshaberi.discord_io.mention_policy import people_of
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +47,8 @@ class DiscordTurnChannel:
         self._channel = channel
         self._message = message
         self._fetched: dict[int, discord.Message] = {}
+        self._heard: set[int] = set()
+        """Ids of the people of the conversation, as far as they are known yet."""
 
     @property
     def channel_id(self) -> int:
@@ -62,24 +65,41 @@ class DiscordTurnChannel:
 
     def sink(self, answering: IncomingMessage | None) -> DiscordSink:
         message = None if answering is None else self._known(answering.said.id)
-        return self._client_state.sink(self._channel, message)
+        for one in (self._message, message):
+            self._heard.update(() if one is None else people_of(one))
+        # With the rights of who brought us here: a reply may go to somebody else.
+        asker = self._asker
+        mentions = MentionPolicy(
+            self._channel, asker if isinstance(asker, discord.Member) else None, self._heard
+        )
+        return self._client_state.sink(self._channel, message, mentions)
+
+    @property
+    def _asker(self) -> AnyUser | None:
+        """Who wrote the message that brought us here, unless it was ourselves."""
+        message = self._message
+        if message is None or not self._reader.is_person(message):
+            return None
+        return self._reader.recent_members.known(message.author, self._guild)
 
     async def channel_info(self, before: int | None, limit: int) -> ChannelInfo:
         messages = await self._history(before, limit)
         guild = self._guild
+        people = self._people(messages)
+        self._heard.update(one.id for one in people)
         return ChannelInfo(
             server_name="" if guild is None else guild.name,
             channel_name=getattr(self._channel, "name", None) or "",
             channel_topic=_topic(self._channel),
             bot_name=bot_name(self._channel, self._client) or "",
-            people=self._people(messages),
+            people=people,
             emojis=emojis_of(guild),
-            history=tuple(self._reader.said(message) for message in messages),
+            history=tuple(self._reader.said(message, self._asker) for message in messages),
         )
 
     async def said(self, message_id: int) -> ChannelMessage | None:
         message = await self.message(message_id)
-        return None if message is None else self._reader.said(message)
+        return None if message is None else self._reader.said(message, self._asker)
 
     async def incoming(self, message_id: int) -> IncomingMessage | None:
         """A message of this channel as if it had just been written."""
@@ -145,10 +165,13 @@ class DiscordTurnChannel:
         return place if isinstance(place, discord.abc.Messageable) else None
 
     def _known(self, message_id: int) -> discord.Message | None:
+        """Of this channel: what discord.py keeps comes from everywhere."""
         if self._message is not None and self._message.id == message_id:
             return self._message
         cached = discord.utils.get(self._client.cached_messages, id=message_id)
-        return cached or self._fetched.get(message_id)
+        if cached is not None and cached.channel.id == self.channel_id:
+            return cached
+        return self._fetched.get(message_id)
 
     def _partial(self, message_id: int) -> discord.PartialMessage:
         return discord.PartialMessage(channel=self._channel, id=message_id)

@@ -24,6 +24,8 @@ NOT_FOUND = (discord.HTTPException, aiohttp.ClientError, OSError, TimeoutError)
 """What reading a message may end with; then it is as if it were not there."""
 NO_MIME = "application/octet-stream"
 KEPT_MEMBERS = 5000
+HIDDEN_CHANNEL = "#unknown"
+"""A channel that is not there, or that the reader may not see: nobody learns which."""
 AnyUser = discord.User | discord.Member
 _TOKENS = re.compile(
     r"<(?:a?:(?P<emoji>\w+):\d+|@!?(?P<user>\d+)|@&(?P<role>\d+)|#(?P<channel>\d+)"
@@ -88,14 +90,15 @@ class MessageReader:
         """Whether somebody who can be mentioned wrote it."""
         return message.webhook_id is None and not self.is_ours(message)
 
-    def said(self, message: discord.Message) -> ChannelMessage:
+    def said(self, message: discord.Message, viewer: AnyUser | None = None) -> ChannelMessage:
+        """As `viewer` may read it; None: as everybody may."""
         source = _source(message)
         ours = self.is_ours(source)
         embeds = () if ours else tuple(filter(None, map(embed_text, source.embeds)))
         return ChannelMessage(
             id=message.id,
             author=self._author(source),
-            text=readable(source, self.recent_members),
+            text=readable(source, self.recent_members, viewer),
             at=message.created_at,
             by_us=ours,
             shown_as=source.author.display_name if ours else None,
@@ -111,13 +114,13 @@ class MessageReader:
         await self._meet_author(message)
         replied = await self._replied(message)
         return IncomingMessage(
-            said=self.said(message),
+            said=self.said(message, message.author),
             channel_id=channel.id,
             server_id=0 if message.guild is None else message.guild.id,
             parent_id=channel.parent_id if isinstance(channel, discord.Thread) else None,
             mentions_us=self.mentions_us(message),
             can_answer=may_write(channel),
-            replied=None if replied is None else self.said(replied),
+            replied=None if replied is None else self.said(replied, message.author),
         )
 
     def mentions_us(self, message: discord.Message) -> bool:
@@ -142,11 +145,11 @@ class MessageReader:
         if number is None or message.reference is None:
             return None
         known = message.reference.resolved
-        if isinstance(known, discord.Message):
-            return known
         elsewhere = message.reference.channel_id != message.channel.id
         if elsewhere or isinstance(known, discord.DeletedReferencedMessage):
             return None
+        if isinstance(known, discord.Message):
+            return known
         try:
             return await message.channel.fetch_message(number)
         except NOT_FOUND:
@@ -176,7 +179,7 @@ def person_of(
     """With a channel, also what they may do there. A webhook is no account: its name is free."""
     names = (user.display_name, getattr(user, "nick", None), user.global_name, user.name)
     unique = list(dict.fromkeys(name for name in names if name))
-    allowed = permissions_of(user, channel)
+    allowed, ordinary = permissions_of(user, channel), ordinary_permissions_of(user, channel)
     return Person(
         id=user.id,
         name=unique[0],
@@ -186,7 +189,24 @@ def person_of(
         can_manage_server=allowed.manage_guild,
         can_manage_messages=allowed.manage_messages,
         username=str(user) if is_account else "",
+        can_read_history=ordinary.read_message_history,
+        can_add_reactions=ordinary.add_reactions,
     )
+
+
+def ordinary_permissions_of(
+    user: AnyUser, channel: discord.abc.MessageableChannel | None
+) -> discord.Permissions:
+    """What everybody can usually do. Of somebody we do not know: what everybody may there."""
+    guild = getattr(channel, "guild", None)
+    if channel is None or guild is None:
+        return discord.Permissions.all()
+    if isinstance(user, discord.Member):
+        return permissions_of(user, channel)
+    try:
+        return channel.permissions_for(guild.default_role)
+    except (discord.ClientException, AttributeError):
+        return discord.Permissions.none()
 
 
 def permissions_of(
@@ -200,11 +220,17 @@ def permissions_of(
         return user.guild_permissions  # a thread whose parent we do not see
 
 
-def readable(message: discord.Message, recent_members: RecentMembers) -> str:
-    """The text as people see it: mentions by name, custom emoji as `:name:`."""
+def readable(
+    message: discord.Message, recent_members: RecentMembers, viewer: AnyUser | None = None
+) -> str:
+    """The text as the viewer sees it: mentions by name, custom emoji as `:name:`."""
+    if viewer is not None:
+        viewer = recent_members.known(viewer, message.guild)
 
     def named(text: str) -> str:
-        return _TOKENS.sub(lambda token: _shown(message, token, recent_members) or token[0], text)
+        return _TOKENS.sub(
+            lambda token: _shown(message, token, recent_members, viewer) or token[0], text
+        )
 
     lines = [named(message.content)]
     lines += [f"(forwarded) {named(one.content)}" for one in message.message_snapshots]
@@ -213,7 +239,10 @@ def readable(message: discord.Message, recent_members: RecentMembers) -> str:
 
 
 def _shown(
-    message: discord.Message, token: re.Match[str], recent_members: RecentMembers
+    message: discord.Message,
+    token: re.Match[str],
+    recent_members: RecentMembers,
+    viewer: AnyUser | None,
 ) -> str | None:
     kind, value = token.lastgroup, token[token.lastgroup or 0]
     if kind == "emoji":
@@ -225,15 +254,25 @@ def _shown(
         return next(
             (f"@{recent_members.known(u, message.guild).display_name}" for u in users), None
         )
-    return None if message.guild is None else _place_or_role(message.guild, kind, int(value))
-
-
-def _place_or_role(guild: discord.Guild, kind: str | None, number: int) -> str | None:
+    if message.guild is None:
+        return None
     if kind == "role":
-        role = guild.get_role(number)
+        role = message.guild.get_role(int(value))
         return None if role is None else f"@{role.name}"
-    place = guild.get_channel_or_thread(number)
-    return None if place is None else f"#{place.name}"
+    place = message.guild.get_channel_or_thread(int(value))
+    seen = place is not None and (place == message.channel or may_see(place, viewer))
+    return f"#{place.name}" if seen and place is not None else HIDDEN_CHANNEL
+
+
+def may_see(place: discord.abc.GuildChannel | discord.Thread, viewer: AnyUser | None) -> bool:
+    """Whether the viewer finds the channel in their list; somebody unknown: what everybody sees."""
+    whose = viewer if isinstance(viewer, discord.Member) else place.guild.default_role
+    try:
+        allowed = place.permissions_for(whose)
+    except discord.ClientException:
+        return False  # a thread whose parent we do not see
+    private = isinstance(place, discord.Thread) and place.is_private()
+    return allowed.view_channel and (allowed.manage_threads or not private)
 
 
 def embed_text(embed: discord.Embed) -> str:

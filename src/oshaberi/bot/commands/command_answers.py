@@ -12,7 +12,12 @@ import aiohttp
 import discord
 from discord import app_commands
 
-from oshaberi.bot.commands.command_context import CommandRefusedError, Interaction
+from oshaberi.bot.commands.command_context import (
+    CommandRefusedError,
+    CommandUser,
+    Interaction,
+    asker_of,
+)
 from oshaberi.discord_io.discord_embeds import DESCRIPTION_LIMIT, shortened
 from oshaberi.errors import ConfigError
 from oshaberi.redaction import redact
@@ -94,13 +99,16 @@ class BotCommandTree(app_commands.CommandTree[Any]):
 
 
 class CommandForm(discord.ui.Modal):
-    """A modal whose `take` gets what was filled in and returns what to say."""
+    """A modal. `take` gets who sends it and what was filled in, and returns what to say.
+
+    Who sends it is asked anew: a form may lie open while somebody loses a permission.
+    """
 
     def __init__(
         self,
         title: str,
         fields: Iterable[discord.ui.TextInput[Any]],
-        take: Callable[[dict[str, str]], Awaitable[str]],
+        take: Callable[[CommandUser, dict[str, str]], Awaitable[str]],
     ) -> None:
         super().__init__(title=shortened(title, 45))
         self._take = take
@@ -110,10 +118,10 @@ class CommandForm(discord.ui.Modal):
 
     async def on_submit(self, interaction: Interaction, /) -> None:
         values = {field.custom_id: field.value.strip() for field in self._inputs}
-        await answer(interaction, self._taken(values))
+        await answer(interaction, self._taken(asker_of(interaction), values))
 
-    async def _taken(self, values: dict[str, str]) -> str:
-        return await self._take(values)
+    async def _taken(self, asker: CommandUser, values: dict[str, str]) -> str:
+        return await self._take(asker, values)
 
     async def on_error(  # type: ignore[override]  # as discord.py's own Modal has it
         self, interaction: Interaction, error: Exception, /

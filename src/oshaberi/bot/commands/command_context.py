@@ -64,6 +64,8 @@ class CommandUser:
     server_id: int
     channel_id: int
     is_owner: bool = False
+    can_write: bool = True
+    """Whether they may write messages there themselves."""
 
     @property
     def may_manage(self) -> bool:
@@ -76,6 +78,16 @@ class CommandUser:
         if self.server_id == 0:
             raise CommandRefusedError("In direct messages only the bot's owner can change this.")
         raise CommandRefusedError("Only members with the permission Manage Server can change this.")
+
+    def must_see_settings(self) -> None:
+        """Those of direct messages are of all of them, and say who else may write there."""
+        if self.server_id == 0 and not self.is_owner:
+            raise CommandRefusedError("In direct messages only the bot's owner can see this.")
+
+    def must_write(self) -> None:
+        """Who may not write does not have others write."""
+        if not self.can_write:
+            raise CommandRefusedError("You may not write here, so I do not write for you either.")
 
     def must_own(self, what: str) -> None:
         if not self.is_owner:
@@ -98,13 +110,25 @@ def asker_of(interaction: Interaction) -> CommandUser:
         person_of(interaction.user),
         can_manage_server=allowed.manage_guild or allowed.administrator,
         can_manage_messages=allowed.manage_messages or allowed.administrator,
+        can_read_history=_may(interaction, "read_message_history"),
+        can_add_reactions=_may(interaction, "add_reactions"),
     )
+    in_thread = isinstance(interaction.channel, discord.Thread)
     return CommandUser(
         person,
         server_id=interaction.guild_id or 0,
         channel_id=interaction.channel_id or 0,
         is_owner=_owns(interaction.client.application, person.id),
+        can_write=_may(interaction, "send_messages_in_threads" if in_thread else "send_messages"),
     )
+
+
+def _may(interaction: Interaction, permission: str) -> bool:
+    """In a direct message everybody may do what everybody usually does."""
+    allowed = interaction.permissions
+    if interaction.guild_id is None or allowed.administrator:
+        return True
+    return bool(getattr(allowed, permission))
 
 
 def turn_channel_of(interaction: Interaction) -> DiscordTurnChannel:

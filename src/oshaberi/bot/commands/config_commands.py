@@ -6,8 +6,10 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Any
 
+import discord
 from discord import app_commands
 
+from oshaberi.bot.client.incoming_messages import may_see
 from oshaberi.bot.commands.command_answers import Choices, answer, choices
 from oshaberi.bot.commands.command_context import (
     MANAGER,
@@ -38,10 +40,11 @@ ALL = "all"
 MOST_MEANT = 3
 
 HasChannel = Callable[[int], bool]
-"""Whether the server has a channel of that id."""
+"""Whether the server has a channel of that id in which the asker may write."""
 
 
 async def show_config(context: CommandContext, asker: CommandUser, key: str | None) -> str:
+    asker.must_see_settings()
     changed = await context.db.servers.config(asker.server_id)
     now = effective(context.settings(), changed)
     if key is not None:
@@ -169,8 +172,11 @@ async def show(interaction: Interaction, key: str | None = None) -> None:
 @app_commands.describe(key="Which setting", value="Its new value; lists with commas")
 async def set_(interaction: Interaction, key: str, value: str) -> None:
     def has_channel(channel_id: int) -> bool:
-        guild = interaction.guild
-        return guild is not None and guild.get_channel_or_thread(channel_id) is not None
+        guild, member = interaction.guild, interaction.user
+        place = None if guild is None else guild.get_channel_or_thread(channel_id)
+        if place is None or not isinstance(member, discord.Member) or not may_see(place, member):
+            return False
+        return place.permissions_for(member).send_messages
 
     context, asker = context_of(interaction), asker_of(interaction)
     await answer(interaction, set_config(context, asker, key, value, has_channel))

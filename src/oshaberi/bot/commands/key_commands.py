@@ -107,8 +107,8 @@ def key_form(context: CommandContext, asker: CommandUser, provider: str) -> Comm
     asker.must_manage()
     provider = checked_provider(provider)
 
-    async def take(values: dict[str, str]) -> str:
-        return await add_key(context, asker, provider, values["key"], values["label"])
+    async def take(sender: CommandUser, values: dict[str, str]) -> str:
+        return await add_key(context, sender, provider, values["key"], values["label"])
 
     key: discord.ui.TextInput[Any] = discord.ui.TextInput(
         label=f"API key of {provider}", custom_id="key", max_length=KEY_LIMIT

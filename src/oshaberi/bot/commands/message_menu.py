@@ -43,7 +43,10 @@ async def continue_message(
 
 
 async def why_turn(context: CommandContext, message_id: int) -> str:
-    """Of an answer, or of a message: why it was answered or not."""
+    """Of an answer, or of a message: why it was answered or not.
+
+    Discord tells of a message only to whom it shows that message.
+    """
     return await context.channel_turns.why(message_id) or UNKNOWN
 
 

@@ -19,6 +19,7 @@ from oshaberi.bot.commands.command_context import (
 from oshaberi.providers.adapter_registry import families, unknown
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.storage.stored_records import ModelRecord
+from oshaberi.turns.local_models import LOCAL_MODEL, may_ask_model
 
 MOST_MODELS = 10
 MODEL_LIMIT = 200
@@ -65,7 +66,7 @@ async def set_model(
 ) -> str:
     """The first of the chain; its fallbacks stay."""
     asker.must_manage()
-    first = _record(asker, provider, model, base_url)
+    first = await _record(context, asker, provider, model, base_url)
     rest = (await own_chain(context, asker.server_id))[1:]
     await _store(context, asker, (first, *rest))
     return f"Answers now come from **{name_of(first)}**.{await _key_hint(context, first)}"
@@ -88,7 +89,7 @@ async def add_fallback(
         raise CommandRefusedError(
             f"At most {MOST_MODELS} models; remove one: `/model fallback remove`."
         )
-    added = _record(asker, provider, model, base_url)
+    added = await _record(context, asker, provider, model, base_url)
     await _store(context, asker, (*chain, added))
     hint = await _key_hint(context, added)
     return f"If the others fail, **{name_of(added)}** answers.{hint}"
@@ -111,8 +112,10 @@ async def list_fallbacks(context: CommandContext, asker: CommandUser) -> str:
     return _listed(fallbacks, asker.is_owner)
 
 
-async def fallback_choices(context: CommandContext, server_id: int, typed: str) -> Choices:
-    fallbacks = enumerate((await own_chain(context, server_id))[1:], 1)
+async def fallback_choices(context: CommandContext, asker: CommandUser, typed: str) -> Choices:
+    if not asker.may_manage:
+        return []
+    fallbacks = enumerate((await own_chain(context, asker.server_id))[1:], 1)
     return choices(typed, ((f"{n}. {name_of(model)}", str(n)) for n, model in fallbacks))
 
 
@@ -121,14 +124,19 @@ def provider_choices(typed: str) -> Choices:
     return choices(typed, ((title, name) for name, title in titles.items()))
 
 
-def _record(asker: CommandUser, provider: str, model: str, base_url: str | None) -> ModelRecord:
+async def _record(
+    context: CommandContext, asker: CommandUser, provider: str, model: str, base_url: str | None
+) -> ModelRecord:
     name = model.strip()
     if not name or len(name) > MODEL_LIMIT or not name.isprintable():
         raise CommandRefusedError("Give the model's name as its provider writes it.")
     if base_url is not None:
         _check_address(asker, base_url.strip())
         base_url = base_url.strip()
-    return ModelRecord(asker.server_id, checked_provider(provider), name, base_url)
+    record = ModelRecord(asker.server_id, checked_provider(provider), name, base_url)
+    if not await may_ask_model(context.services, record):
+        raise CommandRefusedError(LOCAL_MODEL)
+    return record
 
 
 def _check_address(asker: CommandUser, url: str) -> None:
@@ -228,4 +236,4 @@ async def _providers(_interaction: Interaction, typed: str) -> Choices:
 
 @remove.autocomplete("fallback")
 async def _fallbacks(interaction: Interaction, typed: str) -> Choices:
-    return await fallback_choices(context_of(interaction), asker_of(interaction).server_id, typed)
+    return await fallback_choices(context_of(interaction), asker_of(interaction), typed)

@@ -140,8 +140,8 @@ async def persona_choices(context: CommandContext, server_id: int, typed: str) -
 async def creation_form(context: CommandContext, asker: CommandUser, name: str) -> CommandForm:
     name = await may_create(context, asker, name)
 
-    async def take(values: dict[str, str]) -> str:
-        return await create_persona(context, asker, name, values)
+    async def take(sender: CommandUser, values: dict[str, str]) -> str:
+        return await create_persona(context, sender, name, values)
 
     return _form(f"New persona: {name}", PersonaRecord(asker.server_id, name), take)
 
@@ -154,8 +154,8 @@ async def edit_form(context: CommandContext, asker: CommandUser, name: str) -> C
             "Its prompt is too long for a form; whoever runs the bot can change it."
         )
 
-    async def take(values: dict[str, str]) -> str:
-        return await edit_persona(context, asker, persona.name, values)
+    async def take(sender: CommandUser, values: dict[str, str]) -> str:
+        return await edit_persona(context, sender, persona.name, values)
 
     return _form(f"Persona: {persona.name}", persona, take)
 
@@ -182,7 +182,7 @@ def _filled(persona: PersonaRecord, values: dict[str, str]) -> PersonaRecord:
 def _form(
     title: str,
     persona: PersonaRecord,
-    take: Callable[[dict[str, str]], Coroutine[Any, Any, str]],
+    take: Callable[[CommandUser, dict[str, str]], Coroutine[Any, Any, str]],
 ) -> CommandForm:
     prompt: discord.ui.TextInput[Any] = discord.ui.TextInput(
         label="Who it is, how it speaks",

@@ -20,6 +20,7 @@ from oshaberi.bot.commands.command_context import (
     context_of,
 )
 from oshaberi.bot.commands.model_commands import name_of
+from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.storage.stored_records import ModelRecord, UsageRecord
 from oshaberi.turns.generation.model_chain import ModelCandidate, chain_of
@@ -30,8 +31,10 @@ NO_MODEL = "No model is set: `/help` says what to do first."
 async def status_of(context: CommandContext, asker: CommandUser, latency_s: float) -> str:
     chain = groupby(await chain_of(context.services, asker.server_id), lambda one: one.model)
     health = [f"{name_of(model)}: {_keys(context, model, list(tries))}" for model, tries in chain]
-    usage = await context.db.usage.of(asker.server_id)
-    lines = [_latency(latency_s), _queue(context), "Models:" if health else NO_MODEL]
+    # What all direct messages used together is the operator's business.
+    hidden = asker.server_id == 0 and not asker.is_owner
+    usage = () if hidden else await context.db.usage.of(asker.server_id)
+    lines = [_latency(latency_s), _queue(context, asker), "Models:" if health else NO_MODEL]
     lines += [f"- {line}" for line in health]
     if usage:
         lines += ["Used here:", *(f"- {_used(entry)}" for entry in usage)]
@@ -44,9 +47,19 @@ def _latency(seconds: float) -> str:
     return f"Discord answers in {seconds * 1000:.0f} ms."
 
 
-def _queue(context: CommandContext) -> str:
+def _queue(context: CommandContext, asker: CommandUser) -> str:
+    """Of this server, or of this direct message; the bot's owner sees all of it."""
+
+    def is_here(turn_channel: TurnChannel) -> bool:
+        if asker.is_owner:
+            return True
+        if asker.server_id == 0:
+            return turn_channel.channel_id == asker.channel_id
+        return turn_channel.server_id == asker.server_id
+
     talks = context.channel_turns
-    return f"{talks.running()} answers under way, {talks.waiting()} messages waiting."
+    running, waiting = talks.running(is_here), talks.waiting(is_here)
+    return f"{running} answers under way, {waiting} messages waiting."
 
 
 def _keys(context: CommandContext, model: ModelRecord, tries: Sequence[ModelCandidate]) -> str:

@@ -26,12 +26,14 @@ async def stop_turn(context: CommandContext, asker: CommandUser) -> str:
 async def continue_turn(
     context: CommandContext, asker: CommandUser, turn_channel: DiscordTurnChannel
 ) -> str:
+    asker.must_write()
     return (await context.channel_turns.continue_(turn_channel, asker.person)).text
 
 
 async def regenerate_turn(
     context: CommandContext, asker: CommandUser, turn_channel: DiscordTurnChannel
 ) -> str:
+    asker.must_write()
     return (await context.channel_turns.regenerate(turn_channel, asker.person)).text
 
 

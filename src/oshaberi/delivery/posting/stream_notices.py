@@ -39,7 +39,7 @@ async def show(embed: Embed, sender: ExactlyOnceSender, response: ResponseState)
 
 def error_notice(error: ProviderError) -> Embed:
     headline = HEADLINES.get(error.type, HEADLINES["api_error"])
-    return Embed(headline, _body(error.message, headline))
+    return Embed(headline, _body(error.message if error.shown is None else error.shown, headline))
 
 
 def timeout_notice(silent_ms: int) -> Embed:
@@ -53,7 +53,7 @@ def flush_limit_notice(limit: int, *, attached: bool) -> Embed:
 
 
 def _body(message: str, headline: str) -> str:
-    """The provider's own words, unless they only repeat the headline."""
+    """What may be shown of the failure, unless it only repeats the headline."""
     text = redact(message).strip()
     if text.rstrip(".").casefold() == headline.casefold():
         return ""

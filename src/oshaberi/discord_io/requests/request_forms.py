@@ -15,37 +15,40 @@ from oshaberi.discord_io.discord_embeds import notice_embed
 from oshaberi.discord_io.png_text import with_text
 from oshaberi.text.normalize.names.webhook_usernames import webhook_username
 
-MENTIONS = discord.AllowedMentions(everyone=False, users=True, roles=True, replied_user=False)
-"""Users and roles may be pinged, nobody else (spec 07). Also right as a client's default."""
-
 ALT_LIMIT = 1024
 AVATAR_URL_LIMIT = 2048
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def bot_form(
-    post: Post, reference: dict[str, Any] | None, view: discord.ui.View | None
+    post: Post,
+    allowed: discord.AllowedMentions,
+    reference: dict[str, Any] | None = None,
+    view: discord.ui.View | None = None,
 ) -> MultipartParameters:
-    fields = _fields(post, view)
+    fields = _fields(post, allowed, view)
     if reference is not None:
         fields["message_reference"] = reference
     return handle_message_parameters(nonce=post.nonce, **fields)
 
 
 def webhook_form(
-    post: Post, face: WebhookFace, view: discord.ui.View | None
+    post: Post,
+    face: WebhookFace,
+    allowed: discord.AllowedMentions,
+    view: discord.ui.View | None = None,
 ) -> MultipartParameters:
     """Without a nonce: webhooks have none (facts)."""
     return handle_message_parameters(
         username=webhook_username(face.username),
         avatar_url=avatar_url(face),
-        **_fields(post, view),
+        **_fields(post, allowed, view),
     )
 
 
-def edit_form(post: Post) -> MultipartParameters:
+def edit_form(post: Post, allowed: discord.AllowedMentions) -> MultipartParameters:
     """Every edit carries the mentions too: without them Discord parses its defaults (facts)."""
-    fields: dict[str, Any] = {"content": legible(post.content), "allowed_mentions": MENTIONS}
+    fields: dict[str, Any] = {"content": legible(post.content), "allowed_mentions": allowed}
     if post.embed is not None:
         fields["embed"] = notice_embed(post.embed)
     return handle_message_parameters(**fields)
@@ -75,8 +78,10 @@ def legible(text: str) -> str:
     return _LONE_SURROGATE.sub("\ufffd", text)
 
 
-def _fields(post: Post, view: discord.ui.View | None) -> dict[str, Any]:
-    fields: dict[str, Any] = {"allowed_mentions": MENTIONS}
+def _fields(
+    post: Post, allowed: discord.AllowedMentions, view: discord.ui.View | None
+) -> dict[str, Any]:
+    fields: dict[str, Any] = {"allowed_mentions": allowed}
     if post.content:
         fields["content"] = legible(post.content)
     if post.files:

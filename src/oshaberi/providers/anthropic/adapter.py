@@ -46,7 +46,8 @@ class AnthropicAdapter(Adapter):
         return read(event)
 
     def classify(self, error: Exception) -> ProviderError:
-        return provider_error(read_failure(error), self.name, self._redact)
+        known = self._endpoint.is_known_server
+        return provider_error(read_failure(error), self.name, self._redact, is_known=known)
 
     async def events(self, request: Request) -> AsyncGenerator[Event, None]:
         wanted = body(await prepared(request, self._endpoint), self._endpoint)

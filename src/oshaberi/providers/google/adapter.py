@@ -16,12 +16,19 @@ from typing import Any
 from oshaberi.chunks import ProviderError
 from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.endpoint import Endpoint
-from oshaberi.providers.error_classification import ProviderFailure, provider_error
+from oshaberi.providers.error_classification import ProviderFailure, our_failure, provider_error
 from oshaberi.providers.google.body import arguments
 from oshaberi.providers.google.events import GeminiEvent, error_failure, follow, read
 from oshaberi.providers.key_redactor import KeyRedactor
 from oshaberi.providers.request.model_request import Request
-from oshaberi.providers.wire.sdk_loading import NO_KEY, StreamError, load_sdk, read_failure
+from oshaberi.providers.wire.sdk_loading import (
+    NO_KEY,
+    REDIRECTS,
+    StreamError,
+    load_sdk,
+    read_failure,
+    redirected,
+)
 from oshaberi.providers.wire.sse_decoder import SseDecoder
 
 
@@ -80,7 +87,7 @@ class GoogleAdapter(Adapter):
                 finally:
                     answered.response.close()
             else:
-                raise StreamError(ProviderFailure(message="this google-genai is not supported"))
+                raise StreamError(our_failure("this google-genai is not supported"))
 
     @asynccontextmanager
     async def _client(self) -> AsyncIterator[Any]:
@@ -108,7 +115,8 @@ class GoogleAdapter(Adapter):
     read = staticmethod(read)
 
     def classify(self, error: Exception) -> ProviderError:
-        return provider_error(self._failure(error), self.name, self._redact)
+        known = self._endpoint.is_known_server
+        return provider_error(self._failure(error), self.name, self._redact, is_known=known)
 
     async def aclose(self) -> None:
         """Every stream closed its own connection."""
@@ -124,6 +132,9 @@ async def _take(request: Any, handler: Any) -> Any:
     response = await handler(request)
     if response.status == 200:
         raise _AnsweredError(response)
+    if response.status in REDIRECTS:
+        response.close()
+        raise StreamError(redirected(response.status))
     return response
 
 

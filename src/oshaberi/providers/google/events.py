@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from oshaberi.chunks import Chunk, ErrorType, ThoughtPart
-from oshaberi.providers.error_classification import ProviderFailure
+from oshaberi.providers.error_classification import ProviderFailure, our_failure
 from oshaberi.providers.google.body import CALL, TEXT, THOUGHT
 from oshaberi.providers.wire.sdk_loading import StreamError
 from oshaberi.providers.wire.wire_steps import CallPiece, FinishStep, SignedBlock, Step, TokenCount
@@ -74,10 +74,12 @@ def error_failure(code: Any, status: Any, message: Any, details: Any) -> Provide
     said = str(message or "").strip()
     if not said or said.startswith("<"):
         hint = "; is the base URL right?" if number in (404, 405) else ""
-        return ProviderFailure(number, (), f"HTTP {number}{hint}")
+        return our_failure(f"HTTP {number}{hint}", status=number)
     name = str(status or "")
     codes = (name,) if name else ()
-    return ProviderFailure(number, codes, said, _retry_after(details), details, _KINDS.get(name))
+    return ProviderFailure(
+        number, codes, said, _retry_after(details), details, _KINDS.get(name), is_quote=True
+    )
 
 
 def _parts(document: Mapping[str, Any]) -> Sequence[Part]:
@@ -128,7 +130,10 @@ def _finished(
         yield CallPiece(calls, written["name"], written["rest"]) if written else CallPiece(calls)
         yield FinishStep("tool_calls")
     elif reason in _BROKEN:
-        raise StreamError(ProviderFailure(codes=(reason,), message=message, is_transient=True))
+        failure = ProviderFailure(
+            codes=(reason,), message=message, is_transient=True, is_quote=True
+        )
+        raise StreamError(failure)
     else:
         ended = _FINISH.get(reason, reason.lower())
         yield FinishStep("tool_calls" if calls and ended == "stop" else ended)
@@ -154,7 +159,15 @@ def _without_candidates(document: Mapping[str, Any]) -> Sequence[Step]:
     reason = feedback.get("blockReason")
     if reason:
         said = feedback.get("blockReasonMessage") or f"the prompt was blocked ({reason})"
-        raise StreamError(ProviderFailure(codes=(reason,), message=said, kind="content_blocked"))
+        own_words = "the prompt was blocked"
+        failure = ProviderFailure(
+            codes=(reason,),
+            message=said,
+            kind="content_blocked",
+            own_words=own_words,
+            is_quote=True,
+        )
+        raise StreamError(failure)
     return tuple(_tokens(document))
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from oshaberi.chunks import Chunk, ProviderError
 from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.endpoint import Endpoint
-from oshaberi.providers.error_classification import ProviderFailure, provider_error
+from oshaberi.providers.error_classification import ProviderFailure, our_failure, provider_error
 from oshaberi.providers.key_redactor import KeyRedactor
 from oshaberi.providers.request.chat_dialogue import DialogueTurn, system_text, turns
 from oshaberi.providers.request.context_items import ToolRound
@@ -82,7 +82,11 @@ class NovelAIAdapter(Adapter):
         )
         base = (self._endpoint.base_url or DEFAULT_BASE_URL).rstrip("/")
         return self._session.post(
-            f"{base}/ai/generate-stream", json=wanted, headers=headers, timeout=timeout
+            f"{base}/ai/generate-stream",
+            json=wanted,
+            headers=headers,
+            timeout=timeout,
+            allow_redirects=False,
         )
 
     def read(self, event: Event) -> Sequence[Step]:
@@ -93,7 +97,8 @@ class NovelAIAdapter(Adapter):
         return (Chunk("done", continuation_prefill=rest), ended) if rest else (ended,)
 
     def classify(self, error: Exception) -> ProviderError:
-        return provider_error(read_failure(error), self.name, self._redact)
+        known = self._endpoint.is_known_server
+        return provider_error(read_failure(error), self.name, self._redact, is_known=known)
 
     async def aclose(self) -> None:
         if self._session is not None:
@@ -231,5 +236,5 @@ async def _check(response: Any) -> None:
 def _failure(said: Any, status: int | None) -> ProviderFailure:
     if not said or (isinstance(said, str) and said.lstrip().startswith("<")):
         hint = "; is the base URL right?" if status in _NO_SUCH_PLACE else ""
-        return ProviderFailure(status, (), f"HTTP {status}{hint}")
+        return our_failure(f"HTTP {status}{hint}", status=status)
     return body_failure(said, status)

@@ -64,7 +64,8 @@ class OpenAIChatAdapter(Adapter):
         return read(event, self._keeps_reasoning)
 
     def classify(self, error: Exception) -> ProviderError:
-        return provider_error(read_failure(error), self.name, self._redact)
+        known = self._endpoint.is_known_server
+        return provider_error(read_failure(error), self.name, self._redact, is_known=known)
 
     async def events(self, request: Request) -> AsyncGenerator[Event, None]:
         """Tried again with fewer parameters, but never after something meaningful came."""

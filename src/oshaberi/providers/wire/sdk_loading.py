@@ -11,7 +11,7 @@ from typing import Any
 
 from oshaberi.errors import ConfigError
 from oshaberi.providers.endpoint import Endpoint
-from oshaberi.providers.error_classification import ProviderFailure
+from oshaberi.providers.error_classification import ProviderFailure, our_failure
 
 NO_KEY = "none"
 """Sent where no key is needed. Never left out: an SDK would look for one in the environment."""
@@ -20,6 +20,8 @@ _TIMEOUTS = frozenset({"APITimeoutError", "TimeoutException", "TimeoutError"})
 _NETWORK = frozenset({"APIConnectionError", "TransportError", "OSError", "ClientError"})
 _NO_SUCH_PLACE = frozenset({404, 405})
 _LONGEST = 2000
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+"""Not followed: a model's server may send nobody elsewhere, least of all inside our network."""
 
 
 class StreamError(Exception):
@@ -44,7 +46,9 @@ def load_sdk(module: str, extra: str) -> Any:
 def http_client(sdk: Any, endpoint: Endpoint) -> Any:
     """The SDK's own HTTP client with our timeouts. Certificates are read once: 45 ms, 1 MB each."""
     timeout = sdk.Timeout(endpoint.silence_seconds, connect=endpoint.connect_seconds)
-    return sdk.DefaultAsyncHttpxClient(verify=_certificates(), timeout=timeout)
+    return sdk.DefaultAsyncHttpxClient(
+        verify=_certificates(), timeout=timeout, follow_redirects=False
+    )
 
 
 @cache
@@ -58,16 +62,19 @@ def read_failure(error: Exception) -> ProviderFailure:
         return error.failure
     if isinstance(error, json.JSONDecodeError):
         message = f"the provider sent something that is not JSON ({error.msg})"
-        return ProviderFailure(message=message, is_transient=True)
+        return our_failure(message, is_transient=True)
     ancestors = {ancestor.__name__ for ancestor in type(error).__mro__}
     if ancestors & _TIMEOUTS:
-        return ProviderFailure(message="the provider did not answer in time", kind="timeout")
+        return our_failure("the provider did not answer in time", kind="timeout")
     status = getattr(error, "status_code", None)
     if status is None and ancestors & _NETWORK:
-        return ProviderFailure(message=_network(error), kind="network")
+        return ProviderFailure(
+            message=_network(error), kind="network", own_words="the connection failed"
+        )
     if status is None:
-        message = f"the answer cannot be read ({type(error).__name__}: {_short(str(error))})"
-        return ProviderFailure(message=message)
+        own_words = "the answer cannot be read"
+        message = f"{own_words} ({type(error).__name__}: {_short(str(error))})"
+        return ProviderFailure(message=message, own_words=own_words)
     return _http(error, status)
 
 
@@ -79,17 +86,28 @@ def body_failure(body: Any, status: int | None = None) -> ProviderFailure:
     codes = tuple(str(inner[key]) for key in ("code", "type") if inner.get(key))
     number = next((int(code) for code in codes if code.isdigit()), None)
     names = tuple(code for code in codes if not code.isdigit())
-    message = _short(inner.get("message") or inner.get("detail") or inner)
-    detail = _upstream(inner)
-    return ProviderFailure(status or number, names, f"{message}{detail}", body=body)
+    said = inner.get("message") or inner.get("detail")
+    message = f"{_short(said or inner)}{_upstream(inner)}"
+    return ProviderFailure(
+        status or number, names, message, body=body, is_quote=isinstance(said, str)
+    )
+
+
+def redirected(status: int) -> ProviderFailure:
+    return our_failure(
+        f"HTTP {status}: the server sends us elsewhere; is the base URL right?", status=status
+    )
 
 
 def _http(error: Exception, status: int) -> ProviderFailure:
     body = getattr(error, "body", None)
     headers = getattr(getattr(error, "response", None), "headers", {})
+    if status in REDIRECTS:
+        return redirected(status)
     if not body or _is_page(body):
         hint = "; is the base URL right?" if status in _NO_SUCH_PLACE else ""
-        return ProviderFailure(status, (), f"HTTP {status}{hint}", _seconds(headers), body)
+        own_words = f"HTTP {status}{hint}"
+        return our_failure(own_words, status=status, retry_after_s=_seconds(headers), body=body)
     read = body_failure(body, status)
     return replace(read, retry_after_s=_seconds(headers))
 

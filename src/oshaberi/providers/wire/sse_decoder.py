@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from oshaberi.providers.error_classification import ProviderFailure
+from oshaberi.providers.error_classification import ProviderFailure, our_failure
 from oshaberi.providers.wire.sdk_loading import StreamError, body_failure
 
 _raw_decode = json.JSONDecoder().raw_decode
@@ -85,7 +85,7 @@ class SseDecoder:
         self._parts.append(piece)
         self._size += len(piece)
         if self._size > LONGEST_LINE:
-            raise StreamError(ProviderFailure(message="the provider sent a line without end"))
+            raise StreamError(our_failure("the provider sent a line without end"))
 
 
 def _is_plain(text: str, at: int) -> bool:
@@ -115,5 +115,6 @@ def _no_stream(start: bytes) -> ProviderFailure:
         return body_failure(read_object(text))
     except (ValueError, TypeError):
         hint = "; is the base URL right?" if text.startswith("<") else ""
-        message = f"the answer is not a stream{hint} ({text[:_SHOWN]})"
-        return ProviderFailure(message=message, body=text, kind="api_error")
+        own_words = f"the answer is not a stream{hint}"
+        message = f"{own_words} ({text[:_SHOWN]})"
+        return ProviderFailure(message=message, body=text, kind="api_error", own_words=own_words)

@@ -19,12 +19,14 @@ _LONGEST = 120
 @tool(offered=has_store)
 async def list_memories(context: ToolContext) -> str:
     """Show what you remember about the user who asked, about this server and of this channel."""
+    from oshaberi.turns.visibility import visible_exchanges
+
     store, incoming = store_of(context), context.incoming
-    parts = [_facts("About the user", await store.facts.of(incoming.server_id, incoming.user_id))]
+    parts = [_facts("About the user", await store.facts.of(incoming.server_id, context.user_id))]
     if not incoming.is_direct:
         parts.append(_facts("About the server", await store.facts.of(incoming.server_id, None)))
     recent = await store.memory.recent(incoming.channel_id, EXCHANGES)
-    parts.append(_exchanges(recent))
+    parts.append(_exchanges(visible_exchanges(recent, incoming.said.author, context.user_id)))
     return "\n\n".join(parts)
 
 

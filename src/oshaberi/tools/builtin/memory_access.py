@@ -23,7 +23,7 @@ def changeable(context: ToolContext, about: About) -> tuple[int, int | None]:
     """Server and user id of facts that the person who asked may change."""
     incoming = context.incoming
     if about == "user":
-        return incoming.server_id, incoming.user_id
+        return incoming.server_id, context.user_id
     if incoming.is_direct:
         raise ToolFailedError("a direct message belongs to no server; use about='user'")
     if not context.allows("manage_server"):

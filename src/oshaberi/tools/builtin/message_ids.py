@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
+
+if TYPE_CHECKING:
+    from oshaberi.conversation.conversation_messages import ChannelMessage
 
 _ID = re.compile(r"(?:https://\S+/)?(\d{1,20})")
 
@@ -17,3 +21,18 @@ def message_id_of(context: ToolContext, written: str | None) -> int:
     if found is None:
         raise ToolFailedError(f"{written[:40]!r} is no message id; recent_messages shows them")
     return int(found[1])
+
+
+def must_read_history(context: ToolContext) -> None:
+    """What somebody may not read they are not told either."""
+    if not context.incoming.said.author.can_read_history:
+        raise ToolFailedError("whoever asked may not read the history of this channel")
+
+
+async def message_of(context: ToolContext, message_id: int) -> ChannelMessage:
+    """Another message of this channel that the person who asked could read."""
+    must_read_history(context)
+    said = await context.turn_channel.said(message_id)
+    if said is None:
+        raise ToolFailedError(f"there is no message {message_id} in this channel")
+    return said

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from oshaberi.text.atoms import CUSTOM_EMOJI
 from oshaberi.text.normalize.emoji.standard_emoji import standard_emoji
-from oshaberi.tools.builtin.message_ids import message_id_of
+from oshaberi.tools.builtin.message_ids import message_id_of, message_of
 from oshaberi.tools.tool_decorator import tool
 from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
 
@@ -20,8 +20,10 @@ async def react(context: ToolContext, emoji: str, message_id: str | None = None)
         message_id: The message; without it, the one you are answering.
     """
     target = message_id_of(context, message_id)
-    if message_id is not None and await context.turn_channel.said(target) is None:
-        raise ToolFailedError(f"there is no message {target} in this channel")
+    if not context.incoming.said.author.can_add_reactions:
+        raise ToolFailedError("whoever asked may not add reactions in this channel")
+    if target != context.incoming.said.id:
+        await message_of(context, target)
     channel_info = await context.turn_channel.channel_info(None, 0)
     if not await context.turn_channel.react(target, _chosen(emoji.strip(), channel_info.emojis)):
         raise ToolFailedError("Discord does not let us react to that message")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from oshaberi.tools.builtin.message_ids import message_id_of
+from oshaberi.tools.builtin.message_ids import message_id_of, must_read_history
 from oshaberi.tools.tool_decorator import tool
 from oshaberi.tools.tool_definition import ToolContext
 
@@ -25,6 +25,7 @@ async def recent_messages(context: ToolContext, count: int = 20, before: str | N
         before: The id of a message: only older ones are shown.
     """
     older_than = None if before is None else message_id_of(context, before)
+    must_read_history(context)
     channel_info = await context.turn_channel.channel_info(older_than, min(max(count, 1), MOST))
     return _told(channel_info, _persona_names(context.stream.text)) or "There are no messages."
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from oshaberi.chunks import Chunk
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.stream_config import StreamConfig
-from oshaberi.tools.builtin.message_ids import message_id_of
+from oshaberi.tools.builtin.message_ids import message_id_of, message_of
 from oshaberi.tools.tool_decorator import tool
 from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
 
@@ -46,9 +46,7 @@ async def _answering(context: ToolContext, message_id: str | None) -> IncomingMe
     target = message_id_of(context, message_id)
     if target == context.incoming.said.id:
         return context.incoming
-    said = await context.turn_channel.said(target)
-    if said is None:
-        raise ToolFailedError(f"there is no message {target} in this channel")
+    said = await message_of(context, target)
     return replace(context.incoming, said=said, mentions_us=False, replied=None)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Iterator, Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 from oshaberi.conversation.conversation_messages import AttachedFile, ChannelInfo, ChannelMessage
@@ -14,6 +15,7 @@ from oshaberi.storage.stored_records import Exchange, Fact
 from oshaberi.turns.context.context_building import TurnSurroundings
 from oshaberi.turns.turn_request import TurnRequest
 from oshaberi.turns.turn_services import TurnServices
+from oshaberi.turns.visibility import visible_exchanges, visible_history
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +44,10 @@ async def surroundings(
         _or("facts", _facts(services, turn_request), ()),
         _or("memory", _exchanges(services, turn_request, config), ()),
     )
+    asker = turn_request.newest.said.author
+    channel_info = replace(
+        channel_info, history=visible_history(channel_info.history, asker, turn_request.user_id)
+    )
     ours = [one.id for one in channel_info.history if one.by_us]
     sprites, tables, texts = await asyncio.gather(
         _or("sprites", _sprites(services, ours), {}),
@@ -55,7 +61,7 @@ async def surroundings(
         channel_info=channel_info,
         now=services.clock(),
         facts=facts,
-        exchanges=exchanges,
+        exchanges=visible_exchanges(exchanges, asker, turn_request.user_id),
         sprites=sprites,
         tables=tables,
         texts=texts,

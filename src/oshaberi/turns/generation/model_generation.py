@@ -29,6 +29,7 @@ from oshaberi.turns.generation.key_cooldowns import is_keys_fault, rest_seconds
 from oshaberi.turns.generation.model_chain import ModelCandidate, ModelTries
 from oshaberi.turns.generation.overload_wait import OverloadWait, is_overload
 from oshaberi.turns.generation.request_building import config_for, request_for
+from oshaberi.turns.local_models import LOCAL_MODEL, may_ask_model
 from oshaberi.turns.turn_interruption import InterruptedTurnError, check, until_stopped
 from oshaberi.turns.turn_services import TurnServices
 
@@ -39,6 +40,7 @@ Failure = tuple[ModelCandidate, ProviderError]
 MORE_TRIES = 2
 """How often an empty answer, or one that the history is too long for, is asked for again."""
 
+MOST_LOGGED = 500
 _MODELS_FAULT = frozenset(("model_error", "content_blocked", "context_length", "timeout"))
 """Another key would change nothing."""
 
@@ -95,7 +97,13 @@ class ModelGeneration:
             if error is None:
                 self._prefer(candidate)
                 return result, []
-            log.info("%s/%s: %s", candidate.model.provider, candidate.model.model, error.type)
+            log.info(
+                "%s/%s: %s: %s",
+                candidate.model.provider,
+                candidate.model.model,
+                error.type,
+                " ".join(redact(error.message).split())[:MOST_LOGGED] or "(no message)",
+            )
             failures.append((candidate, error))
             await self._note(candidate, error, tries)
         return result, failures
@@ -138,6 +146,9 @@ class ModelGeneration:
         check(scene.channel)
         address = (model.provider, model.model, model.base_url, candidate.secret)
         try:
+            if not await until_stopped(scene.channel, may_ask_model(self._services, model)):
+                error = ProviderError("model_error", LOCAL_MODEL, provider=model.provider)
+                return StreamResult("error", data=error)
             await until_stopped(scene.channel, self._services.adapters.warm(*address))
             items: tuple[Item, ...] = (*self._items, *rounds)
             request = request_for(model, items, scene.tools, scene.stream, scene.turn)

@@ -1,0 +1,33 @@
+"""Whether a model is asked inside the operator's own machine or network.
+
+A server's admins choose models by commands; they must not make the bot call what only its operator
+can reach.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from oshaberi.providers.provider_presets import PRESETS
+from oshaberi.providers.public_web import Resolve, is_public, resolve_host
+
+_PORTS = {"http": 80, "https": 443}
+
+
+async def is_local(provider: str, base_url: str | None, resolve: Resolve = resolve_host) -> bool:
+    """By the preset, or by every address of the host. A host that nobody knows is not reached."""
+    if base_url is None:
+        preset = PRESETS.get(provider)
+        return preset is not None and preset.is_local
+    try:
+        parts = urlsplit(base_url)
+        host, port = parts.hostname, parts.port or _PORTS.get(parts.scheme, 0)
+    except ValueError:
+        return True  # nobody can say where it leads
+    if not host:
+        return True
+    try:
+        addresses = await resolve(host, port)
+    except (OSError, UnicodeError):
+        return False
+    return not all(is_public(address) for address in addresses)

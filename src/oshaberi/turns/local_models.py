@@ -1,0 +1,28 @@
+"""Which stored models may be asked: none in the operator's network, unless the operator says so.
+
+Asked when a model is chosen and again each time it is used: a name may lead elsewhere by then.
+"""
+
+from __future__ import annotations
+
+from oshaberi.providers.local_addresses import is_local
+from oshaberi.storage.stored_records import ModelRecord
+from oshaberi.turns.turn_services import TurnServices
+
+LOCAL_MODEL = (
+    "This model is on the machine or in the network of the bot. Only whoever runs the bot can "
+    "choose it: in its settings file, or by setting allow_local_models there."
+)
+
+
+async def may_ask_model(services: TurnServices, model: ModelRecord) -> bool:
+    """What the operator's own settings list may be anywhere."""
+    if services.allow_local_models() or is_listed(services, model):
+        return True
+    return not await is_local(model.provider, model.base_url)
+
+
+def is_listed(services: TurnServices, model: ModelRecord) -> bool:
+    place = (model.provider, model.model, model.base_url)
+    listed = (link.model for link in services.models)
+    return any((one.provider, one.model, one.base_url) == place for one in listed)
