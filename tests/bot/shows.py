@@ -183,6 +183,7 @@ async def context_of(
 
         pool = AdapterPool() if adapters is None else adapters
         services.setdefault("allow_local_models", lambda: own.allow_local_models)
+        services.setdefault("operator_turn", lambda: own.turn)
         shared = TurnServices(
             settings_of, StopRegistry(), pool, store=db, models=tuple(models), **services
         )

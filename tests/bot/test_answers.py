@@ -150,12 +150,13 @@ def test_status_tells_latency_queue_health_and_usage() -> None:
 
 def test_help_says_what_to_do_first() -> None:
     async def act(show: Show) -> None:
-        assert (await show.run("help", user=OWNER)).startswith("**First** choose a model")
+        assert (await show.run("help", user=OWNER)).startswith("**First** give me a key")
         assert "Ask somebody with Manage Server" in await show.run("help", user=MEMBER)
         await show.db.models.set_chain(show.server_id, [ModelRecord(show.server_id, "ollama", "m")])
         assert (await show.run("help", user=MEMBER)).startswith("**Mention me, or reply")
         show.stage.people.dm("hi", user=MEMBER)
-        await show.db.models.set_chain(0, [ModelRecord(0, "ollama", "m")])
+        person = show.stage.world.user(MEMBER).id
+        await show.db.models.set_chain(0, [ModelRecord(0, "ollama", "m")], person)
         told = await show.run("help", user=MEMBER, channel=f"@{MEMBER}")
         assert told.startswith("**Just write to me.**")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.config import SERVER_KEYS
+from oshaberi.config import SERVER_KEYS, LoadedSettings
+from oshaberi.conversation.turn_config import TurnConfig
 from tests.bot.shows import ADMIN, MEMBER, MODERATOR, OWNER, Show, perform
 
 
@@ -117,3 +118,31 @@ def test_keys_and_values_are_offered() -> None:
         assert await show.choices("config set", "value", "3", options={"key": "nothing"}) == []
 
     perform(act)
+
+
+def test_what_is_beyond_the_operators_bound_is_refused_with_the_bound() -> None:
+    async def act(show: Show) -> None:
+        values = {"key": "max_function_call_iterations", "value": "1000"}
+        told = await show.run("config set", values, user=ADMIN)
+        assert told == (
+            "max_function_call_iterations: 1000 is more than 100, "
+            "the most that whoever runs the bot allows"
+        )
+        assert await show.db.servers.config(show.server_id) == {}
+        told = await show.run("config show", {"key": "max_function_call_iterations"})
+        assert "Allowed: a whole number from 1 to 100." in told
+        values = {"key": "waiting_limit", "value": "5"}
+        assert "more than 4" in await show.run("config set", values, user=ADMIN)
+
+    perform(act, own=LoadedSettings(server_limits={"waiting_limit": 4}))
+
+
+def test_the_operators_quota_is_told_beside_the_servers_own() -> None:
+    async def act(show: Show) -> None:
+        values = {"key": "quota_requests_per_user_day", "value": "900"}
+        assert "is now `900`" in await show.run("config set", values, user=ADMIN)
+        told = await show.run("config show", {"key": "quota_requests_per_user_day"})
+        assert "is `900` (changed here)" in told
+        assert "On the keys of whoever runs the bot: 50 at most." in told
+
+    perform(act, own=LoadedSettings(turn=TurnConfig(quota_requests_per_user_day=50)))

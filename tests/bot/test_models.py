@@ -20,9 +20,10 @@ def test_a_chain_is_built_and_taken_apart() -> None:
     async def act(show: Show) -> None:
         assert "No model is set" in await show.run("model show")
         assert "before its fallbacks" in await show.run("model fallback add", GIVEN)
+        await show.form("model key add", {"provider": "anthropic"}, {"key": SECRET}, user=ADMIN)
+        await show.form("model key add", {"provider": "openai"}, {"key": SECRET}, user=ADMIN)
         told = await show.run("model set", GIVEN, user=ADMIN)
-        assert told.startswith("Answers now come from **anthropic/claude-x**.")
-        assert "/model key add" in told
+        assert told == "Answers now come from **anthropic/claude-x**."
         for name in ("a", "b"):
             await show.run("model fallback add", {"provider": "ollama", "model": name})
         await show.run("model set", {"provider": "openai", "model": "gpt-y"})
@@ -42,9 +43,8 @@ def test_a_chain_is_built_and_taken_apart() -> None:
 def test_the_operators_models_hold_until_there_are_others() -> None:
     async def act(show: Show) -> None:
         assert "Set by whoever runs the bot" in await show.run("model show")
-        assert "needs a key" not in await show.run(
-            "model set", {"provider": "openai", "model": "z"}
-        )
+        told = await show.run("model set", {"provider": "openai", "model": "gpt-x"}, user=ADMIN)
+        assert told == "Answers now come from **openai/gpt-x**."
         assert "Set here" in await show.run("model show")
         assert "openai/gpt-x" in await show.run("model reset")
 
@@ -120,13 +120,17 @@ def test_a_key_is_typed_into_a_form_and_never_seen_again() -> None:
 
 def test_keys_of_others_stay_out_of_sight_and_reach() -> None:
     async def act(show: Show) -> None:
-        shared = await show.db.keys.add(KeyRecord(0, "openai", "sk-everybodys-own-key-1234"))
+        person = show.stage.world.user(OWNER).id
+        direct = await show.db.keys.add(
+            KeyRecord(0, "openai", "sk-of-direct-messages-1234", user_id=person)
+        )
         other = await show.db.keys.add(KeyRecord(777, "openai", "sk-another-servers-key-1234"))
         assert "No keys are stored here" in await show.run("model key list")
-        for key in (shared, other):
+        for key in (direct, other):
             told = await show.run("model key remove", {"key": str(key.id)})
             assert "no such key" in told
-        assert len(await show.db.keys.of(777, "openai")) == 2
+        assert len(await show.db.keys.of(777, "openai")) == 1
+        assert len(await show.db.keys.of(0, "openai", person)) == 1
 
     perform(act)
 
@@ -189,3 +193,48 @@ def test_a_local_model_of_the_settings_file_can_be_chosen_and_no_other() -> None
         assert "allow_local_models" in await show.run("model set", other, user=ADMIN)
 
     perform(act, models=[OperatorModel(ModelRecord(0, "llamacpp", "x"))])
+
+
+@pytest.mark.parametrize("command", ["model set", "model fallback add"])
+def test_a_model_that_is_not_the_operators_needs_a_key_of_the_server(command: str) -> None:
+    """Else an admin could choose the dearest model there is, and the operator would pay."""
+
+    async def act(show: Show) -> None:
+        await show.run("model set", {"provider": "openai", "model": "gpt-x"}, user=ADMIN)
+        dear = {"provider": "openai", "model": "o1-pro"}
+        told = await show.run(command, dear, user=ADMIN)
+        assert "openai/o1-pro needs an API key of this server" in told
+        assert told.endswith("Without one you can use: openai/gpt-x.")
+        assert "\n" not in told
+        assert [one.model for one in await show.db.models.chain(show.server_id)] == ["gpt-x"]
+        await show.form("model key add", {"provider": "openai"}, {"key": SECRET}, user=ADMIN)
+        assert "**openai/o1-pro**" in await show.run(command, dear, user=ADMIN)
+
+    perform(act, models=[OPERATORS])
+
+
+def test_a_key_added_in_direct_messages_is_for_that_person_alone() -> None:
+    async def act(show: Show) -> None:
+        show.stage.people.dm("hi", user=OWNER)
+        here = f"@{OWNER}"
+        options = {"provider": "openai"}
+        asked = show.stage.people.run("model key add", options, user=OWNER, channel=here)
+        await show.stage.wait_for(lambda: asked.reply)
+        told = await show.private(show.stage.people.submit(asked, {"key": SECRET}))
+        assert told.endswith("Only your direct messages use it.")
+        person = show.stage.world.user(OWNER).id
+        (key,) = await show.db.keys.of(0, "openai", person)
+        assert (key.server_id, key.user_id) == (0, person)
+        assert await show.db.keys.of(show.server_id, "openai", person) == ()
+        assert await show.db.keys.of(0, "openai", person + 1) == ()
+        given = {"provider": "openai", "model": "o1-pro"}
+        assert "o1-pro" in await show.run("model set", given, user=OWNER, channel=here)
+        assert await show.db.models.chain(show.server_id) == ()
+        assert "Set here" in await show.run("model show", channel=here)
+        assert "…WXYZ" in await show.run("model key list", channel=here)
+        assert "No keys are stored here" in await show.run("model key list")
+        assert await show.run("model key remove", {"key": str(key.id)}, channel=here) == (
+            "The key is deleted."
+        )
+
+    perform(act, models=[OPERATORS])

@@ -37,7 +37,8 @@ SETTINGS = DOCS / "settings.md"
 def _allowed(setting: Setting) -> str:
     about = setting.about
     if "low" in about:
-        return f"{about['low']} to {about['high']}"
+        admins = f"; admins: to {about['server_high']}" if "server_high" in about else ""
+        return f"{about['low']} to {about['high']}{admins}"
     if "choices" in about:
         return ", ".join(f"`{choice}`" for choice in about["choices"])
     return (

@@ -18,7 +18,7 @@ from oshaberi.config.setting_declarations import SECTIONS
 from tests.cli.pages import ROOT, text_of
 
 FILE = ROOT / "examples" / "oshaberi.toml"
-TABLES = {"models", "persona", "mcp_servers"}
+TABLES = {"models", "persona", "mcp_servers", "server_limits"}
 TITLES = (
     "What the messages are",
     "How they are read, paced and sent",

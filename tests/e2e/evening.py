@@ -189,11 +189,14 @@ def _told(value: object) -> str:
 
 
 def links(
-    servers: Sequence[ModelServer], keys: Sequence[Sequence[str]] = ()
+    servers: Sequence[ModelServer],
+    keys: Sequence[Sequence[str]] = (),
+    price: Mapping[str, float] | None = None,
 ) -> list[dict[str, object]]:
     """The chain of models: one per server."""
     return [
-        {
+        ({} if price is None else {"price": price})
+        | {
             "provider": server.wire.name,
             "model": f"model-{number}",
             "base_url": server.url,

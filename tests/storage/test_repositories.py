@@ -56,8 +56,6 @@ def test_a_chain_of_models(url: str) -> None:
     async def scenario(db: Database) -> None:
         first = ModelRecord(SERVER, "openai", "big", params={"temperature": 0.5})
         second = ModelRecord(SERVER, "anthropic", "small", base_url="https://x.test", position=7)
-        await db.models.set_chain(0, [ModelRecord(0, "google", "everybody's")])
-        assert [m.model for m in await db.models.chain(SERVER)] == ["everybody's"]
         await db.models.set_chain(SERVER, [first])
         await db.models.set_chain(SERVER, [second, first])
         chain = await db.models.chain(SERVER)
@@ -66,28 +64,54 @@ def test_a_chain_of_models(url: str) -> None:
             replace(first, position=1),
         ]
         await db.models.set_chain(SERVER, [])
-        assert [m.server_id for m in await db.models.chain(SERVER)] == [0]
-        assert [m.server_id for m in await db.models.chain(0)] == [0]
+        assert await db.models.chain(SERVER) == ()
+
+    using(url, scenario)
+
+
+def test_a_chain_in_direct_messages_is_one_persons(url: str) -> None:
+    async def scenario(db: Database) -> None:
+        await db.models.set_chain(0, [ModelRecord(0, "google", "mine", user_id=USER)], USER)
+        (mine,) = await db.models.chain(0, USER)
+        assert (mine.model, mine.server_id, mine.user_id) == ("mine", 0, USER)
+        assert await db.models.chain(0, USER + 1) == ()
+        assert await db.models.chain(SERVER, USER) == ()
+        assert await db.models.chain(USER) == (), "a server may have the same number"
+        with pytest.raises(StorageError, match="to a server or to a person"):
+            await db.models.set_chain(0, [ModelRecord(0, "google", "everybody's")])
 
     using(url, scenario)
 
 
 def test_keys(url: str) -> None:
     async def scenario(db: Database) -> None:
-        shared = await db.keys.add(KeyRecord(0, "openai", "sk-shared"))
+        direct = await db.keys.add(KeyRecord(0, "openai", "sk-direct", user_id=USER))
         own = await db.keys.add(KeyRecord(SERVER, "openai", "sk-own", label="mine"))
         other = await db.keys.add(KeyRecord(SERVER, "google", "sk-google"))
-        assert await db.keys.of(SERVER, "openai") == (own, shared)
-        assert await db.keys.of(0, "openai") == (shared,)
+        assert await db.keys.of(SERVER, "openai") == (own,)
         await db.keys.rest(own.id, NOON.astimezone(timezone(timedelta(hours=9))))
         rested = (await db.keys.of(SERVER, "openai"))[0]
         assert rested.rest_until == NOON
         assert rested.rest_until.tzinfo == UTC
-        assert not await db.keys.remove(SERVER, shared.id)
+        assert not await db.keys.remove(SERVER, direct.id)
         assert await db.keys.remove(SERVER, own.id)
         assert not await db.keys.remove(SERVER, own.id)
-        assert await db.keys.of(SERVER, "openai") == (shared,)
+        assert await db.keys.of(SERVER, "openai") == ()
         assert await db.keys.of(SERVER, "google") == (other,)
+
+    using(url, scenario)
+
+
+def test_a_key_of_direct_messages_serves_one_person(url: str) -> None:
+    async def scenario(db: Database) -> None:
+        key = await db.keys.add(KeyRecord(0, "openai", "sk-direct", user_id=USER))
+        assert await db.keys.of(0, "openai", USER) == (key,)
+        for server_id, user_id in ((0, USER + 1), (0, 0), (SERVER, USER), (SERVER, 0), (USER, 0)):
+            assert await db.keys.of(server_id, "openai", user_id) == ()
+            assert not await db.keys.remove(server_id, key.id, user_id)
+        assert await db.keys.remove(0, key.id, USER)
+        with pytest.raises(StorageError, match="to a server or to a person"):
+            await db.keys.add(KeyRecord(0, "openai", "sk-everybodys"))
 
     using(url, scenario)
 

@@ -39,6 +39,7 @@ class FakeRoom:
     may_react: bool = True
     channel_id: int = CHANNEL
     server_id: int = SERVER
+    parent_id: int | None = None
 
     def sink(self, answering: IncomingMessage | None) -> Sink:
         key = None if answering is None else answering.said.id

@@ -138,10 +138,12 @@ class FakeRoom:
         channel_id: int = CHANNEL,
         server_id: int = SERVER,
         first_id: int = 101,
+        parent_id: int | None = None,
         **options: Any,
     ) -> None:
         self.channel_id = channel_id
         self.server_id = server_id
+        self.parent_id = parent_id
         self.people: list[ChannelMessage] = []
         self.reactions: list[tuple[int, str]] = []
         self.undone: list[tuple[int, str]] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from oshaberi.storage.stored_records import (
@@ -16,6 +16,7 @@ from oshaberi.storage.stored_records import (
     PersonaRecord,
     TurnRecord,
 )
+from oshaberi.storage.usage_accounts import UsageAccount, UsageLimit, UsageTotals, UsedUp
 
 
 class MemoryPersonas:
@@ -31,9 +32,9 @@ class MemoryModels:
     def __init__(self) -> None:
         self.records: tuple[ModelRecord, ...] = ()
 
-    async def chain(self, server_id: int) -> tuple[ModelRecord, ...]:
-        del server_id
-        return self.records
+    async def chain(self, server_id: int, user_id: int = 0) -> tuple[ModelRecord, ...]:
+        place = (server_id, 0 if server_id else user_id)
+        return tuple(one for one in self.records if (one.server_id, one.user_id) == place)
 
 
 class MemoryKeys:
@@ -41,9 +42,10 @@ class MemoryKeys:
         self.records: list[KeyRecord] = []
         self.cooldowns: list[tuple[int, datetime]] = []
 
-    async def of(self, server_id: int, provider: str) -> tuple[KeyRecord, ...]:
+    async def of(self, server_id: int, provider: str, user_id: int = 0) -> tuple[KeyRecord, ...]:
+        place = (server_id, 0 if server_id else user_id)
         mine = [k for k in self.records if k.provider == provider]
-        return tuple(k for k in mine if k.server_id in (server_id, 0))
+        return tuple(k for k in mine if (k.server_id, k.user_id) == place)
 
     async def rest(self, key_id: int, until: datetime) -> None:
         self.cooldowns.append((key_id, until))
@@ -125,6 +127,45 @@ class MemoryUsage:
         self.kept.append(entry)
 
 
+class MemoryUsageCounts:
+    def __init__(self) -> None:
+        self.kept: dict[tuple[date, UsageAccount], UsageTotals] = {}
+        self.told: set[tuple[date, str, int, int]] = set()
+
+    def of(self, day: date, account: UsageAccount) -> UsageTotals:
+        return self.kept.get((day, account), UsageTotals())
+
+    async def reserve(
+        self, day: date, limits: Sequence[UsageLimit], input_tokens: int
+    ) -> UsedUp | None:
+        reached = await self.used_up(day, limits)
+        if reached is None:
+            await self.add(day, [one.account for one in limits], UsageTotals(1, input_tokens))
+        return reached
+
+    async def used_up(self, day: date, limits: Sequence[UsageLimit]) -> UsedUp | None:
+        for limit in limits:
+            counted = limit.used_up(self.of(day, limit.account))
+            if counted is not None:
+                return UsedUp(limit, counted)
+        return None
+
+    async def add(self, day: date, accounts: Iterable[UsageAccount], used: UsageTotals) -> None:
+        for account in accounts:
+            before = self.of(day, account)
+            self.kept[day, account] = UsageTotals(
+                before.requests + used.requests,
+                before.input_tokens + used.input_tokens,
+                before.output_tokens + used.output_tokens,
+                before.cost_micros + used.cost_micros,
+            )
+
+    async def tell_once(self, *what: Any) -> bool:
+        first = what not in self.told
+        self.told.add(what)
+        return first
+
+
 class MemorySeen:
     def __init__(self) -> None:
         self.newest: dict[int, int] = {}
@@ -169,5 +210,6 @@ class MemoryStore:
         self.memory = MemoryExchanges()
         self.facts = MemoryFacts()
         self.usage = MemoryUsage()
+        self.usage_counts = MemoryUsageCounts()
         self.seen = MemorySeen()
         self.turns = MemoryTurns()

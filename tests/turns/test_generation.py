@@ -262,23 +262,24 @@ def test_the_operators_key_is_not_sent_where_an_admin_says() -> None:
             ModelRecord(SERVER, "house", "m", base_url="http://evil.test"),
             ModelRecord(SERVER, "house", "n"),
         )
-        house.store.keys.records = [KeyRecord(0, "house", "operators")]
         house.models.play([fails("model_error")])
         await house.answer()
         assert house.models.asked == [("m", None), ("n", "operators")]
 
-    play(scene)
+    play(scene, links=[link("m", "operators"), link("n", "operators")])
 
 
-def test_keys_of_the_settings_serve_the_same_address_only() -> None:
+def test_keys_of_the_settings_serve_the_same_model_at_the_same_address_only() -> None:
     async def scene(house: House) -> None:
         house.store.models.records = (
-            ModelRecord(SERVER, "house", "m", base_url="http://other.test"),
-            ModelRecord(SERVER, "house", "n", base_url="http://mine.test"),
+            ModelRecord(SERVER, "house", "x", base_url="http://other.test"),
+            ModelRecord(SERVER, "house", "y", base_url="http://mine.test"),
+            ModelRecord(SERVER, "house", "x", base_url="http://mine.test"),
         )
-        house.models.play([fails("model_error")])
+        house.models.play([fails("model_error")], model="x")
+        house.models.play([fails("model_error")], model="y")
         await house.answer()
-        assert house.models.asked == [("m", None), ("n", "given")]
+        assert house.models.asked == [("x", None), ("y", None), ("x", "given")]
 
     play(scene, links=[OperatorModel(ModelRecord(0, "house", "x", "http://mine.test"), ("given",))])
 
@@ -376,9 +377,12 @@ def test_a_wrong_parameter_is_the_models_fault_not_a_crash() -> None:
     play(scene, links=[bad, link("spare")])
 
 
-def test_usage_is_summed_over_every_attempt() -> None:
+def test_usage_is_noted_of_every_attempt() -> None:
     async def scene(house: House) -> None:
         await house.answer()
-        assert house.store.usage.kept == [(SERVER, "house", "m", 12, 7)]
+        assert house.store.usage.kept == [
+            (SERVER, "house", "m", 5, 0),
+            (SERVER, "house", "m", 7, 7),
+        ]
 
     play(scene, [used(5, 0)], [text("Hi."), used(7, 7)])

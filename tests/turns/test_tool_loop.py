@@ -67,7 +67,10 @@ def test_text_tool_text() -> None:
         assert [r["reply"] for r in house.turn_channel.channel.records] == [True, False]
         (kept,) = house.store.memory.kept
         assert kept.answered == "Let me see.\nIt is round."
-        assert house.store.usage.kept == [(SERVER, "house", "m", 30, 3)]
+        assert house.store.usage.kept == [
+            (SERVER, "house", "m", 10, 1),
+            (SERVER, "house", "m", 20, 2),
+        ]
 
     thought = Chunk("text", thoughts=(ThoughtPart("hm", "raw", "sig"),))
     play(

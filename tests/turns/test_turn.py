@@ -13,6 +13,7 @@ from oshaberi.chunks import Chunk, ThoughtPart
 from oshaberi.conversation.conversation_messages import ChannelInfo
 from oshaberi.delivery.sink import WebhookFace
 from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
+from oshaberi.storage.key_scope import key_scope
 from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord
 from oshaberi.stream.provider_protocol import Silence, Step, Stop
@@ -226,14 +227,15 @@ def test_while_the_database_is_away_a_server_without_models_asks_the_operators()
     async def scene(house: House) -> None:
         await house.answer()
 
-        async def away(_server_id: int) -> Any:
+        async def away(*_scope: int) -> Any:
             raise StorageError("the database is malformed")
 
         spoil(house.store.models, "chain", away)
         await house.answer()
         assert house.turn_channel.contents == ["Hm.", "Hm."]
         assert house.turn_channel.embeds == []
-        house.services.guests.put(SERVER, False)  # it had some, and nobody knows which
+        # It had some, and nobody knows which.
+        house.services.guests.put(key_scope(SERVER, 0), False)
         await house.answer()
         assert house.turn_channel.embeds == ["Something went wrong here"]
 

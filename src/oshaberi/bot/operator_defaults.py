@@ -22,6 +22,7 @@ def links(settings: LoadedSettings, environ: Mapping[str, str]) -> tuple[Operato
                 position=position,
             ),
             entry.keys(environ),
+            None if entry.price is None else (entry.price.input, entry.price.output),
         )
         for position, entry in enumerate(settings.models)
     )

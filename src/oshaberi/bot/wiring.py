@@ -19,6 +19,7 @@ from oshaberi.bot.commands import CommandContext
 from oshaberi.bot.coordination.crash_recovery import CrashRecovery
 from oshaberi.bot.coordination.orphaned_journals import OrphanedJournals
 from oshaberi.bot.coordination.process_coordination import ProcessCoordination, shared_state
+from oshaberi.bot.direct_keys import adopt_direct_keys
 from oshaberi.bot.live_settings import LiveSettings
 from oshaberi.bot.observability.health_endpoint import health_endpoint
 from oshaberi.bot.observability.metrics import BotMetrics
@@ -146,10 +147,12 @@ async def open_bot(
             observers=(StreamLogger(), bot_metrics, *observers),
             read_text=read_text,
             alone=shared.alone,
+            operator_turn=lambda: live_settings.operators().turn,
         )
         channel_turns = ChannelTurns(services, claim=shared.claim)
 
         async def when_ready() -> None:
+            await adopt_direct_keys(db, client.application)
             count = await recovery.run()
             if count:
                 log.info("%d answers of an earlier process were settled", count)

@@ -14,8 +14,23 @@ from oshaberi.text.normalize.names.webhook_usernames import name_problem
 from oshaberi.text.text_config import check_fields, choice, number, switch
 
 MOST_SHARDS = 16_384
+MOST_DOLLARS = 1_000_000
 TABLES: Any = {"extra": "forbid"}
 """Told to pydantic: a key that a table does not have is a mistake."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPrice:
+    """What a million tokens cost, in dollars."""
+
+    __pydantic_config__ = TABLES
+
+    input: float
+    output: float
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.input <= MOST_DOLLARS and 0 <= self.output <= MOST_DOLLARS):
+            raise ValueError(f"input and output are dollars, from 0 to {MOST_DOLLARS}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +46,7 @@ class ModelEntry:
     api_key_env: str | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
     """`temperature`, `top_p`, `max_output_tokens`, `thinking`."""
+    price: ModelPrice | None = None
 
     def keys(self, environ: Mapping[str, str]) -> tuple[str, ...]:
         """Its API keys: given here, or in the variable that is named, or in the usual one."""
@@ -157,7 +173,8 @@ class ProcessConfig:
         default=(),
         metadata=_table(
             "each has `provider`, `model` and perhaps `base_url`, `api_keys` or `api_key_env`, "
-            "`params`; the first is tried first",
+            "`params`, `price` (`input` and `output`: dollars for a million tokens); "
+            "the first is tried first",
             "a list of tables",
         ),
     )
@@ -178,6 +195,13 @@ class ProcessConfig:
             "each has `command`, `args`, `env`, `cwd`, or `url`, `headers`; "
             "and perhaps `permission`, `timeout_ms`",
             "tables by name",
+        ),
+    )
+    server_limits: Mapping[str, int] = field(
+        default_factory=dict,
+        metadata=_table(
+            "by setting, the most that a server's admins may choose with `/config`",
+            "a table of whole numbers",
         ),
     )
     tools: tuple[str, ...] = strings("Python modules whose tools the model may use")
@@ -202,5 +226,5 @@ class ProcessConfig:
             object.__setattr__(self, key, value)
 
 
-LIVE = frozenset({"allow_local_models", "log_level", "models", "persona"})
+LIVE = frozenset({"allow_local_models", "log_level", "models", "persona", "server_limits"})
 """What a running bot takes up when the file changes; the rest of this needs a restart."""

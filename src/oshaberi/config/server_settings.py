@@ -9,6 +9,7 @@ from typing import Any
 
 from oshaberi.config.loaded_settings import LoadedSettings
 from oshaberi.config.process_config import ProcessConfig
+from oshaberi.config.server_limits import is_quota, limited
 from oshaberi.config.setting_declarations import DECLARED, Setting, near, within
 from oshaberi.config.value_parsing import read
 from oshaberi.conversation.turn_config import TurnConfig
@@ -26,6 +27,7 @@ SERVER_KEYS: Mapping[str, Setting] = {
     for key, setting in DECLARED.items()
     if setting.section is not ProcessConfig and key not in OPERATOR_KEYS
 }
+NO_QUOTAS: Mapping[str, Any] = {key: 0 for key in SERVER_KEYS if is_quota(key)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +39,13 @@ class EffectiveSettings:
 
 
 def effective(settings: LoadedSettings, server_config: Mapping[str, Any]) -> EffectiveSettings:
-    """The settings with what the server changed on top.
+    """The settings with what the server changed on top, within the operator's bounds.
 
     What is stored and no longer allowed is left out, with a line in the log: no admin's value
     keeps the bot from answering.
     """
-    kept = {key: value for key, value in server_config.items() if key in SERVER_KEYS}
+    known = {key: value for key, value in server_config.items() if key in SERVER_KEYS}
+    kept = limited(settings, known)
     while kept:
         try:
             return _combined(settings, kept)
@@ -50,7 +53,7 @@ def effective(settings: LoadedSettings, server_config: Mapping[str, Any]) -> Eff
             log.warning("a stored setting is ignored: %s", error)
             key = str(error).partition(":")[0]
             kept = {one: kept[one] for one in kept if one != key} if key in kept else {}
-    return EffectiveSettings(settings.stream, settings.turn)
+    return EffectiveSettings(settings.stream, replace(settings.turn, **NO_QUOTAS))
 
 
 def check_together(settings: LoadedSettings, server_config: Mapping[str, Any]) -> None:
@@ -75,4 +78,6 @@ def parse_server_value(key: str, text: str) -> Any:
 def _combined(settings: LoadedSettings, changes: Mapping[str, Any]) -> EffectiveSettings:
     text = replace(settings.stream.text, **within(TextConfig, changes))
     stream = replace(settings.stream, text=text, **within(StreamConfig, changes))
-    return EffectiveSettings(stream, replace(settings.turn, **within(TurnConfig, changes)))
+    # The operator's quotas are counted apart: those in here are the server's own.
+    turn = {**NO_QUOTAS, **within(TurnConfig, changes)}
+    return EffectiveSettings(stream, replace(settings.turn, **turn))

@@ -9,6 +9,7 @@ from typing import Any
 
 from oshaberi.config.loaded_settings import LoadedSettings
 from oshaberi.config.process_config import ModelEntry, ProcessConfig, data_home
+from oshaberi.config.server_limits import check_limit_table
 from oshaberi.config.setting_declarations import DECLARED, near, within
 from oshaberi.config.value_parsing import read
 from oshaberi.conversation.turn_config import TurnConfig
@@ -135,6 +136,7 @@ def _settings(values: dict[str, Any], origins: Mapping[str, str], path: Path) ->
     turn = TurnConfig(**within(TurnConfig, values))
     process = within(ProcessConfig, values)
     _check_providers(process.get("models", ()))
+    check_limit_table(process.get("server_limits", {}))
     return LoadedSettings(**process, stream=stream, turn=turn, origins=origins, file=path)
 
 

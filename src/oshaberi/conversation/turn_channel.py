@@ -16,6 +16,10 @@ class TurnChannel(Protocol):
     def channel_id(self) -> int: ...
 
     @property
+    def parent_id(self) -> int | None:
+        """The channel of a thread."""
+
+    @property
     def server_id(self) -> int:
         """0 for direct messages."""
 

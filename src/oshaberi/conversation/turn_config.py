@@ -8,6 +8,8 @@ from typing import Any
 from oshaberi.errors import ConfigError
 from oshaberi.text.text_config import check_fields, choice, number, switch
 
+MOST_COUNTED = 10**12
+
 
 def strings(what: str) -> Any:
     return field(default=(), metadata={"strings": True, "what": what})
@@ -21,6 +23,10 @@ def ids(what: str, mention: str = "") -> Any:
 def channel(what: str) -> Any:
     about = {"low": 0, "high": 2**63 - 1, "what": what, "mention": "#"}
     return field(default=0, metadata=about)
+
+
+def quota(what: str, whose: str) -> Any:
+    return number(0, 0, MOST_COUNTED, f"most {what} for one {whose} in a day; 0 is no limit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +48,43 @@ class TurnConfig:
     speaker_guard_holdback_chars: int = number(
         32, 0, 256, "how much text is held back to see a speaker's label whole"
     )
-    max_function_call_iterations: int = number(100, 1, 1000, "most rounds of tools in one turn")
+    max_function_call_iterations: int = number(
+        100, 1, 1000, "most rounds of tools in one turn", server_high=100
+    )
     max_consecutive_tool_errors: int = number(5, 1, 100, "so many failures in a row end a turn")
     tool_timeout_ms: int = number(60_000, 100, 600_000, "a tool that takes longer is given up")
-    tool_result_limit_chars: int = number(20_000, 200, 1_000_000, "a longer result is cut")
-    history_messages: int = number(40, 0, 200, "how many messages of the channel the model sees")
-    short_memory_size: int = number(20, 0, 200, "exchanges of a channel that are remembered")
+    tool_result_limit_chars: int = number(
+        20_000, 200, 1_000_000, "a longer result is cut", server_high=50_000
+    )
+    history_messages: int = number(
+        40, 0, 200, "how many messages of the channel the model sees", server_high=100
+    )
+    short_memory_size: int = number(
+        20, 0, 200, "exchanges of a channel that are remembered", server_high=50
+    )
     short_memory_days: int = number(30, 1, 3650, "and for how long")
     cooldown_ms: int = number(0, 0, 3_600_000, "least time between two turns of one user")
+    max_answering_personas: int = number(
+        3, 1, 20, "most personas that answer one message", server_high=5
+    )
     self_trigger_limit: int = number(
-        3, 0, 20, "how often personas may answer each other before a person writes again"
+        3,
+        0,
+        20,
+        "how often personas may answer each other before a person writes again",
+        server_high=5,
     )
     auto_channels: tuple[int, ...] = ids("channels where every message is answered", "#")
     allowed_users: tuple[int, ...] = ids("only these are answered; empty is everybody", "@")
     blocked_users: tuple[int, ...] = ids("these are never answered", "@")
     allowed_channels: tuple[int, ...] = ids("answers only there; empty is everywhere", "#")
     blocked_channels: tuple[int, ...] = ids("never answers there", "#")
+    quota_requests_per_user_day: int = quota("requests to models", "user")
+    quota_requests_per_channel_day: int = quota("requests to models", "channel")
+    quota_requests_per_server_day: int = quota("requests to models", "server")
+    quota_tokens_per_user_day: int = quota("tokens, read and written,", "user")
+    quota_tokens_per_channel_day: int = quota("tokens, read and written,", "channel")
+    quota_tokens_per_server_day: int = quota("tokens, read and written,", "server")
     web_page_tool_enabled: bool = switch(False, "the model may read web pages")
 
     def __post_init__(self) -> None:

@@ -44,7 +44,7 @@ class StreamConfig:
     max_random_pause_ms: int = number(1500, 0, 10_000, "longest pause between messages")
 
     inactivity_timeout_ms: int = number(
-        120_000, 1000, DAY_MS, "give up when the model is silent for so long"
+        120_000, 1000, DAY_MS, "give up when the model is silent for so long", server_high=600_000
     )
     max_thinking_ms: int = number(
         300_000, 1000, DAY_MS, "give up when the model thinks for so long without a visible word"

@@ -25,6 +25,7 @@ from oshaberi.storage.repositories.usage_repository import UsageRepository
 from oshaberi.storage.schema.migration_runner import migrate, upgrade
 from oshaberi.storage.secret_vault import SecretVault
 from oshaberi.storage.transactions import Now, Transactions, utc_now
+from oshaberi.storage.usage_counts import UsageCounts
 
 
 class Database:
@@ -40,6 +41,7 @@ class Database:
         self.memory = ExchangeRepository(store)
         self.facts = FactRepository(store)
         self.usage = UsageRepository(store)
+        self.usage_counts = UsageCounts(store)
         self.seen = SeenRepository(store)
         self.journal = JournalRepository(store)
         self.instances = InstanceRepository(store)

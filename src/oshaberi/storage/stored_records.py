@@ -56,9 +56,10 @@ class PersonaRecord:
 
 @dataclass(frozen=True, slots=True)
 class ModelRecord:
-    """One link of a server's chain of models; `position` 0 is tried first.
+    """One link of a chain of models; `position` 0 is tried first.
 
-    `server_id` 0 is for every server that has no chain of its own.
+    It belongs to a server, or (`server_id` 0) to the direct messages of `user_id`. Those of the
+    operator's settings have neither.
     """
 
     server_id: int
@@ -69,11 +70,15 @@ class ModelRecord:
     """`temperature`, `top_p`, `max_output_tokens`, `thinking`."""
     position: int = 0
     id: int = 0
+    user_id: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRecord:
-    """An API key, decrypted. `rest_until` is when it may be tried again after it failed."""
+    """An API key, decrypted. `rest_until` is when it may be tried again after it failed.
+
+    It belongs to a server, or (`server_id` 0) to the direct messages of `user_id`.
+    """
 
     server_id: int
     provider: str
@@ -81,6 +86,7 @@ class KeyRecord:
     label: str = ""
     rest_until: datetime | None = None
     id: int = 0
+    user_id: int = 0
 
 
 @dataclass(frozen=True, slots=True)

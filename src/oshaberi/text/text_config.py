@@ -74,8 +74,12 @@ class Known:
         return (self.name, *self.aliases)
 
 
-def number(default: int, low: int, high: int, what: str) -> Any:
-    return field(default=default, metadata={"low": low, "high": high, "what": what})
+def number(default: int, low: int, high: int, what: str, *, server_high: int | None = None) -> Any:
+    """`server_high`: the most that a server's admins may choose, unless the operator says more."""
+    about = {"low": low, "high": high, "what": what}
+    return field(
+        default=default, metadata=about | ({"server_high": server_high} if server_high else {})
+    )
 
 
 def switch(default: bool, what: str) -> Any:
@@ -105,7 +109,7 @@ class TextConfig:
         15000, 1000, 100_000, "a longer table is sent as text"
     )
     hold_limit: int = number(500, 50, 4000, "an open bracket or quote delays a line no longer")
-    max_flush_count: int = number(40, 1, 1000, "most messages per response")
+    max_flush_count: int = number(40, 1, 1000, "most messages per response", server_high=100)
     emoji_usage_enabled: bool = switch(True, "whether custom emoji are used at all")
     emoji_preserve_unresolved_shortcodes: bool = switch(
         False, "keep `:names:` that no emoji answers to"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
-from oshaberi.chunks import Chunk, Usage
+from oshaberi.chunks import Chunk
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.delivery.bookkeeping.send_journal import JournalledSink, JournalledStream
@@ -22,11 +22,13 @@ from oshaberi.turns.context.context_building import TurnSurroundings, context_it
 from oshaberi.turns.context.context_gathering import surroundings
 from oshaberi.turns.generation.drawn_tables import DrawnTables
 from oshaberi.turns.generation.engine_config import text_config
-from oshaberi.turns.generation.model_chain import chain_of
+from oshaberi.turns.generation.model_chain import ModelCandidate, chain_of
 from oshaberi.turns.generation.model_generation import GenerationSetup, ModelGeneration
 from oshaberi.turns.generation.tool_loop import ToolLoop
 from oshaberi.turns.missing_text import missing_text_reason
 from oshaberi.turns.post_turn.post_turn_effects import PostTurnEffects
+from oshaberi.turns.quota_notices import USED_UP, is_to_be_told, quota_notice
+from oshaberi.turns.request_quota import QuotaRefusal, RequestQuota, quota_place
 from oshaberi.turns.turn_interruption import InterruptedTurnError, stopped_result, until_stopped
 from oshaberi.turns.turn_notices import OUR_FAULT, NoticeSender, failure_notice
 from oshaberi.turns.turn_outcome import TurnOutcome, outcome_of
@@ -61,13 +63,14 @@ class Turn:
             services, turn_channel, turn_request, settings, self._announcer
         )
         self._results: list[StreamResult] = []
-        self._usage: dict[tuple[str, str], Usage] = {}
+        self._place = quota_place(turn_channel, turn_request.user_id)
+        self._quota = RequestQuota(services, settings.turn, self._place)
 
     async def run(self) -> TurnOutcome:
         """Never raises, except that a cancellation is passed on; then the journal stays open."""
         await self._begin_journal()
         last = await self._safely()
-        outcome = outcome_of(last, self._results, self._response, self._usage)
+        outcome = outcome_of(last, self._results, self._response)
         if reason := missing_text_reason(outcome, last):
             place = self._turn_channel.channel_id
             log.warning("channel %s: an answer ended without its text: %s", place, reason)
@@ -89,6 +92,16 @@ class Turn:
             return StreamResult("error", data=error)
 
     async def _answer(self) -> StreamResult:
+        candidates: tuple[ModelCandidate, ...] = ()
+        if self._turn_request.kind != "deliver":
+            work = chain_of(
+                self._services, self._turn_channel.server_id, self._turn_request.user_id
+            )
+            candidates = await until_stopped(self._channel, work)
+            refusal = await until_stopped(self._channel, self._quota.refusal(candidates))
+            if refusal is not None:
+                await self._tell_quota(refusal)
+                return StreamResult("error", data=refusal)
         around = await self._gathered()
         text = text_config(self._settings.stream.text, around)
         scene = GenerationSetup(
@@ -100,7 +113,7 @@ class Turn:
         )
         if self._turn_request.kind == "deliver":
             return await self._delivered(scene)
-        return await self._generated(scene, around)
+        return await self._generated(scene, around, candidates)
 
     async def _gathered(self) -> TurnSurroundings:
         """The reader sees at once that somebody is there."""
@@ -116,25 +129,41 @@ class Turn:
         self._newest_id = max([self._newest_id, *(one.id for one in around.channel_info.history)])
         return around
 
-    async def _generated(self, scene: GenerationSetup, around: TurnSurroundings) -> StreamResult:
+    async def _generated(
+        self,
+        scene: GenerationSetup,
+        around: TurnSurroundings,
+        candidates: tuple[ModelCandidate, ...],
+    ) -> StreamResult:
         tools, tool_context = self._services.tools, self._tool_context(scene)
         if tools is not None:
             scene = replace(scene, tools=tools.declarations(tool_context))
-        work = chain_of(self._services, self._turn_channel.server_id)
-        candidates = await until_stopped(self._channel, work)
-        generation = ModelGeneration(self._services, scene, candidates, context_items(around))
+        items = context_items(around)
+        generation = ModelGeneration(self._services, scene, candidates, items, self._quota)
         loop = ToolLoop(generation, scene, self._announcer, tools, tool_context)
-        self._results, self._usage = loop.results, generation.usage
+        self._results = loop.results
         result = await loop.run()
         await self._show_failure(result, loop)
         return result
 
     async def _show_failure(self, result: StreamResult, loop: ToolLoop) -> None:
         """The last failure, unless it is the loop's own, which has been shown."""
+        if isinstance(result.data, QuotaRefusal):
+            await self._tell_quota(result.data)
+            return
         wanted = not self._settings.stream.suppress_user_errors
         notice = failure_notice(result, self._settings.stream.inactivity_timeout_ms)
         if wanted and notice is not None and result is loop.results[-1]:
             await self._announcer.show(notice)
+
+    async def _tell_quota(self, refusal: QuotaRefusal) -> None:
+        """In words if it is news, else by a reaction."""
+        log.info("user %s in channel %s: %s", self._place.user_id, self._place.channel_id, refusal)
+        quiet = self._settings.stream.suppress_user_errors
+        if not quiet and await is_to_be_told(self._services, refusal, self._place):
+            await self._announcer.show(quota_notice(refusal, self._place))
+        elif self._turn_request.answering is not None:
+            await self._turn_channel.react(self._turn_request.answering.said.id, USED_UP)
 
     async def _delivered(self, scene: GenerationSetup) -> StreamResult:
         """What was written once needs no guard, and its emoji are its own."""

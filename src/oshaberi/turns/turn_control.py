@@ -17,6 +17,9 @@ from oshaberi.stream.stop_registry import StopAnswer
 from oshaberi.turns.admission.admission_rules import WHY, may_ask
 from oshaberi.turns.admission.channel_queue import QueuedJob
 from oshaberi.turns.admission.trigger_words import default_of, persona_called
+from oshaberi.turns.generation.model_chain import chain_of
+from oshaberi.turns.quota_notices import quota_words
+from oshaberi.turns.request_quota import RequestQuota, quota_place
 from oshaberi.turns.turn_request import Kind
 from oshaberi.turns.turn_services import TurnServices, utc_now
 
@@ -82,6 +85,9 @@ class TurnControl:
         if found.status == TAKEN_BACK:
             return DELETED_BEFORE
         kind: Kind = "deliver" if found.undelivered.strip() else "go_on"
+        used_up = None if kind == "deliver" else await self._quota_refusal(turn_channel, found)
+        if used_up is not None:
+            return used_up
         asked = await self._asked(turn_channel, found) or _stand_in(turn_channel, found, by)
         job = await self._job(turn_channel, found, asked, "continue")
         job = replace(job, kind=kind, text=found.undelivered, continues=found)
@@ -94,6 +100,9 @@ class TurnControl:
         asked = await self._asked(turn_channel, found)
         if asked is None:
             return GONE
+        used_up = await self._quota_refusal(turn_channel, found)
+        if used_up is not None:
+            return used_up  # before the answer that is there is deleted
         job = await self._job(turn_channel, found, asked, "regenerate")
         await self._take_back(turn_channel, found)
         return self._enter(job, by, REGENERATED)
@@ -145,6 +154,17 @@ class TurnControl:
             return NOT_LISTED
         now_s, cooldowns = asyncio.get_running_loop().time(), self._channel_turns.cooldowns
         return None if cooldowns.allows(by.id, now_s, config.cooldown_ms) else TOO_SOON
+
+    async def _quota_refusal(
+        self, turn_channel: TurnChannel, turn: TurnRecord
+    ) -> ControlReply | None:
+        """Whoever asked pays for it again."""
+        services = self._services
+        place = quota_place(turn_channel, turn.user_id)
+        own = (await services.settings(turn_channel.server_id)).turn
+        candidates = await chain_of(services, turn_channel.server_id, turn.user_id)
+        refusal = await RequestQuota(services, own, place).refusal(candidates)
+        return None if refusal is None else ControlReply(False, quota_words(refusal, place))
 
     async def _asked(self, turn_channel: TurnChannel, turn: TurnRecord) -> IncomingMessage | None:
         said = None if turn.asked_id is None else await turn_channel.said(turn.asked_id)

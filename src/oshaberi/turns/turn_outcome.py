@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from oshaberi.chunks import Usage
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import Sent
 from oshaberi.stream.stream_result import Status, StopReason, StreamResult
@@ -25,8 +24,6 @@ class TurnOutcome:
     notice_ids: tuple[int, ...] = ()
     """What stands around the answer: who is answered, what went wrong."""
     results: tuple[StreamResult, ...] = field(default=(), repr=False)
-    usage: Mapping[tuple[str, str], Usage] = field(default_factory=dict)
-    """By provider and model."""
 
     @property
     def interrupted(self) -> bool:
@@ -43,7 +40,6 @@ def outcome_of(
     last: StreamResult,
     results: Sequence[StreamResult],
     response: ResponseState,
-    usage: Mapping[tuple[str, str], Usage],
 ) -> TurnOutcome:
     return TurnOutcome(
         status=last.status,
@@ -54,7 +50,6 @@ def outcome_of(
         message_ids=_ids(response.messages),
         notice_ids=_ids(response.notices),
         results=tuple(results),
-        usage=dict(usage),
     )
 
 

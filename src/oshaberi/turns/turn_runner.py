@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -94,12 +94,12 @@ class TurnRunner:
         finally:
             self._react_done(job, working, played)
         unsaid = played and all(_is_unsaid(one.outcome) for one in played)
-        return JobResult(tuple(self._called(job, played)), not unsaid)
+        return JobResult(self._called(job, played), not unsaid)
 
     async def _play(
         self, job: QueuedJob, channel: ActiveChannel, played: list[AnsweredPersona]
     ) -> None:
-        for persona in job.answering:
+        for persona in job.answering[: job.settings.turn.max_answering_personas]:
             turn = Turn(
                 self._services, job.turn_channel, job.turn_request(persona), job.settings, channel
             )
@@ -121,20 +121,30 @@ class TurnRunner:
             outcomes = [one.outcome for one in played]
             self._background.start(_after(working, job, _mark(outcomes)))
 
-    def _called(self, job: QueuedJob, played: list[AnsweredPersona]) -> Iterator[QueuedJob]:
-        """Personas may answer each other, but not for ever."""
-        if job.depth >= job.settings.turn.self_trigger_limit:
-            return
-        if any(one.outcome.interrupted for one in played):
-            return
+    def _called(self, job: QueuedJob, played: list[AnsweredPersona]) -> tuple[QueuedJob, ...]:
+        """Personas may answer each other, but not for ever: all their answers are counted."""
+        left = job.settings.turn.self_trigger_limit - job.called
+        if left <= 0 or any(one.outcome.interrupted for one in played):
+            return ()
         answered = {one.persona.name for one in played}
+        jobs: list[QueuedJob] = []
         for one in played:
             called = who_is_called(one.outcome.text, one.persona, job.personas)
-            fresh = tuple(persona for persona in called if persona.name not in answered)
+            fresh = tuple(persona for persona in called if persona.name not in answered)[:left]
             if fresh and one.outcome.message_ids:
                 answered |= {persona.name for persona in fresh}
+                left -= len(fresh)
                 asked = _as_incoming(job, one, self._services.clock())
-                yield _replied_by(job, asked, fresh, one.outcome.message_ids)
+                jobs.append(_replied_by(job, asked, fresh, one.outcome.message_ids))
+        return _counted(jobs, left)
+
+
+def _counted(jobs: list[QueuedJob], left: int) -> tuple[QueuedJob, ...]:
+    """The last of them may call as many as are left, the others nobody."""
+    spent = [replace(job, called=job.settings.turn.self_trigger_limit) for job in jobs]
+    if spent:
+        spent[-1] = replace(spent[-1], called=spent[-1].called - left)
+    return tuple(spent)
 
 
 def _mark(outcomes: list[TurnOutcome]) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from oshaberi.chunks import ToolCall
@@ -14,6 +14,7 @@ from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.delivery.queue.table_attachments import PackagedRenderer, TableRenderer
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.providers.request.context_items import ToolDeclaration, ToolResult
+from oshaberi.storage.key_scope import KeyScope
 from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
 from oshaberi.stream.stop_registry import StopRegistry
 from oshaberi.stream.stream_observer import StreamObserver
@@ -57,6 +58,8 @@ class OperatorModel:
 
     model: ModelRecord
     keys: tuple[str, ...] = field(default=(), repr=False)
+    price: tuple[float, float] | None = None
+    """Dollars for a million tokens: read, written."""
 
 
 MOST_SERVERS = 1000
@@ -105,5 +108,11 @@ class TurnServices:
     clock: Callable[[], datetime] = utc_now
     alone: Alone = nobody_else
     cooldowns: KeyCooldowns = field(default_factory=KeyCooldowns)
-    guests: BoundedCache[int, bool] = field(default_factory=lambda: BoundedCache(MOST_SERVERS))
-    """Servers, and whether they had no models of their own when the database was last asked."""
+    guests: BoundedCache[KeyScope, bool] = field(default_factory=lambda: BoundedCache(MOST_SERVERS))
+    """Who had no models of their own when the database was last asked."""
+    operator_turn: Callable[[], TurnConfig] = TurnConfig
+    """The operator's settings as they are now: its quotas hold besides those of a server."""
+    quota_unknown_told: BoundedCache[int, date] = field(
+        default_factory=lambda: BoundedCache(MOST_SERVERS)
+    )
+    """Channels where it was told that quotas cannot be counted, and on which day."""

@@ -5,8 +5,8 @@ Only what turns use stands here, so that they know nothing of how it is kept.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from oshaberi.tools.tool_definition import FactStore
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         PersonaRecord,
         TurnRecord,
     )
+    from oshaberi.storage.usage_accounts import UsageAccount, UsageLimit, UsageTotals, UsedUp
 
 
 class PersonaStore(Protocol):
@@ -26,11 +27,13 @@ class PersonaStore(Protocol):
 
 
 class ModelStore(Protocol):
-    async def chain(self, server_id: int) -> tuple[ModelRecord, ...]: ...
+    async def chain(self, server_id: int, user_id: int = 0) -> tuple[ModelRecord, ...]: ...
 
 
 class KeyStore(Protocol):
-    async def of(self, server_id: int, provider: str) -> tuple[KeyRecord, ...]: ...
+    async def of(
+        self, server_id: int, provider: str, user_id: int = 0
+    ) -> tuple[KeyRecord, ...]: ...
     async def rest(self, key_id: int, until: datetime) -> None: ...
 
 
@@ -56,6 +59,15 @@ class UsageStore(Protocol):
     async def add(
         self, server_id: int, provider: str, model: str, input_tokens: int, output_tokens: int
     ) -> None: ...
+
+
+class UsageCountBook(Protocol):
+    async def reserve(
+        self, day: date, limits: Sequence[UsageLimit], input_tokens: int
+    ) -> UsedUp | None: ...
+    async def used_up(self, day: date, limits: Sequence[UsageLimit]) -> UsedUp | None: ...
+    async def add(self, day: date, accounts: Iterable[UsageAccount], used: UsageTotals) -> None: ...
+    async def tell_once(self, day: date, quota: str, subject_id: int, channel_id: int) -> bool: ...
 
 
 class SeenStore(Protocol):
@@ -89,6 +101,8 @@ class TurnStore(Protocol):
     def facts(self) -> FactStore: ...
     @property
     def usage(self) -> UsageStore: ...
+    @property
+    def usage_counts(self) -> UsageCountBook: ...
     @property
     def seen(self) -> SeenStore: ...
     @property

@@ -55,6 +55,10 @@ class DiscordTurnChannel:
         return self._channel.id
 
     @property
+    def parent_id(self) -> int | None:
+        return self._channel.parent_id if isinstance(self._channel, discord.Thread) else None
+
+    @property
     def server_id(self) -> int:
         guild = self._guild
         return 0 if guild is None else guild.id

@@ -24,11 +24,13 @@ from oshaberi.config import (
     DECLARED,
     SERVER_KEYS,
     EffectiveSettings,
+    LoadedSettings,
     Setting,
     check_together,
     effective,
     parse_server_value,
 )
+from oshaberi.config.server_limits import allowed_here, check_limit, is_quota
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.text.text_config import TextConfig
@@ -48,7 +50,7 @@ async def show_config(context: CommandContext, asker: CommandUser, key: str | No
     changed = await context.db.servers.config(asker.server_id)
     now = effective(context.settings(), changed)
     if key is not None:
-        return _explained(_setting(key), now, key in changed)
+        return _explained(_setting(key), now, key in changed, context.settings())
     lines = [_line(setting, now, setting.name in changed) for setting in SERVER_KEYS.values()]
     listed = "\n".join(lines)
     return f"```\n{listed}\n```* changed here. `/config show KEY` explains one."
@@ -60,6 +62,7 @@ async def set_config(
     asker.must_manage()
     setting = _setting(key)
     value = parse_server_value(setting.name, text)
+    check_limit(context.settings(), setting.name, value)
     if setting.name in CHANNEL_KEYS and value and not has_channel(value):
         raise CommandRefusedError(
             f"{setting.name}: {text} is no channel of this server; name one: #logs."
@@ -116,12 +119,20 @@ def _meant(name: str) -> str:
     return f"did you mean {' or '.join(map(repr, near))}?"
 
 
-def _explained(setting: Setting, now: EffectiveSettings, changed: bool) -> str:
+def _explained(
+    setting: Setting, now: EffectiveSettings, changed: bool, operators: LoadedSettings
+) -> str:
     where = "changed here" if changed else "not changed here"
+    allowed, default = allowed_here(operators, setting), _shown(setting.default)
     return (
         f"`{setting.name}` is {_told(setting, _value(setting, now))} ({where}): {setting.what}.\n"
-        f"Allowed: {setting.allowed}. Built-in default: `{_shown(setting.default)}`."
+        f"Allowed: {allowed}. Built-in default: `{default}`.{_operators_quota(setting, operators)}"
     )
+
+
+def _operators_quota(setting: Setting, operators: LoadedSettings) -> str:
+    most = operators.value(setting.name) if is_quota(setting.name) else 0
+    return f" On the keys of whoever runs the bot: {most:,} at most." if most else ""
 
 
 def _line(setting: Setting, now: EffectiveSettings, changed: bool) -> str:

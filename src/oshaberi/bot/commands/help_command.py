@@ -22,12 +22,13 @@ LISTED = (
     ("/regenerate", "tries the last answer again"),
     ("/memory", "shows what I remember, and makes me forget it"),
     ("/status", "shows how the models are"),
+    ("/usage", "shows what you used, and what is left today"),
     ("/config, /model, /persona, /sprite", "change how I am here (Manage Server)"),
 )
 
 
 async def help_text(context: CommandContext, asker: CommandUser) -> str:
-    chain = await chain_of(context, asker.server_id)
+    chain = await chain_of(context, asker)
     personas = await personas_of(context, asker.server_id)
     first = _talking([persona.name for persona in personas], asker) if chain else _setting_up(asker)
     listed = "\n".join(f"- `{name}` {what}" for name, what in LISTED)
@@ -38,8 +39,8 @@ def _setting_up(asker: CommandUser) -> str:
     if not asker.may_manage:
         return "No model is set yet. Ask somebody with Manage Server to run `/help`."
     return (
-        "**First** choose a model: `/model set`.\n"
-        "**Then** give me its key: `/model key add` (a form opens; nobody sees it).\n"
+        "**First** give me a key of a model's provider: `/model key add` (nobody else sees it).\n"
+        "**Then** choose the model: `/model set`.\n"
         "**Then** mention me and say hello. `/persona create` gives me a character."
     )
 

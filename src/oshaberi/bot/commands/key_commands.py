@@ -47,21 +47,28 @@ async def add_key(
     secret = secret.strip()
     if not (secret.isascii() and secret.isprintable()) or " " in secret or not secret:
         raise CommandRefusedError("This is no API key: copy it once more, without blanks.")
-    own = await keys_of(context, asker.server_id, provider)
+    own = await keys_of(context, asker, provider)
     if any(key.secret == secret for key in own):
         raise CommandRefusedError("This key is there already; `/model key list` shows all.")
     if len(own) >= MOST_KEYS:
         raise CommandRefusedError(
             f"At most {MOST_KEYS} keys; remove one first: `/model key remove`."
         )
-    record = KeyRecord(asker.server_id, provider, secret, plain(label)[:LABEL_LIMIT])
+    record = KeyRecord(
+        asker.server_id,
+        provider,
+        secret,
+        plain(label)[:LABEL_LIMIT],
+        user_id=0 if asker.server_id else asker.person.id,
+    )
     added = await context.db.keys.add(record)
-    return f"The key {described(added)} is stored, encrypted. Only this server uses it."
+    used = "Only this server uses it" if asker.server_id else "Only your direct messages use it"
+    return f"The key {described(added)} is stored, encrypted. {used}."
 
 
 async def list_keys(context: CommandContext, asker: CommandUser) -> str:
     asker.must_manage()
-    keys = await all_keys(context, asker.server_id)
+    keys = await all_keys(context, asker)
     if not keys:
         return "No keys are stored here. Add one with `/model key add`."
     return "\n".join(f"- {described(key)}{_resting(context, key)}" for key in keys)
@@ -69,7 +76,7 @@ async def list_keys(context: CommandContext, asker: CommandUser) -> str:
 
 async def remove_key(context: CommandContext, asker: CommandUser, key_id: int) -> str:
     asker.must_manage()
-    if not await context.db.keys.remove(asker.server_id, key_id):
+    if not await context.db.keys.remove(asker.server_id, key_id, asker.person.id):
         raise CommandRefusedError("There is no such key; `/model key list` shows all.")
     return "The key is deleted."
 
@@ -77,19 +84,19 @@ async def remove_key(context: CommandContext, asker: CommandUser, key_id: int) -
 async def key_choices(context: CommandContext, asker: CommandUser, typed: str) -> Choices:
     if not asker.may_manage:
         return []
-    keys = await all_keys(context, asker.server_id)
+    keys = await all_keys(context, asker)
     return choices(typed, ((described(key), str(key.id)) for key in keys))
 
 
-async def keys_of(context: CommandContext, server_id: int, provider: str) -> tuple[KeyRecord, ...]:
-    """Those of the server itself: what whoever runs the bot gave is not its business."""
-    keys = await context.db.keys.of(server_id, provider)
-    return tuple(key for key in keys if key.server_id == server_id)
+async def keys_of(
+    context: CommandContext, asker: CommandUser, provider: str
+) -> tuple[KeyRecord, ...]:
+    """Those of the server, in direct messages those of the one who asks."""
+    return await context.db.keys.of(asker.server_id, provider, asker.person.id)
 
 
-async def all_keys(context: CommandContext, server_id: int) -> list[KeyRecord]:
-    names = provider_names()
-    return [key for name in names for key in await keys_of(context, server_id, name)]
+async def all_keys(context: CommandContext, asker: CommandUser) -> list[KeyRecord]:
+    return [key for name in provider_names() for key in await keys_of(context, asker, name)]
 
 
 def described(key: KeyRecord) -> str:

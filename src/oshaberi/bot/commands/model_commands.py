@@ -19,6 +19,7 @@ from oshaberi.bot.commands.command_context import (
 from oshaberi.providers.adapter_registry import families, unknown
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.storage.stored_records import ModelRecord
+from oshaberi.turns.generation.model_chain import ModelCandidate, is_same_model, key_needed
 from oshaberi.turns.local_models import LOCAL_MODEL, may_ask_model
 
 MOST_MODELS = 10
@@ -40,23 +41,21 @@ def checked_provider(name: str) -> str:
     return name.strip().lower()
 
 
-async def own_chain(context: CommandContext, server_id: int) -> tuple[ModelRecord, ...]:
-    """What was set here, not what everybody gets."""
-    chain = await context.db.models.chain(server_id)
-    return tuple(model for model in chain if model.server_id == server_id)
+async def own_chain(context: CommandContext, asker: CommandUser) -> tuple[ModelRecord, ...]:
+    """What was set here: for the server, in direct messages for the one who asks."""
+    return await context.db.models.chain(asker.server_id, asker.person.id)
 
 
-async def chain_of(context: CommandContext, server_id: int) -> tuple[ModelRecord, ...]:
-    """What is tried here, in order: its own, everybody's, or the operator's."""
-    stored = await context.db.models.chain(server_id)
-    return stored or tuple(link.model for link in context.services.models)
+async def chain_of(context: CommandContext, asker: CommandUser) -> tuple[ModelRecord, ...]:
+    """What is tried here, in order: what was set here, or the operator's."""
+    return await own_chain(context, asker) or tuple(link.model for link in context.services.models)
 
 
 async def show_models(context: CommandContext, asker: CommandUser) -> str:
-    chain = await chain_of(context, asker.server_id)
+    chain = await chain_of(context, asker)
     if not chain:
-        return "No model is set. Choose one with `/model set`, then give its key: `/model key add`."
-    own = await own_chain(context, asker.server_id)
+        return "No model is set. Give a key with `/model key add`, then choose one: `/model set`."
+    own = await own_chain(context, asker)
     whose = "Set here" if own else "Set by whoever runs the bot"
     return f"{whose}, tried in this order:\n{_listed(chain, asker.is_owner)}"
 
@@ -67,9 +66,10 @@ async def set_model(
     """The first of the chain; its fallbacks stay."""
     asker.must_manage()
     first = await _record(context, asker, provider, model, base_url)
-    rest = (await own_chain(context, asker.server_id))[1:]
+    await _check_payer(context, first)
+    rest = (await own_chain(context, asker))[1:]
     await _store(context, asker, (first, *rest))
-    return f"Answers now come from **{name_of(first)}**.{await _key_hint(context, first)}"
+    return f"Answers now come from **{name_of(first)}**."
 
 
 async def reset_models(context: CommandContext, asker: CommandUser) -> str:
@@ -82,7 +82,7 @@ async def add_fallback(
     context: CommandContext, asker: CommandUser, provider: str, model: str, base_url: str | None
 ) -> str:
     asker.must_manage()
-    chain = await own_chain(context, asker.server_id)
+    chain = await own_chain(context, asker)
     if not chain:
         raise CommandRefusedError("Set the first model before its fallbacks: `/model set`.")
     if len(chain) >= MOST_MODELS:
@@ -90,15 +90,15 @@ async def add_fallback(
             f"At most {MOST_MODELS} models; remove one: `/model fallback remove`."
         )
     added = await _record(context, asker, provider, model, base_url)
+    await _check_payer(context, added)
     await _store(context, asker, (*chain, added))
-    hint = await _key_hint(context, added)
-    return f"If the others fail, **{name_of(added)}** answers.{hint}"
+    return f"If the others fail, **{name_of(added)}** answers."
 
 
 async def remove_fallback(context: CommandContext, asker: CommandUser, number: int) -> str:
     """Numbered as they are listed, from 1."""
     asker.must_manage()
-    chain = await own_chain(context, asker.server_id)
+    chain = await own_chain(context, asker)
     if not 1 <= number < len(chain):
         raise CommandRefusedError("There is no such fallback; `/model fallback list` numbers them.")
     await _store(context, asker, (*chain[:number], *chain[number + 1 :]))
@@ -106,7 +106,7 @@ async def remove_fallback(context: CommandContext, asker: CommandUser, number: i
 
 
 async def list_fallbacks(context: CommandContext, asker: CommandUser) -> str:
-    fallbacks = (await chain_of(context, asker.server_id))[1:]
+    fallbacks = (await chain_of(context, asker))[1:]
     if not fallbacks:
         return "There are no fallbacks. Add one with `/model fallback add`."
     return _listed(fallbacks, asker.is_owner)
@@ -115,7 +115,7 @@ async def list_fallbacks(context: CommandContext, asker: CommandUser) -> str:
 async def fallback_choices(context: CommandContext, asker: CommandUser, typed: str) -> Choices:
     if not asker.may_manage:
         return []
-    fallbacks = enumerate((await own_chain(context, asker.server_id))[1:], 1)
+    fallbacks = enumerate((await own_chain(context, asker))[1:], 1)
     return choices(typed, ((f"{n}. {name_of(model)}", str(n)) for n, model in fallbacks))
 
 
@@ -133,7 +133,13 @@ async def _record(
     if base_url is not None:
         _check_address(asker, base_url.strip())
         base_url = base_url.strip()
-    record = ModelRecord(asker.server_id, checked_provider(provider), name, base_url)
+    record = ModelRecord(
+        asker.server_id,
+        checked_provider(provider),
+        name,
+        base_url,
+        user_id=0 if asker.server_id else asker.person.id,
+    )
     if not await may_ask_model(context.services, record):
         raise CommandRefusedError(LOCAL_MODEL)
     return record
@@ -147,17 +153,16 @@ def _check_address(asker: CommandUser, url: str) -> None:
 
 
 async def _store(context: CommandContext, asker: CommandUser, chain: Sequence[ModelRecord]) -> None:
-    await context.db.models.set_chain(asker.server_id, chain)
+    await context.db.models.set_chain(asker.server_id, chain, asker.person.id)
 
 
-async def _key_hint(context: CommandContext, model: ModelRecord) -> str:
-    preset = PRESETS.get(model.provider)
-    if preset is None or not preset.needs_key or model.base_url is not None:
-        return ""
-    given = any(link.keys for link in context.services.models if link.model.provider == preset.name)
-    if given or await context.db.keys.of(model.server_id, model.provider):
-        return ""
-    return f" It needs a key: `/model key add` with the provider `{model.provider}`."
+async def _check_payer(context: CommandContext, model: ModelRecord) -> None:
+    """The operator's keys are for the operator's models; for others somebody here has to pay."""
+    links = context.services.models
+    if not ModelCandidate(model).lacks_key or any(is_same_model(model, link) for link in links):
+        return
+    if not await context.db.keys.of(model.server_id, model.provider, model.user_id):
+        raise CommandRefusedError(plain(key_needed(model, links)))
 
 
 def name_of(model: ModelRecord) -> str:

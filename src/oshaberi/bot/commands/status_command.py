@@ -21,16 +21,16 @@ from oshaberi.bot.commands.command_context import (
 )
 from oshaberi.bot.commands.model_commands import name_of
 from oshaberi.conversation.turn_channel import TurnChannel
-from oshaberi.providers.provider_presets import PRESETS
-from oshaberi.storage.stored_records import ModelRecord, UsageRecord
+from oshaberi.storage.stored_records import UsageRecord
 from oshaberi.turns.generation.model_chain import ModelCandidate, chain_of
 
 NO_MODEL = "No model is set: `/help` says what to do first."
 
 
 async def status_of(context: CommandContext, asker: CommandUser, latency_s: float) -> str:
-    chain = groupby(await chain_of(context.services, asker.server_id), lambda one: one.model)
-    health = [f"{name_of(model)}: {_keys(context, model, list(tries))}" for model, tries in chain]
+    candidates = await chain_of(context.services, asker.server_id, asker.person.id)
+    chain = groupby(candidates, lambda one: one.model)
+    health = [f"{name_of(model)}: {_keys(context, list(tries))}" for model, tries in chain]
     # What all direct messages used together is the operator's business.
     hidden = asker.server_id == 0 and not asker.is_owner
     usage = () if hidden else await context.db.usage.of(asker.server_id)
@@ -62,13 +62,12 @@ def _queue(context: CommandContext, asker: CommandUser) -> str:
     return f"{running} answers under way, {waiting} messages waiting."
 
 
-def _keys(context: CommandContext, model: ModelRecord, tries: Sequence[ModelCandidate]) -> str:
+def _keys(context: CommandContext, tries: Sequence[ModelCandidate]) -> str:
     """How those keys are that would be tried for the next answer."""
     keys = [one.key for one in tries if one.key is not None]
     if not keys:
-        preset = PRESETS.get(model.provider)
-        needed = preset is not None and preset.needs_key and model.base_url is None
-        return "has no key (`/model key add`)" if needed else "ready, needs no key"
+        lacking = any(one.lacks_key for one in tries)
+        return "has no key (`/model key add`)" if lacking else "ready, needs no key"
     ends = [end for key in keys if (end := context.rest_end(key)) is not None]
     if len(ends) == len(keys):
         return f"all keys rest until {discord.utils.format_dt(min(ends), 't')}"

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from typing import cast
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import ColumnElement, and_, delete, func, select, update
 
+from oshaberi.storage.key_scope import UNOWNED, KeyScope, ScopeKind, key_scope
 from oshaberi.storage.schema.table_rows import ApiKeyRow
 from oshaberi.storage.secret_vault import SecretVault
 from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.stored_records import KeyRecord
 from oshaberi.storage.transactions import Transactions, count
-
-EVERYBODY = 0
 
 
 class KeyRepository:
@@ -21,19 +21,23 @@ class KeyRepository:
         self._store = store
         self._vault = vault
 
-    async def of(self, server_id: int, provider: str) -> tuple[KeyRecord, ...]:
-        """Its own, then everybody's; oldest first."""
-        rows = (
-            select(ApiKeyRow)
-            .where(ApiKeyRow.server_id.in_({server_id, EVERYBODY}), ApiKeyRow.provider == provider)
-            .order_by(ApiKeyRow.server_id == EVERYBODY, ApiKeyRow.id)
-        )
+    async def of(self, server_id: int, provider: str, user_id: int = 0) -> tuple[KeyRecord, ...]:
+        """Those of a server, or (`server_id` 0) of a person in direct messages; oldest first."""
+        scope = key_scope(server_id, user_id)
+        if not scope.is_somebodys:
+            return ()
+        rows = select(ApiKeyRow).where(_within(scope), ApiKeyRow.provider == provider)
         async with self._store.read() as session:
-            return tuple(self._record(row) for row in await session.scalars(rows))
+            found = await session.scalars(rows.order_by(ApiKeyRow.id))
+            return tuple(self._record(row) for row in found)
 
     async def add(self, record: KeyRecord) -> KeyRecord:
+        scope = key_scope(record.server_id, record.user_id)
+        if not scope.is_somebodys:
+            raise StorageError("an API key belongs to a server or to a person: name one")
         row = ApiKeyRow(
-            server_id=record.server_id,
+            scope=scope.kind,
+            owner_id=scope.owner_id,
             provider=record.provider,
             token=self._vault.encrypt(record.secret),
             label=record.label,
@@ -44,10 +48,23 @@ class KeyRepository:
             await session.flush()
         return replace(record, id=row.id)
 
-    async def remove(self, server_id: int, key_id: int) -> bool:
-        rows = delete(ApiKeyRow).where(ApiKeyRow.server_id == server_id, ApiKeyRow.id == key_id)
+    async def remove(self, server_id: int, key_id: int, user_id: int = 0) -> bool:
+        scope = key_scope(server_id, user_id)
+        rows = delete(ApiKeyRow).where(_within(scope), ApiKeyRow.id == key_id)
         async with self._store.write() as session:
             return await count(session, rows) > 0
+
+    async def unowned(self) -> int:
+        """How many were added in direct messages before it was noted in whose."""
+        rows = select(func.count()).select_from(ApiKeyRow).where(_within(UNOWNED))
+        async with self._store.read() as session:
+            return await session.scalar(rows) or 0
+
+    async def adopt(self, user_id: int) -> int:
+        """Give those to this person. How many there were."""
+        rows = update(ApiKeyRow).where(_within(UNOWNED)).values(owner_id=user_id)
+        async with self._store.write() as session:
+            return await count(session, rows)
 
     async def rest(self, key_id: int, until: datetime) -> None:
         row = update(ApiKeyRow).where(ApiKeyRow.id == key_id).values(rest_until=until)
@@ -81,11 +98,17 @@ class KeyRepository:
             raise StorageError(f"{error} (or empty the table api_keys)") from None
 
     def _record(self, row: ApiKeyRow) -> KeyRecord:
+        scope = KeyScope(cast(ScopeKind, row.scope), row.owner_id)
         return KeyRecord(
-            server_id=row.server_id,
+            server_id=scope.server_id,
+            user_id=scope.user_id,
             provider=row.provider,
             secret=self._vault.decrypt(row.token),
             label=row.label,
             rest_until=row.rest_until,
             id=row.id,
         )
+
+
+def _within(scope: KeyScope) -> ColumnElement[bool]:
+    return and_(ApiKeyRow.scope == scope.kind, ApiKeyRow.owner_id == scope.owner_id)

@@ -1,42 +1,71 @@
-"""The chain of models of each server."""
+"""The chain of models of each server, and of persons in their direct messages."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
-from sqlalchemy import delete, select
+from sqlalchemy import ColumnElement, and_, delete, func, select, update
 
+from oshaberi.storage.key_scope import UNOWNED, KeyScope, ScopeKind, key_scope
 from oshaberi.storage.schema.table_rows import ModelRow
+from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.stored_records import ModelRecord
-from oshaberi.storage.transactions import Transactions
-
-EVERYBODY = 0
+from oshaberi.storage.transactions import Transactions, count
 
 
 class ModelRepository:
     def __init__(self, store: Transactions) -> None:
         self._store = store
 
-    async def chain(self, server_id: int) -> tuple[ModelRecord, ...]:
-        """Its own, else everybody's."""
-        places = {server_id, EVERYBODY}
-        rows = select(ModelRow).where(ModelRow.server_id.in_(places)).order_by(ModelRow.position)
+    async def chain(self, server_id: int, user_id: int = 0) -> tuple[ModelRecord, ...]:
+        """That of a server, or (`server_id` 0) of a person in direct messages."""
+        scope = key_scope(server_id, user_id)
+        if not scope.is_somebodys:
+            return ()
+        rows = select(ModelRow).where(_within(scope)).order_by(ModelRow.position)
         async with self._store.read() as session:
-            found = [_record(row) for row in await session.scalars(rows)]
-        own = [record for record in found if record.server_id == server_id]
-        return tuple(own or found)
+            return tuple(_record(row) for row in await session.scalars(rows))
 
-    async def set_chain(self, server_id: int, records: Sequence[ModelRecord]) -> None:
-        """Replaces it. Their order counts, not their `position`; with none, everybody's holds."""
+    async def set_chain(
+        self, server_id: int, records: Sequence[ModelRecord], user_id: int = 0
+    ) -> None:
+        """Replaces it. Their order counts, not their `position`."""
+        scope = key_scope(server_id, user_id)
+        if not scope.is_somebodys:
+            raise StorageError("a chain of models belongs to a server or to a person: name one")
         async with self._store.write() as session:
-            await self._store.alone(session, f"models {server_id}")
-            await session.execute(delete(ModelRow).where(ModelRow.server_id == server_id))
-            session.add_all(_row(server_id, n, record) for n, record in enumerate(records))
+            await self._store.alone(session, f"models {scope.kind} {scope.owner_id}")
+            await session.execute(delete(ModelRow).where(_within(scope)))
+            session.add_all(_row(scope, n, record) for n, record in enumerate(records))
+
+    async def unowned(self) -> int:
+        """How many were set in direct messages before it was noted in whose."""
+        rows = select(func.count()).select_from(ModelRow).where(_within(UNOWNED))
+        async with self._store.read() as session:
+            return await session.scalar(rows) or 0
+
+    async def adopt(self, user_id: int) -> int:
+        """Give those to this person, unless they have a chain. How many there were."""
+        scope = KeyScope("direct", user_id)
+        own = select(func.count()).select_from(ModelRow).where(_within(scope))
+        async with self._store.write() as session:
+            await self._store.alone(session, f"models {scope.kind} {user_id}")
+            if await session.scalar(own):
+                return 0
+            return await count(
+                session, update(ModelRow).where(_within(UNOWNED)).values(owner_id=user_id)
+            )
 
 
-def _row(server_id: int, position: int, record: ModelRecord) -> ModelRow:
+def _within(scope: KeyScope) -> ColumnElement[bool]:
+    return and_(ModelRow.scope == scope.kind, ModelRow.owner_id == scope.owner_id)
+
+
+def _row(scope: KeyScope, position: int, record: ModelRecord) -> ModelRow:
     return ModelRow(
-        server_id=server_id,
+        scope=scope.kind,
+        owner_id=scope.owner_id,
         position=position,
         provider=record.provider,
         model=record.model,
@@ -46,8 +75,10 @@ def _row(server_id: int, position: int, record: ModelRecord) -> ModelRow:
 
 
 def _record(row: ModelRow) -> ModelRecord:
+    scope = KeyScope(cast(ScopeKind, row.scope), row.owner_id)
     return ModelRecord(
-        server_id=row.server_id,
+        server_id=scope.server_id,
+        user_id=scope.user_id,
         provider=row.provider,
         model=row.model,
         base_url=row.base_url,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, ClassVar
 
 from sqlalchemy import JSON, BigInteger, ForeignKey, Index, MetaData, UniqueConstraint
@@ -88,11 +88,14 @@ class TableSourceRow(Base):
 
 
 class ModelRow(Base):
+    """`scope` and `owner_id`: see key_scope.py."""
+
     __tablename__ = "models"
-    __table_args__ = (UniqueConstraint("server_id", "position"),)
+    __table_args__ = (UniqueConstraint("scope", "owner_id", "position"),)
 
     id: Mapped[int] = mapped_column(RowId, primary_key=True)
-    server_id: Mapped[int]
+    scope: Mapped[str] = mapped_column(server_default="server")
+    owner_id: Mapped[int]
     position: Mapped[int]
     provider: Mapped[str]
     model: Mapped[str]
@@ -101,13 +104,17 @@ class ModelRow(Base):
 
 
 class ApiKeyRow(Base):
-    """`token` is the secret as the vault encrypted it."""
+    """`token` is the secret as the vault encrypted it; `scope` and `owner_id`: see key_scope.py."""
 
     __tablename__ = "api_keys"
-    __table_args__ = (Index(None, "server_id", "provider"), {"sqlite_autoincrement": True})
+    __table_args__ = (
+        Index(None, "scope", "owner_id", "provider"),
+        {"sqlite_autoincrement": True},
+    )
 
     id: Mapped[int] = mapped_column(RowId, primary_key=True)
-    server_id: Mapped[int]
+    scope: Mapped[str] = mapped_column(server_default="server")
+    owner_id: Mapped[int]
     provider: Mapped[str]
     token: Mapped[str]
     label: Mapped[str]
@@ -192,6 +199,38 @@ class UsageRow(Base):
     requests: Mapped[int]
     input_tokens: Mapped[int]
     output_tokens: Mapped[int]
+
+
+class UsageCount(Base):
+    """What one user, channel or server used on one day (UTC).
+
+    `purse` is whose limits the count is for: `operator` counts what ran on the operator's keys
+    (`server_id` is 0 then), `server` counts everything that ran in that server.
+    """
+
+    __tablename__ = "usage_counts"
+
+    day: Mapped[date] = mapped_column(primary_key=True)
+    purse: Mapped[str] = mapped_column(primary_key=True)
+    server_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    subject: Mapped[str] = mapped_column(primary_key=True)
+    subject_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    requests: Mapped[int]
+    input_tokens: Mapped[int]
+    output_tokens: Mapped[int]
+    cost_micros: Mapped[int]
+    """In millionths of a dollar, by the prices of that day."""
+
+
+class QuotaNotice(Base):
+    """That a quota is used up was told there on that day."""
+
+    __tablename__ = "quota_notices"
+
+    day: Mapped[date] = mapped_column(primary_key=True)
+    quota: Mapped[str] = mapped_column(primary_key=True)
+    subject_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    channel_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
 
 
 class TurnRow(Base):

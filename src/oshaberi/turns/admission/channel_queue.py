@@ -16,7 +16,10 @@ from oshaberi.turns.turn_services import EffectiveConfigs
 
 @dataclass(frozen=True, slots=True)
 class QueuedJob:
-    """`depth`: how many personas have answered each other to get here."""
+    """`depth`: how many personas have answered each other to get here.
+
+    `called`: how many answers of personas to each other its message has caused so far.
+    """
 
     turn_channel: TurnChannel
     asked: tuple[IncomingMessage, ...]
@@ -30,6 +33,7 @@ class QueuedJob:
     before: int | None = None
     told: frozenset[int] = frozenset()
     depth: int = 0
+    called: int = 0
     continues: TurnRecord | None = None
 
     @property

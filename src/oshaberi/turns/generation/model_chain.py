@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
 
+from oshaberi.providers.provider_presets import PRESETS
+from oshaberi.storage.key_scope import KeyScope, key_scope
 from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.stored_records import KeyRecord, ModelRecord
 from oshaberi.turns.generation.key_cooldowns import KeyCooldowns
@@ -16,6 +18,8 @@ from oshaberi.turns.turn_store import TurnStore
 
 log = logging.getLogger(__name__)
 
+MOST_NAMED = 10
+
 
 @dataclass(frozen=True, slots=True)
 class ModelCandidate:
@@ -23,61 +27,87 @@ class ModelCandidate:
 
     model: ModelRecord
     key: KeyRecord | None = None
+    is_operators: bool = False
+    """Whether the operator pays for it: with a key, or with the machine that it runs on."""
 
     @property
     def secret(self) -> str | None:
         return None if self.key is None else self.key.secret
 
+    @property
+    def lacks_key(self) -> bool:
+        """Whether its provider answers nobody without a key."""
+        preset = PRESETS.get(self.model.provider)
+        needed = preset is not None and preset.needs_key and self.model.base_url is None
+        return needed and self.key is None
 
-async def chain_of(services: TurnServices, server_id: int) -> tuple[ModelCandidate, ...]:
-    """The server's own models, else those of the operator's settings."""
-    store = services.store
-    records = () if store is None else await _stored(services, store, server_id)
+
+async def chain_of(
+    services: TurnServices, server_id: int, user_id: int
+) -> tuple[ModelCandidate, ...]:
+    """The models of the server, in direct messages those of the person; else the operator's."""
+    store, scope = services.store, key_scope(server_id, user_id)
+    records = () if store is None else await _stored(services, store, scope)
     if store is None or not records:
         return tuple(one for link in services.models for one in _of_link(link))
     found: list[ModelCandidate] = []
     for record in records:
-        found += await _of_record(record, server_id, store, services.models)
+        own = await store.keys.of(scope.server_id, record.provider, scope.user_id)
+        found += [ModelCandidate(record, key) for key in own] or _without_own_key(record, services)
     return tuple(found)
 
 
 async def _stored(
-    services: TurnServices, store: TurnStore, server_id: int
+    services: TurnServices, store: TurnStore, scope: KeyScope
 ) -> Sequence[ModelRecord]:
     """While the database is away, a server that had none of its own has none."""
     try:
-        records = await store.models.chain(server_id)
+        records = await store.models.chain(scope.server_id, scope.user_id)
     except StorageError as error:
-        if not services.guests.get(server_id):
+        if not services.guests.get(scope):
             raise
-        log.error("server %s asks the operator's models, as before: %s", server_id, error)
+        log.error("%s %s asks the operator's models, as before: %s", *_told(scope), error)
         return ()
-    services.guests.put(server_id, not records)
+    services.guests.put(scope, not records)
     return records
+
+
+def _told(scope: KeyScope) -> tuple[str, int]:
+    return ("server" if scope.kind == "server" else "user"), scope.owner_id
+
+
+def _without_own_key(record: ModelRecord, services: TurnServices) -> list[ModelCandidate]:
+    """The operator's keys pay only for the operator's models, and as the operator wants them."""
+    same = [link for link in services.models if is_same_model(record, link)]
+    return [one for link in same for one in _of_link(link)] or [ModelCandidate(record, None, True)]
 
 
 def _of_link(link: OperatorModel) -> list[ModelCandidate]:
     keys = [KeyRecord(0, link.model.provider, secret) for secret in link.keys]
-    return [ModelCandidate(link.model, key) for key in keys] or [ModelCandidate(link.model)]
+    return [ModelCandidate(link.model, key, True) for key in keys] or [
+        ModelCandidate(link.model, None, True)
+    ]
 
 
-async def _of_record(
-    record: ModelRecord, server_id: int, store: TurnStore, links: Sequence[OperatorModel]
-) -> list[ModelCandidate]:
-    stored = await store.keys.of(server_id, record.provider)
-    keys = [key for key in stored if _may_see(record, key)]
-    if not keys:
-        place = (record.provider, record.base_url)
-        same = [link for link in links if (link.model.provider, link.model.base_url) == place]
-        secrets = dict.fromkeys(secret for link in same for secret in link.keys)
-        keys = [KeyRecord(0, record.provider, secret) for secret in secrets]
-    return [ModelCandidate(record, key) for key in keys] or [ModelCandidate(record)]
+def is_same_model(record: ModelRecord, link: OperatorModel) -> bool:
+    """Whoever names no address means the operator's."""
+    same = (record.provider, record.model) == (link.model.provider, link.model.model)
+    return same and record.base_url in (None, link.model.base_url)
 
 
-def _may_see(record: ModelRecord, key: KeyRecord) -> bool:
-    """The operator's key never goes to an address that a server's admins typed in."""
-    own = key.server_id == record.server_id
-    return own or record.server_id == 0 or record.base_url is None
+def key_needed(record: ModelRecord, links: Sequence[OperatorModel]) -> str:
+    """Why a model that has no key cannot be used, and which ones can."""
+    whose = "of this server" if record.server_id else "of your own"
+    words = f"{_name(record)} needs an API key {whose}: add it with /model key add."
+    names = list(dict.fromkeys(_name(link.model) for link in links))
+    if not names:
+        return words
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"{words} Without one you can use: {', '.join(names[:MOST_NAMED])}{more}."
+
+
+def _name(model: ModelRecord) -> str:
+    return f"{model.provider}/{model.model}"
 
 
 class ModelTries:
@@ -103,3 +133,7 @@ class ModelTries:
     def skip(self, model: ModelRecord) -> None:
         """Its other keys would fail the same way."""
         self._left = [one for one in self._left if one.model != model]
+
+    def skip_operators(self) -> None:
+        """The operator pays for no more of them today."""
+        self._left = [one for one in self._left if not one.is_operators]

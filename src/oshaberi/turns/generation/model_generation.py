@@ -11,13 +11,14 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from oshaberi.chunks import ProviderError, Usage
+from oshaberi.chunks import ProviderError
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.delivery.pacing.typing_indicator import TypingIndicator
 from oshaberi.delivery.sink import Sink
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.errors import OshaberiError
 from oshaberi.providers.request.context_items import ContextItem, Item, ToolDeclaration, ToolRound
+from oshaberi.providers.request.model_request import Request
 from oshaberi.redaction import redact
 from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import Provider
@@ -26,10 +27,12 @@ from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.turns.context.context_building import without_oldest
 from oshaberi.turns.generation.key_cooldowns import is_keys_fault, rest_seconds
-from oshaberi.turns.generation.model_chain import ModelCandidate, ModelTries
+from oshaberi.turns.generation.model_chain import ModelCandidate, ModelTries, key_needed
 from oshaberi.turns.generation.overload_wait import OverloadWait, is_overload
 from oshaberi.turns.generation.request_building import config_for, request_for
 from oshaberi.turns.local_models import LOCAL_MODEL, may_ask_model
+from oshaberi.turns.request_quota import QuotaReachedError, QuotaRefusal, RequestQuota, Reservation
+from oshaberi.turns.token_estimate import estimated_input, used_tokens
 from oshaberi.turns.turn_interruption import InterruptedTurnError, check, until_stopped
 from oshaberi.turns.turn_services import TurnServices
 
@@ -66,12 +69,13 @@ class ModelGeneration:
         scene: GenerationSetup,
         candidates: Sequence[ModelCandidate],
         items: tuple[ContextItem, ...],
+        quota: RequestQuota,
     ) -> None:
-        self.usage: dict[tuple[str, str], Usage] = {}
         self._services = services
         self._scene = scene
         self._candidates = list(candidates)
         self._items = items
+        self._quota = quota
 
     async def stream(self, rounds: Sequence[ToolRound] = ()) -> StreamResult:
         """One answer, or the last failure. What is only overloaded gets a moment."""
@@ -93,6 +97,9 @@ class ModelGeneration:
         tries = ModelTries(candidates, self._services.cooldowns)
         while (candidate := tries.next(self._services.clock(), _now_s())) is not None:
             result = await self._patiently(candidate, rounds)
+            if isinstance(result.data, QuotaReachedError) and result.data.is_operators:
+                tries.skip_operators()
+                continue
             error = failure_of(result)
             if error is None:
                 self._prefer(candidate)
@@ -144,6 +151,9 @@ class ModelGeneration:
     ) -> StreamResult:
         scene, model = self._scene, candidate.model
         check(scene.channel)
+        if candidate.lacks_key:
+            words = key_needed(model, self._services.models)
+            return StreamResult("error", data=ProviderError("model_error", words))
         address = (model.provider, model.model, model.base_url, candidate.secret)
         try:
             if not await until_stopped(scene.channel, may_ask_model(self._services, model)):
@@ -157,14 +167,23 @@ class ModelGeneration:
         except Exception as error:
             # Whatever an SDK or a plug-in raises, another model may do.
             return StreamResult("error", data=_unusable(candidate, error))
+        reserved = await self._reserved(candidate, request)
+        if not isinstance(reserved, Reservation):
+            return StreamResult("error", data=reserved)
         async with self._services.adapters.lease(*address) as adapter:
             config = config_for(scene.stream, adapter.text)
             provider = self._watched(adapter, config)
             result = await stream_to_sink(provider, request, config, scene.context, scene.sink)
         for observer in self._services.observers:
             observer.ended(scene.context, result)
-        self._count(model.provider, model.model, result.usage)
+        await self._quota.settle(reserved, used_tokens(result, reserved.input_tokens))
         return result
+
+    async def _reserved(
+        self, candidate: ModelCandidate, request: Request
+    ) -> Reservation | QuotaRefusal:
+        work = self._quota.reserve(candidate, estimated_input(request))
+        return await until_stopped(self._scene.channel, work)
 
     def _watched(self, provider: Provider, config: StreamConfig) -> Provider:
         for observer in self._services.observers:
@@ -192,14 +211,6 @@ class ModelGeneration:
     def _prefer(self, candidate: ModelCandidate) -> None:
         self._candidates.remove(candidate)
         self._candidates.insert(0, candidate)
-
-    def _count(self, provider: str, model: str, usage: Usage | None) -> None:
-        if usage is None:
-            return
-        before = self.usage.get((provider, model), Usage())
-        self.usage[provider, model] = Usage(
-            before.input_tokens + usage.input_tokens, before.output_tokens + usage.output_tokens
-        )
 
 
 NO_MODEL = ProviderError(

@@ -1,4 +1,4 @@
-"""What is done after an answer: thoughts shown and logged, memories, records, usage.
+"""What is done after an answer: thoughts shown and logged, memories, records.
 
 Each of these may fail without hurting the answer or the others.
 """
@@ -63,7 +63,6 @@ class PostTurnEffects:
             "memory": lambda: self._remember(store, outcome, record),
             "sprites": lambda: self._keep_sprites(store, response),
             "tables": lambda: self._keep_tables(store, outcome, tables),
-            "usage": lambda: self._count(store, outcome),
         }
         for what, effect in effects.items():
             await _quietly(what, effect)
@@ -141,16 +140,6 @@ class PostTurnEffects:
         sources = tables.sources(result.ledger for result in outcome.results)
         for message_id, source in sources.items():
             await store.tables.remember(message_id, self._turn_channel.channel_id, source)
-
-    async def _count(self, store: TurnStore, outcome: TurnOutcome) -> None:
-        for (provider, model), usage in outcome.usage.items():
-            await store.usage.add(
-                self._turn_channel.server_id,
-                provider,
-                model,
-                usage.input_tokens,
-                usage.output_tokens,
-            )
 
 
 async def _quietly(what: str, effect: Effect) -> int | None:

@@ -1,0 +1,138 @@
+"""`/usage`: what somebody, or a whole server, used today and lately, what is left, what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+from typing import Literal
+
+from discord import app_commands
+
+from oshaberi.bot.commands.command_answers import answer
+from oshaberi.bot.commands.command_context import (
+    Command,
+    CommandContext,
+    CommandRefusedError,
+    CommandUser,
+    Interaction,
+    asker_of,
+    context_of,
+    turn_channel_of,
+)
+from oshaberi.storage.usage_accounts import Counted, Subject, UsageAccount, UsageLimit, UsageTotals
+from oshaberi.turns.generation.model_chain import chain_of
+from oshaberi.turns.request_quota import QuotaPlace, limits_of, quota_place, renewal, today
+
+LATELY_DAYS = 30
+MOST_USERS = 5
+MICROS = 1_000_000
+Whose = Literal["mine", "server"]
+_SUBJECTS: dict[Subject, str] = {
+    "user": "of yours",
+    "channel": "of this channel",
+    "server": "of this server",
+}
+
+
+async def usage_of(
+    context: CommandContext, asker: CommandUser, place: QuotaPlace, whose: Whose
+) -> str:
+    if whose == "mine":
+        return "\n".join(await _own(context, place))
+    if not asker.server_id:
+        raise CommandRefusedError("There is no server here; leave `whose` out to see your own.")
+    if not asker.may_manage:
+        raise CommandRefusedError(
+            "Only members with the permission Manage Server can see the server's."
+        )
+    return "\n".join(await _servers(context, place))
+
+
+async def _own(context: CommandContext, place: QuotaPlace) -> list[str]:
+    account = UsageAccount("server", place.server_id, "user", place.user_id)
+    where = "in this server" if place.server_id else "in direct messages"
+    used = await _used(context, account, f"You {where}")
+    return [*used, *await _left(context, place, ("user", "channel", "server"))]
+
+
+async def _servers(context: CommandContext, place: QuotaPlace) -> list[str]:
+    server_id, day = place.server_id, today(context.services)
+    account = UsageAccount("server", server_id, "server", server_id)
+    paid = UsageAccount("operator", 0, "server", server_id)
+    lines = await _used(context, account, "This server")
+    operators = await context.db.usage_counts.of(paid, day, day)
+    lines.append(f"Of today's, on the keys of whoever runs the bot: {told_totals(operators)}.")
+    largest = await context.db.usage_counts.largest_users(server_id, day, MOST_USERS)
+    lines += ["Most today:"] if largest else []
+    lines += [f"- <@{user}>: {told_totals(totals)}" for user, totals in largest]
+    return [*lines, *await _left(context, place, ("server",))]
+
+
+async def _used(context: CommandContext, account: UsageAccount, who: str) -> list[str]:
+    day, counts = today(context.services), context.db.usage_counts
+    now = await counts.of(account, day, day)
+    lately = await counts.of(account, day - timedelta(LATELY_DAYS - 1), day)
+    return [
+        f"**{who}, today:** {told_totals(now)}.",
+        f"**In the last {LATELY_DAYS} days:** {told_totals(lately)}.",
+    ]
+
+
+async def _left(
+    context: CommandContext, place: QuotaPlace, subjects: Sequence[Subject]
+) -> list[str]:
+    """What the quotas leave, and until when."""
+    services, day = context.services, today(context.services)
+    own = (await services.settings(place.server_id)).turn
+    candidates = await chain_of(services, place.server_id, place.user_id)
+    operator_pays = any(one.is_operators for one in candidates)
+    limits = [
+        limit
+        for limit in limits_of(services, own, place, operator_pays)
+        if limit.is_set and limit.account.subject in subjects
+    ]
+    if not limits:
+        return ["There is no quota."]
+    lines = [line for limit in limits for line in await _left_of(context, limit, day)]
+    at = int(renewal(day).timestamp())
+    return ["**Left today:**", *lines, f"It begins anew <t:{at}:R>, at <t:{at}:t>."]
+
+
+async def _left_of(context: CommandContext, limit: UsageLimit, day: date) -> list[str]:
+    account = limit.account
+    used = await context.db.usage_counts.of(account, day, day)
+    purse = ", on the keys of whoever runs the bot" if account.purse == "operator" else ""
+    pairs: tuple[tuple[Counted, int, int], ...] = (
+        ("requests", limit.requests, used.requests),
+        ("tokens", limit.tokens, used.tokens),
+    )
+    return [
+        f"- {max(0, most - taken):,} of {most:,} {counted} {_SUBJECTS[account.subject]}{purse}"
+        for counted, most, taken in pairs
+        if most
+    ]
+
+
+def told_totals(totals: UsageTotals) -> str:
+    """The cost only where the models have a price."""
+    requests = "1 request" if totals.requests == 1 else f"{totals.requests:,} requests"
+    tokens = f"{totals.input_tokens:,} tokens read, {totals.output_tokens:,} written"
+    return f"{requests}, {tokens}{_cost(totals.cost_micros)}"
+
+
+def _cost(micros: int) -> str:
+    if micros <= 0:
+        return ""
+    dollars = micros / MICROS
+    return f", about ${dollars:,.2f}" if dollars >= 1 else f", about ${dollars:.4f}"
+
+
+@app_commands.command(description="What you or this server used, and what is left today")
+@app_commands.describe(whose="Your own, or that of the whole server (Manage Server)")
+async def usage(interaction: Interaction, whose: Whose = "mine") -> None:
+    context, asker = context_of(interaction), asker_of(interaction)
+    place = quota_place(turn_channel_of(interaction), asker.person.id)
+    await answer(interaction, usage_of(context, asker, place, whose))
+
+
+COMMANDS: tuple[Command, ...] = (usage,)

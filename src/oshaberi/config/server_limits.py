@@ -1,0 +1,112 @@
+"""The operator's bounds on what a server's admins may change: refused when set, cut when read.
+
+A number has an upper bound: the operator's `server_limits`, else the `server_high` of its
+declaration, else its range. Whoever the operator does not answer, no admin makes the bot answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from oshaberi.config.loaded_settings import LoadedSettings
+from oshaberi.config.setting_declarations import DECLARED, Setting, near
+from oshaberi.errors import ConfigError
+
+QUOTA_PREFIX = "quota_"
+SPARING = frozenset({"cooldown_ms"})
+"""Numbers of which less costs more: the operator's own value is the least."""
+ALLOWING = frozenset({"allowed_users", "allowed_channels"})
+BLOCKING = frozenset({"blocked_users", "blocked_channels"})
+BY_OPERATOR = "that whoever runs the bot allows"
+
+
+def is_quota(key: str) -> bool:
+    """A server's own quotas and the operator's both hold, so neither bounds the other."""
+    return key.startswith(QUOTA_PREFIX)
+
+
+def most_allowed(settings: LoadedSettings, setting: Setting) -> int | None:
+    """The most that admins may choose; None if the setting is no such number."""
+    about = setting.about
+    if not _is_bounded(setting):
+        return None
+    given = settings.server_limits.get(setting.name)
+    if given is not None:
+        return given
+    # What the operator has chosen for all servers is not too much for one.
+    most: int = max(about.get("server_high", about["high"]), settings.value(setting.name))
+    return most
+
+
+def least_allowed(settings: LoadedSettings, setting: Setting) -> int | None:
+    if setting.name in SPARING:
+        return int(settings.value(setting.name))
+    return int(setting.about["low"]) if _is_bounded(setting) else None
+
+
+def allowed_here(settings: LoadedSettings, setting: Setting) -> str:
+    """What admins may choose, in words."""
+    most, least = most_allowed(settings, setting), least_allowed(settings, setting)
+    if most is None:
+        return setting.allowed
+    return f"a whole number from {least} to {most}"
+
+
+def check_limit(settings: LoadedSettings, key: str, value: Any) -> None:
+    """Raise a ConfigError that names the bound if an admin may not choose this."""
+    setting = DECLARED[key]
+    most, least = most_allowed(settings, setting), least_allowed(settings, setting)
+    if most is not None and value > most:
+        raise ConfigError(f"{key}: {value} is more than {most}, the most {BY_OPERATOR}")
+    if least is not None and value < least:
+        raise ConfigError(f"{key}: {value} is less than {least}, the least {BY_OPERATOR}")
+    theirs = settings.value(key) if key in ALLOWING else ()
+    strangers = [one for one in value if one not in theirs] if theirs else []
+    if strangers:
+        raise ConfigError(f"{key}: {strangers[0]} is not among those {BY_OPERATOR}")
+
+
+def limited(settings: LoadedSettings, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """What is stored for a server, within the bounds of today."""
+    return {key: _cut(settings, DECLARED[key], value) for key, value in changes.items()}
+
+
+def _cut(settings: LoadedSettings, setting: Setting, value: Any) -> Any:
+    """What is not of its kind stays: whoever checks it says so."""
+    if isinstance(value, list | tuple):
+        return _cut_list(setting.name, value, settings.value(setting.name))
+    if not isinstance(value, int) or isinstance(value, bool):
+        return value
+    most, least = most_allowed(settings, setting), least_allowed(settings, setting)
+    value = value if most is None else min(value, most)
+    return value if setting.name not in SPARING or least is None else max(value, least)
+
+
+def _cut_list(key: str, value: Sequence[Any], theirs: Any) -> Sequence[Any]:
+    if key in BLOCKING:
+        return tuple(dict.fromkeys([*theirs, *value]))
+    if key in ALLOWING and theirs:
+        # An empty list would let everybody in.
+        return tuple(one for one in value if one in theirs) or theirs
+    return value
+
+
+def check_limit_table(limits: Mapping[str, int]) -> None:
+    """Of the operator's file: each is a number that admins may change, within its range."""
+    from oshaberi.config.server_settings import SERVER_KEYS
+
+    for key, value in limits.items():
+        path = f"server_limits.{key}"
+        if key not in DECLARED:
+            raise ConfigError(f"{path}: no such setting{near(key, SERVER_KEYS)}")
+        if key not in SERVER_KEYS or not _is_bounded(SERVER_KEYS[key]):
+            raise ConfigError(f"{path}: is not a number that admins may change")
+        about = SERVER_KEYS[key].about
+        if not about["low"] <= value <= about["high"]:
+            raise ConfigError(f"{path}: {value} is not {SERVER_KEYS[key].allowed}")
+
+
+def _is_bounded(setting: Setting) -> bool:
+    about = setting.about
+    return "low" in about and "mention" not in about and not is_quota(setting.name)

@@ -1,0 +1,67 @@
+"""What is counted each day, and against which limits. Values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Purse = Literal["operator", "server"]
+"""Whose limits: those of whoever runs the bot, or those of the place where somebody asks."""
+Subject = Literal["user", "channel", "server"]
+Counted = Literal["requests", "tokens"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class UsageAccount:
+    """One count. The operator's purse has what ran on the operator's keys, in all servers
+    (`server_id` 0); a server's has all that ran there, on whichever key. For a server's purse
+    `server_id` 0 is direct messages.
+    """
+
+    purse: Purse
+    server_id: int
+    subject: Subject
+    subject_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class UsageLimit:
+    """The most that an account may use in a day; 0 is no limit."""
+
+    account: UsageAccount
+    requests: int = 0
+    tokens: int = 0
+
+    @property
+    def is_set(self) -> bool:
+        return bool(self.requests or self.tokens)
+
+    def used_up(self, used: UsageTotals) -> Counted | None:
+        if self.requests and used.requests >= self.requests:
+            return "requests"
+        return "tokens" if self.tokens and used.tokens >= self.tokens else None
+
+
+@dataclass(frozen=True, slots=True)
+class UsageTotals:
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_micros: int = 0
+    """In millionths of a dollar, of the models that have a price."""
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class UsedUp:
+    """Which limit was reached."""
+
+    limit: UsageLimit
+    counted: Counted
+
+    @property
+    def most(self) -> int:
+        return self.limit.requests if self.counted == "requests" else self.limit.tokens

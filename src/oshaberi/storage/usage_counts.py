@@ -1,0 +1,145 @@
+"""What users, channels and servers use each day. Limits hold whichever process asks.
+
+A request is counted in one transaction before it is made: for every account its row is locked,
+compared with the limit and counted up, or nothing is counted at all. Rows are taken in one order,
+so that two processes never wait for each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import date, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, delete, func, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from oshaberi.storage.schema.table_rows import QuotaNotice
+from oshaberi.storage.schema.table_rows import UsageCount as Row
+from oshaberi.storage.transactions import Transactions, count
+from oshaberi.storage.usage_accounts import UsageAccount, UsageLimit, UsageTotals, UsedUp
+
+KEPT_DAYS = 62
+_KEY = ("day", "purse", "server_id", "subject", "subject_id")
+
+
+class UsageCounts:
+    def __init__(self, store: Transactions) -> None:
+        self._store = store
+
+    async def reserve(
+        self, day: date, limits: Sequence[UsageLimit], input_tokens: int
+    ) -> UsedUp | None:
+        """Count one request in all accounts, or in none: then which limit was reached."""
+        async with self._store.write() as session:
+            for limit in sorted(limits, key=lambda one: one.account):
+                used = UsageTotals(1, input_tokens)
+                if not await count(session, self._added(day, limit.account, used, limit)):
+                    reached = await _used_up(session, day, limit)
+                    await session.rollback()
+                    return reached
+        return None
+
+    async def used_up(self, day: date, limits: Sequence[UsageLimit]) -> UsedUp | None:
+        """The first limit that is reached already. Nothing is counted."""
+        async with self._store.read() as session:
+            for limit in limits:
+                used = await _totals(session, _within(limit.account, day, day))
+                counted = limit.used_up(used)
+                if counted is not None:
+                    return UsedUp(limit, counted)
+        return None
+
+    async def add(self, day: date, accounts: Iterable[UsageAccount], used: UsageTotals) -> None:
+        """What a request took beyond what was reserved for it; may be less than nothing."""
+        async with self._store.write() as session:
+            for account in sorted(accounts):
+                await session.execute(self._added(day, account, used))
+            long_ago = day - timedelta(KEPT_DAYS)
+            await session.execute(delete(Row).where(Row.day < long_ago))
+            await session.execute(delete(QuotaNotice).where(QuotaNotice.day < long_ago))
+
+    async def of(self, account: UsageAccount, first: date, last: date) -> UsageTotals:
+        """From the first of these days to the last."""
+        async with self._store.read() as session:
+            return await _totals(session, _within(account, first, last))
+
+    async def largest_users(
+        self, server_id: int, day: date, most: int
+    ) -> tuple[tuple[int, UsageTotals], ...]:
+        """Who used most tokens in a server: user and totals, the largest first."""
+        there = and_(Row.purse == "server", Row.server_id == server_id, Row.subject == "user")
+        rows = select(Row).where(Row.day == day, there)
+        by_tokens = (Row.input_tokens + Row.output_tokens).desc()
+        async with self._store.read() as session:
+            found = await session.scalars(rows.order_by(by_tokens, Row.subject_id).limit(most))
+            return tuple((row.subject_id, _record(row)) for row in found)
+
+    async def tell_once(self, day: date, quota: str, subject_id: int, channel_id: int) -> bool:
+        """Whether it is for the caller to tell; whoever asks second is told no."""
+        row = self._store.insert(QuotaNotice).values(
+            day=day, quota=quota, subject_id=subject_id, channel_id=channel_id
+        )
+        async with self._store.write() as session:
+            return await count(session, row.on_conflict_do_nothing()) > 0
+
+    def _added(
+        self, day: date, account: UsageAccount, used: UsageTotals, limit: UsageLimit | None = None
+    ) -> Any:
+        """Counts up; with a limit that is reached it changes no row."""
+        row = self._store.insert(Row).values(
+            day=day,
+            purse=account.purse,
+            server_id=account.server_id,
+            subject=account.subject,
+            subject_id=account.subject_id,
+            requests=used.requests,
+            input_tokens=used.input_tokens,
+            output_tokens=used.output_tokens,
+            cost_micros=used.cost_micros,
+        )
+        new = row.excluded
+        return row.on_conflict_do_update(
+            index_elements=list(_KEY),
+            set_={
+                "requests": Row.requests + new.requests,
+                "input_tokens": Row.input_tokens + new.input_tokens,
+                "output_tokens": Row.output_tokens + new.output_tokens,
+                "cost_micros": Row.cost_micros + new.cost_micros,
+            },
+            where=_below(limit),
+        )
+
+
+def _below(limit: UsageLimit | None) -> ColumnElement[bool] | None:
+    parts = []
+    if limit is not None and limit.requests:
+        parts.append(Row.requests < limit.requests)
+    if limit is not None and limit.tokens:
+        parts.append(Row.input_tokens + Row.output_tokens < limit.tokens)
+    return and_(*parts) if parts else None
+
+
+async def _used_up(session: AsyncSession, day: date, limit: UsageLimit) -> UsedUp:
+    used = await _totals(session, _within(limit.account, day, day))
+    return UsedUp(limit, limit.used_up(used) or "requests")
+
+
+def _within(account: UsageAccount, first: date, last: date) -> ColumnElement[bool]:
+    return and_(
+        Row.day.between(first, last),
+        Row.purse == account.purse,
+        Row.server_id == account.server_id,
+        Row.subject == account.subject,
+        Row.subject_id == account.subject_id,
+    )
+
+
+async def _totals(session: AsyncSession, rows: ColumnElement[bool]) -> UsageTotals:
+    columns = (Row.requests, Row.input_tokens, Row.output_tokens, Row.cost_micros)
+    sums = select(*(func.coalesce(func.sum(column), 0) for column in columns)).where(rows)
+    return UsageTotals(*map(int, (await session.execute(sums)).one()))
+
+
+def _record(row: Row) -> UsageTotals:
+    return UsageTotals(row.requests, row.input_tokens, row.output_tokens, row.cost_micros)

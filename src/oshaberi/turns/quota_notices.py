@@ -1,0 +1,77 @@
+"""Tells that a quota is used up: once in words, with the time it renews, then by a reaction."""
+
+from __future__ import annotations
+
+import logging
+
+from oshaberi.delivery.sink import Embed
+from oshaberi.storage.storage_errors import StorageError
+from oshaberi.storage.usage_accounts import Subject
+from oshaberi.turns.request_quota import (
+    QuotaPlace,
+    QuotaReachedError,
+    QuotaRefusal,
+    QuotaUnknownError,
+    quota_name,
+    today,
+)
+from oshaberi.turns.turn_services import TurnServices
+
+log = logging.getLogger(__name__)
+
+USED_UP = "⏳"
+_WHOSE: dict[Subject, str] = {
+    "user": "you may use in a day",
+    "channel": "this channel may use in a day",
+    "server": "this server may use in a day",
+}
+
+
+def quota_words(refusal: QuotaRefusal, place: QuotaPlace) -> str:
+    """What was used up and when it renews. Discord shows the time as it is where one reads it."""
+    if isinstance(refusal, QuotaUnknownError):
+        return "How much was used today cannot be looked up right now. Try again in a moment."
+    reached, at = refusal.reached, int(refusal.renews_at.timestamp())
+    subject = reached.limit.account.subject
+    words = f"The {reached.most:,} {reached.counted} that {_WHOSE[subject]} are used up."
+    who = f"<@{place.user_id}>: " if subject == "user" and place.server_id else ""
+    return f"{who}{words} It goes on <t:{at}:R>, at <t:{at}:t>."
+
+
+def quota_notice(refusal: QuotaRefusal, place: QuotaPlace) -> Embed:
+    unknown = isinstance(refusal, QuotaUnknownError)
+    title = "No model can be asked right now" if unknown else "That was all for today"
+    return Embed(title, quota_words(refusal, place))
+
+
+async def is_to_be_told(services: TurnServices, refusal: QuotaRefusal, place: QuotaPlace) -> bool:
+    """A person is told once a day, others once a day in each channel."""
+    if isinstance(refusal, QuotaUnknownError):
+        return _is_first_today(services, place)
+    return await _is_first(services, refusal, place)
+
+
+async def _is_first(services: TurnServices, refusal: QuotaReachedError, place: QuotaPlace) -> bool:
+    reached, store = refusal.reached, services.store
+    delivery_record = reached.limit.account
+    channel_id = 0 if delivery_record.subject == "user" else place.channel_id
+    # Another limit than the one that was told is news.
+    quota = (
+        f"{delivery_record.purse} {delivery_record.server_id} {quota_name(reached)} {reached.most}"
+    )
+    try:
+        return store is not None and await store.usage_counts.tell_once(
+            today(services), quota, delivery_record.subject_id, channel_id
+        )
+    except StorageError as error:
+        log.error("whether a quota was told cannot be looked up: %s", error)
+        return False
+
+
+def _is_first_today(services: TurnServices, place: QuotaPlace) -> bool:
+    """Without a database this process remembers it by itself."""
+    day, told = today(services), services.quota_unknown_told
+    if told.get(place.channel_id) == day:
+        return False
+    told.put(place.channel_id, day)
+    return True

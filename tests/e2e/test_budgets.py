@@ -1,0 +1,173 @@
+"""Nobody runs up the bill: quotas, allow-lists and bounds on the stage, with real databases."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from oshaberi.stage.model_servers import ModelServer, OpenAIWire
+from oshaberi.stage.model_servers.model_script import Call, Count, Say
+from oshaberi.stage.testing import staged
+from oshaberi.storage import SecretVault, upgrade
+from oshaberi.storage.stored_records import ModelRecord
+from tests.bot.shows import ADMIN, MEMBER, OWNER, world
+from tests.e2e.evening import (
+    FAST,
+    KEY,
+    QUICK,
+    Evening,
+    evening,
+    links,
+    play,
+    serving,
+    settings_of,
+)
+from tests.storage.servers import postgres_url
+from tests.storage.using import ask
+
+ALL = "That was all for today"
+SAID = (Say("Fine."), Count(900, 100))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/budget.db"
+    return postgres_url()
+
+
+def test_a_quota_ends_is_told_once_and_survives_a_restart(
+    database_url: str, tmp_path: Path
+) -> None:
+    async def main() -> None:
+        model = ModelServer(OpenAIWire(), SAID, SAID, (Say("You too."),))
+        async with model, staged(world(), FAST) as stage:
+            given = {
+                **QUICK,
+                "quota_requests_per_user_day": 2,
+                "database_url": database_url,
+                "models": links([model], price={"input": 1.0, "output": 4.0}),
+            }
+            settings = settings_of(tmp_path, {}, **given)
+            async with serving(settings, stage) as bot:
+                await use_up(Evening(stage, bot, [model], settings))
+            async with serving(settings, stage) as bot:
+                here = Evening(stage, bot, [model], settings)
+                last = here.ask("after a restart?")
+                await here.wait_for(lambda: here.reactions(last) == ["⏳"])
+                assert len(model.requests) == 3
+                assert here.notices() == [ALL]
+
+    asyncio.run(main())
+
+
+async def use_up(here: Evening) -> None:
+    """The member asks until it is told, the owner once."""
+    here.ask("hi")
+    await here.says("Fine.")
+    here.ask("hi again")
+    await here.says("Fine.", "Fine.")
+    here.ask("and again?")
+    await here.wait_for(lambda: here.notices() == [ALL])
+    await here.idle()
+    (embed,) = here.ours()[-1].embeds
+    assert "The 2 requests that you may use in a day are used up" in str(embed["description"])
+    assert "<t:" in str(embed["description"])
+    told = await here.run("usage", user=MEMBER)
+    assert "2 requests, 1,800 tokens read, 200 written, about $0.0026" in told
+    assert "- 0 of 2 requests of yours, on the keys of whoever runs the bot" in told
+    last = here.ask("please!")
+    await here.wait_for(lambda: here.reactions(last) == ["⏳"])
+    assert here.notices() == [ALL]
+    here.ask("and I?", user=OWNER)
+    await here.wait_for(lambda: here.said()[-1:] == ["You too."])
+    await here.idle()
+    assert len(here.model.requests) == 3
+
+
+def test_tool_rounds_count_and_a_quota_ends_them() -> None:
+    async def act(here: Evening) -> None:
+        here.ask("what time is it?")
+        await here.wait_for(lambda: here.notices() == [ALL])
+        await here.idle()
+        assert len(here.model.requests) == 3
+
+    again = [(Call("current_time"),)] * 6
+    play(act, *again, quota_requests_per_user_day=3)
+
+
+def test_the_operators_key_serves_only_the_operators_models() -> None:
+    """Neither by a command nor by what an older version stored."""
+
+    async def act(here: Evening) -> None:
+        dear = {"provider": "openai", "model": "o1-pro"}
+        told = await here.run("model set", dear, user=ADMIN)
+        assert told == (
+            "openai/o1-pro needs an API key of this server: add it with /model key add. "
+            "Without one you can use: openai/model-0."
+        )
+        stored = ModelRecord(here.server_id, "openai", "o1-pro")
+        await here.db.models.set_chain(here.server_id, [stored])
+        here.ask("hi")
+        await here.wait_for(lambda: here.notices() == ["This model cannot be used"])
+        await here.idle()
+        assert here.model.requests == []
+        await here.run("model set", {"provider": "openai", "model": "model-0"}, user=ADMIN)
+        here.ask("hi")
+        await here.wait_for(lambda: here.said()[-1:] == ["Fine."])
+        assert here.asked().key == KEY
+
+    play(act, "Fine.")
+
+
+def test_fifty_trigger_words_are_three_requests() -> None:
+    async def act(here: Evening) -> None:
+        for number in range(12):
+            await here.persona(f"P{number}", triggers=(f"word{number}",))
+        here.post(" ".join(f"word{number}" for number in range(12)))
+        await here.asked_times(3)
+        await here.idle()
+        assert len(here.model.requests) == 3
+
+    play(act, *["Yes."] * 12)
+
+
+def test_an_admin_may_not_set_a_thousand_rounds() -> None:
+    async def act(here: Evening) -> None:
+        values = {"key": "max_function_call_iterations", "value": "1000"}
+        assert "more than 100, the most" in await here.run("config set", values, user=ADMIN)
+
+    play(act)
+
+
+def test_what_was_set_in_direct_messages_is_the_owners_alone(
+    database_url: str, tmp_path: Path
+) -> None:
+    """A database of an older version, where it served everybody."""
+    asyncio.run(upgrade(database_url, to="0003"))
+    vault = SecretVault.from_environment_or_file(tmp_path / "secret.key", {})
+
+    async def main() -> None:
+        async with evening("No.", folder=tmp_path, database_url=database_url) as here:
+            here.ask("hi")
+            await here.says("No.")
+            assert here.asked().key == KEY
+            owner, member = (here.stage.world.user(name).id for name in (OWNER, MEMBER))
+            (key,) = await here.db.keys.of(0, "openai", owner)
+            assert key.secret == "sk-typed-in-direct-messages"
+            assert [one.model for one in await here.db.models.chain(0, owner)] == ["dear"]
+            assert await here.db.keys.of(0, "openai", member) == ()
+            here.stage.people.dm("hello?", user=MEMBER)
+            await here.asked_times(2)
+            await here.idle()
+            assert here.asked().key == KEY
+
+    ask(
+        database_url,
+        "INSERT INTO models VALUES (70, 0, 0, 'openai', 'dear', NULL, '{}')",
+        "INSERT INTO api_keys VALUES (80, 0, 'openai',"
+        f" '{vault.encrypt('sk-typed-in-direct-messages')}', '', NULL)",
+    )
+    asyncio.run(main())
