@@ -21,7 +21,7 @@ from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stage.testing import logged_in, staged
 from oshaberi.stage.world.discord_records import StageMessage
 from oshaberi.storage import Database, SecretVault
-from oshaberi.stream.stop_registry import StopRegistry
+from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.turns.channel_turns import ChannelTurns
 from oshaberi.turns.generation.adapter_pool import AdapterPool
 from oshaberi.turns.turn_services import OperatorModel, TurnServices

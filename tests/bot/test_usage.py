@@ -8,7 +8,7 @@ from oshaberi.config import LoadedSettings
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.storage.stored_records import ModelRecord
 from oshaberi.storage.usage_accounts import UsageAccount, UsageTotals
-from oshaberi.turns.request_quota import today
+from oshaberi.turns.quotas.request_quota import today
 from oshaberi.turns.turn_services import OperatorModel
 from tests.bot.shows import ADMIN, MEMBER, OWNER, Show, perform
 

@@ -8,11 +8,11 @@ import pytest
 
 from oshaberi.chunks import ErrorType, ProviderError
 from oshaberi.delivery.bookkeeping.character_ledger import DELIVERED, Ledger
+from oshaberi.delivery.outgoing_message import OutgoingMessage
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.pacing.typing_pace import Wait
 from oshaberi.delivery.posting.stream_notices import HEADLINES, error_notice, flush_limit_notice
 from oshaberi.delivery.queue.message_queue import BOUND, MessageQueue
-from oshaberi.delivery.queue.outgoing_message import OutgoingMessage
 from oshaberi.delivery.sink import AmbiguousError, Post, WebhookFace, WireState
 from oshaberi.delivery.sinks.recording_sink import RecordingSink
 from oshaberi.delivery.sinks.scripted_faults import ScriptedFault

@@ -11,7 +11,7 @@ from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.inspector import StreamLog
 from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import ScriptedProvider, Silence, Step
-from oshaberi.stream.stop_registry import StopRegistry
+from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.text.text_config import Persona, TextConfig

@@ -12,7 +12,7 @@ from oshaberi.local_run.model_choice import ModelChoice
 from oshaberi.stage.demo_model import MODEL, DemoModel
 from oshaberi.stage.stage_errors import StageError
 from oshaberi.storage.stored_records import ModelRecord
-from oshaberi.stream.stop_registry import StopRegistry
+from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.turns.generation.adapter_pool import AdapterPool
 from oshaberi.turns.turn_services import EffectiveConfigs, OperatorModel, TurnServices
 

@@ -13,11 +13,9 @@ import pytest
 from aiohttp import web
 from PIL import Image
 
-from oshaberi.providers import image_decoding
-from oshaberi.providers.image_cache import ImageCache, image_key
-from oshaberi.providers.public_web import FetchRefusedError
-from oshaberi.providers.request.context_items import ImagePart, TextPart
-from oshaberi.providers.request.image_fetching import (
+from oshaberi.providers.images import image_decoding
+from oshaberi.providers.images.image_cache import ImageCache, image_key
+from oshaberi.providers.images.image_fetching import (
     Address,
     ImageFetcher,
     ImageLimits,
@@ -27,6 +25,8 @@ from oshaberi.providers.request.image_fetching import (
     resolve_host,
     shared_fetcher,
 )
+from oshaberi.providers.public_web import FetchRefusedError
+from oshaberi.providers.request.context_items import ImagePart, TextPart
 from tests.providers.picture_files import flat_jpeg, flat_png, noisy_png
 
 HOME = ip_address("127.0.0.1")

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from oshaberi.chunks import Chunk
 from oshaberi.conversation.conversation_messages import ChannelInfo
+from oshaberi.conversation.transcript_lines import line
 from oshaberi.providers import connect
 from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.request.context_items import Item, ToolDeclaration, said
@@ -17,7 +18,6 @@ from oshaberi.providers.request.model_request import Request
 from oshaberi.stage.demo_model import MODEL, DemoModel
 from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord
 from oshaberi.turns.context.system_text import rules
-from oshaberi.turns.context.transcript_lines import line
 
 T = TypeVar("T")
 SYSTEM = rules(

@@ -17,7 +17,12 @@ from oshaberi.stream import (
     StreamResult,
     stream_to_sink,
 )
-from oshaberi.stream.stop_registry import SETTLE_SECONDS, StopAnswer, StopRegistry, StopRequest
+from oshaberi.stream.stops.stop_registry import (
+    SETTLE_SECONDS,
+    StopAnswer,
+    StopRegistry,
+    StopRequest,
+)
 from oshaberi.virtual_time import run_virtual
 
 USER, OTHER = "77", "88"

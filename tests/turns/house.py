@@ -27,7 +27,7 @@ from oshaberi.providers.request.model_request import Request
 from oshaberi.storage import Database, SecretVault
 from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
 from oshaberi.stream.provider_protocol import ScriptedProvider, Step
-from oshaberi.stream.stop_registry import StopRegistry
+from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.text.text_config import TextConfig
 from oshaberi.turns.channel_turns import ChannelTurns, Claim
 from oshaberi.turns.generation.adapter_pool import AdapterPool

@@ -14,7 +14,7 @@ from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.stage.model_servers import ModelServer, OpenAIWire
 from oshaberi.stage.model_servers.model_script import Call, Refuse, Say, Status, Step
 from oshaberi.storage.stored_records import ModelRecord
-from oshaberi.stream.stop_registry import StopRegistry
+from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.turns.channel_turns import ChannelTurns
 from oshaberi.turns.generation.adapter_pool import AdapterPool
 from oshaberi.turns.turn_services import OperatorModel, TurnServices

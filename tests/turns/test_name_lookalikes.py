@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from oshaberi.conversation.conversation_messages import Person
+from oshaberi.conversation.name_lookalikes import mixes_alphabets, skeleton
+from oshaberi.conversation.transcript_lines import TranscriptNames, reserved_names
 from oshaberi.storage.stored_records import PersonaRecord
 from oshaberi.turns.context.context_building import context_items
-from oshaberi.turns.context.transcript_lines import TranscriptNames, reserved_names
-from oshaberi.turns.name_lookalikes import mixes_alphabets, skeleton
 from tests.turns.house import ALICE, REN, TOMORI
 from tests.turns.test_context import around, by, current, history, tagged
 

@@ -19,7 +19,7 @@ from oshaberi.bot.commands import CommandContext
 from oshaberi.bot.coordination.crash_recovery import CrashRecovery
 from oshaberi.bot.coordination.orphaned_journals import OrphanedJournals
 from oshaberi.bot.coordination.process_coordination import ProcessCoordination, shared_state
-from oshaberi.bot.direct_keys import adopt_direct_keys
+from oshaberi.bot.direct_message_keys import adopt_direct_keys
 from oshaberi.bot.live_settings import LiveSettings
 from oshaberi.bot.observability.health_endpoint import health_endpoint
 from oshaberi.bot.observability.metrics import BotMetrics

@@ -13,20 +13,20 @@ from oshaberi.delivery.bookkeeping.character_ledger import Ledger
 from oshaberi.delivery.bookkeeping.delivery_record import DeliveryRecord
 from oshaberi.delivery.degree_policy import paces, policy_of
 from oshaberi.delivery.live.live_edits import LiveEdits
+from oshaberi.delivery.outgoing_message import OutgoingMessage
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.pacing.typing_indicator import TypingIndicator
 from oshaberi.delivery.pacing.typing_pace import fit
 from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
+from oshaberi.delivery.posting.limit_overrun import LimitOverrun
 from oshaberi.delivery.posting.message_poster import MessagePoster
 from oshaberi.delivery.posting.outcome_handling import OutcomeHandler
 from oshaberi.delivery.posting.refusal_recovery import TOKEN_REVOKED
 from oshaberi.delivery.posting.send_outcome import Broken, Delivered, Outcome, Refused, Unavailable
 from oshaberi.delivery.posting.stream_notices import show
-from oshaberi.delivery.queue.limit_overrun import LimitOverrun
 from oshaberi.delivery.queue.message_limits import MessageLimits
 from oshaberi.delivery.queue.message_queue import MessageQueue
 from oshaberi.delivery.queue.outgoing_builder import OutgoingBuilder
-from oshaberi.delivery.queue.outgoing_message import OutgoingMessage
 from oshaberi.delivery.queue.table_attachments import TableRenderer
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import Embed, File, Sink

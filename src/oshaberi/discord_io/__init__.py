@@ -15,12 +15,12 @@ refusal is counted: near Discord's ban for invalid requests the client slows dow
 
 from __future__ import annotations
 
-from oshaberi.discord_io.ban_guard import BanGuard
 from oshaberi.discord_io.client_state import ClientState
 from oshaberi.discord_io.discord_embeds import notice_embed, thought_log_embed
 from oshaberi.discord_io.discord_sink import DiscordSink
 from oshaberi.discord_io.guild_directory import bot_name, emojis_of, known_people
 from oshaberi.discord_io.mention_policy import MentionPolicy
+from oshaberi.discord_io.requests.ban_guard import BanGuard
 from oshaberi.discord_io.requests.discord_refusals import TokenRevokedError
 from oshaberi.discord_io.requests.request_watch import RequestTrace
 

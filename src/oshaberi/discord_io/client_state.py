@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import discord
 
 from oshaberi.discord_io.arrival_check import Arrivals, Claims
-from oshaberi.discord_io.ban_guard import BanGuard
 from oshaberi.discord_io.discord_sink import DiscordSink, SharedSinkState
 from oshaberi.discord_io.mention_policy import MentionPolicy
 from oshaberi.discord_io.message_removal import MessageRemoval
+from oshaberi.discord_io.requests.ban_guard import BanGuard
 from oshaberi.discord_io.requests.circuit_breaker import CircuitBreaker
 from oshaberi.discord_io.requests.request_watch import RequestSender, RequestTrace
 from oshaberi.discord_io.table_button import TableSourceLookup, TableText

@@ -20,12 +20,12 @@ from oshaberi.delivery.sink import (
     WebhookFace,
     WireState,
 )
-from oshaberi.discord_io.answers import id_of, objects_of
 from oshaberi.discord_io.arrival_check import Arrivals, Author, Claims, SeenArrival, looks_like
-from oshaberi.discord_io.ban_guard import BanGuard
 from oshaberi.discord_io.channel_address import ChannelAddress, may_read_history
 from oshaberi.discord_io.guild_directory import bot_name
 from oshaberi.discord_io.mention_policy import MentionPolicy
+from oshaberi.discord_io.requests.answer_checks import id_of, objects_of
+from oshaberi.discord_io.requests.ban_guard import BanGuard
 from oshaberi.discord_io.requests.circuit_breaker import CircuitBreaker
 from oshaberi.discord_io.requests.request_forms import (
     bot_form,

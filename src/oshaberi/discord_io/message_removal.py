@@ -12,13 +12,13 @@ from datetime import timedelta
 import discord
 
 from oshaberi.delivery.sink import DiscordRefusalError, SinkError
-from oshaberi.discord_io.answers import id_of, objects_of
 from oshaberi.discord_io.channel_address import (
     ChannelAddress,
     may_manage_messages,
     may_read_history,
 )
 from oshaberi.discord_io.discord_sink import MESSAGE_GONE, PAGE, SharedSinkState
+from oshaberi.discord_io.requests.answer_checks import id_of, objects_of
 
 log = logging.getLogger(__name__)
 

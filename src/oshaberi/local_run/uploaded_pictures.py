@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
-from oshaberi.providers.image_cache import ImageCache
+from oshaberi.providers.images.image_cache import ImageCache
+from oshaberi.providers.images.image_fetching import ImageFetcher, ImageLimits, prepared_or_note
 from oshaberi.providers.request.context_items import ImagePart, TextPart
-from oshaberi.providers.request.image_fetching import ImageFetcher, ImageLimits, prepared_or_note
 from oshaberi.stage import Stage
 from oshaberi.stage.world.discord_records import Attachment
 

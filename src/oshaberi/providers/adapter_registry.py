@@ -87,7 +87,7 @@ def _is_known_server(preset: Preset, base_url: str | None) -> bool:
 
 async def _fetch_image(url: str) -> Part:
     """Images are fetched by us, within limits and from public addresses only (spec 01)."""
-    from oshaberi.providers.request.image_fetching import shared_fetcher
+    from oshaberi.providers.images.image_fetching import shared_fetcher
 
     return await shared_fetcher().fetch(url)
 

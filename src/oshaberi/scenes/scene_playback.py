@@ -12,7 +12,7 @@ from oshaberi.delivery.sinks.recording_sink import Record, RecordedPost, Recordi
 from oshaberi.scenes.scene import Scene
 from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import ScriptedProvider
-from oshaberi.stream.stop_registry import StopRegistry
+from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.stream.stream_context import EngineFactory, StreamContext, text_engine
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.text.text_config import TextConfig

@@ -21,11 +21,11 @@ from oshaberi.storage.repositories.persona_repository import PersonaRepository
 from oshaberi.storage.repositories.seen_repository import SeenRepository
 from oshaberi.storage.repositories.server_repository import ServerRepository
 from oshaberi.storage.repositories.turn_repository import TurnRepository
+from oshaberi.storage.repositories.usage_counts import UsageCounts
 from oshaberi.storage.repositories.usage_repository import UsageRepository
 from oshaberi.storage.schema.migration_runner import migrate, upgrade
 from oshaberi.storage.secret_vault import SecretVault
 from oshaberi.storage.transactions import Now, Transactions, utc_now
-from oshaberi.storage.usage_counts import UsageCounts
 
 
 class Database:

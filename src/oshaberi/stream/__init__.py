@@ -35,7 +35,7 @@ from oshaberi.stream.provider_protocol import (
     Step,
     Stop,
 )
-from oshaberi.stream.stop_registry import StopRegistry, StopRequest
+from oshaberi.stream.stops.stop_registry import StopRegistry, StopRequest
 from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import Metrics, StreamResult
 from oshaberi.stream.thought_collector import ThoughtLog

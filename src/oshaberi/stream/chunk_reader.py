@@ -16,13 +16,13 @@ from oshaberi.delivery.bookkeeping.character_ledger import Ledger
 from oshaberi.delivery.deliverer import Deliverer
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.events import Details, Event, Message, SpeakerStop, Table, Thought, Withheld
-from oshaberi.stream.inactivity_timer import InactivityTimer
 from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.reemission import Reemission
 from oshaberi.stream.stream_context import EngineFactory
 from oshaberi.stream.stream_state import StreamTrigger
-from oshaberi.stream.thinking_limit import ThinkingLimit
 from oshaberi.stream.thought_collector import ThoughtCollector
+from oshaberi.stream.time_limits.inactivity_timer import InactivityTimer
+from oshaberi.stream.time_limits.thinking_limit import ThinkingLimit
 
 log = logging.getLogger(__name__)
 

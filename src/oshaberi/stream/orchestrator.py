@@ -17,14 +17,14 @@ from oshaberi.delivery.posting.stream_notices import error_notice, timeout_notic
 from oshaberi.delivery.sink import Sink
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.stream.chunk_reader import CLOSE_SECONDS, ChunkReader, ReadingEnd
-from oshaberi.stream.inactivity_timer import InactivityTimer
 from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.result_report import report
-from oshaberi.stream.stop_registry import ActiveChannel, StopRequest
+from oshaberi.stream.stops.stop_registry import ActiveChannel, StopRequest
 from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.stream.stream_state import StreamPhase, StreamTrigger, following
 from oshaberi.stream.stream_status import StreamFacts
+from oshaberi.stream.time_limits.inactivity_timer import InactivityTimer
 from oshaberi.virtual_time import settle
 
 log = logging.getLogger(__name__)

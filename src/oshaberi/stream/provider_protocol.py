@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from oshaberi.chunks import Chunk, ProviderError
-from oshaberi.stream.stop_registry import StopRegistry
+from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.virtual_time import settle
 
 

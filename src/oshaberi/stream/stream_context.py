@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 from oshaberi.delivery.queue.table_attachments import PackagedRenderer, TableRenderer
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.events import Event, Message
-from oshaberi.stream.stop_registry import StopRegistry
+from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.text.text_config import TextConfig
 
 

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 from oshaberi.conversation.conversation_messages import IncomingMessage, Person
 from oshaberi.conversation.turn_channel import TurnChannel
-from oshaberi.stream.stop_registry import ActiveChannel
+from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.turns.admission.admission_rules import Cooldowns, admission
 from oshaberi.turns.admission.channel_queue import ChannelQueue, QueuedJob
 from oshaberi.turns.admission.persona_routing import who_answers

@@ -14,7 +14,7 @@ from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import Sink
 from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import ScriptedProvider
-from oshaberi.stream.stop_registry import ActiveChannel
+from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.tools.tool_definition import ToolContext
@@ -25,10 +25,10 @@ from oshaberi.turns.generation.engine_config import text_config
 from oshaberi.turns.generation.model_chain import ModelCandidate, chain_of
 from oshaberi.turns.generation.model_generation import GenerationSetup, ModelGeneration
 from oshaberi.turns.generation.tool_loop import ToolLoop
-from oshaberi.turns.missing_text import missing_text_reason
+from oshaberi.turns.post_turn.missing_text import missing_text_reason
 from oshaberi.turns.post_turn.post_turn_effects import PostTurnEffects
-from oshaberi.turns.quota_notices import USED_UP, is_to_be_told, quota_notice
-from oshaberi.turns.request_quota import QuotaRefusal, RequestQuota, quota_place
+from oshaberi.turns.quotas.quota_notices import USED_UP, is_to_be_told, quota_notice
+from oshaberi.turns.quotas.request_quota import QuotaRefusal, RequestQuota, quota_place
 from oshaberi.turns.turn_interruption import InterruptedTurnError, stopped_result, until_stopped
 from oshaberi.turns.turn_notices import OUR_FAULT, NoticeSender, failure_notice
 from oshaberi.turns.turn_outcome import TurnOutcome, outcome_of

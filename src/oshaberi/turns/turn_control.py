@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from oshaberi.conversation.conversation_messages import ChannelMessage, IncomingMessage, Person
 from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.storage.stored_records import TAKEN_BACK, TurnRecord
-from oshaberi.stream.stop_registry import StopAnswer
+from oshaberi.stream.stops.stop_registry import StopAnswer
 from oshaberi.turns.admission.admission_rules import WHY, may_ask
 from oshaberi.turns.admission.channel_queue import QueuedJob
-from oshaberi.turns.admission.trigger_words import default_of, persona_called
 from oshaberi.turns.generation.model_chain import chain_of
-from oshaberi.turns.quota_notices import quota_words
-from oshaberi.turns.request_quota import RequestQuota, quota_place
+from oshaberi.turns.quotas.quota_notices import quota_words
+from oshaberi.turns.quotas.request_quota import RequestQuota, quota_place
+from oshaberi.turns.trigger_words import default_of, persona_called
 from oshaberi.turns.turn_request import Kind
 from oshaberi.turns.turn_services import TurnServices, utc_now
 

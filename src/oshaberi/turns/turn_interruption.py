@@ -7,7 +7,7 @@ import logging
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from oshaberi.stream.stop_registry import ActiveChannel, StopRequest
+from oshaberi.stream.stops.stop_registry import ActiveChannel, StopRequest
 from oshaberi.stream.stream_result import StreamResult
 
 log = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from oshaberi.delivery.posting.send_outcome import Delivered, NoWebhook
 from oshaberi.delivery.posting.stream_notices import error_notice, timeout_notice
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import Embed, Post, Sent, Sink, WebhookFace
-from oshaberi.stream.stop_registry import ActiveChannel
+from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.stream.stream_result import StreamResult
 
 log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from typing import Any
 
 from oshaberi.conversation.conversation_messages import ChannelMessage, IncomingMessage, Person
 from oshaberi.storage.stored_records import PersonaRecord
-from oshaberi.stream.stop_registry import ActiveChannel
+from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.turns.admission.channel_queue import QueuedJob
 from oshaberi.turns.admission.persona_routing import who_is_called
 from oshaberi.turns.turn import Turn

@@ -16,7 +16,7 @@ from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.providers.request.context_items import ToolDeclaration, ToolResult
 from oshaberi.storage.key_scope import KeyScope
 from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
-from oshaberi.stream.stop_registry import StopRegistry
+from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.stream.stream_observer import StreamObserver
 from oshaberi.tools.tool_definition import ToolContext
 from oshaberi.turns.bounded_cache import BoundedCache

@@ -17,7 +17,7 @@ from oshaberi.bot.commands import (
     sprite_commands,
     status_command,
     turn_commands,
-    usage,
+    usage_command,
 )
 from oshaberi.bot.commands.command_answers import BotCommandTree
 from oshaberi.bot.commands.command_context import Command, CommandContext, CommandRefusedError
@@ -37,7 +37,7 @@ COMMANDS: tuple[Registered, ...] = (
     *help_command.COMMANDS,
     *turn_commands.COMMANDS,
     *status_command.COMMANDS,
-    *usage.COMMANDS,
+    *usage_command.COMMANDS,
     *memory_commands.COMMANDS,
     *config_commands.COMMANDS,
     *key_commands.COMMANDS,

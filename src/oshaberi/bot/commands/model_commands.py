@@ -19,8 +19,8 @@ from oshaberi.bot.commands.command_context import (
 from oshaberi.providers.adapter_registry import families, unknown
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.storage.stored_records import ModelRecord
+from oshaberi.turns.generation.local_models import LOCAL_MODEL, may_ask_model
 from oshaberi.turns.generation.model_chain import ModelCandidate, is_same_model, key_needed
-from oshaberi.turns.local_models import LOCAL_MODEL, may_ask_model
 
 MOST_MODELS = 10
 MODEL_LIMIT = 200

@@ -13,7 +13,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
 
 from oshaberi.errors import ConfigError
-from oshaberi.stream.stop_registry import StopRegistry
+from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.turns.bounded_cache import KeyedLocks
 
 KEPT_CLAIMS = 4000

@@ -19,7 +19,7 @@ from redis.exceptions import LockNotOwnedError, RedisError
 
 from oshaberi.bot.coordination.process_coordination import SingleProcess
 from oshaberi.errors import ConfigError
-from oshaberi.stream.redis_stops import FAULTS, RedisStops, ended
+from oshaberi.stream.stops.redis_stops import FAULTS, RedisStops, ended
 
 log = logging.getLogger(__name__)
 

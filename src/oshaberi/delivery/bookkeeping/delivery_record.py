@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from oshaberi.delivery.bookkeeping.character_ledger import DELIVERED, SUPPRESSED, Ledger
-from oshaberi.delivery.queue.outgoing_message import OutgoingMessage
+from oshaberi.delivery.outgoing_message import OutgoingMessage
 from oshaberi.delivery.response_state import ResponseState, SentSprite
 from oshaberi.delivery.sink import Sent
 from oshaberi.events import Message, Table

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from oshaberi.delivery.queue.outgoing_message import OutgoingMessage
+from oshaberi.delivery.outgoing_message import OutgoingMessage
 from oshaberi.delivery.sink import Post, Sent, WebhookFace
 from oshaberi.events import Identity, Message
 from oshaberi.text.text_measure import utf16_len

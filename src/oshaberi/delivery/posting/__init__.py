@@ -5,5 +5,6 @@
 - `exactly_once`: sends, repeats and looks for the message until its outcome is known.
 - `refusal_recovery`: what each Discord error code means; `send_outcome`: how a send can end.
 - `outcome_handling`: what follows from an outcome for the messages that still wait.
+- `limit_overrun`: what happens beyond the message limit; `overflow_file` collects the rest.
 - `stream_notices`: the error, timeout and limit embeds.
 """

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from oshaberi.delivery.bookkeeping.delivery_record import DeliveryRecord
+from oshaberi.delivery.outgoing_message import OutgoingMessage
 from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
 from oshaberi.delivery.posting.send_outcome import Delivered, NoWebhook, Outcome, Withdrawn
 from oshaberi.delivery.posting.webhook_identity import bold_name, face_of, introduced
-from oshaberi.delivery.queue.outgoing_message import OutgoingMessage
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import File, Post, Sink, WebhookFace
 from oshaberi.delivery.stream_config import StreamConfig

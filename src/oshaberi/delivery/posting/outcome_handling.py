@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from oshaberi.delivery.bookkeeping.delivery_record import DeliveryRecord
+from oshaberi.delivery.outgoing_message import OutgoingMessage
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.posting.send_outcome import (
     Broken,
@@ -23,7 +24,6 @@ from oshaberi.delivery.posting.send_outcome import (
     Withdrawn,
 )
 from oshaberi.delivery.queue.message_queue import MessageQueue
-from oshaberi.delivery.queue.outgoing_message import OutgoingMessage
 
 log = logging.getLogger(__name__)
 

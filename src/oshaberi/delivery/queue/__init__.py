@@ -3,5 +3,4 @@
 - `outgoing_builder`: makes an `OutgoingMessage` of each event; `table_attachments` draws tables.
 - `message_queue`: the waiting messages; joins them when the channel is blocked.
 - `message_limits`: how many messages a response may have.
-- `limit_overrun`: what happens beyond that; `overflow_file` collects the rest as a file.
 """

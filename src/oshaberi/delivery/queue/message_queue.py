@@ -9,7 +9,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
-from oshaberi.delivery.queue.outgoing_message import OutgoingMessage, joined
+from oshaberi.delivery.outgoing_message import OutgoingMessage, joined
 from oshaberi.text.text_measure import utf16_len
 
 BOUND = 64

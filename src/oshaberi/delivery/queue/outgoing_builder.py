@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from oshaberi.delivery.bookkeeping.character_ledger import Ledger
 from oshaberi.delivery.degree_policy import paces
+from oshaberi.delivery.outgoing_message import OutgoingMessage, history_of
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.pacing.typing_pace import Wait, pause_ms, table_typing_ms, typing_ms
-from oshaberi.delivery.queue.outgoing_message import OutgoingMessage, history_of
 from oshaberi.delivery.queue.table_attachments import (
     MOST_CODE_MESSAGES,
     TableRenderer,

@@ -18,7 +18,7 @@ import discord
 from yarl import URL
 
 from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError, WireState
-from oshaberi.discord_io.ban_guard import BanGuard
+from oshaberi.discord_io.requests.ban_guard import BanGuard
 from oshaberi.discord_io.requests.discord_refusals import (
     RATE_LIMITED,
     HeldBackError,

@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 import discord
 
 from oshaberi.delivery.sink import DiscordRefusalError
-from oshaberi.discord_io.answers import id_of, objects_of
+from oshaberi.discord_io.requests.answer_checks import id_of, objects_of
 from oshaberi.discord_io.requests.request_watch import RequestSender
 from oshaberi.discord_io.webhooks.webhook_http import Hook
 from oshaberi.text.normalize.names.webhook_usernames import webhook_username

@@ -15,7 +15,7 @@ import aiohttp
 from discord.http import MultipartParameters, Route
 
 from oshaberi.delivery.sink import WireState
-from oshaberi.discord_io.ban_guard import BanGuard
+from oshaberi.discord_io.requests.ban_guard import BanGuard
 from oshaberi.discord_io.requests.discord_refusals import parsed, refusal_of, translated
 
 Json = dict[str, Any]

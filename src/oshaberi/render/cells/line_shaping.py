@@ -13,8 +13,8 @@ from unicodedata import east_asian_width
 import regex
 
 from oshaberi.render.cells.cell_markdown import CellMark, StyledSpan
-from oshaberi.render.cells.grapheme_clusters import clusters
 from oshaberi.render.fonts.font_faces import FontFace, advance, face_of, faces_for
+from oshaberi.render.fonts.grapheme_clusters import clusters
 from oshaberi.render.fonts.twemoji import SIZE, emoji_name
 
 BADGE_PAD = 6.0

@@ -1,3 +1,3 @@
 """The fonts: `font_faces` chooses one per character, `font_cmap` reads which characters a file has,
-`twemoji` has the emoji.
+`grapheme_clusters` keeps characters whole, `twemoji` has the emoji.
 """

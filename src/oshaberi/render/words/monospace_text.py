@@ -9,7 +9,7 @@ import regex
 
 from oshaberi.events import Alignment
 from oshaberi.render.cells.cell_markdown import plain_text
-from oshaberi.render.cells.grapheme_clusters import clusters
+from oshaberi.render.fonts.grapheme_clusters import clusters
 
 _EMOJI = regex.compile(r"\p{Emoji_Presentation}|\p{Regional_Indicator}|.+[\ufe0f\u20e3]")
 _CONTROL = regex.compile(r"[\p{Cc}\u2028\u2029]+")

@@ -19,7 +19,7 @@ _LONGEST = 120
 @tool(offered=has_store)
 async def list_memories(context: ToolContext) -> str:
     """Show what you remember about the user who asked, about this server and of this channel."""
-    from oshaberi.turns.visibility import visible_exchanges
+    from oshaberi.conversation.history_visibility import visible_exchanges
 
     store, incoming = store_of(context), context.incoming
     parts = [_facts("About the user", await store.facts.of(incoming.server_id, context.user_id))]

@@ -32,7 +32,7 @@ async def recent_messages(context: ToolContext, count: int = 20, before: str | N
 
 def _told(channel_info: ChannelInfo, personas: Sequence[str]) -> str:
     """Nobody passes for somebody else, neither by their name nor by lines of their own."""
-    from oshaberi.turns.context.transcript_lines import ROLES, TranscriptNames, indented
+    from oshaberi.conversation.transcript_lines import ROLES, TranscriptNames, indented
 
     others = (one.author for one in channel_info.history if not one.by_us)
     names = TranscriptNames(

@@ -10,7 +10,7 @@ from typing import Literal
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.storage.stored_records import PersonaRecord
-from oshaberi.turns.admission.trigger_words import named_in
+from oshaberi.turns.trigger_words import named_in
 
 Admitted = Literal["mention", "reply", "direct", "auto", "trigger", "persona"]
 Refused = Literal[

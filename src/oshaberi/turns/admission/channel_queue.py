@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.storage.stored_records import PersonaRecord, TurnRecord
-from oshaberi.stream.stop_registry import ActiveChannel
+from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.turns.turn_request import Kind, TurnRequest
 from oshaberi.turns.turn_services import EffectiveConfigs
 

@@ -17,6 +17,17 @@ from oshaberi.conversation.conversation_messages import (
     IncomingMessage,
     Person,
 )
+from oshaberi.conversation.transcript_lines import (
+    INDENT,
+    TranscriptNames,
+    indented,
+    is_image,
+    line,
+    plain_name,
+    reserved_names,
+    shortened,
+    words_of,
+)
 from oshaberi.providers.request.context_items import (
     ContextItem,
     FilePart,
@@ -29,17 +40,6 @@ from oshaberi.storage.stored_records import Exchange, Fact, PersonaRecord
 from oshaberi.turns.context.context_notes import memory_note, place_note
 from oshaberi.turns.context.message_attribution import AttributedSpeaker, MessageAttribution
 from oshaberi.turns.context.system_text import rules
-from oshaberi.turns.context.transcript_lines import (
-    INDENT,
-    TranscriptNames,
-    indented,
-    is_image,
-    line,
-    plain_name,
-    reserved_names,
-    shortened,
-    words_of,
-)
 from oshaberi.turns.post_turn.shown_reasoning import is_shown_thought
 
 MOST_IMAGES = 8

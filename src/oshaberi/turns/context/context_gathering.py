@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import TypeVar
 
 from oshaberi.conversation.conversation_messages import AttachedFile, ChannelInfo, ChannelMessage
+from oshaberi.conversation.history_visibility import visible_exchanges, visible_history
 from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.storage.stored_records import Exchange, Fact
 from oshaberi.turns.context.context_building import TurnSurroundings
 from oshaberi.turns.turn_request import TurnRequest
 from oshaberi.turns.turn_services import TurnServices
-from oshaberi.turns.visibility import visible_exchanges, visible_history
 
 log = logging.getLogger(__name__)
 

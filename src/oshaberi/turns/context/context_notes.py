@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from oshaberi.conversation.conversation_messages import ChannelInfo, Person
-from oshaberi.storage.stored_records import Exchange, Fact, PersonaRecord
-from oshaberi.turns.context.transcript_lines import (
+from oshaberi.conversation.transcript_lines import (
     TranscriptNames,
     handle_of,
     indented,
@@ -18,6 +17,7 @@ from oshaberi.turns.context.transcript_lines import (
     reserved_names,
     shortened,
 )
+from oshaberi.storage.stored_records import Exchange, Fact, PersonaRecord
 
 MOST_PEOPLE = 40
 MOST_TOPIC = 300

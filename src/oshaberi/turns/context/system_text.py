@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from oshaberi.conversation.conversation_messages import ChannelInfo
+from oshaberi.conversation.transcript_lines import plain_name
 from oshaberi.storage.stored_records import PersonaRecord
-from oshaberi.turns.context.transcript_lines import plain_name
 
 MOST_EMOJI = 120
 

@@ -22,17 +22,22 @@ from oshaberi.providers.request.model_request import Request
 from oshaberi.redaction import redact
 from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import Provider
-from oshaberi.stream.stop_registry import ActiveChannel
+from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.turns.context.context_building import without_oldest
 from oshaberi.turns.generation.key_cooldowns import is_keys_fault, rest_seconds
+from oshaberi.turns.generation.local_models import LOCAL_MODEL, may_ask_model
 from oshaberi.turns.generation.model_chain import ModelCandidate, ModelTries, key_needed
 from oshaberi.turns.generation.overload_wait import OverloadWait, is_overload
 from oshaberi.turns.generation.request_building import config_for, request_for
-from oshaberi.turns.local_models import LOCAL_MODEL, may_ask_model
-from oshaberi.turns.request_quota import QuotaReachedError, QuotaRefusal, RequestQuota, Reservation
-from oshaberi.turns.token_estimate import estimated_input, used_tokens
+from oshaberi.turns.quotas.request_quota import (
+    QuotaReachedError,
+    QuotaRefusal,
+    RequestQuota,
+    Reservation,
+)
+from oshaberi.turns.quotas.token_estimate import estimated_input, used_tokens
 from oshaberi.turns.turn_interruption import InterruptedTurnError, check, until_stopped
 from oshaberi.turns.turn_services import TurnServices
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from oshaberi.conversation.transcript_lines import plain_name
 from oshaberi.delivery.posting.stream_notices import DESCRIPTION_LIMIT
 from oshaberi.delivery.sink import Embed
 from oshaberi.redaction import redact
 from oshaberi.stream.thought_collector import ThoughtLog
-from oshaberi.turns.context.transcript_lines import plain_name
 
 MOST_EMBEDS = 10
 

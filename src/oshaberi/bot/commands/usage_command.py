@@ -21,7 +21,7 @@ from oshaberi.bot.commands.command_context import (
 )
 from oshaberi.storage.usage_accounts import Counted, Subject, UsageAccount, UsageLimit, UsageTotals
 from oshaberi.turns.generation.model_chain import chain_of
-from oshaberi.turns.request_quota import QuotaPlace, limits_of, quota_place, renewal, today
+from oshaberi.turns.quotas.request_quota import QuotaPlace, limits_of, quota_place, renewal, today
 
 LATELY_DAYS = 30
 MOST_USERS = 5

@@ -7,11 +7,11 @@ import asyncio
 from oshaberi.delivery.bookkeeping.delivery_record import DeliveryRecord
 from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
 from oshaberi.delivery.posting.outcome_handling import OutcomeHandler
+from oshaberi.delivery.posting.overflow_file import OverflowFile
 from oshaberi.delivery.posting.send_outcome import Broken, Delivered
 from oshaberi.delivery.posting.stream_notices import flush_limit_notice, show
 from oshaberi.delivery.queue.message_limits import Limit
 from oshaberi.delivery.queue.message_queue import MessageQueue
-from oshaberi.delivery.queue.overflow_file import OverflowFile
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import Post
 from oshaberi.delivery.stream_config import StreamConfig

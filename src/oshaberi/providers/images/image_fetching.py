@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 from weakref import WeakKeyDictionary
 
-from oshaberi.providers.image_cache import ImageCache
-from oshaberi.providers.image_decoding import ImageLimits, prepare_image, prepare_in_turn
-from oshaberi.providers.picture_headers import MAGIC_LENGTH, image_type
+from oshaberi.providers.images.image_cache import ImageCache
+from oshaberi.providers.images.image_decoding import ImageLimits, prepare_image, prepare_in_turn
+from oshaberi.providers.images.picture_headers import MAGIC_LENGTH, image_type
 from oshaberi.providers.public_web import (
     Address,
     Allowed,

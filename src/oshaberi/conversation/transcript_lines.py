@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from oshaberi.conversation.conversation_messages import AttachedFile, ChannelMessage, Person
+from oshaberi.conversation.name_lookalikes import mixes_alphabets, skeleton, without_hidden
 from oshaberi.storage.stored_records import PersonaRecord
-from oshaberi.turns.name_lookalikes import mixes_alphabets, skeleton, without_hidden
 
 INDENT = "  "
 MOST_NAME = 64

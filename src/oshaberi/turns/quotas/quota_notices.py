@@ -7,7 +7,7 @@ import logging
 from oshaberi.delivery.sink import Embed
 from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.usage_accounts import Subject
-from oshaberi.turns.request_quota import (
+from oshaberi.turns.quotas.request_quota import (
     QuotaPlace,
     QuotaReachedError,
     QuotaRefusal,

@@ -19,7 +19,7 @@ from redis.asyncio import Redis
 from redis.asyncio.client import PubSub
 from redis.exceptions import RedisError
 
-from oshaberi.stream.stop_registry import RequestReason, StopAnswer, StopRegistry
+from oshaberi.stream.stops.stop_registry import RequestReason, StopAnswer, StopRegistry
 
 log = logging.getLogger(__name__)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oshaberi.delivery.queue.outgoing_message import OutgoingMessage
+from oshaberi.delivery.outgoing_message import OutgoingMessage
 from oshaberi.delivery.sink import File
 
 MOST_CHARACTERS = 25_000

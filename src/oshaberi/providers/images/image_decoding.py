@@ -13,7 +13,7 @@ from functools import cache
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from oshaberi.providers.picture_headers import (
+from oshaberi.providers.images.picture_headers import (
     MAGIC_LENGTH,
     image_type,
     jpeg_is_buffered,

@@ -1,0 +1,1 @@
+"""Requests to stop a stream: `stop_registry` in one process, `redis_stops` in all of them."""
