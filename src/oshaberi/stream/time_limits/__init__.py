@@ -1,1 +1,1 @@
-"""When a stream is given up: `inactivity_timer` for silence, `thinking_limit` for endless thoughts."""
+"""When a stream is given up: `inactivity_timer` (silence), `thinking_limit` (only thoughts)."""
