@@ -20,6 +20,9 @@ _MARKER = re.compile(
 )
 _MARKER_BEGINS = frozenset(" \t-*•+>#|0123456789")
 _FENCE = re.compile(r"[ \t]*```")
+_RULE = re.compile(
+    r"[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,}|\*(?:[ \t]\*){2,}|-(?:[ \t]-){2,}|>{1,3})[ \t]*"
+)
 _INTRO_ENDS = (":", "：")
 _TAB = 4
 
@@ -58,6 +61,11 @@ def begins_block(text: str) -> bool:
     if text[:1].isalpha():
         return False
     return _MARKER.match(text) is not None or _FENCE.match(text) is not None
+
+
+def is_rule(line: str) -> bool:
+    """Whether Discord cannot show `line`: a rule, or an empty quote (spec 06 S4)."""
+    return _RULE.fullmatch(line) is not None
 
 
 def is_intro(line: str) -> bool:

@@ -96,7 +96,7 @@ class TextConfig:
 
     humanizer_degree: int = number(2, 0, 3, "0 aggregated, 1 and 2 by line, 3 by sentence")
     paragraph_mode: str = choice(
-        "lines", ("lines", "blocks"), "one message per line, or whole lists and quotes together"
+        "blocks", ("blocks", "lines"), "whole lists and quotes together, or one message per line"
     )
     aggregate_join: str = choice(
         "blank_line", ("blank_line", "preserve"), "how degree 0 joins lines"

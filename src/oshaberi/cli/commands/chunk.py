@@ -41,7 +41,7 @@ def command(file: str, degree: int | None, as_json: bool, settings: tuple[str, .
     Examples:
       oshaberi chunk answer.md
       my-model | oshaberi chunk --degree 3 --json
-      oshaberi chunk --set hold_limit=200 --set paragraph_mode=blocks answer.md
+      oshaberi chunk --set hold_limit=200 --set paragraph_mode=lines answer.md
     """
     engine = TextEngine(text_config(settings, degree))
     show = _show_json if as_json else _Plain(sys.stdout.isatty()).show

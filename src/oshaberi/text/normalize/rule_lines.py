@@ -5,15 +5,11 @@ A subtext marker alone on its line joins the next line (spec 05 C7).
 
 from __future__ import annotations
 
-import re
-
+from oshaberi.text.line_kinds import is_rule
 from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
 from oshaberi.text.text_config import TextConfig
 
 _HINTS = ("---", "***", "___", "===", ">", "-#", "* *", "- -")
-_RULE = re.compile(
-    r"[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,}|\*(?:[ \t]\*){2,}|-(?:[ \t]-){2,}|>{1,3})[ \t]*"
-)
 _BEGINNINGS = frozenset("-*_=> \t")
 _SUBTEXT = "-#"
 
@@ -38,7 +34,7 @@ class RuleLines:
         kept = lines[:first]
         broken = False  # the lines before ended in a rule: one blank line is owed
         for line in lines[first:stop]:
-            if _RULE.fullmatch(line):
+            if is_rule(line):
                 work.withheld.append((line, "rule"))
                 _drop_blank_tail(kept)
                 broken = True

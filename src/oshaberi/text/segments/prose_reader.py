@@ -8,6 +8,7 @@ from oshaberi.events import Boundary
 from oshaberi.text.atoms import BACKTICKS, URL_STOP, inline_code_close, url_end
 from oshaberi.text.code_blocks import CodeBlock
 from oshaberi.text.decision_observer import Observer
+from oshaberi.text.line_kinds import is_rule
 from oshaberi.text.markdown_tables import is_row
 from oshaberi.text.segments.code_reader import CodeReader
 from oshaberi.text.segments.current_line import CurrentLine
@@ -166,6 +167,10 @@ class ProseReader:
                 return self._begin_table(separator_end)
         return self._end_line(brk, final)
 
+    def _ends_rule(self, brk: LineBreak) -> bool:
+        """A rule vanishes (spec 06 S4): what follows cannot be carried into its line."""
+        return is_rule(self._buffer.text[max(self._buffer.line, self._buffer.start) : brk.at])
+
     def _end_line(self, brk: LineBreak, final: bool) -> int:
         text = self._buffer.text
         continued = brk.solid > brk.line and self._line.item_goes_on(brk)
@@ -175,7 +180,8 @@ class ProseReader:
         carried = 0
         if not joined and text[brk.solid] in PUNCTUATION:
             joined = ellipsis_stays(text, brk.solid, self._buffer.limit, final)
-            carried = carry_end(text, brk.solid, final)
+            if not self._ends_rule(brk):
+                carried = carry_end(text, brk.solid, final)
         if joined == WAIT or carried == WAIT:
             self.waits_for_next = True
             return WAIT

@@ -33,7 +33,8 @@ class EmojiRepeats:
 
     def _clean(self, piece: TextPiece, work: SegmentWork) -> None:
         text = piece.text
-        found = [e for e in written_emoji(text, self._limit) if e.name.lower() in self._recent]
+        written = written_emoji(text, self._limit, self._recent)
+        found = [e for e in written if e.name.lower() in self._recent]
         if not found:
             return
         rest = rewrite(text, ((e.at, e.stop, "") for e in found))

@@ -42,7 +42,7 @@ class EmojiShortcodes:
     def _clean(self, piece: TextPiece, work: SegmentWork) -> None:
         edits: list[Edit] = []
         text = piece.text
-        for one in written_emoji(text, self._limit):
+        for one in written_emoji(text, self._limit, self._folded):
             old = text[one.at : one.stop]
             new, reason = self._resolve(one, old)
             stop = one.stop if new else _after_marks(text, one.stop)
@@ -63,12 +63,12 @@ class EmojiShortcodes:
         standard = standard_emoji(one.name)
         if standard:
             return standard, ""
-        if self._preserve or not _looks_like_emoji(one):
+        if self._preserve or not self._ids or not _looks_like_emoji(one):
             return old, ""
         return "", _UNRESOLVED
 
     def _keeps_tag(self, tag_id: str) -> bool:
-        """With no list of the guild's emoji at all, nothing says that a whole tag is wrong."""
+        """Without a list of the guild's emoji, nothing says that a tag is wrong."""
         return tag_id in self._ids or not self._ids
 
 

@@ -6,6 +6,7 @@ Times, `std::vector`, ports, `a:b:c` and reStructuredText's `:ref:` before a bac
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from dataclasses import dataclass
 
 from oshaberi.text.normalize.editable_ranges import UNSPACED, code_and_urls, outside
@@ -15,6 +16,7 @@ _WRITTEN = re.compile(
     r"<a?:(\w{1,32}):(\d{0,20})>"
     rf"|(?<!{_GLUED})(?<!:)(?::[A-Za-z0-9_+-]{{1,64}}:)+(?!{_GLUED}|[:`])"
 )
+_GLUED_NAME = re.compile(r"(?<![<:]):(?!\d+:)([A-Za-z0-9_]{2,32}):(?![:`])")
 _NAME = re.compile(r":([A-Za-z0-9_+-]+):")
 
 
@@ -28,16 +30,34 @@ class WrittenEmoji:
     id: str | None = None
 
 
-def written_emoji(text: str, limit: int) -> list[WrittenEmoji]:
-    """Every emoji written in `text`, in order, outside code and URLs."""
-    matches = list(_WRITTEN.finditer(text)) if ":" in text else []
-    if not matches:
+def written_emoji(text: str, limit: int, known: Container[str] = frozenset()) -> list[WrittenEmoji]:
+    """Every emoji written in `text`, in order, outside code and URLs.
+
+    Those whose names (in lower case) are `known` count inside a word, too: `hello:soup:`.
+    """
+    if ":" not in text:
         return []
     found: list[WrittenEmoji] = []
-    for match in outside(matches, code_and_urls(text, limit)):
+    matches = list(_WRITTEN.finditer(text))
+    glued = [one for one in _GLUED_NAME.finditer(text) if one[1].lower() in known]
+    blocked = code_and_urls(text, limit) if matches or glued else []
+    for match in outside(matches, blocked):
         if match[1] is not None:
             found.append(WrittenEmoji(match.start(), match.end(), match[1], match[2]))
         else:
             names = _NAME.finditer(text, match.start(), match.end())
             found += [WrittenEmoji(one.start(), one.end(), one[1]) for one in names]
-    return found
+    return _with_glued(
+        found, [WrittenEmoji(*one.span(), one[1]) for one in outside(glued, blocked)]
+    )
+
+
+def _with_glued(found: list[WrittenEmoji], glued: list[WrittenEmoji]) -> list[WrittenEmoji]:
+    """Both in order; where two overlap, the one that stands on its own counts."""
+    if not glued:
+        return found
+    merged: list[WrittenEmoji] = []
+    for one in sorted([*found, *glued], key=lambda emoji: (emoji.at, emoji not in found)):
+        if not merged or one.at >= merged[-1].stop:
+            merged.append(one)
+    return merged
