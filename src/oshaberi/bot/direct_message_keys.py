@@ -1,4 +1,4 @@
-"""Gives what older versions stored in direct messages to the bot's owner, who alone could store it.
+"""Assigns models and keys that older versions stored in direct messages to the bot's owner.
 
 Older versions did not note whose direct messages they were, and used it for everybody. Where a
 team owns the bot nobody can say whose it is: it stays unused, and a line in the log says so.

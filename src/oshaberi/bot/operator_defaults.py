@@ -1,4 +1,4 @@
-"""What whoever runs the bot has said in its settings, for servers that say nothing themselves."""
+"""The operator's models and persona, for servers without their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signals: the first asks the program to end, the second does not let it take its time."""
+"""Handles signals: the first ends the program gracefully, the second at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command group: knows the names of the commands and how they end.
+"""The `oshaberi` command group: names its commands and turns errors into exit statuses.
 
 An error is one line on stderr and status 2; a traceback only with --debug.
 """

@@ -1,4 +1,4 @@
-"""`--set key=value`: a setting of the text engine by name, as its declaration reads it."""
+"""`--set key=value`: sets a setting of the text engine by its name."""
 
 from __future__ import annotations
 

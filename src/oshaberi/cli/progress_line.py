@@ -1,4 +1,4 @@
-"""How far a long work is: a line that changes on a terminal, now and then a line in a pipe."""
+"""Shows progress: one changing line on a terminal, a line now and then in a pipe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The records of a replay for a reader: when, who, what."""
+"""Prints the records of a replay for people: when, who, what."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several commands have in common: where the settings are, and reading them."""
+"""The options that several commands share: where the settings file is, and reading it."""
 
 from __future__ import annotations
 

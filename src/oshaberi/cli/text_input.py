@@ -1,4 +1,4 @@
-"""Text from a file, a pipe or a keyboard, in pieces as it comes. Bytes that are no text: U+FFFD."""
+"""Reads text from a file, a pipe or the keyboard, in pieces as it comes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a turn is made of: people, what was said, and the message that asks for an answer.
+"""The values a turn works with: people, messages, attached files.
 
 Values only. The bot makes them from Discord's objects; tests make them by hand.
 """

@@ -1,4 +1,4 @@
-"""What of a channel's past somebody could have read there themselves. Pure.
+"""Tells what of a channel's history a member could have read by themselves. Pure.
 
 Who has no permission to read the history of a channel sees what is written while they are there:
 their own messages and what we answered to them.

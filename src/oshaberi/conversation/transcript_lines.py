@@ -1,4 +1,4 @@
-"""How what was said is written down for a model: `Name: text`, one speaker per line.
+"""Writes messages down for a model: `Name: text`, one speaker per line.
 
 Pure. Nobody can pass for somebody else: names are made single lines without colons, a name that
 looks like another is told with its account, and further lines of a message are indented.

@@ -1,4 +1,4 @@
-"""A channel as a turn sees it. The bot's is Discord's; tests have one of their own."""
+"""The protocol of a channel that a turn can read and answer in."""
 
 from __future__ import annotations
 

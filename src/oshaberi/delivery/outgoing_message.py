@@ -1,4 +1,4 @@
-"""A message on its way out: what it says, whose text it is, and how long it is to wait."""
+"""A message that waits to be sent: its text, where the text came from, and its delay."""
 
 from __future__ import annotations
 

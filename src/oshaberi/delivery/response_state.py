@@ -1,4 +1,4 @@
-"""What belongs to the whole response and passes from stream to stream of one turn (spec 04).
+"""The state of a whole response, passed from stream to stream of one turn (spec 04).
 
 A tool call ends a stream, not the response: reply, limits, pacing and faces go on where they were.
 """

@@ -1,4 +1,4 @@
-"""Who saw a message arrive: the gateway's events, or else the channel's history.
+"""Checks whether a message arrived, by gateway event or channel history.
 
 Matched by nonce where there is one (history has none), else by sender, text and file names.
 """

@@ -1,4 +1,4 @@
-"""A channel in numbers: where messages go, where its webhook lives, what its links look like."""
+"""The ids of a channel: where messages go, where its webhook is, what its links look like."""
 
 from __future__ import annotations
 

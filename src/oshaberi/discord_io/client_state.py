@@ -1,4 +1,4 @@
-"""What all sinks of one client share: the line, the webhooks, what was seen, what is refused."""
+"""What all sinks of one client share: request sender, webhooks, arrivals, circuit breakers."""
 
 from __future__ import annotations
 

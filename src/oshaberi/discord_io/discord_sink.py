@@ -1,4 +1,4 @@
-"""One channel, thread or DM of Discord's as a sink: one request per call, every failure named."""
+"""A Discord channel, thread or DM as a sink: one request per call, every failure named."""
 
 from __future__ import annotations
 

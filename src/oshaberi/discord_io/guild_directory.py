@@ -1,4 +1,4 @@
-"""What a guild knows that the text engine needs: its emoji, its people, the bot's own name."""
+"""Reads from a guild what the text engine needs: emoji, people, the bot's own name."""
 
 from __future__ import annotations
 

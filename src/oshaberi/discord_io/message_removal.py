@@ -1,4 +1,4 @@
-"""Takes messages of ours away again: many at once where that is allowed, else one by one.
+"""Deletes our messages: in bulk where that is allowed, else one by one.
 
 A webhook's message is deleted with the webhook's own key, so that no permission is needed.
 """

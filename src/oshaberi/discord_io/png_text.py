@@ -1,4 +1,4 @@
-"""A text inside a PNG file, in a chunk that every viewer skips: a picture that knows its source."""
+"""Stores a text inside a PNG file and reads it back; viewers ignore it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The button under a table's picture that shows its Markdown, to whoever asks, for ever.
+"""The button under a table's picture that shows its Markdown. It never expires.
 
 The source is remembered by message id; after a restart it is read out of the picture itself
 (png_text.py), and if even that is gone the alt text still says what the table says.

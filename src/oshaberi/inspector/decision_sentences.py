@@ -1,4 +1,4 @@
-"""What the engine decided, in sentences (`oshaberi explain`, and the inspector on the page).
+"""Explains the engine's decisions in sentences (for `oshaberi explain` and the inspector).
 
 Each segment is a step; below it stands what was changed in it and which messages it became.
 """

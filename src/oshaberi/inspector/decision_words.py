@@ -1,4 +1,4 @@
-"""The words for everything that happens to a text: one table per kind of decision."""
+"""The wording for each kind of decision, as tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A text engine under observation: keeps every decision and every event, in order, with its time.
+"""Runs a text engine and records every decision and event, in order, with its time.
 
 It is fed letter by letter. That changes nothing (L2), and each decision is told where it falls.
 """

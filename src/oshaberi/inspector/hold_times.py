@@ -1,4 +1,4 @@
-"""Which boundaries waited for an open marker, for how long, and what let them go."""
+"""Finds which boundaries waited for an open marker, how long, and what released them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One stream of the log: what was heard while it runs, its packed scene once it has ended."""
+"""One stream in the log: its chunks while it runs, its compressed scene afterwards."""
 
 from __future__ import annotations
 

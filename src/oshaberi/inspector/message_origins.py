@@ -1,4 +1,4 @@
-"""What stands in the channel, and which stretch of the visible text each message was made of."""
+"""Finds which stretch of the visible text each message in the channel was made of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One sentence per message: why it is as it is, and how long it waited."""
+"""Writes one sentence per message: why it was cut there, and how long it waited."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The streams of a running bot: the newest are kept as scenes, and can be looked at while they run.
+"""Keeps the newest streams of a running bot as scenes; running ones can be viewed, too.
 
 A `StreamObserver`. What is kept is masked like every recording, and bounded.
 """

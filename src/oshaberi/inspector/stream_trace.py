@@ -1,4 +1,4 @@
-"""What happened to one stream, from its tokens to its messages, as one JSON object.
+"""Describes one stream, from its tokens to its messages, as one JSON object.
 
 Pure: the recorded stream runs once more, in virtual time, through the real pipeline. That takes
 a loop of its own: inside a running one, use a thread.

@@ -1,4 +1,4 @@
-"""Where the visible text comes from in what arrived: the way back from V to the raw stream.
+"""Maps positions in the visible text (V) back to the raw stream.
 
 Runs the engine's own front end (intake, prefill, capture) once more, watching what it lets pass.
 """

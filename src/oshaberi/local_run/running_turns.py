@@ -1,4 +1,4 @@
-"""Where a turn runs, for the page: its Stop button is there exactly as long."""
+"""Tells the page in which channels a turn runs, for its Stop button."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts the local stage up: stage, rehearsal model and bot, until a signal ends it."""
+"""Starts stage, demo model and bot, and runs them until a signal ends them."""
 
 from __future__ import annotations
 

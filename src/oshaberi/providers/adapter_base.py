@@ -1,4 +1,4 @@
-"""What every family of APIs has in common: the road from wire events to chunks.
+"""What all adapters have in common: from wire events to chunks.
 
 A family says how to ask (`events`), what one event says (`read`) and what an error means
 (`classify`). Assembling, holding back, and turning errors into chunks are done here, once.

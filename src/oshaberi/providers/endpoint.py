@@ -1,4 +1,4 @@
-"""Where a model is, and as whom to ask it. Its representation never shows a secret."""
+"""Where a model is, with its key. Its `repr` never shows a secret."""
 
 from __future__ import annotations
 

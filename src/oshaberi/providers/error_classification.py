@@ -1,4 +1,4 @@
-"""What went wrong, in words that no provider owns: from status, code and message (spec 03).
+"""Classifies a provider's error from its status, code and message (spec 03).
 
 Order is data: the first rule that fits decides. The table in docs/providers.md is its test.
 """

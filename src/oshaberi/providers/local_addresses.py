@@ -1,4 +1,4 @@
-"""Whether a model is asked inside the operator's own machine or network.
+"""Tells whether an address is on the operator's own machine or network.
 
 A server's admins choose models by commands; they must not make the bot call what only its operator
 can reach.

@@ -1,4 +1,4 @@
-"""What `run --record DIR` does to a provider: every stream of it becomes a file in a folder."""
+"""`run --record DIR`: saves every stream of a provider as a file in a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`run --record DIR` as a witness: every stream of the bot becomes a scene."""
+"""`run --record DIR` as a stream observer: every stream of the bot becomes a scene."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was heard, as a scene: a document that `parse_scene` reads (spec 10)."""
+"""Makes a scene document of a recorded stream; `parse_scene` reads it (spec 10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scene files: named by time and channel, written whole or not at all, for their owner alone."""
+"""Writes scene files: named by time and channel, written atomically, for their owner only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Listens to a provider: what it says passes through unchanged and is kept, with its silences."""
+"""Records a provider's stream, pauses included, and passes it on unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a table's width is shared among its columns. The same sum for pixels and for characters."""
+"""Shares a table's width among its columns, in pixels or in characters."""
 
 from __future__ import annotations
 

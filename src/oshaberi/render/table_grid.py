@@ -1,4 +1,4 @@
-"""A table as a full rectangle: ragged rows filled up, nothing cut off, a blank header dropped."""
+"""Makes a table rectangular: short rows are filled up, nothing is cut off."""
 
 from __future__ import annotations
 

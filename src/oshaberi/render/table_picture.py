@@ -1,4 +1,4 @@
-"""What the renderer hands out, and the errors it may raise."""
+"""The renderer's result, and the errors it may raise."""
 
 from __future__ import annotations
 

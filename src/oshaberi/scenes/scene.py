@@ -1,4 +1,4 @@
-"""A scene as a value, and how its text is cut anew."""
+"""A scene as a value; `rechunk` cuts its text into other chunks."""
 
 from __future__ import annotations
 

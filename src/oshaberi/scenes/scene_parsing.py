@@ -1,4 +1,4 @@
-"""Reads a scene from its JSON document. Every complaint names the file, the key and the reason."""
+"""Reads a scene from its JSON document. Every error names the file, the key and the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs anybody's unmodified bot on a stage: `python -m oshaberi.stage.runner bot.py [args]`.
+"""Runs anybody's unmodified bot on a stage: `python -m oshaberi.stage.bot_runner bot.py [args]`.
 
 The stage's address comes from the environment, and the bot finds its token where it looks anyway.
 """

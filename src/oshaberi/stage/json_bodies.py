@@ -1,4 +1,4 @@
-"""JSON that comes from outside: refused with a ValueError where it is no sound JSON.
+"""Parses JSON from outside; what is too deep, too long or no JSON raises ValueError.
 
 `json.loads` alone takes more than the stage can: nesting without end raises a RecursionError there
 or later, NaN and Infinity are no JSON, and a number of thousands of digits cannot be written.

@@ -1,4 +1,4 @@
-"""An event loop whose waiting goes faster than the wall: discord.py's own sleeps get short.
+"""An event loop with scaled time: discord.py's own sleeps get short.
 
 Unlike virtual time it never jumps: sockets need real time, and get it. Only what the loop spends
 waiting is counted many times over, and never beyond the timer it waits for. Work counts as it is,

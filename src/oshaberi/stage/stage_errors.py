@@ -1,4 +1,4 @@
-"""What the stage raises on purpose. A refusal of the API is an answer, not one of these."""
+"""The errors that the stage raises. A refusal of the API is an answer, not an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stage that runs: `async with Stage() as stage:` is a Discord on loopback, on a free port."""
+"""`async with Stage() as stage:` runs a Discord on loopback, on a free port."""
 
 from __future__ import annotations
 

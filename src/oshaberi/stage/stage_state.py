@@ -1,4 +1,4 @@
-"""What every part of a running stage shares: the world, the clock, the settings, the listeners."""
+"""What all parts of a running stage share: world, clock, settings, listeners."""
 
 from __future__ import annotations
 

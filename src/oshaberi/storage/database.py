@@ -1,4 +1,4 @@
-"""The database, open: a repository for each kind of thing that is kept."""
+"""An open database, with one repository for each kind of record."""
 
 from __future__ import annotations
 

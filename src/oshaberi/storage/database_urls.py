@@ -1,4 +1,4 @@
-"""Which database a URL means, and how it is shown without its password."""
+"""Reads database URLs, and shows them without their password."""
 
 from __future__ import annotations
 

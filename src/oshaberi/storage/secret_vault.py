@@ -1,4 +1,4 @@
-"""Encrypts what must not be read in the database. Keys come from the environment or a file.
+"""Encrypts secrets for the database. Its keys come from the environment or a file.
 
 Several keys, separated by commas: the first one encrypts, all of them decrypt, so that a key can
 be replaced without losing what was written with the old one.

@@ -1,4 +1,4 @@
-"""One bot for each SQLite file and instance name.
+"""A lock file: one bot for each SQLite file and instance name.
 
 Two would take each other's running answers for left behind by a crash, and tell people so. The
 lock ends with the process, however that ends; the empty file it is on stays.

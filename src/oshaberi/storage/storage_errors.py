@@ -1,4 +1,4 @@
-"""How storage fails: always with this, in one line."""
+"""The error that storage raises, always with one line of text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the repositories take and return: plain values, nothing of the database in them."""
+"""The values that repositories take and return."""
 
 from __future__ import annotations
 

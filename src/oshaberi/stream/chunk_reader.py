@@ -1,4 +1,4 @@
-"""The reading side of a stream: chunks in, engine fed, messages queued.
+"""Reads a stream's chunks, feeds the engine and queues its messages.
 
 Runs as one task beside delivery. It reports how reading ended; it never sends anything itself.
 """

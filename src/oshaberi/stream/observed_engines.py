@@ -1,4 +1,4 @@
-"""Several may listen to the text engine of one stream: a log and an inspector, say."""
+"""Lets several observers listen to the text engine of one stream."""
 
 from __future__ import annotations
 

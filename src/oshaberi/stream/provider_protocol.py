@@ -1,4 +1,4 @@
-"""What the orchestrator asks of a provider adapter, and one that plays a script.
+"""The protocol of a provider adapter, and a provider that plays a script.
 
 A raw chunk is whatever the adapter's API sends; only the adapter looks into it.
 """

@@ -1,4 +1,4 @@
-"""Puts together the one result of a stream from what reading and delivery know."""
+"""Builds the result of a stream from what reading and delivery know."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a stream depends on besides its settings: the channel, the turn, the doors to the rest."""
+"""What a stream depends on besides its settings: channel, response, stops, callbacks."""
 
 from __future__ import annotations
 

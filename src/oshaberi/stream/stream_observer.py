@@ -1,4 +1,4 @@
-"""Who watches streams: the recorder of scenes, the inspector of the local stage."""
+"""The protocol of objects that are told about every stream: log, recorder, inspector, metrics."""
 
 from __future__ import annotations
 

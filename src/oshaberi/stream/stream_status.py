@@ -1,4 +1,4 @@
-"""Which status a stream ends with: the more decisive fact wins."""
+"""Decides which status a stream ends with: the more decisive fact wins."""
 
 from __future__ import annotations
 

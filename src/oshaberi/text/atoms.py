@@ -1,4 +1,4 @@
-"""What is never cut: one definition each of inline code, URLs and Discord's own tokens.
+"""Finds what is never cut: inline code, URLs and Discord's tokens (mentions, emoji, timestamps).
 
 Pure functions over text that is all there. The incremental pass in `scan` uses the same pieces.
 """

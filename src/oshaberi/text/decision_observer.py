@@ -1,4 +1,4 @@
-"""A seam for the curious: the engine reports each decision to whoever listens, else nothing."""
+"""Reports each decision of the text engine to an observer, if there is one."""
 
 from __future__ import annotations
 

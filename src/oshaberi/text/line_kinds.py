@@ -1,4 +1,4 @@
-"""What a line is, by the marker it begins with. Indentation may stand before the marker."""
+"""Tells what kind a line is (list item, quote, heading, …) by the marker it begins with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Markdown tables: what is a header, a separator, a row; and a whole table's cells (B7)."""
+"""Parses Markdown tables: header, separator, rows and cells (spec 05 B7)."""
 
 from __future__ import annotations
 

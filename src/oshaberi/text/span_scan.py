@@ -1,4 +1,4 @@
-"""Every atom and every closed pair of a text that is all there, in one forward pass.
+"""Finds every atom and every closed pair of markers in a complete text, in one pass.
 
 The same markers (`marks`) and the same bookkeeping (`holds`) as the stream uses.
 """

@@ -1,4 +1,4 @@
-"""A call's arguments against its tool's schema, with errors that a model can act on."""
+"""Checks a call's arguments against its tool's schema, with errors that a model can act on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads that nobody waits for: a function that hangs must not keep the program from ending."""
+"""Runs functions in daemon threads: one that hangs does not keep the program from ending."""
 
 from __future__ import annotations
 

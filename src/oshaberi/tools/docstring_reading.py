@@ -1,4 +1,4 @@
-"""What a docstring says: about the function, and about its parameters where it is simple."""
+"""Reads a function's docstring: its description, and its parameters where they are simple."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that no result may show."""
+"""Removes secret values from tool results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that every provider takes, each of them once."""
+"""Makes tool names that every provider accepts, each of them once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tool returned as text for the model: legible, and not longer than allowed."""
+"""Turns a tool's result into text for the model, within the length limit."""
 
 from __future__ import annotations
 

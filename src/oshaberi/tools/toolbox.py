@@ -1,4 +1,4 @@
-"""All tools of the bot: which ones a turn may use, and the running of what a model asks for."""
+"""All tools of the bot: decides which ones a turn may use, and runs calls."""
 
 from __future__ import annotations
 

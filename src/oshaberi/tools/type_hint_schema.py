@@ -1,4 +1,4 @@
-"""Type hints as JSON schema, and the way back: from checked JSON to what a function expects."""
+"""Converts type hints to JSON schema, and checked JSON back to what a function expects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small memories with a bound: what came lately, the oldest forgotten first."""
+"""Bounded caches: the oldest entry is forgotten first. Also locks by key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every conversation of a process: one turn per channel, the rest waits its turn (spec 04)."""
+"""Runs one turn per channel at a time; further messages wait or interrupt (spec 04)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is called in the words of others. Pure.
+"""Finds personas that a text calls by name, alias or trigger word. Pure.
 
 A trigger is a whole word, whatever its case; links, code and emoji do not call anybody.
 """

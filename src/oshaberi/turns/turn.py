@@ -1,4 +1,4 @@
-"""One turn: from an admitted message to an outcome, and what is done about it afterwards."""
+"""One turn: from an admitted message to its outcome and what follows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands do to turns: stop, continue, regenerate, delete, and why there was one.
+"""Does what commands ask of turns: stop, continue, regenerate, delete, why.
 
 Each answers with a sentence for the one who gave the command.
 """

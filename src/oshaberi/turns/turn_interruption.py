@@ -1,4 +1,4 @@
-"""Work that a stop or a follow-up ends at once, between the streams of a turn (spec 04 O1)."""
+"""Lets a stop or follow-up end work between the streams of a turn at once (spec 04 O1)."""
 
 from __future__ import annotations
 

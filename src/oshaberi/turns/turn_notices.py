@@ -1,4 +1,4 @@
-"""Notices of a turn's own, and the showing of them: one embed, once."""
+"""The notices of a turn; each is shown as one embed, once."""
 
 from __future__ import annotations
 

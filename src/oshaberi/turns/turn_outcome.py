@@ -1,4 +1,4 @@
-"""What came of a turn: all its streams together."""
+"""The outcome of a turn: all its streams together."""
 
 from __future__ import annotations
 

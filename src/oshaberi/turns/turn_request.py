@@ -1,4 +1,4 @@
-"""What a turn is to do: whom to answer, as whom, and why."""
+"""What a turn has to do: which messages to answer, as which persona, and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs a job: each persona's turn in order, with status reactions around them all."""
+"""Runs a queued job: each persona's turn in order, with status reactions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all turns of a process share, made once where the bot is wired together."""
+"""What all turns of a process share."""
 
 from __future__ import annotations
 

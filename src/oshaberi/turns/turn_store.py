@@ -1,4 +1,4 @@
-"""What a turn asks of the bot's database; `oshaberi.storage.Database` answers it.
+"""The protocol of what turns ask of the database (`oshaberi.storage.Database`).
 
 Only what turns use stands here, so that they know nothing of how it is kept.
 """

@@ -1,4 +1,4 @@
-"""The text of small files that come with a message."""
+"""Reads small text files that came with a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bot's connection to Discord: hears messages and hands them on, has commands, finds rooms."""
+"""The bot's discord.py client: receives messages, registers commands, finds channels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A channel of Discord's as a turn sees it (conversation/turn_channel.py)."""
+"""A Discord channel that a turn can read and answer in (conversation/turn_channel.py)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Discord's messages as values of a turn: who speaks, what was said, what asks for an answer."""
+"""Turns discord.py's messages into the values of a turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How commands answer: privately, in time, mentioning nobody; and what they say when they fail."""
+"""Answers commands: privately, in time, without pings; also when they fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every command works with, and who may do what with it."""
+"""What every command works with, and what its user is allowed to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`/config`: what a server's admins may change, made from the declarations of the settings."""
+"""`/config`: shows and changes a server's settings, from their declarations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`/help`: what to do first, and what there is."""
+"""`/help`: the first steps, and all commands."""
 
 from __future__ import annotations
 

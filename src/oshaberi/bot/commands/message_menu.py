@@ -1,4 +1,4 @@
-"""The menu of a message: take the turn back, try it again, continue it, ask why."""
+"""The context menu of a message: delete, regenerate, continue, why."""
 
 from __future__ import annotations
 

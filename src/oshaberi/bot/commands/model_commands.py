@@ -1,4 +1,4 @@
-"""`/model`: which models a server uses, in which order."""
+"""`/model`: shows and changes a server's chain of models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`/persona`: who the bot can be in a server."""
+"""`/persona`: creates, edits and deletes the personas of a server."""
 
 from __future__ import annotations
 

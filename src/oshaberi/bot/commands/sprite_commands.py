@@ -1,4 +1,4 @@
-"""`/sprite`: the faces of a persona."""
+"""`/sprite`: adds, lists and removes the sprites of a persona."""
 
 from __future__ import annotations
 

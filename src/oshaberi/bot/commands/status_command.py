@@ -1,4 +1,4 @@
-"""`/status`: how far Discord is, what waits, how the models are, what they used."""
+"""`/status`: latency, waiting messages, the models' health and usage."""
 
 from __future__ import annotations
 

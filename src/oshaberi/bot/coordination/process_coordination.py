@@ -1,4 +1,4 @@
-"""What several processes must agree on: who answers a message, whose turn a channel has.
+"""What several processes agree on: which of them answers a message, and runs a channel's turn.
 
 In one process that is memory; with `redis_url` it is Redis. A Redis that is away never silences
 the bot: with shards split over processes it only guards the moments when two of them overlap.

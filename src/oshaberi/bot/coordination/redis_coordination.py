@@ -1,4 +1,4 @@
-"""Several processes that agree through one Redis (bot/coordination/process_coordination.py).
+"""Process coordination through Redis (see process_coordination.py).
 
 A claim holds while its process lives: it says so every few seconds, and takes it back when it ends.
 """

@@ -1,4 +1,4 @@
-"""`/health` and `/metrics` for whoever watches the process. Off unless `health_port` is set."""
+"""Serves `/health` and `/metrics`. Off unless `health_port` is set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts what the bot does, in Prometheus' terms. A witness of every stream."""
+"""Prometheus metrics of the bot. Observes every stream."""
 
 from __future__ import annotations
 

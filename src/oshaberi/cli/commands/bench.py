@@ -1,4 +1,4 @@
-"""`oshaberi bench`: the measurements of the project, where its sources are."""
+"""`oshaberi bench`: runs the project's benchmarks, where its sources are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`oshaberi config`: the settings as they are in force, and where each of them comes from."""
+"""`oshaberi config`: shows the settings in force, and where each of them comes from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`oshaberi db`: the database's schema. The bot upgrades it by itself when it starts."""
+"""`oshaberi db`: upgrades the database's schema. The bot does it by itself when it starts."""
 
 from __future__ import annotations
 

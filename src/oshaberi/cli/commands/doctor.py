@@ -1,4 +1,4 @@
-"""`oshaberi doctor`: looks at everything a bot needs, and says what to do about what is missing."""
+"""`oshaberi doctor`: checks everything a bot needs, and says what to do about what is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`oshaberi replay`: scenes through the whole pipeline, in virtual time."""
+"""`oshaberi replay`: plays scenes through the whole pipeline, in virtual time."""
 
 from __future__ import annotations
 

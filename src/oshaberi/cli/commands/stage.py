@@ -1,4 +1,4 @@
-"""`oshaberi stage`: anybody's unmodified discord.py bot on a local Discord."""
+"""`oshaberi stage`: runs anybody's unmodified discord.py bot on a local Discord."""
 
 from __future__ import annotations
 

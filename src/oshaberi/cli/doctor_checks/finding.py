@@ -1,4 +1,4 @@
-"""One thing that was looked at, how it is, and what to do about it."""
+"""One result of a check: what was checked, how it is, and what to do about it."""
 
 from __future__ import annotations
 

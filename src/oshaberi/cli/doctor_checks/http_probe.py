@@ -1,4 +1,4 @@
-"""One question over HTTP: the answer, or why there is none. Nothing of the request is repeated."""
+"""Makes one HTTP request: the answer, or why there is none. Shows nothing of the request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every visible character accounted for: delivered under an id, or withheld under a name.
+"""Accounts for every visible character: delivered with a message id, or withheld for a reason.
 
 Each entry gets exactly one fate. `problems` says at the end of a stream what does not add up.
 """

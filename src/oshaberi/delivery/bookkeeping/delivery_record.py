@@ -1,4 +1,4 @@
-"""What became of each message of one stream: counts, history, ledger, the response's state."""
+"""Records what became of each message of one stream: counts, history, ledger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sink that writes down each message before it is sent, and afterwards what became of it.
+"""A sink that stores each message before it is sent, and afterwards what became of it.
 
 After a crash the journal says what arrived, what did not and what is in doubt. Where the journal
 itself fails the answer still goes out: an unknown message is better than a lost one, and what

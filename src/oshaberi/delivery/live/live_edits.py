@@ -1,4 +1,4 @@
-"""Edits the messages that grow, and makes right what was shown and not kept (live mode).
+"""Live mode: edits the growing message, and removes what was shown but not kept.
 
 In the end every message shows exactly what is kept of it, and one of which nothing is kept is
 taken away: the final state does not depend on what was shown on the way.

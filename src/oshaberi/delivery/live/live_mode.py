@@ -1,4 +1,4 @@
-"""Live mode: which message grows, and with what (spec 07).
+"""Live mode: decides which message grows and with what text (spec 07).
 
 Finished text joins the last message or begins a new one. What is not finished yet is only shown:
 behind what the last message keeps, or in a message of its own, of which nothing is kept so far.

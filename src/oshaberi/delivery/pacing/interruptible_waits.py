@@ -1,4 +1,4 @@
-"""Every wait of a stream's delivery, so that a stop can end them all at once.
+"""Holds every wait of a delivery, so that a stop ends all of them at once.
 
 Hurried: simulated waits are over (a tool call, an error). Halted: no further request may leave.
 """

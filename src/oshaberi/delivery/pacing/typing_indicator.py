@@ -1,4 +1,4 @@
-"""The typing indicator: one guarded owner, so that it can neither block a message nor get stuck."""
+"""Shows and hides the typing indicator. It never blocks a message and never gets stuck."""
 
 from __future__ import annotations
 

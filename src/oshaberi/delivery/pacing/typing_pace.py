@@ -1,4 +1,4 @@
-"""How long to wait before a message, as a person would (spec 07, typing simulation). Pure.
+"""Computes how long a person would type a message (spec 07, typing simulation). Pure.
 
 Chance comes from the seed and the message's number, so a replay waits exactly as long.
 """

@@ -1,4 +1,4 @@
-"""What happens where no more messages may be sent: a notice, and perhaps the rest as a file."""
+"""Handles text beyond the message limit: a notice, and perhaps the rest as a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts one message into the channel: as the bot, through the webhook, or as the bot instead.
+"""Posts one message: as the bot, through the webhook, or as the bot where no webhook works.
 
 Knows the reply and the reply notice, the bold name of the fallback, and who may notify.
 """

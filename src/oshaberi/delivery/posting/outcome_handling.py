@@ -1,4 +1,4 @@
-"""What follows from how a request ended: for its texts, and for those that still wait."""
+"""Decides what follows from a send's outcome, for its text and for the waiting messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes after `max_flush_count` messages, when it is to be attached as one file."""
+"""Collects the text beyond `max_flush_count` messages, to be attached as one file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each of Discord's codes means for a message that was refused (spec 07, recovery)."""
+"""Maps Discord's error codes to what is done about a refused message (spec 07, recovery)."""
 
 from __future__ import annotations
 

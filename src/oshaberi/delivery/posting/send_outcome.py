@@ -1,4 +1,4 @@
-"""How the sending of one message ended."""
+"""The ways in which sending one message can end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The embeds of ours: what went wrong, in words a reader understands (spec 04 O9)."""
+"""The embeds that tell a reader about an error, a timeout or a limit (spec 04 O9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Under which name and face a message goes out, and how it is said without a webhook."""
+"""Chooses the name and avatar of a message, and how to show them without a webhook."""
 
 from __future__ import annotations
 

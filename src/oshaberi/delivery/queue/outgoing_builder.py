@@ -1,4 +1,4 @@
-"""Makes outgoing messages of the engine's events, and of a table its pictures, code or file."""
+"""Makes outgoing messages of the engine's events; a table becomes pictures, code or a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table on its way out: as pictures, as aligned code when no picture can be had, or as a file.
+"""Turns a table into pictures, into aligned code where no picture can be made, or into a file.
 
 A file is for tables that would take very many pictures or messages.
 """

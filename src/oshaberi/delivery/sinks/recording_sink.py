@@ -1,4 +1,4 @@
-"""A channel in memory: keeps what arrived, as Discord would, and fails where it is told to.
+"""A sink in memory: keeps messages as Discord would, and fails where a script says so.
 
 `records` are the lines of `oshaberi replay --json` (spec 10), in order; `posted` is the channel.
 """

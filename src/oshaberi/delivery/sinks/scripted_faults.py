@@ -1,4 +1,4 @@
-"""Faults on demand: which call of which kind goes wrong, and how (spec 10)."""
+"""Scripted faults: which call of which kind fails, and how (spec 10)."""
 
 from __future__ import annotations
 

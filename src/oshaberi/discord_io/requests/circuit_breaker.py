@@ -1,4 +1,4 @@
-"""Breaks the circuit of a channel that keeps saying 403: such answers count to a ban (facts)."""
+"""Stops requests to a channel that keeps answering 403: these count towards a ban (facts)."""
 
 from __future__ import annotations
 

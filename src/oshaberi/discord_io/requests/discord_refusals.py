@@ -1,4 +1,4 @@
-"""What an answer of Discord's, or the want of one, says about a request (facts: outcome classes).
+"""Classifies Discord's answer to a request, or its absence (facts: outcome classes).
 
 A definite no is a 4xx with a JSON code; everything that is neither that nor a success is doubt.
 """

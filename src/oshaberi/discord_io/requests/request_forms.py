@@ -1,4 +1,4 @@
-"""A post in the form in which it leaves: one way for the bot, one for a webhook, one for edits."""
+"""Builds the parameters of a send, a webhook send and an edit from a post."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Watches what discord.py does on the network for one call, and answers as soon as it is known.
+"""Watches discord.py's network activity for one call, and returns as soon as its answer is known.
 
 By itself discord.py returns late when a bucket is empty, repeats a 5xx, and tells nobody whether a
 request has left or waits. Its rate limiter stays in charge; only the verdict is ours.

@@ -1,4 +1,4 @@
-"""The webhooks we manage: one per channel, found or made once, remembered until it is gone."""
+"""Finds or creates one webhook per channel, and remembers it until it is gone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Webhook requests over a session of our own, which repeats none of them.
+"""Sends webhook requests over a session of our own, which never repeats a request.
 
 discord.py repeats a 5xx, and webhooks have no nonce: the message would be there twice (facts).
 For the same reason a request that has left is never cut off: who asks again waits for the first.

@@ -1,4 +1,4 @@
-"""Anthropic's Messages API. As with OpenAI, the SDK asks and the lines are decoded here."""
+"""Adapter for Anthropic's Messages API: the SDK sends the request, we decode the stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A request as Anthropic's Messages API takes it."""
+"""Builds a request body for Anthropic's Messages API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one event of Anthropic's stream says. Pure."""
+"""Reads one event of Anthropic's stream. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Google Gemini. `google-genai` asks; as with the others, what comes is decoded here.
+"""Adapter for Google Gemini: `google-genai` sends the request, we decode the stream.
 
 The SDK's own events cost a hundred times their JSON, lose the reason of a malformed call, and end
 at a comment line. So it makes the request, authenticates, and tells what a refusal means.

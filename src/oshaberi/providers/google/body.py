@@ -1,4 +1,4 @@
-"""A request in Gemini's terms: one system instruction, contents of two roles, tools, a config."""
+"""Builds a request for Gemini: one system instruction, contents of two roles, tools, a config."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one event of a Gemini stream says: parts of an answer, its end, or why there is none."""
+"""Reads one event of a Gemini stream: parts of an answer, its end, or an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images by address, for a model to see: fetched with limits, never from a private network.
+"""Fetches images for a model: with limits, never from a private network.
 
 Whatever goes wrong becomes a note in words, never an exception (spec 01).
 """

@@ -1,4 +1,4 @@
-"""What the first bytes of a picture file tell, read before anything is decoded. Pure."""
+"""Reads a picture's format and size from its first bytes, before it is decoded. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NovelAI over plain HTTP: a text goes in, and the model goes on with it, token by token.
+"""Adapter for NovelAI over plain HTTP: the model continues a text, token by token.
 
 It knows neither roles nor stop strings nor why it stopped: all three are made here. An answer that
 ran out of tokens says with `continuation_prefill` where the next request can go on.

@@ -1,4 +1,4 @@
-"""The OpenAI-compatible family: OpenAI itself, most hosts, and local servers by base URL.
+"""Adapter for OpenAI-compatible chat completions: most hosts, and local servers by base URL.
 
 The SDK brings transport, authentication and typed HTTP errors; the lines are decoded here, which
 is many times cheaper than the SDK's typed events.

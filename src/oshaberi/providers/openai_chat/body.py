@@ -1,4 +1,4 @@
-"""A request as an OpenAI-compatible API takes it. What differs between servers is in the preset."""
+"""Builds a request body for an OpenAI-compatible API. Presets say what differs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one event of an OpenAI-compatible stream says. Pure."""
+"""Reads one event of an OpenAI-compatible stream. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model that says again what was recorded: the scenes of a file or a folder, one per stream.
+"""A provider that plays recorded scenes of a file or a folder, one per stream.
 
 `Endpoint.model` is the path. The quirk `timing` (on unless it is false) keeps the silences.
 """

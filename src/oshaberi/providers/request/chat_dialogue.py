@@ -1,4 +1,4 @@
-"""A conversation as chat APIs want it: one system text, then turns that take turns."""
+"""A conversation as chat APIs want it: one system text, then alternating roles."""
 
 from __future__ import annotations
 

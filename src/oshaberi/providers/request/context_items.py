@@ -1,4 +1,4 @@
-"""What a model is asked with, whatever its API: who said what, tools, and what they answered.
+"""What a model is shown, independent of its API: messages, tools and tool results.
 
 Values only. The adapter decides what becomes system instruction and what dialogue (spec 01).
 """

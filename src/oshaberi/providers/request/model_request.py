@@ -1,4 +1,4 @@
-"""One question to a model, as the rest of the program asks it."""
+"""One request to a model, independent of its API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What parts of a message become where an API has no better form for them."""
+"""Turns images and files into text where an API has no better form for them."""
 
 from __future__ import annotations
 

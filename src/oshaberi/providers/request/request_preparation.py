@@ -1,4 +1,4 @@
-"""Makes a request ready for an endpoint: what does not fit is dropped, images are fetched."""
+"""Prepares a request for an endpoint: drops what does not fit, fetches images."""
 
 from __future__ import annotations
 

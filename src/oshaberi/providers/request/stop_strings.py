@@ -1,4 +1,4 @@
-"""Where the model is to stop: what is configured, other speakers' labels, the family's own."""
+"""Collects the stop strings: the configured ones, other speakers' labels, the family's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much a model is to think: levels and budgets, each made of the other where needed."""
+"""Converts between thinking levels and token budgets."""
 
 from __future__ import annotations
 

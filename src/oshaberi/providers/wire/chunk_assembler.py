@@ -1,4 +1,4 @@
-"""Puts together what a stream sends in pieces. One per stream; steps in, chunks out."""
+"""Makes chunks of a stream's steps. One per stream."""
 
 from __future__ import annotations
 

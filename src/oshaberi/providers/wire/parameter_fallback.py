@@ -1,4 +1,4 @@
-"""A request refused for its parameters, with fewer of them (spec 02).
+"""Repeats a request that was refused for its parameters, with fewer of them (spec 02).
 
 Rungs in order: stream options, what the error names, all that is optional, all that is not
 mandatory. A rung that changes nothing is skipped, so four retries are the most.

@@ -1,4 +1,4 @@
-"""A reasoning tail that a faulty backend glued to the answer: `must do.Hello!` (spec 03).
+"""Removes a reasoning tail that a faulty backend glued to the answer: `must do.Hello!` (spec 03).
 
 Moved to the thoughts only if reasoning came before, the answer starts in lower case, and its first
 sentence ends right before a capital. Decided on text positions alone, within a bounded look-ahead.

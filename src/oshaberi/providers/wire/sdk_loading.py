@@ -1,4 +1,4 @@
-"""SDKs are extras, imported when an adapter is made; what they raise is read without them."""
+"""Imports an SDK when an adapter is made, and reads the errors that SDKs raise."""
 
 from __future__ import annotations
 

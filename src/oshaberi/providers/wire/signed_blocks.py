@@ -1,4 +1,4 @@
-"""Blocks that an API signs and wants back unchanged, as one opaque text that fits a signature.
+"""Keeps blocks that an API signs and wants back unchanged, as one opaque text.
 
 Only the family that kept them understands what is in them.
 """

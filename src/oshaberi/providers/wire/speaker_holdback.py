@@ -1,4 +1,4 @@
-"""Keeps the last characters of a stream back, so that a foreign label is seen before it leaves.
+"""Holds back the last characters of a stream, so that a foreign label is caught in time.
 
 Spec 02, speaker hold-back. The text engine's guard knows more (spec 06 S7) and comes after this;
 here the model is hung up on early, and only for names that are known.

@@ -1,4 +1,4 @@
-"""Server-sent events, decoded from bytes as they come: `feed` returns the data of whole events.
+"""Decodes server-sent events from bytes: `feed` returns the data of whole events.
 
 Only `data` matters here. Lines end with LF or CRLF alone: a general line splitter would also cut
 at U+2028 and its like, which JSON may contain.

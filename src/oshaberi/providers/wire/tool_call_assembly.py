@@ -1,4 +1,4 @@
-"""Tool calls that arrive in pieces, several at once, in whatever order their pieces come."""
+"""Puts together tool calls that arrive in pieces, several at once, in any order."""
 
 from __future__ import annotations
 

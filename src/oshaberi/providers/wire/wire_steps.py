@@ -1,4 +1,4 @@
-"""What one wire event can say, in order. A family's `read` returns these; `Assembler` takes them.
+"""The steps that one wire event can contain. `events.read` returns them for `ChunkAssembler`.
 
 Text and thoughts are `Chunk("text", ...)` as they are; the rest is what needs putting together.
 """

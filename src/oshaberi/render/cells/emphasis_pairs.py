@@ -1,4 +1,4 @@
-"""Which run of `*`, `_`, `~~` closes which: pairs without crossing, in one pass."""
+"""Pairs the runs of `*`, `_` and `~~` that open and close emphasis, in one pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fonts and which of them draws what. Loaded once; a cluster goes to the first that has it."""
+"""Loads the fonts once and chooses, for each cluster, the first font that has it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text as its reader counts it: characters with all their marks, emoji with all their parts."""
+"""Splits text into grapheme clusters: characters with their marks, emoji with their parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A laid-out page → pixels."""
+"""Draws a laid-out page as pixels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where everything stands: column widths, wrapped lines, rows, pages. Pixels, no drawing."""
+"""Lays a table out in pixels: column widths, wrapped lines, rows, pages. Draws nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way from a table to PNG files. The only module that needs everything installed."""
+"""Makes PNG files of a table. The only module that needs Pillow and all fonts."""
 
 from __future__ import annotations
 

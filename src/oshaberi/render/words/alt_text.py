@@ -1,4 +1,4 @@
-"""A table in words, for those who hear it: row by row, every value with its column's name."""
+"""Describes a table for screen readers: row by row, every value with its column's name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table as aligned text in code blocks: for when there is no picture. It cannot fail.
+"""Writes a table as aligned text in code blocks, where no picture can be made. Never fails.
 
 A grid where it fits, with wrapped cells where it nearly fits, else one record per row.
 """

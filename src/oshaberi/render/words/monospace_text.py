@@ -1,4 +1,4 @@
-"""Text on a grid of characters: how many columns it takes, how it wraps and is aligned."""
+"""Measures, wraps and aligns text on a grid of characters."""
 
 from __future__ import annotations
 

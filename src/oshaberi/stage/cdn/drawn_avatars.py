@@ -1,4 +1,4 @@
-"""Pictures drawn from a name: the same name always gives the same face, without any network.
+"""Draws an avatar from a name: the same name always gives the same picture.
 
 `face` is somebody's avatar, in a mood (sprites have moods), `mascot` the bot's own, `blob` a custom
 emoji: what its name says is what it looks like.

@@ -1,4 +1,4 @@
-"""Files served back: attachments as they were sent, and pictures.
+"""Serves attachments as they were sent, avatars and emoji.
 
 Nobody uploads pictures here. A page asks for `.svg` and gets them drawn; anybody else who asks for
 an avatar or an emoji gets a plain dot. `/cdn/faces/{name}.svg?mood=happy` is an avatar for anybody.

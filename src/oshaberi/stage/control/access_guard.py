@@ -1,4 +1,4 @@
-"""The closed door: loopback only, and no website gets in.
+"""Lets in only this machine's own programs: loopback, Host, Origin and token are checked.
 
 A page in a browser can send requests here, but not without its Origin, and not with our Host
 unless it is ours. The control API also wants a token that only the starter of the stage knows.

@@ -1,4 +1,4 @@
-"""What the control API can read and do, by name. Values come as JSON from outside: checked here."""
+"""The actions of the control API, by name. Their JSON values are checked here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The live feed of the page: all that happens, numbered, over a WebSocket at `/stage/feed`.
+"""The page's live feed: every event, numbered, over a WebSocket at `/stage/feed`.
 
 A client's first frame says `token`, `user`, and the `epoch` and number (`after`) it knows. It gets
 what it missed, or `resumed: false`: then it has to load everything anew.

@@ -1,4 +1,4 @@
-"""The server: asked as an OpenAI-compatible API, it answers token by token at a settable speed.
+"""The demo model's server: an OpenAI-compatible API that answers token by token.
 
 It hears only this machine, keeps nothing, and stops talking when nobody listens any more.
 """

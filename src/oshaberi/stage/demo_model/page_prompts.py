@@ -1,4 +1,4 @@
-"""What a visitor can click before they know what to ask: six prompts, one feature each."""
+"""The six prompts that a visitor can click at the first visit, one feature each."""
 
 from __future__ import annotations
 

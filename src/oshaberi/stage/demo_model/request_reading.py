@@ -1,4 +1,4 @@
-"""What the rehearsal model understands of a request: who asks what, as whom it speaks, its tools.
+"""Reads a request to the demo model: who asks what, which persona answers, which tools.
 
 The conversation is as our turns write it: the persona in the system text, `Name: words` from users.
 """

@@ -1,4 +1,4 @@
-"""Which scene a message asks for: by its keys, whole words only, the longest key first."""
+"""Chooses the scene for a message, by key words: whole words only, the longest first."""
 
 from __future__ import annotations
 

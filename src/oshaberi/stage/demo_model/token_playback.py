@@ -1,4 +1,4 @@
-"""From a request to what the model does: tokens, thoughts, calls, pauses, errors. Pure.
+"""Turns a request into what the demo model plays: tokens, thoughts, calls, pauses, errors.
 
 The same words at the same place of a conversation always get the same answer.
 """

@@ -1,4 +1,4 @@
-"""What a tool is called with: JSON or `key=value` from the message, else made from its schema."""
+"""Chooses a tool call's arguments: JSON or `key=value` from the message, else from its schema."""
 
 from __future__ import annotations
 

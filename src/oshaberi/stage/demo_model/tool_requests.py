@@ -1,4 +1,4 @@
-"""Which of the tools somebody asks for by its name: `call roll_dice`, “use the dice tool”. Pure."""
+"""Finds the tool that a message asks for: `call roll_dice`, “use the dice tool”. Pure."""
 
 from __future__ import annotations
 

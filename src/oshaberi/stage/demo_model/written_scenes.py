@@ -1,4 +1,4 @@
-"""A written scene: Markdown with a head, and cues (`%% word …`) for all that is not talking.
+"""Reads written scenes: Markdown with a header, and cues (`%% word …`) for all that is not text.
 
     ---
     title: What time is it?

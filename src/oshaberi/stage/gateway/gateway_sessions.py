@@ -1,4 +1,4 @@
-"""Gateway sessions: what each was sent, what it missed, and the sockets they hang on."""
+"""Gateway sessions: what each was sent, what it missed, and its socket."""
 
 from __future__ import annotations
 

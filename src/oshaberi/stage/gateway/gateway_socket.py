@@ -1,4 +1,4 @@
-"""The WebSocket side: HELLO, IDENTIFY or RESUME, heartbeats, member chunks, and the close codes."""
+"""The gateway's WebSocket: HELLO, IDENTIFY, RESUME, heartbeats, member chunks, close codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which session gets which event, and how much of a message it may read."""
+"""Decides which session gets which event, and how much of a message it may read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an interaction's `data` says: which command and options, which button, which fields."""
+"""Builds an interaction's `data`: command and options, button, or modal fields."""
 
 from __future__ import annotations
 

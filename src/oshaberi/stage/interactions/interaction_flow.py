@@ -1,4 +1,4 @@
-"""Slash commands, buttons and modals: from the moment somebody acts to the last follow-up.
+"""Follows an interaction (command, button, modal) from its start to the last follow-up.
 
 Three seconds for the first answer (10062), one first answer (40060), fifteen minutes for the rest.
 """

@@ -1,4 +1,4 @@
-"""What a scripted model does, in words that no API owns. Each family's wire says it its own way."""
+"""The steps of a scripted model, independent of any API; each wire format encodes them."""
 
 from __future__ import annotations
 

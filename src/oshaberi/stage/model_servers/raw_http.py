@@ -1,4 +1,4 @@
-"""As much HTTP/1.1 as a scripted server needs, with the right to break it."""
+"""Minimal HTTP/1.1 for scripted servers that must be able to break the protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a script to what goes over the wire: a whole refusal, or frames of a stream. Pure."""
+"""Turns a script into what is sent: one refusal, or the frames of a stream. Pure."""
 
 from __future__ import annotations
 

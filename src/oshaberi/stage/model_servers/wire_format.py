@@ -1,4 +1,4 @@
-"""How one family speaks: the seam between a script and the bytes of an answer."""
+"""The protocol of a wire format: turns a script into the bytes of one API family."""
 
 from __future__ import annotations
 

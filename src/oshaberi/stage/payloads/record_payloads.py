@@ -1,4 +1,4 @@
-"""Records as Discord writes them in JSON. Ids are strings; nothing here changes anything."""
+"""Writes records as Discord's JSON. Ids are strings; nothing is changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes wrong on demand: which requests a fault strikes, and what it does to them.
+"""Faults on demand: which requests they hit, and what they do to them.
 
 A fault counts the requests it matches and strikes from the `call`-th on, `times` times. With
 `after` the request takes effect first, and only its answer suffers.

@@ -1,4 +1,4 @@
-"""Buckets as Discord keeps them, with the headers that discord.py reads (facts: Rate limits).
+"""Rate-limit buckets as Discord keeps them, with their headers (facts: Rate limits).
 
 A 429 carries `Via`, or discord.py takes it for a ban. Windows shrink with the time scale.
 """

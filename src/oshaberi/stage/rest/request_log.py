@@ -1,4 +1,4 @@
-"""Everything that was asked of the stage, in order, and how it was answered."""
+"""Logs every request to the stage and its answer, in order."""
 
 from __future__ import annotations
 

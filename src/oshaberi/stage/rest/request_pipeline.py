@@ -1,4 +1,4 @@
-"""The way of every request: read, noted, struck by faults, let in, answered.
+"""Runs every request through its steps: read, log, faults, access, answer.
 
 A handler returns what becomes JSON, or None for 204; a RefusalError is an answer too. Anything
 else that is raised is a defect of the stage: it answers 500 and is kept as a problem.

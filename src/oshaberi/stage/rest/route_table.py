@@ -1,4 +1,4 @@
-"""What a resource's file is written with: a table of routes, and the call that a route answers."""
+"""Tables of routes, and the call that a route's handler receives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Discord's errors: an HTTP status, a code of its own and, for a bad form, a tree of complaints.
+"""Discord's error answers: HTTP status, error code and, for a bad form, the tree of errors.
 
 The table holds every code the stage answers with by itself or by an injected fault.
 """

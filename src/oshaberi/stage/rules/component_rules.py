@@ -1,4 +1,4 @@
-"""Limits of buttons and their rows, and where a button is found again."""
+"""Checks buttons and their rows against Discord's limits, and finds a button by its id."""
 
 from __future__ import annotations
 

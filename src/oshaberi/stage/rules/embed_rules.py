@@ -1,4 +1,4 @@
-"""Limits of embeds (facts: Messages)."""
+"""Checks embeds against Discord's limits (facts: Messages)."""
 
 from __future__ import annotations
 

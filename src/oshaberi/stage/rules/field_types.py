@@ -1,4 +1,4 @@
-"""Fields of a body by their type. A value of the wrong one is refused (50035), at its place."""
+"""Checks the types of a body's fields; a wrong one is refused (50035) with its path."""
 
 from __future__ import annotations
 

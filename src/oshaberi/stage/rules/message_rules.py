@@ -1,4 +1,4 @@
-"""What a message's form may hold. All complaints come at once, each at its place (50035)."""
+"""Checks a message form; all errors come at once, each with its path (50035)."""
 
 from __future__ import annotations
 

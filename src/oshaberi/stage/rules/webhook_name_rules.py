@@ -1,4 +1,4 @@
-"""What a webhook may be called, and how it may look (facts: Webhooks)."""
+"""Checks the names and avatars of webhooks (facts: Webhooks)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a world is made of. Plain mutable records; what may be done to them is decided elsewhere."""
+"""The records of a world: users, guilds, channels, messages. Plain and mutable."""
 
 from __future__ import annotations
 

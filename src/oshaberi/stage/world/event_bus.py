@@ -1,4 +1,4 @@
-"""Events on their way to those who listen. A request's events can be held back until its answer."""
+"""Passes events to listeners. A request's events can be held back until its answer."""
 
 from __future__ import annotations
 

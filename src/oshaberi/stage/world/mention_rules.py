@@ -1,4 +1,4 @@
-"""Whom a message mentions, after `allowed_mentions` had its say (facts: Messages)."""
+"""Decides whom a message mentions, with `allowed_mentions` applied (facts: Messages)."""
 
 from __future__ import annotations
 

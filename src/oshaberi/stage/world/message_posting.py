@@ -1,4 +1,4 @@
-"""Messages come into being, change and go: the same way for the bot, its webhooks and people."""
+"""Creates, edits and deletes messages, for the bot, its webhooks and people alike."""
 
 from __future__ import annotations
 

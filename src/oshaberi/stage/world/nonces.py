@@ -1,4 +1,4 @@
-"""Same author, same nonce, within a few minutes: the old message is the answer."""
+"""Enforces nonces: the same author and nonce within a few minutes give the old message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the people of a world do: write, edit, react, press buttons, run commands, fill in modals.
+"""The actions of people: write, edit, react, press buttons, run commands, submit modals.
 
 They are bound by the same permissions and limits as anybody: what Discord would refuse them
 raises RefusalError here.

@@ -1,4 +1,4 @@
-"""Who may do what where: base permissions, then a channel's overwrites. Threads inherit."""
+"""Computes permissions: base permissions, then a channel's overwrites. Threads inherit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reactions come and go, whoever adds them."""
+"""Adds and removes reactions, for the bot and for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The world changes under a bot's feet: a webhook is revoked, a channel deleted, a right taken."""
+"""Changes the world while a bot runs: revokes a webhook, deletes a channel, denies a permission."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the small description of a world. A mistake in it is named by its place and its reason."""
+"""Builds a world from a short description. An error names its place and its reason."""
 
 from __future__ import annotations
 

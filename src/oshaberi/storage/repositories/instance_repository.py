@@ -1,4 +1,4 @@
-"""Which processes of the bot are there, by their names in the journal."""
+"""The processes of the bot, by their names in the journal."""
 
 from __future__ import annotations
 

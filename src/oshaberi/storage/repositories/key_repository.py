@@ -1,4 +1,4 @@
-"""API keys. In the database there is only what the vault made of them."""
+"""API keys, stored encrypted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known about messages of ours: whose face they wore, which table a picture shows."""
+"""What is stored about our messages: their sprite, and the source of a table's picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The newest turns of each channel, for what is asked about an answer afterwards."""
+"""The newest turns of each channel, for `/continue`, `/regenerate`, delete and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Brings a database to the schema of this program: all steps in one transaction, one at a time.
+"""Migrates a database to this program's schema: all steps in one transaction.
 
 Safe when several processes start at once. There is no way back: that is what backups are for.
 """

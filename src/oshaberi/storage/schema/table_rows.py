@@ -1,4 +1,4 @@
-"""The tables as they are now. The migrations lead here; a test compares the two."""
+"""The tables as they are now. A test compares them with what the migrations make."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who asked which channel to stop. A request is heard at once by everybody who waits.
+"""Keeps stop requests per channel and wakes everybody who waits for one.
 
 Only an active channel can be stopped: a stop for an idle one is refused, never kept for later.
 """

@@ -1,4 +1,4 @@
-"""What arrives, made plain: one kind of newline, whole characters, no NUL (spec 05)."""
+"""Cleans incoming text: one kind of newline, whole characters, no NUL (spec 05)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spec 06 S6: a prefill that the model may echo stands at the head of the text exactly once.
+"""Spec 06 S6: puts the prefill at the head of the text, exactly once, even if the model repeats it.
 
 It sits in front of everything else, so that what the prefill opens (a fence, a quote) is known.
 Thoughts that come first pass by: the prefill is for the visible text.

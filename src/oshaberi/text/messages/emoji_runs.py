@@ -1,4 +1,4 @@
-"""Custom emoji that stand alone become messages of their own: Discord then shows them large.
+"""Puts custom emoji that stand alone into messages of their own: Discord then shows them large.
 
 Spec 07, "Custom emoji". Runs are judged line by line, in one pass.
 """

@@ -1,4 +1,4 @@
-"""Where a message ends that has to be cut for its length alone (spec 07, degree 0)."""
+"""Chooses where to cut a text that is longer than a message (spec 07, degree 0)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What could be shown of the text that is not finished (spec 07, live mode).
+"""Computes what live mode can already show of unfinished text (spec 07).
 
 Works on a copy of the engine's parts, so that the engine itself never knows. Whatever may still
 become something else is left out: half a word, a label, a table, a mention, a link.

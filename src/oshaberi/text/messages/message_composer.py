@@ -1,4 +1,4 @@
-"""Stage 07a: normalised text becomes messages: alone, packed, or all in one (degree 0).
+"""Stage 07a: makes messages of normalised text: one each, packed, or all in one (degree 0).
 
 Also S1: punctuation that stands alone waits here for the text it belongs to. What leaves is
 numbered: each unit accounts for everything in V since the one before it.

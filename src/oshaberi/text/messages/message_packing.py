@@ -1,4 +1,4 @@
-"""How much goes into one message: each part, a paragraph, what fits, or all (spec 07).
+"""Decides how much goes into one message: a part, a paragraph, what fits, or all (spec 07).
 
 Parts that share a message wait here for each other, with what goes between them.
 """

@@ -1,4 +1,4 @@
-"""What stays whole in a text that is cut into messages (spec 07, "Kept whole")."""
+"""Finds the ranges of a text that must stay in one message (spec 07, "Kept whole")."""
 
 from __future__ import annotations
 

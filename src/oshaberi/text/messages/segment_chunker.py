@@ -1,4 +1,4 @@
-"""One segment becomes messages (spec 07, Chunking): by line, by sentence, or only for length.
+"""Cuts one segment into messages: by line, by sentence, or only for length (spec 07, Chunking).
 
 Cuts fall between spans; everything is done with indexes into the one text, each part of it is
 looked at a bounded number of times (L7).

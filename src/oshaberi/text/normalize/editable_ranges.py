@@ -1,4 +1,4 @@
-"""Where a rule may reach, and how text closes up where something was taken out of it."""
+"""Finds where a normalizer may change text, and closes the gap where something was removed."""
 
 from __future__ import annotations
 

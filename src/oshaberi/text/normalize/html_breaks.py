@@ -1,4 +1,4 @@
-"""`<br>` outside code is a newline (spec 06 S4)."""
+"""Turns `<br>` outside code into a newline (spec 06 S4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A segment on its way through stage 06, and the text pieces it becomes."""
+"""A segment while the normalizers work on it, and the text pieces it becomes."""
 
 from __future__ import annotations
 

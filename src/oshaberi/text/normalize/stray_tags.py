@@ -1,4 +1,4 @@
-"""Stray `<think>` and `</think>` tags that no block claimed (spec 06 S4, spec 05 C1)."""
+"""Removes `<think>` and `</think>` tags that belong to no block (spec 06 S4, spec 05 C1)."""
 
 from __future__ import annotations
 

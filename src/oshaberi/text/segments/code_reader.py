@@ -1,4 +1,4 @@
-"""Spec 05 B1, B2, B6: reading a fenced block, from behind its opening run to its closing run."""
+"""Spec 05 B1, B2, B6: reads a fenced code block, up to its closing backticks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of the line that is being read: its kind, the list item it belongs to."""
+"""Keeps what is known of the line being read: its kind, and the list item it belongs to."""
 
 from __future__ import annotations
 

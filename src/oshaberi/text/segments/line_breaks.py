@@ -1,4 +1,4 @@
-"""Spec 05 B3, B7: what a newline is followed by, as far as it matters for where a segment ends.
+"""Spec 05 B3, B7: looks at what follows a newline, to decide whether the segment ends there.
 
 Pure functions over the text known so far; None or WAIT means that more text is needed.
 """

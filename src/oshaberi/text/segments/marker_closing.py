@@ -1,4 +1,4 @@
-"""Spec 05, forced flush: markers left open on the last line are closed in what goes out."""
+"""Spec 05, forced flush: closes the markers that are still open on the last line."""
 
 from __future__ import annotations
 

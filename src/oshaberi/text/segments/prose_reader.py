@@ -1,4 +1,4 @@
-"""Reading prose: markers, lines, sentences, URLs, and overflow (spec 05 B1, B3-B5, B7, H1-H3)."""
+"""Reads prose: markers, lines, sentences, URLs, and overflow (spec 05 B1, B3-B5, B7, H1-H3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reads V at the moment: text, a code block or a table."""
+"""The protocol of the readers of V: prose, code blocks and tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How prose leaves: at a boundary, past it while something is open, too long, at the end.
+"""Releases segments of prose: at a boundary, after a hold, when too long, or at the end.
 
 Spec 05 B5, the semantic hold and the forced flush; where a boundary is, the reader says.
 """

@@ -1,4 +1,4 @@
-"""Spec 05 B7: a table is held row by row until a line that is no row, or until it is too long."""
+"""Spec 05 B7: reads a table row by row, until a line is no row or the table is too long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a period may belong to other than the end of a sentence: the words, as data.
+"""The abbreviations after which a period does not (always) end a sentence, as data.
 
 `rule_of(token)` says how the period behind a token behaves; `sentences` says what follows from it.
 """

@@ -1,4 +1,4 @@
-"""Where sentences end (spec 07, Sentences). Pure, and safe to ask while text still arrives.
+"""Finds where sentences end (spec 07). Pure, and safe to call while text still arrives.
 
 An answer other than -1 never changes when more text comes. It depends on at most 80 characters
 before (on the line, not before `start`) and about 80 behind the run, so each call is O(1).

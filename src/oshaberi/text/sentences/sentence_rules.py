@@ -1,4 +1,4 @@
-"""Whether a run of terminators with whitespace behind it ends a sentence: one rule per kind of run.
+"""Decides whether `.`, `!`, `?` before whitespace ends a sentence: one rule per kind.
 
 Each verdict reads the line before the run and at most the next two words. It is UNDECIDED, never
 a guess, while a character that could change it has not arrived.

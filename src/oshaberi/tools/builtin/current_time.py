@@ -1,4 +1,4 @@
-"""The time, anywhere."""
+"""The tool `current_time`: the time in any time zone."""
 
 from __future__ import annotations
 

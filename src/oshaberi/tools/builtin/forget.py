@@ -1,4 +1,4 @@
-"""Long-term memory: delete facts."""
+"""The tool `forget`: deletes facts from long-term memory."""
 
 from __future__ import annotations
 

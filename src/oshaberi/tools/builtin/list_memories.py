@@ -1,4 +1,4 @@
-"""What is remembered: facts about the user and the server, and the last exchanges here."""
+"""The tool `list_memories`: facts about the user and the server, and the last exchanges here."""
 
 from __future__ import annotations
 

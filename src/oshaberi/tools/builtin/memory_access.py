@@ -1,4 +1,4 @@
-"""Whose memory a tool works on, and who may change it."""
+"""Decides whose memory a tool works on, and who may change it."""
 
 from __future__ import annotations
 

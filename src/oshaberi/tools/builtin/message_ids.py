@@ -1,4 +1,4 @@
-"""Message ids as models write them: as text, because their numbers have only 53 bits."""
+"""Reads message ids as models write them: as text, because JSON numbers have only 53 bits."""
 
 from __future__ import annotations
 

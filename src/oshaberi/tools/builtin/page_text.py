@@ -1,4 +1,4 @@
-"""The readable text of an HTML page, with the standard library alone."""
+"""Extracts the readable text of an HTML page, with the standard library alone."""
 
 from __future__ import annotations
 

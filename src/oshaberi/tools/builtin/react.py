@@ -1,4 +1,4 @@
-"""An emoji under a message."""
+"""The tool `react`: adds an emoji to a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page of the public web as text; only where the setting `web_page_tool_enabled` is on."""
+"""The tool `read_web_page`: a public web page as text. Needs `web_page_tool_enabled`."""
 
 from __future__ import annotations
 

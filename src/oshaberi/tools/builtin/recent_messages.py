@@ -1,4 +1,4 @@
-"""What was written in the channel, newest last."""
+"""The tool `recent_messages`: what was written in the channel, newest last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long-term memory: keep a fact."""
+"""The tool `remember`: keeps a fact in long-term memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reply to a certain message, through the same stages as every other answer."""
+"""The tool `reply_to_message`: replies to a message, through the same stages as every answer."""
 
 from __future__ import annotations
 

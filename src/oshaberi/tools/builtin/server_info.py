@@ -1,4 +1,4 @@
-"""Where the conversation takes place."""
+"""The tool `server_info`: the server and channel of the conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who somebody in the conversation is."""
+"""The tool `user_info`: who somebody in the conversation is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an MCP server says, in our words: its tools, and their results as text."""
+"""Converts an MCP server's tools and results into ours."""
 
 from __future__ import annotations
 

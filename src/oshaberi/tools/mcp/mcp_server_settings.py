@@ -1,4 +1,4 @@
-"""Which MCP servers there are: a table of settings each, read and checked."""
+"""Reads and checks the settings of the MCP servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a server is reached: a child process or HTTP. Everything of the `mcp` package is here."""
+"""Connects to an MCP server: a child process or HTTP. The only user of the `mcp` package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server program writes to its standard error: into the log, and its last line kept."""
+"""Logs what a server process writes to its standard error, and keeps the last line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a message is answered, and in one word why or why not (spec 08). Pure."""
+"""Decides whether a message is answered, with the reason in one word (spec 08). Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What waits in a channel's line: a message, or several of one user, and who is to answer."""
+"""The queue of a channel: the running job, and the messages that wait."""
 
 from __future__ import annotations
 

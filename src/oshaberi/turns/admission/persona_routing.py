@@ -1,4 +1,4 @@
-"""Which personas answer a message, in which order (spec 08). Pure."""
+"""Decides which personas answer a message, in which order (spec 08). Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model is shown for one turn: values in, context items out. Pure (spec 01, spec 08).
+"""Builds the context items that a model is shown in one turn. Pure (spec 01, spec 08).
 
 Only our own words and the persona's prompt are system text. What others wrote, named or asked us
 to keep is told as what it is: something that was said.

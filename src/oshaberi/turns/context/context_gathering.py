@@ -1,4 +1,4 @@
-"""Collects what surrounds a turn: the channel, the memories, the files. What fails is left out."""
+"""Collects what a context is built from: history, memories, files. What fails is left out."""
 
 from __future__ import annotations
 

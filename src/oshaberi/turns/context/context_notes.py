@@ -1,4 +1,4 @@
-"""What a model is told about the place and about what is remembered. Pure.
+"""Writes the notes for a model about the channel and about its memories. Pure.
 
 All of it comes from others (names, topics, memories), so it is never system text.
 """

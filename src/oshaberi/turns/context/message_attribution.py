@@ -1,4 +1,4 @@
-"""Reads back messages of ours: which persona spoke, under which face, and what it had written.
+"""Finds which persona wrote one of our old messages, with which sprite, and its original text.
 
 Pure. Undoes what delivery makes of a name (spec 06 S2, spec 07 webhook path and fallback).
 """

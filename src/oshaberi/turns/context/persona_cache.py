@@ -1,4 +1,4 @@
-"""The personas of each server, looked up once and then remembered for a moment."""
+"""Caches the personas of each server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The system text: how to talk in a chat. Ours alone; nothing that others wrote is in it."""
+"""The system text: how to talk in a chat. It contains nothing that users wrote."""
 
 from __future__ import annotations
 

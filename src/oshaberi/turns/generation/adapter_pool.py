@@ -1,4 +1,4 @@
-"""Provider adapters, made when first needed and kept for the next turn."""
+"""Keeps provider adapters for reuse; each is made when it is first needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notes which tables became files, so that their sources can be kept with their messages' ids."""
+"""Remembers the sources of tables that became files, to store them with the message ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the text engine must know to speak for a persona in this conversation. Pure."""
+"""Builds the text engine's settings for a persona in this conversation. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which API keys rest after a failure, and for how long (spec 08, generation)."""
+"""Decides which API keys pause after a failure, and for how long (spec 08, generation)."""
 
 from __future__ import annotations
 

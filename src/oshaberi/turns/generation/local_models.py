@@ -1,4 +1,4 @@
-"""Which stored models may be asked: none in the operator's network, unless the operator says so.
+"""Refuses models in the operator's own network, unless the operator allows them.
 
 Asked when a model is chosen and again each time it is used: a name may lead elsewhere by then.
 """

@@ -1,4 +1,4 @@
-"""Whom a server asks: its models in order, each with its keys, and which of them is next."""
+"""The models of a server in order, each with its keys, and which is tried next."""
 
 from __future__ import annotations
 

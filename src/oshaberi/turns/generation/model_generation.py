@@ -1,4 +1,4 @@
-"""Answers of a model, with two layers of resilience: a chain of models, and keys for each of them.
+"""Gets an answer from the first model and key that work: a chain of models, keys for each.
 
 A failed attempt is quiet while another can be tried, and nothing is tried again once text of the
 attempt is visible (spec 08).

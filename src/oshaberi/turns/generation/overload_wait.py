@@ -1,4 +1,4 @@
-"""How long an overloaded model is waited for when nobody else can be asked. Pure."""
+"""Computes how long to wait for an overloaded model when there is no other. Pure."""
 
 from __future__ import annotations
 

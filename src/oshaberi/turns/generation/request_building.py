@@ -1,4 +1,4 @@
-"""One question to a model: the request, made of the conversation and of what the model wants."""
+"""Builds the request to a model from the context and the model's parameters."""
 
 from __future__ import annotations
 

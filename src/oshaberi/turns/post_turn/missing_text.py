@@ -1,4 +1,4 @@
-"""Whether a turn ended without its text, or without part of it, and why: one line for the log."""
+"""Tells why a turn ended without its text, or without part of it, in one line for the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done after an answer: thoughts shown and logged, memories, records.
+"""Does what follows an answer: shows and logs thoughts, stores memories and records.
 
 Each of these may fail without hurting the answer or the others.
 """

@@ -1,4 +1,4 @@
-"""The model's thoughts in the channel itself: one silent message, as subtext or behind a spoiler.
+"""Shows the model's thoughts in the channel: one silent message, as subtext or spoiler.
 
 Pure. It begins with a mark, so that it is known again in the history, where it is no part of the
 conversation (spec 04 O6). Nothing in it can end its own markup or call anybody.

@@ -1,4 +1,4 @@
-"""The thought log: after a turn, what the model thought, as embeds for another channel. Pure."""
+"""Makes the thought log: the model's thoughts as embeds for another channel. Pure."""
 
 from __future__ import annotations
 

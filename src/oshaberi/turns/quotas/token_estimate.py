@@ -1,4 +1,4 @@
-"""How many tokens a request and its answer are, about, where the provider does not say. Pure.
+"""Estimates the tokens of a request and its answer, where the provider does not tell. Pure.
 
 Before a request nobody knows, and a stream that was stopped never tells. Three bytes for a token
 is a little too much for English and about right for Japanese: a quota shall not be missed.

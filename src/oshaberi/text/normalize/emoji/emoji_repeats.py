@@ -1,4 +1,4 @@
-"""Custom emoji that the bot's last messages already used are not used again (spec 06 S3)."""
+"""Removes custom emoji that the bot's last messages already used (spec 06 S3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counts as an emoji that the model wrote: `:name:`, `<:name:id>`, and `<:name:>`.
+"""Finds the emoji that the model wrote: `:name:`, `<:name:id>`, and `<:name:>`.
 
 Times, `std::vector`, ports, `a:b:c` and reStructuredText's `:ref:` before a backtick are text.
 """

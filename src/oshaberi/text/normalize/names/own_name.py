@@ -1,4 +1,4 @@
-"""The persona's own label is not part of what it says (spec 06 S4).
+"""Removes the persona's own label from what it says (spec 06 S4).
 
 At a line's start it goes; glued to the end of a sentence, a bracket or an emoji it is a newline.
 """

@@ -1,4 +1,4 @@
-"""Which username a sprite wears, so that Discord shows its face (spec 06 S2.5).
+"""Chooses the username of a sprite, so that Discord shows its avatar (spec 06 S2.5).
 
 Discord puts neighbouring webhook messages of one name under the first one's avatar. So where the
 face changes between neighbours, the clean name and the decorated `Tomori (mad)` take turns.
