@@ -51,7 +51,8 @@ def test_json_tells_everything() -> None:
     text = (
         "<think>hm</think>hi :nope: you\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n<details>d</details>"
     )
-    lines = lines_of(chunk("--json", "--degree", "1", text=text))
+    emoji = 'emojis=["<:soup:111111111111111111>"]'
+    lines = lines_of(chunk("--json", "--degree", "1", "--set", emoji, text=text))
     assert {line["kind"] for line in lines} == {
         "thought",
         "message",
@@ -127,7 +128,7 @@ BAD = [
     (["--set", "hold_limit=9"], "hold_limit: 9 is not a whole number from 50 to 4000"),
     (["--set", "hold_limit=many"], "hold_limit: 'many' is not a whole number from 50 to 4000"),
     (["--set", "emoji_usage_enabled=perhaps"], "neither true nor false"),
-    (["--set", "paragraph_mode=words"], "is not one of: lines, blocks"),
+    (["--set", "paragraph_mode=words"], "is not one of: blocks, lines"),
     (["--set", "persona=Tomori"], "is not JSON"),
     (["--set", 'persona={"nam": 1}'], "persona.nam: no such key"),
     (["no-such-file.md"], "no-such-file.md: cannot be read: No such file or directory"),

@@ -118,10 +118,15 @@ def test_a_bracket_that_never_closes() -> None:
     assert "just a character" in told["holds"][0]["why"]
 
 
+EMOJIS = ["<:soup:111111111111111111>"]
+"""Without a list no shortcode is unresolved."""
+
+
 def test_changes_stand_with_their_message() -> None:
     told = traced(
         "hi @alice\nand :nope: you",
         known=[{"name": "alice", "kind": "user", "id": "123456789012345678"}],
+        emojis=EMOJIS,
     )
     first, second = told["messages"]
     assert [(c["name"], c["before"]) for c in first["changes"]] == [("mentions", "hi @alice")]
@@ -193,6 +198,6 @@ def test_another_degree() -> None:
 
 
 def test_withheld_in_order() -> None:
-    told = traced(":nope: a :nope: b")
+    told = traced(":nope: a :nope: b", emojis=EMOJIS)
     sources = [one["source"] for one in told["withheld"]]
     assert sources == [(0, 6), (9, 15)]

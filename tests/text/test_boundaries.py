@@ -187,7 +187,7 @@ def test_boundaries_say_why() -> None:
     ],
 )
 def test_tables(text: str, expected: list[tuple[str, str]]) -> None:
-    assert shown(run(text, humanizer_degree=1)) == expected
+    assert shown(run(text, humanizer_degree=1, paragraph_mode="lines")) == expected
 
 
 def test_possible_header_is_given_up_at_once() -> None:

@@ -44,7 +44,7 @@ def chunker(limit: int = 1950, degree: int = 2, **settings: Any) -> SegmentChunk
     ],
 )
 def test_one_message_per_line(text: str, expected: list[str]) -> None:
-    assert chunker().split(text) == expected
+    assert chunker(paragraph_mode="lines").split(text) == expected
 
 
 @pytest.mark.parametrize(

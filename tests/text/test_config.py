@@ -29,7 +29,7 @@ SWITCHES = {
     "prefill_visible": True,
 }
 CHOICES = {
-    "paragraph_mode": ("lines", "blocks"),
+    "paragraph_mode": ("blocks", "lines"),
     "aggregate_join": ("blank_line", "preserve"),
 }
 

@@ -109,7 +109,8 @@ def test_next_opener_keeps_holding_when_the_oldest_expires() -> None:
     ],
 )
 def test_block_quote(text: str, expected: list[str]) -> None:
-    assert messages(text) == segments(text) == expected
+    made = messages(text, paragraph_mode="lines")
+    assert made == segments(text, paragraph_mode="lines") == expected
 
 
 @pytest.mark.parametrize(
@@ -169,7 +170,7 @@ def test_block_quote(text: str, expected: list[str]) -> None:
     ],
 )
 def test_delays_nothing(text: str) -> None:
-    assert messages(text, emoji_preserve_unresolved_shortcodes=True) == text.split("\n")
+    assert messages(text, paragraph_mode="lines") == text.split("\n")
 
 
 @pytest.mark.parametrize(

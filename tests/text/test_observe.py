@@ -65,8 +65,13 @@ def test_no_hold_where_nothing_waits() -> None:
     assert told("(a) b\nc", "hold") == []
 
 
+EMOJIS = ("<:soup:111111111111111111>",)
+"""Without a list no shortcode is unresolved."""
+
+
 def test_transforms() -> None:
-    assert told("hi :nope: there", "transform") == [("shortcodes", "hi :nope: there", "hi there")]
+    changed = told("hi :nope: there", "transform", emojis=EMOJIS)
+    assert changed == [("shortcodes", "hi :nope: there", "hi there")]
     assert told("Hello There", "transform", humanizer_degree=3) == [
         ("humanize", "Hello There", "hello there")
     ]
@@ -88,7 +93,7 @@ def test_orphans() -> None:
     ],
 )
 def test_withheld(text: str, why: str, what: str) -> None:
-    assert told(text, "withhold") == [(why, what, "")]
+    assert told(text, "withhold", emojis=EMOJIS) == [(why, what, "")]
 
 
 def test_captures() -> None:

@@ -47,7 +47,8 @@ BOB = {"name": "bob", "id": "12"}
     ],
 )
 def test_once_at_the_head(prefill: str, text: str, expected: list[str]) -> None:
-    assert messages(text, output_prefill=prefill) == expected
+    made = messages(text, output_prefill=prefill, paragraph_mode="lines")
+    assert made == expected
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ class ProseReader:
         self._buffer = buffer
         self._config = config
         self._interest = _SENTENCES if config.humanizer_degree == 3 else _LINES
-        self._blocks = config.paragraph_mode == "blocks"
+        self._blocks = config.paragraph_mode == "blocks" and config.humanizer_degree > 0
         self._code_limit = code_limit(config.hold_limit)
         self._open_markers = OpenMarkers(config.hold_limit, observer.release if observer else None)
         self._release = SegmentRelease(buffer, self._open_markers, config, observer)
