@@ -23,7 +23,7 @@ from ..stream.play import play
 STEADY: dict[str, Any] = {
     "min_random_pause_ms": 1000,
     "max_random_pause_ms": 1000,
-    "thinking_pause_chance": 0.0,
+    "thinking_pause_chance": 1.0,
 }
 
 
@@ -52,26 +52,27 @@ def test_pauses_come_from_seed_and_number_alone() -> None:
     config = StreamConfig()
     pauses = [pause_ms(n, config) for n in range(200)]
     assert pauses == [pause_ms(n, config) for n in range(200)]
-    assert len(set(pauses)) > 100
-    assert all(250 <= pause <= 2250 for pause in pauses)
-    assert any(pause > 1500 for pause in pauses)
+    taken = [pause for pause in pauses if pause]
+    assert 30 <= len(taken) <= 70, "a quarter of them"
+    assert len(set(taken)) > 20
+    assert all(250 <= pause <= 1500 for pause in taken)
     assert pauses != [pause_ms(n, StreamConfig(text=TextConfig(seed=1))) for n in range(200)]
 
 
-@pytest.mark.parametrize(("chance", "ms"), [(0.0, 1000), (1.0, 1500)])
-def test_thinking_pauses_are_half_as_long_again(chance: float, ms: float) -> None:
+@pytest.mark.parametrize(("chance", "ms"), [(0.0, 0), (1.0, 1000)])
+def test_thinking_pauses_come_by_chance(chance: float, ms: float) -> None:
     settings = {**STEADY, "thinking_pause_chance": chance}
     assert pause_ms(1, StreamConfig(**settings)) == ms
 
 
 @given(st.lists(st.tuples(st.integers(0, 5000), st.integers(0, 4000)), max_size=64))
-def test_a_queue_never_waits_longer_than_15_seconds(pairs: list[tuple[int, int]]) -> None:
+def test_a_queue_never_waits_longer_than_its_bound(pairs: list[tuple[int, int]]) -> None:
     waits = [Wait(*pair) for pair in pairs]
     before = sum(wait.total_ms for wait in waits)
-    fit(waits)
+    fit(waits, 4000)
     after = sum(wait.total_ms for wait in waits)
-    assert after == pytest.approx(min(before, 15_000))
-    fit(waits)
+    assert after == pytest.approx(min(before, 4000))
+    fit(waits, 4000)
     assert sum(wait.total_ms for wait in waits) == pytest.approx(after)
 
 
@@ -129,12 +130,12 @@ def test_degree_1_never_types() -> None:
     assert played.of("typing") == []
 
 
-def test_a_long_queue_takes_15_seconds_and_keeps_its_order() -> None:
+def test_a_long_queue_is_caught_up_with_and_keeps_its_order() -> None:
     lines = [f"line {n}" for n in range(15)]
     played = play("\n".join(lines), degree=2)
     assert played.messages == lines
     # The last line joins the queue only when the first are already on their way.
-    assert 15_000 <= played.times[-1] <= 17_000
+    assert 4000 <= played.times[-1] <= 5000
     assert all(earlier < later for earlier, later in pairwise(played.times))
 
 

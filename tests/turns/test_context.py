@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -14,9 +15,11 @@ from oshaberi.conversation.conversation_messages import (
     IncomingMessage,
     Person,
 )
+from oshaberi.events import Message, SpeakerStop
 from oshaberi.providers.request.context_items import ContextItem, FilePart, ImagePart, TextPart
 from oshaberi.storage.stored_records import Exchange, Fact, PersonaRecord, SpriteRecord
 from oshaberi.text.text_config import TextConfig
+from oshaberi.text.text_engine import TextEngine
 from oshaberi.turns.context.context_building import (
     GO_ON,
     TurnSurroundings,
@@ -298,6 +301,21 @@ def test_what_the_text_engine_must_know() -> None:
     alter = text_config(base, around(persona=REN)).persona
     assert alter is not None
     assert alter.is_alter
+
+
+def test_a_persona_answers_to_the_bots_name_its_triggers_and_the_default_personas_name() -> None:
+    """Models often put the default persona first: `Tomori: Ren: hi` (spec 06 S4)."""
+    fox = replace(REN, triggers=("foxy", "Bob"))
+    guard = TextConfig(registered_speaker_guard_enabled=True)
+    config = text_config(guard, around(persona=fox, personas=(TOMORI, fox)))
+    assert config.persona is not None
+    assert {"Tomori", "foxy"} <= set(config.persona.aliases)
+    assert "Bob" not in config.persona.aliases, "somebody else's name stays theirs"
+    assert "Tomori" not in speakers(config)
+    engine = TextEngine(config)
+    events = engine.feed("Tomori: Ren: hi\nTomori: foxy: there\nBob: no") + engine.finish()
+    assert [event.text for event in events if isinstance(event, Message)] == ["hi", "there"]
+    assert [event.label for event in events if isinstance(event, SpeakerStop)] == ["Bob"]
 
 
 def test_people_without_a_name_do_no_harm() -> None:

@@ -229,7 +229,7 @@ class Deliverer:
         previous = self._response.last_sent_at
         if previous is None or not self._waits.simulates:
             return
-        fit(waiting.wait for waiting in self.queue)
+        fit((waiting.wait for waiting in self.queue), self._config.max_backlog_ms)
         leave_at = previous + item.wait.total_ms / 1000
         typing = item.wait.typing_ms * item.wait.scale / 1000
         await self._waits.pause(leave_at - typing - _now())

@@ -39,9 +39,12 @@ class StreamConfig:
     min_visible_typing_duration_ms: int = number(
         750, 0, 10_000, "shortest typing time of a message"
     )
-    thinking_pause_chance: float = fraction(0.25, "how often a pause is half as long again")
-    min_random_pause_ms: int = number(250, 0, 10_000, "shortest pause between messages")
-    max_random_pause_ms: int = number(1500, 0, 10_000, "longest pause between messages")
+    thinking_pause_chance: float = fraction(0.25, "how often a thinking pause precedes a message")
+    min_random_pause_ms: int = number(250, 0, 10_000, "shortest thinking pause")
+    max_random_pause_ms: int = number(1500, 0, 10_000, "longest thinking pause")
+    max_backlog_ms: int = number(
+        4000, 0, 60_000, "most that the simulated waits of queued messages add up to"
+    )
 
     inactivity_timeout_ms: int = number(
         120_000, 1000, DAY_MS, "give up when the model is silent for so long", server_high=600_000

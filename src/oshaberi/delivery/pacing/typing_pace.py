@@ -11,9 +11,7 @@ from dataclasses import dataclass
 
 from oshaberi.delivery.stream_config import StreamConfig
 
-MOST_QUEUED_MS = 15_000
 CODE_FACTOR = 1.25
-THINKING_FACTOR = 1.5
 
 
 @dataclass(slots=True)
@@ -42,18 +40,17 @@ def table_typing_ms(config: StreamConfig) -> float:
 
 
 def pause_ms(number: int, config: StreamConfig) -> float:
+    """The thinking pause before a message: now and then one, mostly none."""
     chance = random.Random(f"pace {config.text.seed} {number}")
-    pause: float = chance.randint(config.min_random_pause_ms, config.max_random_pause_ms)
-    if chance.random() < config.thinking_pause_chance:
-        pause *= THINKING_FACTOR
-    return pause
+    pause = chance.randint(config.min_random_pause_ms, config.max_random_pause_ms)
+    return pause if chance.random() < config.thinking_pause_chance else 0
 
 
-def fit(waits: Iterable[Wait]) -> None:
-    """Scale the waits of a queue so that together they take at most fifteen seconds."""
+def fit(waits: Iterable[Wait], most_ms: float) -> None:
+    """Scale the waits of a queue so that together they take at most `most_ms`."""
     queued = list(waits)
     total = sum(wait.total_ms for wait in queued)
-    if total <= MOST_QUEUED_MS:
+    if total <= most_ms:
         return
     for wait in queued:
-        wait.scale *= MOST_QUEUED_MS / total
+        wait.scale *= most_ms / total

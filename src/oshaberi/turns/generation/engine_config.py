@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from oshaberi.conversation.conversation_messages import Person
@@ -16,10 +17,11 @@ _TAG = re.compile(r"<a?:(\w+):\d+>")
 
 def text_config(base: TextConfig, around: TurnSurroundings) -> TextConfig:
     """The server's settings with persona, people, emoji and what was said lately."""
+    known = _known(around)
     return replace(
         base,
-        persona=persona_of(around.persona),
-        known=tuple(_known(around)),
+        persona=_with_own_names(persona_of(around.persona), around, known),
+        known=tuple(known),
         emojis=around.channel_info.emojis,
         recent_bot_messages=_recent(around, base.emoji_unique_lookback),
         seed=around.newest.id,
@@ -36,9 +38,24 @@ def persona_of(record: PersonaRecord) -> Persona:
     )
 
 
+def _with_own_names(persona: Persona, around: TurnSurroundings, known: Sequence[Known]) -> Persona:
+    """What the model may put in front of its words and still mean itself (spec 06 S4).
+
+    The bot's own name, the persona's trigger words, and for an alter the default persona's name.
+    """
+    defaults = [one.name for one in around.personas if one.is_default and persona.is_alter]
+    names = (*persona.aliases, around.channel_info.bot_name, *around.persona.triggers, *defaults)
+    others = {name.casefold() for one in known if one.name not in defaults for name in one.names}
+    own = [name for name in names if name.strip() and name.casefold() not in others]
+    return replace(persona, aliases=tuple(dict.fromkeys(own)))
+
+
 def speakers(config: TextConfig) -> tuple[str, ...]:
     """Everybody for whom the model must not speak."""
-    return tuple(dict.fromkeys(name for one in config.known for name in one.names))
+    persona = config.persona
+    own = set() if persona is None else {name.casefold() for name in persona.names}
+    names = (name for one in config.known for name in one.names if name.casefold() not in own)
+    return tuple(dict.fromkeys(names))
 
 
 def _known(around: TurnSurroundings) -> list[Known]:
