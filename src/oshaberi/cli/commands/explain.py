@@ -25,10 +25,10 @@ from oshaberi.text.text_config import TextConfig
 _LONGEST_LINE = 240
 
 
-@click.command(short_help="Tell why a scene became these messages.")
+@click.command(short_help="Explain why a scene became these messages.")
 @click.argument("scene", shell_complete=complete_file)
 def command(scene: str) -> None:
-    """Tell every decision about SCENE (a file, or -) in order, and what was sent when.
+    """Show every decision about SCENE (a file, or -) in order, and what was sent when.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""Small talk: what the rehearsal model says when no scene fits. Its words are in `talk.json`.
+"""Small talk: what the demo model says when no scene fits. Its words are in `talk.json`.
 
 It picks up what it was asked about and who asked, and never claims to know anything.
 """
