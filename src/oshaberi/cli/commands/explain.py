@@ -70,7 +70,7 @@ def _opening(scene: Scene) -> str:
 
 def _decisions(observers: Sequence[EngineRecorder]) -> Iterator[str]:
     steps = [step for observer in observers for step in tell(observer.entries)]
-    yield from numbered(steps) if steps else ["  Nothing: no text came."]
+    yield from numbered(steps) if steps else ["  Nothing: the model sent no text."]
 
 
 def _channel(played: PlayedScene, palette: TerminalPalette) -> Iterator[str]:
