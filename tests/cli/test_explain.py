@@ -55,7 +55,8 @@ def test_a_bracket_that_never_closes() -> None:
 
 def test_faces_and_labels() -> None:
     out = explain("sprite-switch-alternates")
-    assert "The label only says who speaks, so it is removed: “Tomori (mad): one” becomes “one”." in out
+    removed = "The label only says who speaks, so it is removed"
+    assert f"{removed}: “Tomori (mad): one” becomes “one”." in out
     assert "→ message 1, as Tomori with the sprite “mad”: “one”" in out
     assert "because Discord would otherwise show the avatar before it" in out
     assert "11 characters delivered. Kept back: 42 (labels)." in out

@@ -187,7 +187,7 @@ class ProcessConfig:
         self._fill("instance", f"shards-{shards}" if shards else "main")
         check_fields(self)
         if any(ord(sign) < 32 or ord(sign) == 127 for sign in self.discord_token or ""):
-            what = "has a line break or another control character in it; copy it anew"
+            what = "has a line break or another control character in it; copy it again"
             raise ConfigError(f"discord_token: {what}")
         wrong = [shard for shard in self.shard_ids if shard >= self.shard_count]
         if wrong:

@@ -1,4 +1,4 @@
-"""A seam for the curious: the engine reports each decision to whoever listens, else nothing."""
+"""Reports each decision of the engine to an observer. Without an observer it costs nothing."""
 
 from __future__ import annotations
 

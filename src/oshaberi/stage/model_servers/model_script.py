@@ -1,4 +1,4 @@
-"""What a scripted model does, in words that no API owns. Each family's wire says it its own way."""
+"""What a scripted model does, step by step. Each family's wire format expresses it its own way."""
 
 from __future__ import annotations
 
