@@ -12,9 +12,14 @@ WORKERS = $(shell $(BIN)/python -c 'import os; print(max(2, os.cpu_count() or 1)
 # Where bytecode is forbidden, each of the many programs that are started would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup run test lint bench fuzz faults soak crash turns clean
+.DEFAULT_GOAL := help
 
-setup: $(READY)
+.PHONY: help setup run test lint bench fuzz faults soak crash turns release clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(READY) ## install everything for development into .venv
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -32,34 +37,37 @@ $(READY): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable ".[$(EXTRAS)]" --group dev
 	@touch $@ $(READY_TO_RUN)
 
-run: $(READY_TO_RUN)
+run: $(READY_TO_RUN) ## the bot: on Discord with a token, on the local stage without
 	@$(BIN)/oshaberi run $(ARGS)
 
-lint: setup
+lint: setup ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: lint
+test: lint ## lint and all tests
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
-bench: setup
+bench: setup ## measure speed and memory
 	$(BIN)/python -m bench
 
-fuzz: setup
+fuzz: setup ## search for texts that break a law, for SECONDS=600
 	$(BIN)/python -m tests.laws.fuzz --seconds $(SECONDS)
 
-faults: setup
+faults: setup ## every fault in every position, against the stage
 	$(BIN)/python -m tests.faults
 
-soak: setup
+soak: setup ## 10 000 messages with random faults
 	$(BIN)/python -m tests.faults.soak --messages 10000 --channels 50
 
-crash: setup
+crash: setup ## kill the bot 50 times, and check the channels
 	$(BIN)/python -m tests.crash --kills 50
 
-turns: setup
+turns: setup ## 10 000 turns, one after another
 	$(BIN)/python -m tests.crash.turns --turns 10000
 
-clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+release: | $(BIN)/python ## build sdist and wheel, and check them in fresh environments
+	$(BIN)/python -m tests.release
+
+clean: ## remove .venv, caches and builds
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist

@@ -1,4 +1,4 @@
-"""The text engine alone: a model's text in pieces goes in, finished messages come out.
+"""Uses the text engine alone: pieces of a model's text go in, finished messages come out.
 
 python examples/chunk_text.py
 python examples/chunk_text.py README.md
@@ -23,7 +23,7 @@ Enjoy :tea:
 
 
 def pieces(text: str, size: int = 4) -> Iterator[str]:
-    """As a model would send it. Where it is cut makes no difference."""
+    """Cuts the text as a model would send it. The messages do not depend on where it is cut."""
     for at in range(0, len(text), size):
         yield text[at : at + size]
 

@@ -1,4 +1,4 @@
-"""Only the delivery, in a bot of your own: your client, your prompt, Oshaberi's messages.
+"""Uses only the delivery, in your own bot: your client, your prompt, messages by Oshaberi.
 
 pip install "oshaberi[discord,openai,tables]"
 DISCORD_TOKEN=... OPENAI_API_KEY=... python examples/in_your_bot.py
@@ -21,7 +21,7 @@ INTENTS = discord.Intents(guilds=True, guild_messages=True, message_content=True
 
 
 class TeaBot(discord.Client):
-    """Answers who mentions it; `stop` ends the answer under way in its channel."""
+    """Answers when it is mentioned. The message `stop` ends the answer in that channel."""
 
     client_state: ClientState
 

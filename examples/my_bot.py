@@ -1,4 +1,4 @@
-"""A small bot that knows nothing of Oshaberi: test_my_bot.py tests it on the stage.
+"""A small bot that does not use Oshaberi. test_my_bot.py tests it on the stage.
 
 DISCORD_TOKEN=... python examples/my_bot.py
 oshaberi stage exec examples/my_bot.py
@@ -15,7 +15,7 @@ from discord import app_commands
 
 
 class MyBot(discord.Client):
-    """Greets who greets it, and counts on request."""
+    """Answers "hello", and counts with /count."""
 
     def __init__(self, **options: Any) -> None:
         intents = discord.Intents.default()

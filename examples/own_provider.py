@@ -1,4 +1,4 @@
-"""A model of your own as a plug-in: an adapter that says everything twice.
+"""Your own model as a plug-in: an adapter that repeats every word of the message.
 
 In the pyproject.toml of your package:
 
@@ -21,29 +21,29 @@ from oshaberi.providers.wire.wire_steps import FinishStep, Step
 
 
 class Parrot(Adapter):
-    """Assembling, holding back and errors as chunks are done by `Adapter`."""
+    """The base class assembles tool calls, keeps labels back and reports errors as chunks."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.name = endpoint.name
         self.model = endpoint.model
 
     async def events(self, request: Request) -> AsyncGenerator[str, None]:
-        """What comes over the wire, one event after the other. A real one asks its server here."""
+        """Yield what the server sends, event by event. A real adapter sends its request here."""
         for word in _last_words(request).split():
             await asyncio.sleep(0)
             yield word
         yield ""
 
     def read(self, event: str) -> Sequence[Step]:
-        """What one event says."""
+        """Say what one event means."""
         return (Chunk("text", f"{event} {event} "),) if event else (FinishStep("stop"),)
 
     def classify(self, error: Exception) -> ProviderError:
-        """What kind of failure it is, whoever raised it: it decides what is tried next."""
+        """Say what kind of error it is. This decides whether the bot tries again."""
         return ProviderError("network", str(error), retryable=True, provider=self.name)
 
     async def aclose(self) -> None:
-        """Nothing is kept open."""
+        """Close connections. This adapter has none."""
 
 
 def _last_words(request: Request) -> str:

@@ -1,4 +1,4 @@
-"""A sink of your own: the same messages, pace and retries, in another chat than Discord.
+"""Your own sink: the same messages, pacing and retries, in another chat than Discord.
 
 This one writes lines as an IRC client would: no pictures, no edits, names in front of the text.
 
@@ -25,7 +25,7 @@ CANNOT_EDIT = 50005
 
 
 class LineSink:
-    """One channel. Every method makes one request and never repeats it: the sender decides that."""
+    """One channel. Every method makes one request and never repeats it."""
 
     def __init__(self, name: str) -> None:
         self.lines: list[str] = []
@@ -36,7 +36,7 @@ class LineSink:
         return self._name
 
     async def send(self, post: Post, _wire: WireState) -> Sent:
-        """Raise DiscordRefusalError for a definite no, AmbiguousError if nobody can say."""
+        """Raise DiscordRefusalError if it was refused, AmbiguousError if you cannot know."""
         name = post.face.username if post.face else self._name
         body = post.content or (post.embed.title if post.embed else post.files[0].source)
         self.lines += [f"<{name}> {line}" for line in body.splitlines()]
@@ -53,17 +53,17 @@ class LineSink:
             self.lines.append(f"* {self._name} types for {ms} ms")
 
     async def reply_notice(self, _face: WebhookFace, _wire: WireState) -> Sent | None:
-        """Nothing to show: every line has its name."""
+        """Not needed: every line has its name."""
         return None
 
     async def open_webhook(self) -> None:
-        """Any name can be used here at any time."""
+        """Not needed: any name can be used here."""
 
     async def forget_webhook(self) -> None:
         """There is none."""
 
     async def find_arrivals(self, _post: Post, _since: float) -> Sequence[Sent]:
-        """What may be this message, if its `send` was ambiguous. Ours never is."""
+        """Find messages that may be this one, after an AmbiguousError. We never raise it."""
         return ()
 
 
@@ -79,7 +79,7 @@ async def play() -> tuple[list[str], StreamResult]:
 
 
 def main() -> None:
-    lines, result = run_virtual(play())  # on a real loop: asyncio.run, and it takes its time
+    lines, result = run_virtual(play())  # in real time: asyncio.run(play())
     print("\n".join(lines))
     print(result.status, result.metrics.messages, "messages")
 

@@ -1,6 +1,6 @@
-"""Tools of your own: put this file next to oshaberi.toml and write `tools = ["own_tool"]` there.
+"""Your own tools: put this file next to oshaberi.toml and write `tools = ["own_tool"]` there.
 
-python examples/own_tool.py     # what the model is told
+python examples/own_tool.py     # prints what the model sees
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A Discord on this machine, driven by a script: who writes what, what breaks, what is there then.
+"""A script on the stage: people write, requests fail, and the script looks at the result.
 
 python examples/stage_script.py
 """

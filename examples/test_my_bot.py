@@ -1,4 +1,4 @@
-"""A discord.py bot tested against a Discord on this machine: no account, no token, no mocks.
+"""Tests of a discord.py bot on the stage: no account, no token, no mocks.
 
 cd examples && python -m pytest test_my_bot.py
 """
@@ -31,7 +31,7 @@ def test_it_greets_back(perform: Perform) -> None:
 
 
 def test_it_greets_once_though_discord_stumbles(perform: Perform) -> None:
-    """The message is written, then the answer is an error: discord.py asks again."""
+    """The message is created, but the response is an error, so discord.py asks again."""
 
     async def play(stage: Stage, _bot: MyBot) -> None:
         stage.fault(Fault(kind="status", route=SEND, status=500, after=True))

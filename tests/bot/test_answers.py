@@ -139,9 +139,9 @@ def test_status_tells_latency_queue_health_and_usage() -> None:
         until = show.client.context.services.clock() + timedelta(minutes=5)
         await show.db.keys.rest(key.id, until)
         told = await show.run("status")
-        assert f"groq/fast: all keys rest until <t:{int(until.timestamp())}:t>" in told
+        assert f"groq/fast: all keys failed; paused until <t:{int(until.timestamp())}:t>" in told
         await show.db.keys.add(replace(key, id=0, secret="gsk-2"))
-        assert "ready, 2 keys, 1 of them resting" in await show.run("status")
+        assert "ready, 2 keys, 1 of them paused" in await show.run("status")
         await show.db.models.set_chain(server, [ModelRecord(server, "ollama", "small")])
         assert "ollama/small: ready, needs no key" in await show.run("status")
 

@@ -93,7 +93,7 @@ def test_in_direct_messages_only_the_owner_changes_things() -> None:
         ("a\nb" + "c" * 80, "2", f"a b{'c' * 57}: no such setting; `/config show` lists them"),
         ("discord_token", "x", "is set by whoever runs the bot"),
         ("suppress_user_errors", "true", "is set by whoever runs the bot"),
-        ("thought_log_channel_id", "123", "is no channel of this server"),
+        ("thought_log_channel_id", "123", "is not a channel of this server"),
         ("min_random_pause_ms", "9000", "max_random_pause_ms"),
     ],
 )

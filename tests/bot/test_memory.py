@@ -21,9 +21,9 @@ def test_own_facts_are_listed_and_forgotten() -> None:
         assert await show.choices("memory forget one", "fact", "cat", user=MEMBER) == [str(cats.id)]
         for number in (str(foreign.id), "tea", "9" * 40):
             told = await show.run("memory forget one", {"fact": number}, user=MEMBER)
-            assert "not remembered" in told
+            assert "no such fact" in told
         told = await show.run("memory forget one", {"fact": str(tea.id)}, user=MEMBER)
-        assert told == "It is forgotten."
+        assert told == "The fact is deleted."
         assert "cats" in await show.run("memory list", user=MEMBER)
         assert "is tall" in await show.run("memory list", user=OWNER)
 
@@ -38,7 +38,7 @@ def test_forgetting_all_takes_what_was_said_lately_too() -> None:
             exchange = Exchange(show.id_of("general"), user_id, "hi", "hello")
             await show.db.memory.add(exchange, keep=10, days=1)
         told = await show.run("memory forget all", user=MEMBER)
-        assert told == "All of it is forgotten: 2 facts and 1 exchanges."
+        assert told == "Deleted: 2 facts and 1 exchanges."
         assert "Nothing is remembered about you" in await show.run("memory list", user=MEMBER)
         (left,) = await show.db.memory.recent(show.id_of("general"), 10)
         assert left.user_id == 99
@@ -57,9 +57,9 @@ def test_what_the_server_remembers_needs_manage_server() -> None:
         assert len(await show.db.facts.of(show.server_id, None)) == 1
         offered = await show.choices("memory forget one", "fact", options=servers, user=ADMIN)
         assert offered == [str(rule.id)]
-        assert await show.run("memory forget one", one, user=ADMIN) == "It is forgotten."
+        assert await show.run("memory forget one", one, user=ADMIN) == "The fact is deleted."
         assert await show.run("memory forget all", servers, user=ADMIN) == (
-            "All of it is forgotten (0 in number)."
+            "Deleted: 0 facts of this server."
         )
 
     perform(act)
@@ -70,7 +70,7 @@ def test_a_channel_is_forgotten_by_moderators() -> None:
         exchange = Exchange(show.id_of("general"), 1, "hi", "hello")
         await show.db.memory.add(exchange, keep=10, days=1)
         assert "Manage Messages" in await show.run("memory forget channel", user=MEMBER)
-        assert "(1 exchanges)" in await show.run("memory forget channel", user=MODERATOR)
+        assert "1 exchanges" in await show.run("memory forget channel", user=MODERATOR)
         assert await show.db.memory.recent(show.id_of("general"), 10) == ()
 
     perform(act)

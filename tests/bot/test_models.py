@@ -32,7 +32,7 @@ def test_a_chain_is_built_and_taken_apart() -> None:
         assert names == [("openai", "gpt-y"), ("ollama", "a"), ("ollama", "b")]
         assert await show.choices("model fallback remove", "fallback") == ["1", "2"]
         told = await show.run("model fallback remove", {"fallback": "1"})
-        assert told == "**ollama/a** is not a fallback any more."
+        assert told == "**ollama/a** is no longer a fallback."
         assert await show.run("model fallback list") == "1. ollama/b"
         assert "no such fallback" in await show.run("model fallback remove", {"fallback": "2"})
         assert "No model is set" in await show.run("model reset")
@@ -107,7 +107,7 @@ def test_a_key_is_typed_into_a_form_and_never_seen_again() -> None:
             [m.content for there in show.stage.world.messages.values() for m in there.values()]
         )
         assert SECRET not in everything
-        assert "is there already" in await show.form(
+        assert "is already stored" in await show.form(
             "model key add", {"provider": "anthropic"}, {"key": SECRET}
         )
         assert await show.choices("model key remove", "key") == [str(stored.id)]
@@ -140,7 +140,7 @@ def test_who_may_not_add_a_key_gets_no_form() -> None:
         told = await show.run("model key add", {"provider": "openai"}, user=MEMBER)
         assert "Manage Server" in told
         told = await show.form("model key add", {"provider": "openai"}, {"key": "two words"})
-        assert "This is no API key" in told
+        assert "This is not an API key" in told
         assert await show.db.keys.of(show.server_id, "openai") == ()
 
     perform(act)

@@ -21,7 +21,7 @@ FILLED = {"prompt": "You are Mochi.", "aliases": "Mo, Mochi-chan", "triggers": "
 def test_a_persona_is_created_edited_and_deleted() -> None:
     async def act(show: Show) -> None:
         told = await show.form("persona create", {"name": " Mochi "}, FILLED, user=ADMIN)
-        assert told == "**Mochi** is here and answers from now on."
+        assert told == "**Mochi** is created, and answers from now on."
         stored = await show.db.personas.get(show.server_id, "mo")
         assert stored is not None
         assert (stored.name, stored.prompt, stored.is_default) == ("Mochi", "You are Mochi.", True)
@@ -32,13 +32,13 @@ def test_a_persona_is_created_edited_and_deleted() -> None:
         assert asked.modal is not None
         assert "You are Mochi." in str(asked.modal)
         told = await show.private(show.stage.people.submit(asked, {"triggers": "rice"}))
-        assert told == "**Mochi** is changed."
+        assert told == "**Mochi** is updated."
         stored = await show.db.personas.get(show.server_id, "Mochi")
         assert stored is not None
         assert (stored.prompt, stored.triggers) == ("You are Mochi.", ("rice",))
         assert await show.run("persona list") == "- **Mochi** (default; called by rice)"
         told = await show.run("persona delete", {"name": "Mochi"})
-        assert told == "**Mochi** is gone. Oshaberi is the default now."
+        assert told == "**Mochi** is deleted. Oshaberi is now the default."
 
     perform(act)
 
@@ -48,9 +48,9 @@ def test_another_one_becomes_the_default() -> None:
         for name in ("Mochi", "Anko"):
             await show.form("persona create", {"name": name}, {})
         told = await show.run("persona default", {"name": "anko"})
-        assert told == "**Anko** answers when nobody else is called."
+        assert told == "**Anko** is now the default: it answers when no other is called."
         assert await show.choices("persona default", "name", "m") == ["Mochi"]
-        assert "Mochi is the default now" in await show.run("persona delete", {"name": "Anko"})
+        assert "Mochi is now the default" in await show.run("persona delete", {"name": "Anko"})
         (left,) = await show.db.personas.of(show.server_id)
         assert (left.name, left.is_default) == ("Mochi", True)
 
@@ -86,7 +86,7 @@ def test_a_picture_is_given_and_taken() -> None:
         assert stored is not None
         assert stored.avatar_url == FACE
         told = await show.run("persona avatar", {"name": "Mochi", "url": "javascript:alert(1)"})
-        assert "begins with https://" in told
+        assert "starting with https://" in told
         assert "no picture" in await show.run("persona avatar", {"name": "Mochi"})
         stored = await show.db.personas.get(show.server_id, "Mochi")
         assert stored is not None
@@ -99,7 +99,7 @@ def test_sprites_are_added_listed_and_removed() -> None:
     async def act(show: Show) -> None:
         await show.form("persona create", {"name": "Mochi"}, {})
         added = {"persona": "mochi", "name": "happy", "url": FACE}
-        assert await show.run("sprite add", added) == "**Mochi** can look happy now."
+        assert await show.run("sprite add", added) == "**Mochi** now has the sprite happy."
         await show.run("sprite add", added | {"name": "Anko", "identity": True})
         listed = await show.run("sprite list")
         assert listed == "- **Mochi**: happy, Anko (under its own name)"
@@ -110,7 +110,7 @@ def test_sprites_are_added_listed_and_removed() -> None:
         assert await show.choices("sprite remove", "name", "h", options=of_mochi) == ["happy"]
         assert await show.choices("sprite add", "persona", "moc") == ["Mochi"]
         gone = {"persona": "Mochi", "name": "HAPPY"}
-        assert "does not look" in await show.run("sprite remove", gone)
+        assert "no longer has the sprite" in await show.run("sprite remove", gone)
         assert "no sprite" in await show.run("sprite remove", gone)
 
     perform(act)

@@ -123,7 +123,7 @@ BAD = [
     (["--degree", "two"], "'two' is not a valid integer"),
     (["--set", "hold_limit"], "write it as key=value"),
     (["--set", "hold_limt=9"], "did you mean 'hold_limit'?"),
-    (["--set", "notify=first"], "--set notify: only settings of the text count here"),
+    (["--set", "notify=first"], "--set notify: only settings of the text can be used here"),
     (["--set", "qqq=9"], "docs/settings.md"),
     (["--set", "hold_limit=9"], "hold_limit: 9 is not a whole number from 50 to 4000"),
     (["--set", "hold_limit=many"], "hold_limit: 'many' is not a whole number from 50 to 4000"),

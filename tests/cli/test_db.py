@@ -22,12 +22,12 @@ def test_made_and_then_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert cli.main(["db", "upgrade"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("applied 0001")
-    assert out.endswith(f"oshaberi.db is at {head_revision()}\n")
+    assert out.endswith(f"oshaberi.db has schema {head_revision()}\n")
     with closing(sqlite3.connect(tmp_path / "data" / "oshaberi.db")) as database:
         tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
     assert "oshaberi_schema" in tables
     assert cli.main(["db", "upgrade"]) == 0
-    assert capsys.readouterr().out.endswith(f"is at {head_revision()}, as it was\n")
+    assert capsys.readouterr().out.endswith(f"has schema {head_revision()}; nothing to do\n")
 
 
 @pytest.mark.parametrize(

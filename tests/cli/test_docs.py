@@ -211,7 +211,7 @@ def test_the_scene_in_the_documents_does_what_it_expects(tmp_path: Path) -> None
     path = tmp_path / "scene.json"
     path.write_text(scene, encoding="utf-8")
     result = CliRunner().invoke(app, ["replay", "--check", str(path)])
-    assert result.stdout == "1 scene, none differs\n"
+    assert result.stdout == "1 scene: as expected\n"
 
 
 def test_there_are_examples() -> None:

@@ -62,7 +62,7 @@ def test_a_bot_that_may_do_everything(folder: str) -> None:
         "intents": "good",
         "permissions": "good",
     }
-    assert found["permissions"].text == "all there, in 1 server"
+    assert found["permissions"].text == "complete in 1 server"
 
 
 def test_a_token_that_discord_does_not_know(folder: str) -> None:
@@ -110,7 +110,7 @@ def test_discord_that_does_not_answer(folder: str) -> None:
 
     found = asyncio.run(main())
     assert found["token"].state == "bad"
-    assert "could not be asked" in found["token"].text
+    assert "could not be checked" in found["token"].text
 
 
 # -- models --------------------------------------------------------------------------------------
@@ -174,13 +174,13 @@ def test_a_key_is_tried(folder: str, family: str, path: str, header: str, value:
         (401, {}, "bad", "refuses the key"),
         (403, {}, "bad", "refuses the key"),
         (400, {"error": {"details": [{"reason": "API_KEY_INVALID"}]}}, "bad", "refuses the key"),
-        (500, {}, "bad", "could not be asked: HTTP 500"),
+        (500, {}, "bad", "could not be checked: HTTP 500"),
         (404, {}, "note", "does not list models"),
-        (429, {}, "note", "limits the rate"),
+        (429, {}, "note", "rate limited"),
         (200, {"data": [{"id": "other"}]}, "note", "does not list 'm'"),
-        (200, {"models": [{"name": "models/m"}]}, "good", "takes the key"),
-        (200, {"data": [{"id": "other"}], "has_more": True}, "good", "takes the key"),
-        (200, [], "good", "takes the key"),
+        (200, {"models": [{"name": "models/m"}]}, "good", "accepts the key"),
+        (200, {"data": [{"id": "other"}], "has_more": True}, "good", "accepts the key"),
+        (200, [], "good", "accepts the key"),
     ],
 )
 def test_what_a_provider_may_answer(
@@ -201,7 +201,7 @@ def test_a_key_that_is_missing(folder: str) -> None:
 def test_a_server_that_is_not_there(folder: str) -> None:
     finding, _asked = ask_model(folder, 200, {}, base_url="http://127.0.0.1:1/v1")
     assert finding.state == "bad"
-    assert "could not be asked" in finding.text
+    assert "could not be checked" in finding.text
 
 
 def test_a_provider_that_can_only_be_asked_for_answers(folder: str) -> None:
@@ -291,7 +291,7 @@ def test_an_mcp_server_that_says_nothing(folder: str, monkeypatch: pytest.Monkey
 def test_database_secret_key_and_redis(folder: str, tmp_path: Path) -> None:
     found = asyncio.run(findings(OSHABERI_DATA_DIR=folder))
     assert found["database"].state == "note"
-    assert found["secret key"].text.endswith("secret.key will be made")
+    assert found["secret key"].text.endswith("secret.key will be created")
     assert not Path(folder).exists(), "nothing is made"
     file = tmp_path / "bad.db"
     file.write_bytes(b"this is no database" * 100)
@@ -374,7 +374,7 @@ def test_the_command(
     assert "✓ settings: from OSHABERI_DATA_DIR\n" in out
     assert "✓ python: 3." in out
     assert "– token: none: the bot runs on the local stage\n    → set OSHABERI_DIS" in out
-    assert out.endswith("nothing to mend\n")
+    assert out.endswith("no problems\n")
 
 
 @pytest.mark.usefixtures("folder")
@@ -409,5 +409,5 @@ def test_every_mistake_of_the_settings_has_its_line(
     ]
     assert "more" not in "".join(told)
     assert all(line.endswith("(from oshaberi.toml)") for line in told)
-    assert out.count("docs/settings.md has what is allowed") == 1
-    assert out.endswith("4 to mend\n")
+    assert out.count("docs/settings.md says what is allowed") == 1
+    assert out.endswith("4 problems\n")

@@ -41,23 +41,24 @@ def test_a_hold_and_its_end() -> None:
     assert [line.strip() for line in lines[4:10]] == [
         "1. A line or sentence ends after character 15, but “(” is still open, so it waits.",
         "2. The line ends: “I think (though⏎not sure) yes”.",
-        "“(” has been closed meanwhile: what it held together stays together.",
+        "“(” is closed: the lines in it stay together.",
         "→ message 1: “I think (though⏎not sure) yes”",
-        "3. The text is over; what was left: “ok”.",
+        "3. The text ends; the rest of it: “ok”.",
         "→ message 2: “ok”",
     ]
 
 
 def test_a_bracket_that_never_closes() -> None:
     lines = told("so (this never closes\n" + "and on it goes\n" * 10, hold_limit=50)
-    assert "Nothing closed “(” for too long, so it was just a character." in lines
+    assert "“(” was not closed for too long: it is an ordinary character." in lines
 
 
 def test_faces_and_labels() -> None:
     out = explain("sprite-switch-alternates")
-    assert "The label only says who speaks, so it goes: “Tomori (mad): one” becomes “one”." in out
-    assert "→ message 1, as Tomori with the face “mad”: “one”" in out
-    assert "else Discord would show the face before it" in out
+    removed = "The label only says who speaks, so it is removed"
+    assert f"{removed}: “Tomori (mad): one” becomes “one”." in out
+    assert "→ message 1, as Tomori with the sprite “mad”: “one”" in out
+    assert "because Discord would otherwise show the avatar before it" in out
     assert "11 characters delivered. Kept back: 42 (labels)." in out
 
 
@@ -81,14 +82,14 @@ def test_segments_that_share_a_message() -> None:
     at = lines.index("1. The line ends: “one”.")
     assert lines[at + 1 : at + 4] == [
         "It waits, to share a message with what follows.",
-        "2. The text is over; what was left: “two”.",
+        "2. The text ends; the rest of it: “two”.",
         "→ message 1: “one⏎⏎two”",
     ]
 
 
 def test_nothing_is_told_about_nothing() -> None:
     lines = told("")
-    assert "Nothing: no text came." in lines
+    assert "Nothing: the model sent no text." in lines
     assert "There was nothing to show." in lines
 
 

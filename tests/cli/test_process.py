@@ -217,11 +217,11 @@ BAD = [
     (["chunk", "a\0b"], "cannot be read"),
     (["replay"], "Missing argument 'SCENE...'"),
     (["replay", "none.json"], "none.json: cannot be read: No such file or directory"),
-    (["replay", "--check", "--json", "x"], "--json and --check do not go together"),
+    (["replay", "--check", "--json", "x"], "--json and --check cannot be used together"),
     (["replay", "--rechunk", "x", "y"], "'x' is not a valid integer"),
     (["explain", "none.json"], "none.json: cannot be read"),
     (["run", "--speed", "0"], "0.1<=x<=100"),
-    (["run", "--debug"], "--debug goes in front of the command: oshaberi --debug …"),
+    (["run", "--debug"], "write --debug before the command: oshaberi --debug …"),
     (["replay", "--", "--debug"], "--debug: cannot be read: No such file"),
 ]
 

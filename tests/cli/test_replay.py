@@ -102,7 +102,7 @@ def test_a_transcript_shows_every_kind_of_record(write: Write) -> None:
     chunks: list[Any] = [{"type": "thought", "content": "a\nb"}, f"one\n```\nx\n```\n{table}\n\n"]
     chunks.append({"type": "error", "error": {"type": "rate_limit", "message": "slow down"}})
     result = replay(write(chunks=chunks, persona=persona, reply_to=True))
-    for part in ("↪ Aoi answers", "Aoi: one", "[table-1.png, ", "slow down", "thought: a ⏎ b"):
+    for part in ("↪ Aoi replies", "Aoi: one", "[table-1.png, ", "slow down", "thought: a ⏎ b"):
         assert part in result.stdout
 
 
@@ -132,7 +132,7 @@ def test_check_passes_over_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     result = replay("--check", str(SCENES))
     assert (result.exit_code, result.stderr) == (0, "")
     count = len(list(SCENES.rglob("*.json")))
-    assert result.stdout == f"{count} scenes, none differs\n"
+    assert result.stdout == f"{count} scenes: as expected\n"
 
 
 def check(*args: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
@@ -145,12 +145,12 @@ def test_check_shows_what_differs(write: Write, capsys: pytest.CaptureFixture[st
     status, out, _ = check(path, capsys=capsys)
     assert status == 1
     assert out.splitlines() == [
-        f"{path} differs (- expected, + got)",
+        f"{path}: different (- expected, + got)",
         "  messages:",
         '      "hi"',
         '    - "me"',
         '    + "you"',
-        "1 scene, 1 differ",
+        "1 scene: 1 different",
     ]
 
 
@@ -159,7 +159,7 @@ def test_check_goes_on_after_a_bad_scene(write: Write, capsys: pytest.CaptureFix
     status, out, err = check(bad, good, write("mute.json"), capsys=capsys)
     assert status == 2
     assert err.startswith(f"oshaberi: {bad}: oops: no such key")
-    assert out == "3 scenes, none differs, 1 cannot be read, 1 expect nothing\n"
+    assert out == "3 scenes: 1 as expected, 1 cannot be read, 1 without `expect`, not compared\n"
 
 
 def test_settings_that_the_model_was_told_are_checked_and_change_nothing(write: Write) -> None:

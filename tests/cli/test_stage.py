@@ -139,4 +139,4 @@ def test_a_port_in_use(bot: str, capsys: pytest.CaptureFixture[str]) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         assert cli.main(["stage", "exec", "--port", str(port), bot]) == 2
-    assert capsys.readouterr().err == f"oshaberi: --port: {port} is in use; 0 takes any free one\n"
+    assert capsys.readouterr().err == f"oshaberi: --port: {port} is in use; 0 takes any free port\n"

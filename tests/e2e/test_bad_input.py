@@ -197,7 +197,7 @@ def test_question_persona_and_webhook_go_away_during_an_answer() -> None:
         asked = here.post("狐?")
         await here.wait_for(lambda: "1." in here.said())
         here.stage.people.delete(asked)
-        assert "is gone" in await here.run("persona delete", {"name": "Zoë 🦊 狐"})
+        assert "is deleted" in await here.run("persona delete", {"name": "Zoë 🦊 狐"})
         for webhook in list(here.stage.world.webhooks):
             here.stage.revoke_webhook(webhook)
         await here.wait_for(lambda: "4." in here.said())
@@ -206,7 +206,7 @@ def test_question_persona_and_webhook_go_away_during_an_answer() -> None:
         assert [one.content for one in answer] == ["1.", "2.", "3.", "4."]
         assert {one.username for one in answer} == {"Zoë 🦊 狐"}
         told = await here.run("regenerate", user=MEMBER)
-        assert told.startswith("The message that was answered is gone")
+        assert told.startswith("The message that I answered is deleted")
         here.ask("and you?")
         await here.wait_for(lambda: here.said()[-1] == "Me.")
 

@@ -232,7 +232,7 @@ def test_a_turn_under_way_is_not_deleted_or_told_anew() -> None:
         here.ask("count")
         await here.wait_for(lambda: here.said() == ["One."])
         message = here.ours()[0].id
-        busy = "An answer is under way here."
+        busy = "The bot is answering here."
         assert (await here.choose("Delete this turn", message, user=MEMBER)).startswith(busy)
         assert (await here.run("regenerate", user=MEMBER)).startswith(busy)
         assert (await here.run("continue", user=MEMBER)).startswith(busy)

@@ -123,11 +123,11 @@ def test_a_persona_made_by_command_answers_at_once() -> None:
         await here.says("Hi.")
         for name in ("Oshaberi", "Mochi"):
             told = await here.form("persona create", {"name": name}, {"triggers": name.lower()})
-            assert f"**{name}** is here" in told
+            assert f"**{name}** is created" in told
         here.post("mochi?")
         await here.wait_for(lambda: spoken(here)[1:] == [("Mochi", "Meow.")])
         told = await here.run("persona delete", {"name": "Mochi"})
-        assert told == "**Mochi** is gone."
+        assert told == "**Mochi** is deleted."
         here.post("mochi? are you there?")
         here.ask("where is she?")
         await here.wait_for(lambda: spoken(here)[2:] == [("", "Gone.")])

@@ -89,7 +89,7 @@ def test_what_is_forgotten_is_not_told_to_the_model_again() -> None:
         assert set(numbers) == {"drinks oolong", "hates mornings"}
         oolong = {"fact": numbers["drinks oolong"]}
         assert "Nothing is remembered" in await here.run("memory list", user="aya")
-        assert "not remembered" in await here.run("memory forget one", oolong, user="aya")
+        assert "no such fact" in await here.run("memory forget one", oolong, user="aya")
         assert "forgotten" in await here.run("memory forget one", oolong, user=MEMBER)
         here.ask("what do you know?")
         await here.says("Kept.", "Something.")

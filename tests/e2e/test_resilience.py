@@ -68,7 +68,7 @@ def test_a_key_that_is_refused_rests_and_the_next_is_used() -> None:
         keys = [here.asked(number).key for number in range(3)]
         assert keys == ["first-key", "second-key", "second-key"]
         assert here.notices() == []
-        assert "openai/model-0: ready, 2 keys, 1 of them resting" in await here.run("status")
+        assert "openai/model-0: ready, 2 keys, 1 of them paused" in await here.run("status")
 
     play(act, BUSY, "Hi.", "Again.", keys=[["first-key", "second-key"]])
 

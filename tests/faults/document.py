@@ -6,22 +6,25 @@ from pathlib import Path
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "faults.md"
 INTRODUCTION = """\
-# What happens when Discord does not
+# What happens when Discord fails
 
-Five messages are sent, and something goes wrong with the first, the third or the fifth of them, in
-each of five ways of sending. Real discord.py sends them to the local stage; then the channel is
-compared with what was to be in it. `make faults` plays it all and prints this table.
+This page shows what the bot does when requests fail. The test sends five messages and lets
+something go wrong with the first, the third or the fifth. It does so for each fault in the table
+and for five ways of sending. The real discord.py sends them to the local stage, and the test
+compares the channel with what should be in it. `make faults` runs it and prints this table.
 
-- **once**: every message is there exactly once, in order.
-- A reason (`channel_unavailable`, `uncertain`, `error`, a code of Discord's): whatever is not there
-  is in `StreamResult.undelivered` and stands in the ledger under this reason; the rest is there
-  once, in order. `channel_unavailable` and `error` end the stream; a code is about one message.
-- Three results are for the first, middle and last position, where they differ.
+- **once**: every message is in the channel exactly once, in order.
+- A reason (`channel_unavailable`, `uncertain`, `error`, or a Discord error code): the missing
+  text is in `StreamResult.undelivered`, and in the ledger with this reason. The other messages
+  are there once, in order. `channel_unavailable` and `error` end the stream; an error code
+  concerns one message.
+- Three results stand for the first, middle and last position, where they differ.
 
-A table whose picture is refused goes out as code instead, so it is there **once**. A webhook that
-is gone is made anew. A webhook's request that is not answered is waited for (60 seconds) before the
-message is sent again: if Discord carried out such a request later still, the message would be there
-twice. That is the one case left, and webhooks offer nothing against it.
+If the picture of a table is refused, the table is sent as code, so it is there **once**. If a
+webhook is gone, the bot creates a new one. If a webhook request is not answered, the bot waits
+for 60 seconds before it sends the message again. If Discord carried out the first request even
+later than that, the message would be there twice. This is the only case left; webhooks offer no
+way to prevent it.
 
 """
 

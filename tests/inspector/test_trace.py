@@ -95,7 +95,7 @@ def test_one_sentence_each() -> None:
     told = traced("one\n", {"type": "wait", "ms": 900}, "two (and\nmore) yes", degree=2)
     assert whys(told) == [
         "Ended at the newline; sent at once.",
-        "Ended with the text; held together while “(” was open; waited 1.1 s.",
+        "Ended where the text ends; held together while “(” was open; waited 1.1 s.",
     ]
     hold = told["holds"][0]
     assert (hold["marker"], hold["at"], hold["rule"]) == ("(", 12, "H1")
@@ -115,7 +115,7 @@ def test_a_bracket_that_never_closes() -> None:
     assert (
         whys(told)[0] == "Ended at the newline; waited in vain for “(” to be closed; sent at once."
     )
-    assert "just a character" in told["holds"][0]["why"]
+    assert "an ordinary character" in told["holds"][0]["why"]
 
 
 EMOJIS = ["<:soup:111111111111111111>"]
@@ -157,7 +157,7 @@ def test_long_text_is_cut_and_says_so() -> None:
     told = traced("word " * 700, degree=0)
     assert len(told["messages"]) == 2
     assert told["messages"][0]["cuts"] == ["It is too long for one message."]
-    assert "one of 2 that were one stretch of text" in whys(told)[0]
+    assert "one of 2 messages from the same segment" in whys(told)[0]
     (_, end), (start, _) = (m["sources"][0] for m in told["messages"])
     assert end <= start
 

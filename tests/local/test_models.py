@@ -42,7 +42,7 @@ def test_without_settings_the_rehearsal_speaks() -> None:
         (link,) = services.models
         assert link.model.model == MODEL
         state = await choice.read({})
-        assert (state["kind"], state["speed"], state["configured"]) == ("rehearsal", 1.0, False)
+        assert (state["kind"], state["speed"], state["configured"]) == ("demo", 1.0, False)
 
     chosen(play)
 
@@ -50,7 +50,7 @@ def test_without_settings_the_rehearsal_speaks() -> None:
 def test_the_models_of_the_settings_come_first_and_come_back() -> None:
     async def play(choice: ModelChoice, services: TurnServices) -> None:
         assert services.models == (OWN,)
-        await choice.act({"use": "rehearsal"})
+        await choice.act({"use": "demo"})
         assert services.models[0].model.model == MODEL
         state = await choice.act({"use": "configured"})
         assert services.models == (OWN,)

@@ -63,7 +63,7 @@ class Model:
     """What whoever runs the bot offers at `/stage/model`."""
 
     def __init__(self) -> None:
-        self.state: dict[str, Any] = {"kind": "rehearsal", "speed": 1.0, "ollama": ["llama3"]}
+        self.state: dict[str, Any] = {"kind": "demo", "speed": 1.0, "ollama": ["llama3"]}
         self.said: list[dict[str, Any]] = []
 
     async def read(self, _asked: dict[str, Any]) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def test_the_model_can_be_changed(visit: Visit) -> None:
         page = visit(theatre.stage.page_url)
         page.get_by_role("button", name="Settings").click()
         panel = page.get_by_role("group", name="Model")
-        expect(panel).to_contain_text("Now: Rehearsal")
+        expect(panel).to_contain_text("Now: Demo model")
         panel.get_by_role("slider", name="Speed of the tokens").press("ArrowRight")
         panel.get_by_role("slider", name="Speed of the tokens").press("ArrowRight")
         expect(panel.get_by_text("×2")).to_be_visible()
@@ -99,13 +99,13 @@ def test_the_model_can_be_changed(visit: Visit) -> None:
         panel.get_by_role("textbox", name="Model", exact=True).fill("big")
         panel.get_by_role("button", name="Use it").last.click()
         expect(panel).to_contain_text("My own key — big")
-        panel.get_by_role("button", name="Back to the rehearsal model").click()
-        expect(panel).to_contain_text("Now: Rehearsal")
+        panel.get_by_role("button", name="Back to the demo model").click()
+        expect(panel).to_contain_text("Now: Demo model")
     own = {"base_url": "https://models.test/v1", "model": "big", "key": "sk-1"}
     assert model.said[-3:] == [
         {"use": "ollama", "model": "llama3"},
         {"use": "openai-compatible"} | own,
-        {"use": "rehearsal"},
+        {"use": "demo"},
     ]
     assert {"speed": 2} in model.said
 

@@ -33,6 +33,6 @@ def visit(browser: Browser) -> Iterator[Visit]:
 @pytest.fixture
 def chat(running: Show, visit: Visit) -> Chat:
     """#general, as a newcomer. A test that failed may have left something behind."""
-    running.post("model", speed=FAST, use="rehearsal")
+    running.post("model", speed=FAST, use="demo")
     running.post("clear_faults")
     return Chat(running, visit(running.address))

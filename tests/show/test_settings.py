@@ -60,8 +60,8 @@ def test_an_own_key_is_used_and_never_shown(chat: Chat, model: ModelServer) -> N
     assert settings(chat.page).get_by_role("textbox", name="Key").count() == 0
     assert KEY not in chat.page.content()
     assert KEY not in json.dumps([chat.show.get(one) for one in ("model", "streams", "world")])
-    chat.page.get_by_role("button", name="Back to the rehearsal model").click()
-    expect(chat.page.get_by_role("group", name="Model")).to_contain_text("Now: Rehearsal")
+    chat.page.get_by_role("button", name="Back to the demo model").click()
+    expect(chat.page.get_by_role("group", name="Model")).to_contain_text("Now: Demo model")
 
 
 def look_at_a_picture(chat: Chat, model: ModelServer) -> None:

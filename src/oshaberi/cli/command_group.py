@@ -29,17 +29,17 @@ COMPLETE = "_OSHABERI_COMPLETE"
 """The variable with which a shell asks what could come next."""
 
 COMMANDS = {
-    "run": "The bot: on Discord with a token, on the local stage without.",
-    "chunk": "Text in, Discord messages out.",
+    "run": "Run the bot: on Discord with a token, on the local stage without.",
+    "chunk": "Cut text into Discord messages.",
     "replay": "Play scenes through the whole pipeline; --check compares.",
-    "record": "Ask a model, and keep its stream as a scene.",
-    "explain": "Tell why a scene became these messages, decision by decision.",
+    "record": "Ask a model, and save its stream as a scene.",
+    "explain": "Explain why a scene became these messages, decision by decision.",
     "doctor": "Check token, permissions, keys, database, fonts; say what to do.",
-    "config": "The settings, and where each of them comes from.",
+    "config": "Show the settings, and where each of them comes from.",
     "db": "Bring the database up to date.",
-    "stage": "Run anybody's bot on a local Discord.",
+    "stage": "Run any discord.py bot on a local Discord.",
     "bench": "Measure what the engine, streams and adapters cost.",
-    "completion": "Let your shell complete commands and options.",
+    "completion": "Print a script that lets your shell complete commands.",
 }
 
 
@@ -116,7 +116,7 @@ def run(args: Sequence[str]) -> int:
         return INTERRUPTED
     except OSError as error:
         _leave_pipe()
-        return _refuse(f"cannot go on: {error.strerror or error}", args)
+        return _refuse(f"cannot continue: {error.strerror or error}", args)
     except Exception as error:
         if _was_interrupted(error):
             return INTERRUPTED
@@ -161,7 +161,7 @@ def _debugging(args: Sequence[str]) -> str:
 def _usage_line(error: click.ClickException) -> str:
     line = error.format_message().rstrip(".")
     if isinstance(error, click.NoSuchOption) and error.option_name == DEBUG:
-        return f"{DEBUG} goes in front of the command: oshaberi {DEBUG} …"
+        return f"write {DEBUG} before the command: oshaberi {DEBUG} …"
     if isinstance(error, click.UsageError) and error.ctx is not None:
         return f"{line} (see {error.ctx.command_path} --help)"
     return line

@@ -55,7 +55,7 @@ def _parsed(assignment: str) -> tuple[str, Any]:
         from oshaberi.config.setting_declarations import DECLARED
 
         if key in DECLARED:
-            raise ConfigError(f"--set {key}: only settings of the text count here")
+            raise ConfigError(f"--set {key}: only settings of the text can be used here")
         near = get_close_matches(key.lower(), known, n=1)
         meant = f"; did you mean {near[0]!r}?" if near else "; docs/settings.md lists them"
         raise ConfigError(f"--set {key}: no such setting{meant}")

@@ -37,11 +37,11 @@ class Transcript:
             case "embed":
                 return [self._paint(f"[{record['title']}]", "warn"), record["description"]]
             case "reply_notice":
-                return [self._paint(f"↪ {record['username']} answers", "dim")]
+                return [self._paint(f"↪ {record['username']} replies", "dim")]
             case "edit":
                 return self._named(f"#{record['id']} now", record["content"])
             case "delete":
-                return [self._paint(f"#{record['id']} is taken away", "dim")]
+                return [self._paint(f"#{record['id']} is deleted", "dim")]
             case _:
                 return self._result(record)
 

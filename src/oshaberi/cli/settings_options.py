@@ -18,7 +18,7 @@ config_option = click.option(
     "config_file",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Read settings from there, not from ./oshaberi.toml.",
+    help="Read the settings from this file instead of ./oshaberi.toml.",
 )
 
 

@@ -23,7 +23,7 @@ def pieces_of(path: str) -> Iterator[str]:
         if sys.stdin is None:
             raise click.ClickException("standard input is closed; give a FILE")
         if sys.stdin.isatty():
-            whisper("Type or paste the text, then Ctrl-D.")
+            whisper("Type or paste the text, then press Ctrl-D.")
         yield from _decoded(cast(BufferedIOBase, sys.stdin.buffer))
         return
     try:

@@ -137,7 +137,7 @@ class ProcessConfig:
     """What concerns the running program rather than an answer."""
 
     discord_token: str | None = _text(
-        "the bot's token; without it the bot runs on the local stage", secret=True
+        "the bot's token; without one the bot runs on the local stage", secret=True
     )
     data_dir: Path = field(
         default_factory=_here,
@@ -148,33 +148,35 @@ class ProcessConfig:
     database_url: str = _text(
         "`sqlite:///…` or `postgresql://…`", url=True, otherwise="a SQLite file in `data_dir`"
     )
-    redis_url: str | None = _text("what several processes of one bot share", url=True)
+    redis_url: str | None = _text("Redis, if the bot runs in several processes", url=True)
     secret_key_file: Path = field(
         default=cast(Path, None),
         metadata=_path(
-            "encrypts stored API keys, unless the variable `OSHABERI_SECRET_KEY` does",
+            "file with the key that encrypts stored API keys, unless `OSHABERI_SECRET_KEY` is set",
             "`secret.key` in `data_dir`",
         ),
     )
     instance: str = _text(
-        "this process among those of one bot; must be the same after a restart",
-        otherwise="`main`, or after its shards",
+        "name of this process; must be the same after a restart",
+        otherwise="`main`, or made from its shards",
     )
-    shard_ids: tuple[int, ...] = ids("the shards of this process; empty is all")
-    shard_count: int = number(0, 0, MOST_SHARDS, "how many shards there are; 0 asks Discord")
+    shard_ids: tuple[int, ...] = ids("the shards of this process; empty means all")
+    shard_count: int = number(0, 0, MOST_SHARDS, "number of shards of the bot; 0 asks Discord")
     log_level: str = choice(
         "info", ("debug", "info", "warning", "error"), "how much is logged; `debug` is everything"
     )
-    log_format: str = choice("text", ("text", "json"), "lines for people, or JSON objects")
-    health_port: int = number(0, 0, 65_535, "answers `/health` and `/metrics` there; 0 is off")
-    health_host: str = _text("the address it listens on; `0.0.0.0` is all", otherwise="`127.0.0.1`")
-    stage_port: int = number(8420, 0, 65_535, "where the local stage is; 0 is any free port")
+    log_format: str = choice("text", ("text", "json"), "plain lines, or JSON objects")
+    health_port: int = number(0, 0, 65_535, "port for `/health` and `/metrics`; 0 is off")
+    health_host: str = _text(
+        "address for `/health` and `/metrics`; `0.0.0.0` means all", otherwise="`127.0.0.1`"
+    )
+    stage_port: int = number(8420, 0, 65_535, "port of the local stage; 0 takes any free one")
     models: tuple[ModelEntry, ...] = field(
         default=(),
         metadata=_table(
-            "each has `provider`, `model` and perhaps `base_url`, `api_keys` or `api_key_env`, "
+            "each has `provider`, `model` and optionally `base_url`, `api_keys` or `api_key_env`, "
             "`params`, `price` (`input` and `output`: dollars for a million tokens); "
-            "the first is tried first",
+            "they are tried in order",
             "a list of tables",
         ),
     )
@@ -186,14 +188,14 @@ class ProcessConfig:
     persona: PersonaEntry | None = field(
         default=None,
         metadata=_table(
-            "has a `name` and perhaps `prompt`, `aliases`, `triggers`, `avatar_url`", "a table"
+            "has a `name` and optionally `prompt`, `aliases`, `triggers`, `avatar_url`", "a table"
         ),
     )
     mcp_servers: Mapping[str, McpServerEntry] = field(
         default_factory=dict,
         metadata=_table(
             "each has `command`, `args`, `env`, `cwd`, or `url`, `headers`; "
-            "and perhaps `permission`, `timeout_ms`",
+            "and optionally `permission`, `timeout_ms`",
             "tables by name",
         ),
     )
@@ -214,7 +216,7 @@ class ProcessConfig:
         self._fill("instance", f"shards-{shards}" if shards else "main")
         check_fields(self)
         if any(ord(sign) < 32 or ord(sign) == 127 for sign in self.discord_token or ""):
-            what = "has a line break or another control character in it; copy it anew"
+            what = "has a line break or another control character in it; copy it again"
             raise ConfigError(f"discord_token: {what}")
         wrong = [shard for shard in self.shard_ids if shard >= self.shard_count]
         if wrong:

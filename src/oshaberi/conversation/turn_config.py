@@ -36,36 +36,42 @@ class TurnConfig:
     follow_up_policy: str = choice(
         "interrupt",
         ("interrupt", "queue", "collect"),
-        "what a message does that arrives during an answer",
+        "a message that arrives during an answer interrupts it, waits, or is collected",
     )
-    waiting_limit: int = number(10, 1, 100, "most messages that wait in one channel")
+    waiting_limit: int = number(10, 1, 100, "maximum number of messages that wait in a channel")
     reasoning_display: str = choice(
         "log", ("off", "log", "spoiler", "subtext"), "where the model's thoughts go"
     )
-    status_reactions: bool = switch(False, "👀 while working, ✅ or ⚠️ after")
-    thought_log_channel_id: int = channel("the channel that gets the thoughts; 0 is none")
-    llm_stop_strings: tuple[str, ...] = strings("the model is stopped where it writes one of these")
+    status_reactions: bool = switch(False, "react with 👀 while working, then with ✅ or ⚠️")
+    thought_log_channel_id: int = channel("channel in which thoughts are posted; 0 is none")
+    llm_stop_strings: tuple[str, ...] = strings("stop the model where it writes one of these")
     speaker_guard_holdback_chars: int = number(
-        32, 0, 256, "how much text is held back to see a speaker's label whole"
+        32, 0, 256, "characters that are kept back to recognise a speaker's label"
     )
     max_function_call_iterations: int = number(
-        100, 1, 1000, "most rounds of tools in one turn", server_high=100
+        100, 1, 1000, "maximum rounds of tools in one turn", server_high=100
     )
-    max_consecutive_tool_errors: int = number(5, 1, 100, "so many failures in a row end a turn")
-    tool_timeout_ms: int = number(60_000, 100, 600_000, "a tool that takes longer is given up")
+    max_consecutive_tool_errors: int = number(
+        5, 1, 100, "end the turn after this many tool errors in a row"
+    )
+    tool_timeout_ms: int = number(60_000, 100, 600_000, "give up a tool after this many ms")
     tool_result_limit_chars: int = number(
-        20_000, 200, 1_000_000, "a longer result is cut", server_high=50_000
+        20_000,
+        200,
+        1_000_000,
+        "cut a tool's result after this many characters",
+        server_high=50_000,
     )
     history_messages: int = number(
-        40, 0, 200, "how many messages of the channel the model sees", server_high=100
+        40, 0, 200, "how many earlier messages the model sees", server_high=100
     )
     short_memory_size: int = number(
-        20, 0, 200, "exchanges of a channel that are remembered", server_high=50
+        20, 0, 200, "how many exchanges of a channel are remembered", server_high=50
     )
-    short_memory_days: int = number(30, 1, 3650, "and for how long")
-    cooldown_ms: int = number(0, 0, 3_600_000, "least time between two turns of one user")
+    short_memory_days: int = number(30, 1, 3650, "for how many days they are remembered")
+    cooldown_ms: int = number(0, 0, 3_600_000, "minimum time between two turns of one user, in ms")
     max_answering_personas: int = number(
-        3, 1, 20, "most personas that answer one message", server_high=5
+        3, 1, 20, "maximum number of personas that answer one message", server_high=5
     )
     self_trigger_limit: int = number(
         3,
@@ -74,11 +80,13 @@ class TurnConfig:
         "how often personas may answer each other before a person writes again",
         server_high=5,
     )
-    auto_channels: tuple[int, ...] = ids("channels where every message is answered", "#")
-    allowed_users: tuple[int, ...] = ids("only these are answered; empty is everybody", "@")
-    blocked_users: tuple[int, ...] = ids("these are never answered", "@")
-    allowed_channels: tuple[int, ...] = ids("answers only there; empty is everywhere", "#")
-    blocked_channels: tuple[int, ...] = ids("never answers there", "#")
+    auto_channels: tuple[int, ...] = ids("channels in which every message is answered", "#")
+    allowed_users: tuple[int, ...] = ids("answer only these users; empty means everybody", "@")
+    blocked_users: tuple[int, ...] = ids("never answer these users", "@")
+    allowed_channels: tuple[int, ...] = ids(
+        "answer only in these channels; empty means everywhere", "#"
+    )
+    blocked_channels: tuple[int, ...] = ids("never answer in these channels", "#")
     quota_requests_per_user_day: int = quota("requests to models", "user")
     quota_requests_per_channel_day: int = quota("requests to models", "channel")
     quota_requests_per_server_day: int = quota("requests to models", "server")

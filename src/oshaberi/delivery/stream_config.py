@@ -22,44 +22,50 @@ class StreamConfig:
     text: TextConfig = field(default_factory=TextConfig)
 
     delivery: str = choice(
-        "messages", ("messages", "live"), "separate messages, or one that grows by edits"
+        "messages", ("messages", "live"), "separate messages, or one message that grows by edits"
     )
-    send_message_limit: int = number(0, 0, 40, "most messages per response; 0 is no limit")
+    send_message_limit: int = number(
+        0, 0, 40, "stop after this many messages per response; 0 is no limit"
+    )
     on_limit: str = choice(
         "stop", ("stop", "file"), "at `max_flush_count`: stop, or attach the rest as a file"
     )
-    notify: str = choice("all", ("all", "first", "last"), "which messages of a response may notify")
-    suppress_embeds: bool = switch(False, "hide the previews of links")
+    notify: str = choice("all", ("all", "first", "last"), "which messages may notify")
+    suppress_embeds: bool = switch(False, "hide link previews")
     render_tables: bool = switch(
-        True, "tables as pictures; otherwise as aligned code; very long ones as a file"
+        True, "send tables as pictures, else as aligned code; very long tables as a file"
     )
 
-    base_type_speed_ms_per_char: int = number(10, 0, 200, "typing time per character")
-    max_typing_time_ms: int = number(4000, 0, 30_000, "longest typing time of a message")
+    base_type_speed_ms_per_char: int = number(10, 0, 200, "typing time per character, in ms")
+    max_typing_time_ms: int = number(4000, 0, 30_000, "maximum typing time of a message, in ms")
     min_visible_typing_duration_ms: int = number(
-        750, 0, 10_000, "shortest typing time of a message"
+        750, 0, 10_000, "minimum typing time of a message, in ms"
     )
-    thinking_pause_chance: float = fraction(0.25, "how often a thinking pause precedes a message")
-    min_random_pause_ms: int = number(250, 0, 10_000, "shortest thinking pause")
-    max_random_pause_ms: int = number(1500, 0, 10_000, "longest thinking pause")
+    thinking_pause_chance: float = fraction(0.25, "chance that a thinking pause precedes a message")
+    min_random_pause_ms: int = number(250, 0, 10_000, "minimum thinking pause, in ms")
+    max_random_pause_ms: int = number(1500, 0, 10_000, "maximum thinking pause, in ms")
     max_backlog_ms: int = number(
-        4000, 0, 60_000, "most that the simulated waits of queued messages add up to"
+        4000, 0, 60_000, "maximum sum of the simulated waits of queued messages, in ms"
     )
 
     inactivity_timeout_ms: int = number(
-        120_000, 1000, DAY_MS, "give up when the model is silent for so long", server_high=600_000
+        120_000,
+        1000,
+        DAY_MS,
+        "give up if the model sends nothing for this many ms",
+        server_high=600_000,
     )
     max_thinking_ms: int = number(
-        300_000, 1000, DAY_MS, "give up when the model thinks for so long without a visible word"
+        300_000, 1000, DAY_MS, "give up if the model thinks this many ms without a visible word"
     )
     stream_chunk_dedup_min_chars: int = number(
-        8, 1, 4096, "a shorter repeat is never taken for a re-emission"
+        8, 1, 4096, "shortest repeated text that counts as a re-emission, in characters"
     )
     stream_chunk_dedup_tail_chars: int = number(
-        4096, 8, 65_536, "how far back a re-emission is looked for"
+        4096, 8, 65_536, "how far back to look for a re-emission, in characters"
     )
-    suppress_user_errors: bool = switch(False, "show no notice when the model fails")
-    suppress_text_output: bool = switch(False, "collect the text, send nothing")
+    suppress_user_errors: bool = switch(False, "post no notice when the model fails")
+    suppress_text_output: bool = switch(False, "send no text to the channel")
 
     def __post_init__(self) -> None:
         check_fields(self)

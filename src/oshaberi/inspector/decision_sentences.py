@@ -67,7 +67,7 @@ class _Teller:
             case Thought() | Details():
                 pass  # told where it was captured
             case SpeakerStop(label):
-                self._note(f"The stream is to stop: the next line belongs to {quoted(label)}.")
+                self._note(f"The stream is stopped: the next line speaks for {quoted(label)}.")
             case Withheld(text, "follow_up"):
                 self.steps.append(ExplainedStep(f"{quoted(text)} {WITHHELD['follow_up']}."))
 
@@ -118,11 +118,11 @@ class _Teller:
 
     def _orphan(self, decision: Decision) -> None:
         if decision.before:
-            self._note(f"The {quoted(decision.before)} that waited goes in front.")
+            self._note(f"The {quoted(decision.before)} that waited is put in front.")
         elif decision.why == "released":
-            self._note(f"The {quoted(decision.after)} that waited goes out alone.")
+            self._note(f"The {quoted(decision.after)} that waited is sent alone.")
         else:
-            self._note("Only punctuation, an expression: it waits for the text that follows.")
+            self._note("This is only punctuation. It waits for the text that follows.")
 
     def _withhold(self, decision: Decision) -> None:
         """Most of what is withheld was told by the transform that took it out."""
@@ -157,13 +157,15 @@ def _face(identity: Identity | None) -> str:
     name = f", as {identity.username}"
     match identity.kind:
         case "sprite" if identity.username == identity.label:
-            return f"{name} (the name differs, else Discord would show the face before it)"
+            return (
+                f"{name} (another name, because Discord would otherwise show the avatar before it)"
+            )
         case "sprite":
-            return f"{name} with the face {quoted(identity.sprite or '')}"
+            return f"{name} with the sprite {quoted(identity.sprite or '')}"
         case "identity_sprite":
             return f"{name} (a sprite with a name of its own)"
         case _:
-            return f"{name} (somebody else's face, for this line)"
+            return f"{name} (somebody else's name and avatar, for this line)"
 
 
 def reason_to_cut(decision: Decision) -> str:

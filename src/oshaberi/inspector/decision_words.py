@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 DEGREES = (
-    "the messages are as long as they may be",
+    "as few messages as possible, sent at the end",
     "one message per line, sent at once",
     "one message per line, typed",
     "one message per sentence, typed casually",
 )
 STATUS = {
-    "completed": "The model finished and everything it said has been dealt with.",
-    "function_call": "The model asked for a tool; the turn goes on after it.",
-    "error": "It ended in an error.",
-    "timeout": "The model fell silent for too long.",
-    "stopped_by_user": "It was stopped.",
-    "follow_up_interrupt": "The user wrote again, so this answer gave way.",
+    "completed": "The model finished, and all of its text is accounted for.",
+    "function_call": "The model called a tool; the turn goes on after it.",
+    "error": "The stream ended with an error.",
+    "timeout": "The model sent nothing for too long.",
+    "stopped_by_user": "The answer was stopped.",
+    "follow_up_interrupt": "The user wrote again, so this answer was interrupted.",
     "empty_response": "There was nothing to show.",
 }
 STOPS = {
-    "user_request": "A user asked for it.",
-    "system_request": "The system asked for it.",
-    "speaker_guard": "The model had begun to speak for somebody else.",
+    "user_request": "A user stopped it.",
+    "system_request": "The bot itself stopped it.",
+    "speaker_guard": "The model began to speak for somebody else.",
     "send_message_limit": "The limit of messages per response (send_message_limit) was reached.",
     "flush_limit": "The limit of messages per response (max_flush_count) was reached.",
     "channel_unavailable": "The channel cannot be written to.",
@@ -28,14 +28,14 @@ STOPS = {
 FATES = {
     "modifier": "labels",
     "own_name": "the persona's own name",
-    "duplicate_emoji": "emoji used a moment ago",
+    "duplicate_emoji": "emoji that a recent message used",
     "unresolved_shortcode": "names of emoji that do not exist",
     "rule": "rules that Discord cannot draw",
     "stray": "stray punctuation",
-    "speaker_guard": "words put into somebody else's mouth",
-    "stop": "the stop came first",
-    "follow_up": "the user wrote again first",
-    "uncertain": "nobody can say whether it arrived",
+    "speaker_guard": "text that speaks for somebody else",
+    "stop": "the answer was stopped before",
+    "follow_up": "the user wrote again before",
+    "uncertain": "it is unknown whether it arrived",
     "channel_unavailable": "the channel cannot be written to",
     "send_message_limit": "over the limit of messages",
     "flush_limit": "over the limit of messages",
@@ -44,31 +44,31 @@ FATES = {
 BOUNDARIES = {
     "newline": "The line ends",
     "period": "The sentence ends",
-    "code_open": "A code block begins, so what stands before it leaves",
+    "code_open": "A code block begins; the text before it is complete",
     "code_close": "The code block is complete",
-    "overflow": "There is too much text without a place to stop, so it is cut here",
-    "attachment": "An attachment follows, so what stands before it leaves",
-    "tool_call": "The model calls a tool, so everything leaves first",
-    "stop": "The stream is stopped, so everything leaves",
-    "final": "The text is over; what was left",
+    "overflow": "The text is too long and has no boundary, so it is cut here",
+    "attachment": "An attachment follows; the text before it is complete",
+    "tool_call": "The model calls a tool; the text before it is complete",
+    "stop": "The stream is stopped; the rest of the text",
+    "final": "The text ends; the rest of it",
 }
 TRANSFORMS = {
-    "modifiers": "The label only says who speaks, so it goes",
-    "emoji_repeats": "A recent message already used this emoji, so it goes",
-    "tags": "A leftover think tag goes",
+    "modifiers": "The label only says who speaks, so it is removed",
+    "emoji_repeats": "A recent message already used this emoji, so it is removed",
+    "tags": "A leftover think tag is removed",
     "breaks": "<br> is a line break",
     "uncensor": "Disguised or invisible characters become plain ones",
-    "own_name": "The persona need not announce itself: its own name goes",
-    "shortcodes": "Emoji names become emoji, or go if no emoji has that name",
-    "rules": "Discord draws no rules and no empty quotes, so the line only parts paragraphs",
+    "own_name": "The persona's own name at the start of a line is removed",
+    "shortcodes": "Emoji names become emoji, or are removed if no emoji has that name",
+    "rules": "Discord shows no rules and no empty quotes, so the line is only a paragraph break",
     "mentions": "Somebody here has that name, so it becomes a mention",
     "speaker_guard": "The model begins to speak for somebody else; from here on nothing is shown",
     "humanize": "Typed casually, as degree 3 does",
-    "auto_close": "What the last line opened and never closed is closed",
+    "auto_close": "Markers that were opened and not closed are closed",
 }
 WITHHELD = {
     "stray": "is a stray fragment of punctuation and is kept back",
-    "speaker_guard": "comes after the guard's cut and is kept back",
+    "speaker_guard": "comes after the speaker guard stopped and is kept back",
     "incomplete_clause": "is half a clause and is kept back",
     "follow_up": "is dropped: the user has written again",
 }
@@ -78,9 +78,9 @@ CAPTURED = {
     "stray close": "A think block closes that was never opened; what came before was a thought",
 }
 RELEASES = {
-    "H1": "{} has been closed meanwhile: what it held together stays together.",
-    "H2": "{} was not closed before a blank line, a block or the end: it was just a character.",
-    "H3": "Nothing closed {} for too long, so it was just a character.",
+    "H1": "{} is closed: the lines in it stay together.",
+    "H2": "{} was not closed before a blank line, a block or the end: it is an ordinary character.",
+    "H3": "{} was not closed for too long: it is an ordinary character.",
 }
 BLOCKS = {"table": "The table is complete", "trimmed": "Half a clause is left over"}
 CUTS = {
@@ -90,28 +90,28 @@ CUTS = {
 }
 ENDS = {
     "newline": "Ended at the newline",
-    "period": "Ended with the sentence",
+    "period": "Ended at the end of a sentence",
     "code_open": "Ended where a code block begins",
     "code_close": "A whole code block",
     "overflow": "Cut here because it was getting too long",
-    "attachment": "Ended before what follows it",
+    "attachment": "Ended before an attachment",
     "tool_call": "Sent before the tool was called",
-    "stop": "What was there when it was stopped",
-    "final": "Ended with the text",
+    "stop": "The rest of the text, when the answer was stopped",
+    "final": "Ended where the text ends",
 }
 """Of one message, in the inspector: where it ends."""
 KEPT_BACK = {
     "modifier": "The label only says who speaks",
-    "own_name": "The persona need not announce itself",
+    "own_name": "The persona's own name at the start of a line",
     "duplicate_emoji": "A recent message already used this emoji",
     "unresolved_shortcode": "No emoji has this name",
     "emoji_disabled": "Custom emoji are switched off",
     "uncensor": "Invisible characters",
-    "rule": "Discord draws no rules and no empty quotes",
+    "rule": "Discord shows no rules and no empty quotes",
     "break": "Only a line break is left of it",
     "stray": "A stray fragment of punctuation",
     "incomplete_clause": "Half a clause",
-    "speaker_guard": "Words put into somebody else's mouth",
+    "speaker_guard": "Text that speaks for somebody else",
 }
 """Why a stretch of text was withheld, in the inspector."""
 

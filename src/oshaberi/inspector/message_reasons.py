@@ -12,8 +12,8 @@ from oshaberi.inspector.hold_times import Hold
 
 AT_ONCE_MS = 50
 LONG_MS = 500
-NOTICE = "A notice of the bot, not the model's words"
-LABEL = "Says who speaks: there is no webhook to show it"
+NOTICE = "A notice of the bot, not text of the model"
+LABEL = "Says who speaks, because there is no webhook that could show it"
 OVERDUE_FILE = "The rest, as a file: the limit of messages was reached"
 
 Made = Mapping[str, Any]
@@ -49,7 +49,7 @@ def _more(
     message: Made, events: Sequence[Message | Table], holds: Sequence[Hold], siblings: int
 ) -> Iterator[str]:
     if siblings > 1:
-        yield f"one of {siblings} that were one stretch of text"
+        yield f"one of {siblings} messages from the same segment"
     for marker in dict.fromkeys(hold.marker for hold in holds if hold.rule == "H1"):
         yield f"held together while {quoted(marker)} was open"
     for marker in dict.fromkeys(hold.marker for hold in holds if hold.rule in ("H2", "H3")):
@@ -57,7 +57,7 @@ def _more(
     if message["edits"]:
         yield f"grew by {counted(len(message['edits']), 'edit')}"
     elif len(events) > 1 and not message["files"]:
-        yield f"{len(events)} texts share it, because sending fell behind"
+        yield f"{len(events)} texts joined, because sending was too slow"
     face = next((e.identity for e in events if e.identity is not None), None)
     if face is not None:
         yield _face(face)
@@ -66,12 +66,12 @@ def _more(
 
 def _face(identity: Identity) -> str:
     if identity.kind == "copied":
-        return f"with somebody else's face, as {identity.username}"
-    return f"with the face {quoted(identity.sprite or identity.username)}"
+        return f"with somebody else's name and avatar, {identity.username}"
+    return f"with the sprite {quoted(identity.sprite or identity.username)}"
 
 
 def _waits(message: Made) -> Iterator[str]:
     if message["queued_ms"] >= LONG_MS:
-        yield f"stood {message['queued_ms'] / 1000:.1f} s in the queue"
+        yield f"{message['queued_ms'] / 1000:.1f} s in the queue"
     at_once = message["wait_ms"] < AT_ONCE_MS
     yield "sent at once" if at_once else f"waited {message['wait_ms'] / 1000:.1f} s"

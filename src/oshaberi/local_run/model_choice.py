@@ -1,4 +1,4 @@
-"""Which model speaks on the local stage: the rehearsal, an Ollama on this machine, one's own.
+"""Which model speaks on the local stage: the demo model, an Ollama on this machine, one's own.
 
 A key given here stays in memory. The page reads and changes it at `/stage/model`.
 """
@@ -31,7 +31,7 @@ class ModelChoice:
         self._demo_model = demo_model
         self._configured = configured
         self._services: TurnServices | None = None
-        self._kind = "configured" if configured else "rehearsal"
+        self._kind = "configured" if configured else "demo"
         self._shown = configured[0].model.model if configured else MODEL
 
     def extension(self) -> ControlExtension:
@@ -71,7 +71,7 @@ class ModelChoice:
     async def _choose(self, said: dict[str, Any]) -> None:
         kind = said["use"]
         match kind:
-            case "rehearsal":
+            case "demo":
                 links: tuple[OperatorModel, ...] = (self._demo_model_link(),)
             case "configured":
                 links = self._configured or (self._demo_model_link(),)
@@ -81,13 +81,13 @@ class ModelChoice:
                 url, model = _text(said, "base_url"), _text(said, "model")
                 links = (await _tried("openai", model, url, str(said.get("key") or "none")),)
             case _:
-                raise StageError("`use` is rehearsal, configured, ollama or openai-compatible")
+                raise StageError("`use` is demo, configured, ollama or openai-compatible")
         if self._services is not None:
             self._services.models = links
         self._kind, self._shown = str(kind), links[0].model.model
 
     def _demo_model_link(self) -> OperatorModel:
-        return _link("openai", MODEL, self._demo_model.url, "rehearsal")
+        return _link("openai", MODEL, self._demo_model.url, "demo")
 
 
 async def ollama_models() -> list[str]:

@@ -30,7 +30,7 @@ from oshaberi.stream.stream_observer import StreamObserver
 
 GUILDS_READY_SECONDS = 0.1
 GRACE_SECONDS = 1.0
-"""Whoever ends a rehearsal does not want to hear the rest of it."""
+"""How long running answers may continue: on the stage nobody needs their end."""
 
 
 async def perform(

@@ -94,43 +94,58 @@ def choice(default: str, choices: tuple[str, ...], what: str) -> Any:
 class TextConfig:
     """Settings that concern text, and what this one stream depends on."""
 
-    humanizer_degree: int = number(2, 0, 3, "0 aggregated, 1 and 2 by line, 3 by sentence")
+    humanizer_degree: int = number(
+        2, 0, 3, "0: one answer; 1: by line; 2: by line, typed; 3: by sentence, casual"
+    )
     paragraph_mode: str = choice(
-        "blocks", ("blocks", "lines"), "whole lists and quotes together, or one message per line"
+        "blocks",
+        ("blocks", "lines"),
+        "keep a whole list or quote in one message; `lines` sends one message per line",
     )
     aggregate_join: str = choice(
-        "blank_line", ("blank_line", "preserve"), "how degree 0 joins lines"
+        "blank_line",
+        ("blank_line", "preserve"),
+        "degree 0: a blank line between lines, or the model's own line breaks",
     )
     max_single_message_length: int = number(
-        1950, 100, 2000, "longest message, in UTF-16 code units"
+        1950, 100, 2000, "maximum length of a message, in UTF-16 code units"
     )
-    flush_buffer_size: int = number(1000, 100, 4000, "prose is cut here when nothing else cuts it")
+    flush_buffer_size: int = number(
+        1000, 100, 4000, "after this many characters without a boundary, prose is cut"
+    )
     flush_buffer_size_code_block: int = number(
-        15000, 1000, 100_000, "a longer table is sent as text"
+        15000, 1000, 100_000, "a table with more characters is sent as text"
     )
-    hold_limit: int = number(500, 50, 4000, "an open bracket or quote delays a line no longer")
-    max_flush_count: int = number(40, 1, 1000, "most messages per response", server_high=100)
-    emoji_usage_enabled: bool = switch(True, "whether custom emoji are used at all")
+    hold_limit: int = number(
+        500, 50, 4000, "how many characters an unclosed bracket or quote may delay a message"
+    )
+    max_flush_count: int = number(
+        40, 1, 1000, "maximum number of messages per response", server_high=100
+    )
+    emoji_usage_enabled: bool = switch(True, "use custom emoji")
     emoji_preserve_unresolved_shortcodes: bool = switch(
-        False, "keep `:names:` that no emoji answers to"
+        False, "keep `:name:` if there is no emoji of that name"
     )
     emoji_unique_lookback: int = number(
-        5, 0, 50, "recent messages whose emoji are not repeated; 0 is off"
+        5, 0, 50, "do not repeat custom emoji of this many recent messages; 0 is off"
     )
     emoji_run_prefix_length: int = number(
-        3, 1, 32, "neighbouring emoji share a message if their names begin alike"
+        3,
+        1,
+        32,
+        "neighbouring emoji share a message if this many first letters of their names agree",
     )
     llm_stop_speaker_pattern_enabled: bool = switch(
-        False, "stop when the model speaks for anybody else"
+        False, "stop when the model begins to speak for anybody else"
     )
     registered_speaker_guard_enabled: bool = switch(
-        False, "stop when the model speaks for somebody in the conversation"
+        False, "stop when the model begins to speak for somebody in the conversation"
     )
-    uncensor_unicode_space_enabled: bool = switch(False, "U+2800 becomes a space")
+    uncensor_unicode_space_enabled: bool = switch(False, "replace U+2800 with a space")
     uncensor_sanitize_enabled: bool = switch(
-        False, "remove invisible characters, fold fancy letters to plain ones"
+        False, "remove invisible characters, and replace styled letters with plain ones"
     )
-    prefill_visible: bool = switch(True, "whether `output_prefill` is shown")
+    prefill_visible: bool = switch(True, "show `output_prefill` as part of the answer")
 
     persona: Persona | None = None
     known: tuple[Known, ...] = ()

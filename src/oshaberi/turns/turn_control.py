@@ -37,15 +37,17 @@ class ControlReply:
 
 STOPPED = ControlReply(True, "Stopped.")
 IDLE = ControlReply(False, "There is nothing to stop here.")
-NOT_YOURS = ControlReply(False, "Only who asked, or somebody with Manage Messages, can do that.")
-NOT_LISTED = ControlReply(False, "You are not answered here (blocked_users, allowed_users).")
+NOT_YOURS = ControlReply(
+    False, "Only the person who asked, or somebody with Manage Messages, can do that."
+)
+NOT_LISTED = ControlReply(False, "The bot does not answer you here (blocked_users, allowed_users).")
 TOO_SOON = ControlReply(
     False, "You asked a moment ago. Wait a little, then try again (cooldown_ms)."
 )
-BUSY = ControlReply(False, "An answer is under way here. Wait for it, or /stop it first.")
-NOTHING = ControlReply(False, "I have not answered anything here that I could still know of.")
-GONE = ControlReply(False, "The message that was answered is gone, so it cannot be answered again.")
-UNKNOWN = ControlReply(False, "That message is not part of an answer that I still know of.")
+BUSY = ControlReply(False, "The bot is answering here. Wait until it is done, or use /stop.")
+NOTHING = ControlReply(False, "I do not remember an answer of mine in this channel.")
+GONE = ControlReply(False, "The message that I answered is deleted, so I cannot answer it again.")
+UNKNOWN = ControlReply(False, "That message is not part of an answer that I remember.")
 CONTINUED = ControlReply(True, "Going on.")
 REGENERATED = ControlReply(True, "Answering again.")
 DELETED = ControlReply(True, "The whole answer is deleted.")

@@ -36,7 +36,7 @@ def failure_notice(result: StreamResult, silent_ms: int) -> Embed | None:
 
 
 def still_working(rounds: int) -> Embed:
-    return Embed("Still working", f"{rounds} rounds of tools so far. /stop ends it.")
+    return Embed("Still working", f"{rounds} rounds of tools so far. Use /stop to end it.")
 
 
 def too_many_rounds(limit: int) -> Embed:

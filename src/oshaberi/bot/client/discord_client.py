@@ -88,7 +88,7 @@ class OshaberiClient(discord.AutoShardedClient):
             await self.connect()
         except discord.LoginFailure:
             raise ConfigError(
-                "discord_token: Discord does not accept it; copy it anew from the bot's page in "
+                "discord_token: Discord does not accept it; copy it again from the bot's page in "
                 "the Developer Portal"
             ) from None
         except discord.PrivilegedIntentsRequired:
@@ -98,12 +98,12 @@ class OshaberiClient(discord.AutoShardedClient):
             ) from None
         except (aiohttp.ClientConnectionError, TimeoutError) as error:
             raise OshaberiError(
-                f"Discord cannot be reached: {_place()}: {_reason(error)}; look at the connection "
+                f"Discord cannot be reached: {_place()}: {_reason(error)}; check the network "
                 "of this machine, then start the bot again"
             ) from None
         except discord.HTTPException as error:
             raise OshaberiError(
-                f"Discord does not let the bot in: {_place()} answers HTTP {error.status}; "
+                f"Discord refuses the connection: {_place()} answers HTTP {error.status}; "
                 "try again later, and see https://discordstatus.com"
             ) from None
 

@@ -65,7 +65,7 @@ async def set_config(
     check_limit(context.settings(), setting.name, value)
     if setting.name in CHANNEL_KEYS and value and not has_channel(value):
         raise CommandRefusedError(
-            f"{setting.name}: {text} is no channel of this server; name one: #logs."
+            f"{setting.name}: {text} is not a channel of this server; write it like #logs."
         )
     stored = await context.db.servers.config(asker.server_id)
     check_together(context.settings(), {**stored, setting.name: value})
@@ -78,10 +78,10 @@ async def reset_config(context: CommandContext, asker: CommandUser, key: str) ->
     name = None if key.strip().lower() == ALL else _setting(key).name
     await context.db.servers.reset_config(asker.server_id, name)
     if name is None:
-        return "All settings of this server are back at their defaults."
+        return "All settings of this server have their defaults again."
     now = effective(context.settings(), await context.db.servers.config(asker.server_id))
     setting = SERVER_KEYS[name]
-    return f"`{name}` is back at its default, {_told(setting, _value(setting, now))}."
+    return f"`{name}` has its default again: {_told(setting, _value(setting, now))}."
 
 
 def known_keys(typed: str) -> Choices:
@@ -173,7 +173,7 @@ config = app_commands.Group(
 )
 
 
-@config.command(description="All settings, or one explained")
+@config.command(description="Show all settings, or explain one")
 @app_commands.describe(key="One setting; all if left out")
 async def show(interaction: Interaction, key: str | None = None) -> None:
     await answer(interaction, show_config(context_of(interaction), asker_of(interaction), key))
@@ -193,7 +193,7 @@ async def set_(interaction: Interaction, key: str, value: str) -> None:
     await answer(interaction, set_config(context, asker, key, value, has_channel))
 
 
-@config.command(description="Back to the default: one setting, or all of them")
+@config.command(description="Set one setting, or all of them, back to the default")
 @app_commands.describe(key=f"One setting, or: {ALL}")
 async def reset(interaction: Interaction, key: str) -> None:
     await answer(interaction, reset_config(context_of(interaction), asker_of(interaction), key))

@@ -17,13 +17,13 @@ from oshaberi.bot.commands.model_commands import chain_of
 from oshaberi.bot.commands.persona_commands import personas_of
 
 LISTED = (
-    ("/stop", "ends the answer under way"),
-    ("/continue", "sends the rest of one that was cut off"),
-    ("/regenerate", "tries the last answer again"),
-    ("/memory", "shows what I remember, and makes me forget it"),
-    ("/status", "shows how the models are"),
+    ("/stop", "stops the current answer"),
+    ("/continue", "sends the rest of an answer that was cut off"),
+    ("/regenerate", "deletes the last answer and answers again"),
+    ("/memory", "shows and deletes what I remember"),
+    ("/status", "shows whether the models work"),
     ("/usage", "shows what you used, and what is left today"),
-    ("/config, /model, /persona, /sprite", "change how I am here (Manage Server)"),
+    ("/config, /model, /persona, /sprite", "change my settings here (Manage Server)"),
 )
 
 
@@ -32,7 +32,7 @@ async def help_text(context: CommandContext, asker: CommandUser) -> str:
     personas = await personas_of(context, asker.server_id)
     first = _talking([persona.name for persona in personas], asker) if chain else _setting_up(asker)
     listed = "\n".join(f"- `{name}` {what}" for name, what in LISTED)
-    return f"{first}\n\n{listed}\nRight-click an answer of mine, then Apps: take it back, ask why."
+    return f"{first}\n\n{listed}\nRight-click an answer of mine, then Apps: delete it, or ask why."
 
 
 def _setting_up(asker: CommandUser) -> str:
@@ -52,7 +52,7 @@ def _talking(names: list[str], asker: CommandUser) -> str:
     return f"**Mention me, or reply to me, and I answer.** Here I am: {called}."
 
 
-@app_commands.command(name="help", description="What to do first, and what there is")
+@app_commands.command(name="help", description="Show what to do first, and all commands")
 async def help_(interaction: Interaction) -> None:
     await answer(interaction, help_text(context_of(interaction), asker_of(interaction)))
 

@@ -27,7 +27,9 @@ def checked_sprite(name: str) -> str:
     """It stands in parentheses behind the persona's name."""
     name = checked_name(name, "sprite", SPRITE_UNITS)
     if "(" in name or ")" in name:
-        raise CommandRefusedError("A sprite's name has no parentheses. Choose another name.")
+        raise CommandRefusedError(
+            "A sprite's name cannot contain parentheses. Choose another name."
+        )
     return name
 
 
@@ -44,7 +46,7 @@ def checked_url(url: str) -> str:
     except ValueError:
         usable = False
     if not usable or any(sign.isspace() for sign in url):
-        raise CommandRefusedError("Give the address of a picture that begins with https://.")
+        raise CommandRefusedError("Give the address of a picture, starting with https://.")
     return url
 
 

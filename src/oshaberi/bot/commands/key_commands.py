@@ -46,10 +46,10 @@ async def add_key(
     provider = checked_provider(provider)
     secret = secret.strip()
     if not (secret.isascii() and secret.isprintable()) or " " in secret or not secret:
-        raise CommandRefusedError("This is no API key: copy it once more, without blanks.")
+        raise CommandRefusedError("This is not an API key. Copy it again, without spaces.")
     own = await keys_of(context, asker, provider)
     if any(key.secret == secret for key in own):
-        raise CommandRefusedError("This key is there already; `/model key list` shows all.")
+        raise CommandRefusedError("This key is already stored; `/model key list` shows all.")
     if len(own) >= MOST_KEYS:
         raise CommandRefusedError(
             f"At most {MOST_KEYS} keys; remove one first: `/model key remove`."
@@ -128,7 +128,7 @@ def key_form(context: CommandContext, asker: CommandUser, provider: str) -> Comm
 
 def _resting(context: CommandContext, key: KeyRecord) -> str:
     end = context.rest_end(key)
-    return "" if end is None else f", rests until {discord.utils.format_dt(end, 't')}"
+    return "" if end is None else f", paused until {discord.utils.format_dt(end, 't')}"
 
 
 keys = app_commands.Group(name="key", description="API keys of this server", parent=model)
@@ -141,7 +141,7 @@ async def add(interaction: Interaction, provider: str) -> None:
     await interaction.response.send_modal(form)
 
 
-@keys.command(name="list", description="The keys of this server, masked")
+@keys.command(name="list", description="List the keys of this server, masked")
 async def list_(interaction: Interaction) -> None:
     await answer(interaction, list_keys(context_of(interaction), asker_of(interaction)))
 

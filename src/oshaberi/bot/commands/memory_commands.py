@@ -37,8 +37,8 @@ async def forget_fact(
 ) -> str:
     _may_forget(asker, whose)
     if not await context.db.facts.delete(asker.server_id, _user(asker, whose), fact_id):
-        raise CommandRefusedError("That is not remembered; `/memory list` shows what is.")
-    return "It is forgotten."
+        raise CommandRefusedError("There is no such fact; `/memory list` shows all.")
+    return "The fact is deleted."
 
 
 async def forget_all(context: CommandContext, asker: CommandUser, whose: Whose) -> str:
@@ -46,16 +46,16 @@ async def forget_all(context: CommandContext, asker: CommandUser, whose: Whose) 
     _may_forget(asker, whose)
     count = await context.db.facts.delete_all(asker.server_id, _user(asker, whose))
     if whose == "server":
-        return f"All of it is forgotten ({count} in number)."
+        return f"Deleted: {count} facts of this server."
     exchanges = await context.db.memory.forget_user(asker.person.id)
-    return f"All of it is forgotten: {count} facts and {exchanges} exchanges."
+    return f"Deleted: {count} facts and {exchanges} exchanges."
 
 
 async def forget_channel(context: CommandContext, asker: CommandUser) -> str:
     if not asker.person.can_manage_messages and asker.server_id != 0:
         raise CommandRefusedError("Only members with the permission Manage Messages can do this.")
     count = await context.db.memory.forget_channel(asker.channel_id)
-    return f"The bot has forgotten what was said here ({count} exchanges)."
+    return f"Deleted: {count} exchanges of this channel."
 
 
 async def fact_choices(
@@ -84,26 +84,26 @@ forget = app_commands.Group(name="forget", description="Make the bot forget", pa
 WHOSE = "About you, or for the whole server"
 
 
-@memory.command(name="list", description="What the bot was asked to remember")
+@memory.command(name="list", description="Show what the bot was asked to remember")
 @app_commands.describe(whose=WHOSE)
 async def list_(interaction: Interaction, whose: Whose = "mine") -> None:
     await answer(interaction, list_memory(context_of(interaction), asker_of(interaction), whose))
 
 
-@forget.command(description="Forget one thing")
+@forget.command(description="Delete one fact")
 @app_commands.describe(fact="Its number in the list", whose=WHOSE)
 async def one(interaction: Interaction, fact: str, whose: Whose = "mine") -> None:
     context, asker = context_of(interaction), asker_of(interaction)
     await answer(interaction, forget_fact(context, asker, number_in(fact), whose))
 
 
-@forget.command(name="all", description="Forget everything")
+@forget.command(name="all", description="Delete all facts, and what you said recently")
 @app_commands.describe(whose=WHOSE)
 async def all_(interaction: Interaction, whose: Whose = "mine") -> None:
     await answer(interaction, forget_all(context_of(interaction), asker_of(interaction), whose))
 
 
-@forget.command(description="Forget what was said lately in this channel")
+@forget.command(description="Delete what the bot remembers of this channel")
 async def channel(interaction: Interaction) -> None:
     await answer(interaction, forget_channel(context_of(interaction), asker_of(interaction)))
 

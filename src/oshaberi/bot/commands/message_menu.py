@@ -19,7 +19,7 @@ from oshaberi.bot.commands.command_context import (
 from oshaberi.bot.commands.turn_commands import continue_turn, regenerate_turn
 
 UNKNOWN = "I do not remember this message. Choose one of my newer answers."
-NOT_NEWEST = "Only my newest answer here can be changed. Choose that one."
+NOT_NEWEST = "Only my newest answer in this channel can be changed. Choose that one."
 
 
 async def delete_turn(

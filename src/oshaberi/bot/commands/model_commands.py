@@ -100,9 +100,11 @@ async def remove_fallback(context: CommandContext, asker: CommandUser, number: i
     asker.must_manage()
     chain = await own_chain(context, asker)
     if not 1 <= number < len(chain):
-        raise CommandRefusedError("There is no such fallback; `/model fallback list` numbers them.")
+        raise CommandRefusedError(
+            "There is no such fallback; `/model fallback list` shows their numbers."
+        )
     await _store(context, asker, (*chain[:number], *chain[number + 1 :]))
-    return f"**{name_of(chain[number])}** is not a fallback any more."
+    return f"**{name_of(chain[number])}** is no longer a fallback."
 
 
 async def list_fallbacks(context: CommandContext, asker: CommandUser) -> str:
@@ -191,7 +193,7 @@ _DESCRIBED = {
 }
 
 
-@model.command(description="Which models answer here, in order")
+@model.command(description="List the models that answer here, in order")
 async def show(interaction: Interaction) -> None:
     await answer(interaction, show_models(context_of(interaction), asker_of(interaction)))
 
@@ -206,7 +208,7 @@ async def set_(
     await answer(interaction, set_model(context, asker, provider, name, base_url))
 
 
-@model.command(description="Forget the models set here: use those of whoever runs the bot")
+@model.command(description="Remove the models set here, and use those of whoever runs the bot")
 async def reset(interaction: Interaction) -> None:
     await answer(interaction, reset_models(context_of(interaction), asker_of(interaction)))
 
@@ -228,7 +230,7 @@ async def remove(interaction: Interaction, fallback: str) -> None:
     await answer(interaction, remove_fallback(context, asker, number_in(fallback)))
 
 
-@fallback.command(name="list", description="The fallbacks, in order")
+@fallback.command(name="list", description="List the fallbacks, in order")
 async def list_(interaction: Interaction) -> None:
     await answer(interaction, list_fallbacks(context_of(interaction), asker_of(interaction)))
 

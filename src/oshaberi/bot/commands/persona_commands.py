@@ -55,9 +55,11 @@ async def create_persona(
     await context.db.personas.save(record)
     context.personas_changed(asker.server_id)
     if first:
-        return f"**{plain(name)}** is here and answers from now on."
+        return f"**{plain(name)}** is created, and answers from now on."
     how = "its name or a trigger word" if record.triggers else "its name"
-    return f"**{plain(name)}** is here. It answers to {how}; `/persona avatar` gives it a face."
+    return (
+        f"**{plain(name)}** is created. It answers to {how}. `/persona avatar` gives it a picture."
+    )
 
 
 async def may_create(context: CommandContext, asker: CommandUser, name: str) -> str:
@@ -82,7 +84,7 @@ async def edit_persona(
     await _may_be_called(context, asker.server_id, persona.name, values)
     await context.db.personas.save(_filled(persona, values))
     context.personas_changed(asker.server_id)
-    return f"**{plain(persona.name)}** is changed."
+    return f"**{plain(persona.name)}** is updated."
 
 
 async def set_avatar(
@@ -113,23 +115,23 @@ async def delete_persona(context: CommandContext, asker: CommandUser, name: str)
         )
     told = await _new_default(context, asker.server_id) if persona.is_default else ""
     context.personas_changed(asker.server_id)
-    return f"**{plain(persona.name)}** is gone.{told}"
+    return f"**{plain(persona.name)}** is deleted.{told}"
 
 
 async def _new_default(context: CommandContext, server_id: int) -> str:
     """Somebody has to answer."""
     first = (await personas_of(context, server_id))[0]
     await context.db.personas.make_default(server_id, first.name)
-    return f" {plain(first.name)} is the default now."
+    return f" {plain(first.name)} is now the default."
 
 
 async def make_default(context: CommandContext, asker: CommandUser, name: str) -> str:
     asker.must_manage()
     persona = await found(context, asker.server_id, name)
     if not await context.db.personas.make_default(asker.server_id, persona.name):
-        raise CommandRefusedError(f"{plain(persona.name)} is the default already.")
+        raise CommandRefusedError(f"{plain(persona.name)} is already the default.")
     context.personas_changed(asker.server_id)
-    return f"**{plain(persona.name)}** answers when nobody else is called."
+    return f"**{plain(persona.name)}** is now the default: it answers when no other is called."
 
 
 async def persona_choices(context: CommandContext, server_id: int, typed: str) -> Choices:
@@ -218,11 +220,11 @@ def _line(persona: PersonaRecord) -> str:
 
 
 persona = app_commands.Group(
-    name="persona", description="Who the bot can be here", default_permissions=MANAGER
+    name="persona", description="The characters of the bot", default_permissions=MANAGER
 )
 
 
-@persona.command(description="Add a persona: a form asks who it is")
+@persona.command(description="Create a persona; a form asks for its character")
 @app_commands.describe(name="The name it speaks under")
 async def create(interaction: Interaction, name: str) -> None:
     form = await creation_form(context_of(interaction), asker_of(interaction), name)
@@ -242,7 +244,7 @@ async def avatar(interaction: Interaction, name: str, url: str | None = None) ->
     await answer(interaction, set_avatar(context_of(interaction), asker_of(interaction), name, url))
 
 
-@persona.command(name="list", description="The personas of this server")
+@persona.command(name="list", description="List the personas of this server")
 async def list_(interaction: Interaction) -> None:
     await answer(interaction, list_personas(context_of(interaction), asker_of(interaction)))
 
@@ -253,7 +255,7 @@ async def delete(interaction: Interaction, name: str) -> None:
     await answer(interaction, delete_persona(context_of(interaction), asker_of(interaction), name))
 
 
-@persona.command(description="Choose who answers when nobody else is called")
+@persona.command(description="Choose the persona that answers when no other is called")
 @app_commands.describe(name="Which persona")
 async def default(interaction: Interaction, name: str) -> None:
     await answer(interaction, make_default(context_of(interaction), asker_of(interaction), name))

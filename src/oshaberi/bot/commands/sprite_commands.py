@@ -37,7 +37,7 @@ async def add_sprite(
         await context.db.personas.save(replace(owner, sprites=()))
     await context.db.personas.save_sprite(asker.server_id, owner.name, sprite)
     context.personas_changed(asker.server_id)
-    return f"**{plain(owner.name)}** can look {plain(sprite.name)} now."
+    return f"**{plain(owner.name)}** now has the sprite {plain(sprite.name)}."
 
 
 async def list_sprites(context: CommandContext, asker: CommandUser, persona: str | None) -> str:
@@ -56,7 +56,7 @@ async def remove_sprite(
     if not await context.db.personas.delete_sprite(asker.server_id, owner.name, name.strip()):
         raise CommandRefusedError(f"There is no sprite {plain(name)}; `/sprite list` shows all.")
     context.personas_changed(asker.server_id)
-    return f"**{plain(owner.name)}** does not look {plain(name)} any more."
+    return f"**{plain(owner.name)}** no longer has the sprite {plain(name)}."
 
 
 async def sprite_choices(
@@ -77,14 +77,14 @@ def _line(persona: PersonaRecord) -> str:
 
 
 sprite = app_commands.Group(
-    name="sprite", description="The faces of a persona", default_permissions=MANAGER
+    name="sprite", description="More avatars of a persona", default_permissions=MANAGER
 )
 
 
-@sprite.command(description="Add a face, or give one a new picture")
+@sprite.command(description="Add a sprite (an avatar for a mood), or change its picture")
 @app_commands.describe(
-    persona="Whose face",
-    name="What the model calls it: happy, angry",
+    persona="Whose sprite",
+    name="Its name for the model: happy, angry",
     url="Address of the picture",
     identity="Speaks under its own name instead of the persona's",
 )
@@ -95,14 +95,14 @@ async def add(
     await answer(interaction, add_sprite(context, asker, persona, name, url, identity))
 
 
-@sprite.command(name="list", description="The faces of a persona, or of all")
-@app_commands.describe(persona="Whose faces; everybody's if left out")
+@sprite.command(name="list", description="List the sprites of a persona, or of all")
+@app_commands.describe(persona="Whose sprites; everybody's if left out")
 async def list_(interaction: Interaction, persona: str | None = None) -> None:
     await answer(interaction, list_sprites(context_of(interaction), asker_of(interaction), persona))
 
 
-@sprite.command(description="Remove a face")
-@app_commands.describe(persona="Whose face", name="Which face")
+@sprite.command(description="Remove a sprite")
+@app_commands.describe(persona="Whose sprite", name="Which sprite")
 async def remove(interaction: Interaction, persona: str, name: str) -> None:
     context, asker = context_of(interaction), asker_of(interaction)
     await answer(interaction, remove_sprite(context, asker, persona, name))

@@ -24,7 +24,7 @@ from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.storage.stored_records import UsageRecord
 from oshaberi.turns.generation.model_chain import ModelCandidate, chain_of
 
-NO_MODEL = "No model is set: `/help` says what to do first."
+NO_MODEL = "No model is set. `/help` says what to do first."
 
 
 async def status_of(context: CommandContext, asker: CommandUser, latency_s: float) -> str:
@@ -70,8 +70,8 @@ def _keys(context: CommandContext, tries: Sequence[ModelCandidate]) -> str:
         return "has no key (`/model key add`)" if lacking else "ready, needs no key"
     ends = [end for key in keys if (end := context.rest_end(key)) is not None]
     if len(ends) == len(keys):
-        return f"all keys rest until {discord.utils.format_dt(min(ends), 't')}"
-    resting = f", {len(ends)} of them resting" if ends else ""
+        return f"all keys failed; paused until {discord.utils.format_dt(min(ends), 't')}"
+    resting = f", {len(ends)} of them paused" if ends else ""
     return f"ready, {len(keys)} {'key' if len(keys) == 1 else 'keys'}{resting}"
 
 
@@ -81,7 +81,7 @@ def _used(entry: UsageRecord) -> str:
     return f"{name}: {entry.requests:,} requests, {tokens}"
 
 
-@app_commands.command(description="Latency, queue, models and what they used")
+@app_commands.command(description="Show latency, queue, models and their usage")
 async def status(interaction: Interaction) -> None:
     latency_s = client_of(interaction).latency
     await answer(interaction, status_of(context_of(interaction), asker_of(interaction), latency_s))

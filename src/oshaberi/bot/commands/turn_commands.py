@@ -37,7 +37,7 @@ async def regenerate_turn(
     return (await context.channel_turns.regenerate(turn_channel, asker.person)).text
 
 
-@app_commands.command(description="Stop the answer under way in this channel")
+@app_commands.command(description="Stop the current answer in this channel")
 async def stop(interaction: Interaction) -> None:
     await answer(interaction, stop_turn(context_of(interaction), asker_of(interaction)))
 
@@ -50,7 +50,7 @@ async def continue_(interaction: Interaction) -> None:
     await answer(interaction, work)
 
 
-@app_commands.command(description="Take the last answer back and try again")
+@app_commands.command(description="Delete the last answer and answer again")
 async def regenerate(interaction: Interaction) -> None:
     work = regenerate_turn(
         context_of(interaction), asker_of(interaction), turn_channel_of(interaction)

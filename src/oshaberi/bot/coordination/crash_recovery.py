@@ -44,9 +44,9 @@ EARLIER_TURNS = 10
 INTERRUPTED = "interrupted"
 TITLE = "I was interrupted"
 GO_ON = (
-    "I was restarted in the middle of this answer. `/continue` goes on, `/regenerate` begins anew."
+    "I was restarted in the middle of this answer. `/continue` goes on, `/regenerate` starts again."
 )
-IN_DOUBT = "One message of it may be missing: I could not look whether it had arrived."
+IN_DOUBT = "One message of it may be missing: I could not check whether it arrived."
 
 FindRoom = Callable[[int], Awaitable[DiscordTurnChannel | None]]
 

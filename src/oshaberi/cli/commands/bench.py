@@ -13,9 +13,11 @@ ROOT = Path(__file__).parents[4]
 @click.command(short_help="Measure the engine, streams and adapters.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--quick", is_flag=True, help="Fewer rounds.")
-@click.option("--only", multiple=True, metavar="NAME", help="A part or a shape; may be repeated.")
+@click.option(
+    "--only", multiple=True, metavar="NAME", help="A part or a text shape; you can repeat it."
+)
 def command(as_json: bool, quick: bool, only: tuple[str, ...]) -> None:
-    """Measure on this machine what docs/performance.md shows. Needs a checkout of the project.
+    """Measure on your machine what docs/performance.md shows. You need a checkout of the project.
 
     \b
     Examples:
@@ -23,7 +25,7 @@ def command(as_json: bool, quick: bool, only: tuple[str, ...]) -> None:
       oshaberi bench --only tokens --json
     """
     if not (ROOT / "bench" / "__main__.py").is_file():
-        what = "the measurements are not part of the installed package; run this in a checkout"
+        what = "the benchmarks are not part of the installed package; run this in a checkout"
         raise click.ClickException(what)
     sys.path.insert(0, str(ROOT))
     from bench.__main__ import main

@@ -26,16 +26,18 @@ KINDS = {
 }
 
 
-@click.command(short_help="Text in, Discord messages out.")
+@click.command(short_help="Cut text into Discord messages.")
 @click.argument("file", default=STDIN, shell_complete=complete_file)
-@click.option("--degree", type=click.IntRange(0, 3), help="0 whole, 1-2 by line, 3 by sentence.")
+@click.option(
+    "--degree", type=click.IntRange(0, 3), help="0 one answer, 1-2 by line, 3 by sentence."
+)
 @click.option("--json", "as_json", is_flag=True, help="One event per line, with all its fields.")
 @set_option
 def command(file: str, degree: int | None, as_json: bool, settings: tuple[str, ...]) -> None:
     """Cut text into Discord messages: from FILE, a pipe or the keyboard.
 
-    Messages appear as soon as they are certain. Between two of them stands a line
-    `---8<---` (on a terminal, a numbered rule); --json also tells what was taken out.
+    Each message appears as soon as it is complete. A line `---8<---` separates two
+    messages (on a terminal, a numbered rule). --json also shows what was taken out.
 
     \b
     Examples:
@@ -74,7 +76,7 @@ class _Plain:
 
     def show(self, event: Event) -> None:
         if isinstance(event, SpeakerStop):
-            whisper(f"stopped: the text goes on as {event.label!r}, somebody else")
+            whisper(f"stopped: the text goes on as somebody else, {event.label!r}")
         elif isinstance(event, Message | Table):
             self._separate(event)
             text = event.source if isinstance(event, Table) else event.text

@@ -7,14 +7,14 @@ import click
 SHELLS = ("bash", "zsh", "fish")
 
 
-@click.command(short_help="Let your shell complete commands and options.")
+@click.command(short_help="Print a script that lets your shell complete commands.")
 @click.argument("shell", type=click.Choice(SHELLS))
 def command(shell: str) -> None:
     """Print a script for SHELL (bash 4.4 or newer, zsh, fish) that completes what you type.
 
     \b
     Examples:
-      eval "$(oshaberi completion bash)"         # for now; for good: add it to ~/.bashrc
+      eval "$(oshaberi completion bash)"         # to keep it, put this line into ~/.bashrc
       eval "$(oshaberi completion zsh)"          # ~/.zshrc
       oshaberi completion fish > ~/.config/fish/completions/oshaberi.fish
     """

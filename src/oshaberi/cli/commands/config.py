@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 LONGEST = 60
 
 
-@click.group(short_help="The settings, and where each comes from.")
+@click.group(short_help="Show the settings, and where each comes from.")
 def command() -> None:
-    """Look at the settings: the environment goes before oshaberi.toml, that before defaults.
+    """Look at the settings. The environment overrides oshaberi.toml, which overrides defaults.
 
     \b
     Example:
@@ -29,11 +29,11 @@ def command() -> None:
     """
 
 
-@command.command(short_help="Every setting, its value and its origin.")
+@command.command(short_help="Show every setting, its value and its origin.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @config_option
 def show(as_json: bool, config_file: Path | None) -> None:
-    """Print every setting with its value in force and where that was set. Secrets are masked.
+    """Print every setting with its current value and where it comes from. Secrets are masked.
 
     \b
     Examples:

@@ -12,7 +12,7 @@ from oshaberi.cli.settings_options import config_option, settings_of
 
 @click.group(short_help="Bring the database up to date.")
 def command() -> None:
-    """The database: `run` migrates it at its start; here it can be done before.
+    """Manage the database. `run` brings it up to date when it starts; you can do it before.
 
     \b
     Example:
@@ -20,10 +20,10 @@ def command() -> None:
     """
 
 
-@command.command(short_help="Make the database, or migrate it.")
+@command.command(short_help="Create the database, or bring it up to date.")
 @config_option
 def upgrade(config_file: Path | None) -> None:
-    """Make the database of the settings if it is not there, and bring its schema up to date.
+    """Create the database that the settings name, or bring its schema up to date.
 
     \b
     Examples:
@@ -41,4 +41,4 @@ def upgrade(config_file: Path | None) -> None:
     for revision in applied:
         click.echo(f"applied {revision}")
     place = settings.shown("database_url")
-    click.echo(f"{place} is at {head_revision()}" + ("" if applied else ", as it was"))
+    click.echo(f"{place} has schema {head_revision()}" + ("" if applied else "; nothing to do"))

@@ -25,15 +25,15 @@ SOMETHING_FAILS = 1
 MARKS = {"good": ("✓", "name"), "note": ("–", "dim"), "bad": ("✗", "warn")}
 
 
-@click.command(short_help="Check what the bot needs; say what to do.")
+@click.command(short_help="Check what the bot needs, and say what to do.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @config_option
 def command(as_json: bool, config_file: Path | None) -> int:
     """Check Python, extras, fonts, settings, data folder, database, Redis, token, intents,
-    permissions, the keys of the models, tool modules and MCP servers. Discord and the
-    providers are really asked, modules imported, MCP servers started.
+    permissions, the keys of the models, tool modules and MCP servers. It asks Discord
+    and the providers, imports the modules and starts the MCP servers.
 
-    Status 1 if something fails that is needed. Nothing is changed.
+    It changes nothing. The status is 1 if something fails that the bot needs.
 
     \b
     Examples:
@@ -57,8 +57,12 @@ async def _examine(as_json: bool, config_file: Path | None) -> int:
             for line in _lines(finding, palette):
                 click.echo(line)
     if not as_json:
-        click.echo(f"{fails or 'nothing'} to mend")
+        click.echo(_sum(fails))
     return SOMETHING_FAILS if fails else 0
+
+
+def _sum(fails: int) -> str:
+    return f"{fails} problem{'s' if fails > 1 else ''}" if fails else "no problems"
 
 
 async def _findings(config_file: Path | None) -> AsyncIterator[Finding]:
@@ -85,7 +89,7 @@ def _mistakes(error: ConfigError) -> list[Finding]:
     from oshaberi.config.setting_errors import SettingMistakesError
 
     *before, last = error.lines if isinstance(error, SettingMistakesError) else (str(error),)
-    advice = "correct it: docs/settings.md has what is allowed"
+    advice = "correct it: docs/settings.md says what is allowed"
     return [*(bad("settings", line, "") for line in before), bad("settings", last, advice)]
 
 

@@ -25,10 +25,10 @@ from oshaberi.text.text_config import TextConfig
 _LONGEST_LINE = 240
 
 
-@click.command(short_help="Tell why a scene became these messages.")
+@click.command(short_help="Explain why a scene became these messages.")
 @click.argument("scene", shell_complete=complete_file)
 def command(scene: str) -> None:
-    """Tell every decision about SCENE (a file, or -) in order, and what was sent when.
+    """Show every decision about SCENE (a file, or -) in order, and what was sent when.
 
     \b
     Example:
@@ -70,7 +70,7 @@ def _opening(scene: Scene) -> str:
 
 def _decisions(observers: Sequence[EngineRecorder]) -> Iterator[str]:
     steps = [step for observer in observers for step in tell(observer.entries)]
-    yield from numbered(steps) if steps else ["  Nothing: no text came."]
+    yield from numbered(steps) if steps else ["  Nothing: the model sent no text."]
 
 
 def _channel(played: PlayedScene, palette: TerminalPalette) -> Iterator[str]:

@@ -23,19 +23,21 @@ if TYPE_CHECKING:
     from oshaberi.text.text_config import TextConfig
 
 
-@click.command(short_help="Ask a model, keep its stream as a scene.")
-@click.option("--out", required=True, metavar="FILE", help="Where the scene goes.")
+@click.command(short_help="Ask a model, and save its stream as a scene.")
+@click.option("--out", required=True, metavar="FILE", help="Where to save the scene.")
 @click.option(
     "--provider", default="openai", show_default=True, help="A preset: docs/providers.md."
 )
 @click.option("--model", required=True, help="The model, as the provider calls it.")
-@click.option("--base-url", metavar="URL", help="Another server of the same family.")
-@click.option("--key-env", metavar="NAME", help="The variable that holds the API key.")
-@click.option("--prompt", help="What to ask; otherwise it is read from standard input.")
+@click.option("--base-url", metavar="URL", help="Address of another server of the same family.")
+@click.option("--key-env", metavar="NAME", help="The environment variable with the API key.")
+@click.option("--prompt", help="What to ask. Default: standard input.")
 @click.option("--system", help="A system instruction.")
 @click.option("--thinking", help="off, low, medium, high, or a number of tokens.")
 @click.option("--max-tokens", type=click.IntRange(1), help="How long the answer may get.")
-@click.option("--degree", type=click.IntRange(0, 3), help="0 whole, 1-2 by line, 3 by sentence.")
+@click.option(
+    "--degree", type=click.IntRange(0, 3), help="0 one answer, 1-2 by line, 3 by sentence."
+)
 @set_option
 def command(
     out: str,
@@ -47,10 +49,10 @@ def command(
     settings: tuple[str, ...],
     **place: Any,
 ) -> None:
-    """Ask a model once and keep what it streams, with its pauses, as a scene.
+    """Ask a model once and save its stream, with its pauses, as a scene.
 
-    The answer appears as it comes. Keys, tokens and images do not reach the file. The
-    key comes from the provider's usual variable; with --base-url only from --key-env.
+    You see the answer as it arrives. Keys, tokens and images are not saved. The API key
+    comes from the provider's usual variable; with --base-url only from --key-env.
 
     \b
     Examples:
@@ -74,7 +76,9 @@ def _writable(out: str) -> Path:
     """Better to know before the model is asked."""
     path = Path(out)
     if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-        raise click.ClickException(f"--out {out}: cannot be written; name a file in a folder")
+        raise click.ClickException(
+            f"--out {out}: cannot be written; give a file in a folder that you may write to"
+        )
     return path
 
 
@@ -100,7 +104,7 @@ def _request(
 
     asked = "".join(pieces_of(STDIN)) if prompt is None else prompt
     if not asked.strip():
-        raise click.ClickException("nothing to ask; give a --prompt, or text on standard input")
+        raise click.ClickException("nothing to ask; use --prompt, or pipe a text in")
     first = (said("system", system, "system"),) if system else ()
     level: Any = int(thinking) if thinking and thinking.isdigit() else thinking
     items = (*first, said("user", asked.strip(), "current"))

@@ -26,15 +26,21 @@ BAD_SCENE = 2
 @click.argument("scenes", nargs=-1, required=True, metavar="SCENE...", shell_complete=complete_file)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line, in order.")
 @click.option("--check", is_flag=True, help="Compare with what each scene expects.")
-@click.option("--rechunk", "seed", type=int, metavar="SEED", help="First cut the text anew.")
-@click.option("--real-time", is_flag=True, help="Wait as long as a reader would.")
+@click.option(
+    "--rechunk",
+    "seed",
+    type=int,
+    metavar="SEED",
+    help="First cut the text at other, random places.",
+)
+@click.option("--real-time", is_flag=True, help="Wait as long as on Discord.")
 def command(
     scenes: tuple[str, ...], as_json: bool, check: bool, seed: int | None, real_time: bool
 ) -> int:
     """Play SCENEs (files, folders or -) and show what reached the channel, and when.
 
-    Time is virtual, so a minute costs nothing. With --check, differences are shown
-    and the status is 1 if there are any.
+    Time is virtual: a minute of typing takes no time. --check compares with what the
+    scenes expect, shows the differences, and ends with status 1 if there are any.
 
     \b
     Examples:
@@ -43,7 +49,9 @@ def command(
       oshaberi replay --check tests/scenes
     """
     if as_json and check:
-        raise click.UsageError("--json and --check do not go together", click.get_current_context())
+        raise click.UsageError(
+            "--json and --check cannot be used together", click.get_current_context()
+        )
     keep_quiet()
     paths = find_scenes(scenes)
     if check:
@@ -102,7 +110,7 @@ def _check_all(paths: Sequence[str], seed: int | None, real_time: bool) -> int:
         if lines:
             differing += 1
             progress.clear()
-            click.echo("\n".join([f"{path} differs (- expected, + got)", *_indented(lines)]))
+            click.echo("\n".join([f"{path}: different (- expected, + got)", *_indented(lines)]))
     click.echo(_sum(len(paths), differing, bad, silent))
     if bad:
         return BAD_SCENE
@@ -114,8 +122,14 @@ def _indented(lines: Sequence[str]) -> list[str]:
 
 
 def _sum(count: int, differing: int, bad: int, silent: int) -> str:
-    parts = [f"{count} scene{'s' if count != 1 else ''}"]
-    parts.append(f"{differing} differ" if differing else "none differs")
-    parts += [f"{bad} cannot be read"] if bad else []
-    parts += [f"{silent} expect nothing"] if silent else []
-    return ", ".join(parts)
+    scenes = "1 scene" if count == 1 else f"{count} scenes"
+    good = count - differing - bad - silent
+    if good == count:
+        return f"{scenes}: as expected"
+    parts = {
+        "as expected": good,
+        "different": differing,
+        "cannot be read": bad,
+        "without `expect`, not compared": silent,
+    }
+    return f"{scenes}: " + ", ".join(f"{number} {what}" for what, number in parts.items() if number)

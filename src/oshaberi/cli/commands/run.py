@@ -27,12 +27,18 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command(short_help="The bot: on Discord, or on the local stage.")
-@click.option("--config", type=FILE, metavar="FILE", help="Settings, instead of oshaberi.toml.")
-@click.option("--port", type=PORT, help="Of the local stage; 0 is any free one.")
-@click.option("--speed", type=SPEED, default=1.0, show_default=True, help="Of the rehearsal model.")
-@click.option("--record", type=FOLDER, metavar="DIR", help="Save every stream there, as a scene.")
-@click.option("--browser/--no-browser", default=None, help="Open the page; on a desktop it does.")
+@click.command(short_help="Run the bot, on Discord or on the local stage.")
+@click.option("--config", type=FILE, metavar="FILE", help="Read the settings from this file.")
+@click.option("--port", type=PORT, help="Port of the local stage; 0 takes any free one.")
+@click.option(
+    "--speed", type=SPEED, default=1.0, show_default=True, help="Speed of the demo model."
+)
+@click.option(
+    "--record", type=FOLDER, metavar="DIR", help="Save every stream in this folder, as a scene."
+)
+@click.option(
+    "--browser/--no-browser", default=None, help="Open the page. Default: if there is a desktop."
+)
 def command(
     config: Path | None,
     port: int | None,
@@ -42,9 +48,9 @@ def command(
 ) -> None:
     """Run the bot until Ctrl-C.
 
-    With a Discord token (`discord_token` in oshaberi.toml, or OSHABERI_DISCORD_TOKEN) it talks on
-    Discord. Without one it puts up the local stage: a Discord on this machine, with a page to chat
-    in and a model that only rehearses. No account, no keys.
+    With a Discord token (`discord_token` in oshaberi.toml, or OSHABERI_DISCORD_TOKEN) it runs on
+    Discord. Without one it starts the local stage: a Discord on this machine, with a page to chat
+    in and a demo model. You need no account and no keys.
 
     \b
     Examples:
@@ -57,7 +63,7 @@ def command(
     if settings.discord_token is not None:
         from oshaberi.bot.wiring import run
 
-        click.echo("Connecting to Discord. Ctrl-C ends.")
+        click.echo("Connecting to Discord. Press Ctrl-C to end.")
         asyncio.run(run(settings, os.environ, observers=observers, on_ready=_on_discord))
         return
     if sys.stdout.isatty():
@@ -100,7 +106,7 @@ def _make_folder(settings: LoadedSettings) -> None:
     except OSError as error:
         where = "set OSHABERI_DATA_DIR to a folder that you may write to"
         raise ConfigError(
-            f"data_dir: {settings.data_dir} cannot be made: {error.strerror}; {where}"
+            f"data_dir: {settings.data_dir} cannot be created: {error.strerror}; {where}"
         ) from None
 
 
@@ -113,16 +119,20 @@ def _observers(record: Path | None, settings: LoadedSettings) -> Sequence[Stream
 
 
 def _on_discord() -> None:
-    click.echo("The bot is on Discord and answers.")
+    click.echo("The bot is on Discord and answers messages.")
     _spare_what_is_loaded()
 
 
 def _on_stage(address: str, browser_folder: Path | None) -> None:
     """With a folder for it, a browser is opened too."""
     palette = TerminalPalette.of(sys.stdout)
-    click.echo(f"\n  {palette.paint('Oshaberi', 'bold')} is on its local stage:\n")
+    click.echo(f"\n  {palette.paint('Oshaberi', 'bold')} runs on the local stage:\n")
     click.echo(f"  {palette.paint(address, 'bold')}\n")
-    click.echo(palette.paint("  Open it in a browser and say hello. Ctrl-C ends.", "dim"))
+    click.echo(
+        palette.paint(
+            "  Open this address in your browser and say hello. Press Ctrl-C to end.", "dim"
+        )
+    )
     if browser_folder is not None:
         _open_browser(address, browser_folder)
     _spare_what_is_loaded()

@@ -22,9 +22,9 @@ KILLED = 128
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-@click.group(short_help="Run anybody's bot on a local Discord.")
+@click.group(short_help="Run any discord.py bot on a local Discord.")
 def command() -> None:
-    """A Discord on this machine, without an account: see docs/stage.md.
+    """Use a Discord on this machine, without an account: see docs/stage.md.
 
     \b
     Example:
@@ -34,21 +34,26 @@ def command() -> None:
 
 @command.command(
     name="exec",
-    short_help="Start a bot there.",
+    short_help="Start a bot on a stage.",
     context_settings={
         "ignore_unknown_options": True,
         "allow_interspersed_args": False,
     },
 )
-@click.option("--port", type=click.IntRange(0, 65_535), default=0, help="0 is any free port.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=0,
+    help="Port of the stage; 0 takes any free one.",
+)
 @click.argument("bot", type=SCRIPT)
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def execute(bot: Path, args: tuple[str, ...], port: int) -> int:
     """Start BOT (a Python script, with its ARGS) on a stage of its own, until it ends.
 
-    The script stays as it is: discord.py is pointed at the stage, and DISCORD_TOKEN
-    holds a token that the stage knows. Signals are passed on, and the bot's status is
-    the status of this command.
+    You need not change the script: discord.py connects to the stage, and DISCORD_TOKEN
+    holds a token that the stage accepts. Signals are passed on to the bot, and its exit
+    status is the status of this command.
 
     \b
     Examples:
@@ -65,7 +70,7 @@ def execute(bot: Path, args: tuple[str, ...], port: int) -> int:
     except OSError as error:
         if error.errno != errno.EADDRINUSE:
             raise
-        raise click.ClickException(f"--port: {port} is in use; 0 takes any free one") from None
+        raise click.ClickException(f"--port: {port} is in use; 0 takes any free port") from None
 
 
 async def _execute(stage: Stage, arguments: list[str]) -> int:

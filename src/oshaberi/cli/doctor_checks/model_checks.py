@@ -25,12 +25,14 @@ async def examine(settings: LoadedSettings, environ: Mapping[str, str]) -> Async
 
     if not settings.models:
         advice = "add [[models]] to oshaberi.toml, or use /model in a server"
-        yield note("model", "none in the settings: the rehearsal model answers", advice)
+        yield note(
+            "model", "none in the settings: on the local stage the demo model answers", advice
+        )
     for entry in settings.models:
         name = f"model {entry.provider} {entry.model}"
         preset = PRESETS.get(entry.provider)
         if preset is None:
-            yield note(name, "of a plug-in: cannot be looked at")
+            yield note(name, "from a plug-in: cannot be checked")
             continue
         missing = _missing_sdk(preset)
         if missing:
@@ -61,7 +63,7 @@ async def _keys(
     for number, key in enumerate(keys or ("",)):
         label = name if len(keys) < 2 else f"{name}, key {number + 1}"
         if preset.family not in _LISTS:
-            yield note(label, "has a key; this provider can only be asked for an answer")
+            yield note(label, "has a key; this provider has no way to check it")
         else:
             yield _judged(label, entry, await _list(preset, entry, key))
 
@@ -83,16 +85,16 @@ def _judged(name: str, entry: ModelEntry, answer: HttpAnswer) -> Finding:
         listed = _names(answer.body)
         if listed and not any(entry.model in (one, one.removeprefix("models/")) for one in listed):
             text = f"the provider answers, but does not list {entry.model!r}"
-            return note(name, text, "see whether the model's name is right")
-        return good(name, "the provider takes the key")
+            return note(name, text, "check the name of the model")
+        return good(name, "the provider accepts the key")
     if answer.status in (401, 403) or _says_key(answer):
         where = entry.variable if not entry.api_keys else "api_keys"
         return bad(name, "the provider refuses the key", f"put a valid one into {where}")
     if answer.status in (404, 405):
-        return note(name, "the server does not list models: the key was not tried")
+        return note(name, "the server does not list models; the key was not checked")
     if answer.status == 429:
-        return note(name, "the provider limits the rate now; the key was not tried")
-    return bad(name, f"could not be asked: {answer.reason}", "see base_url, and your connection")
+        return note(name, "rate limited by the provider now; the key was not checked")
+    return bad(name, f"could not be checked: {answer.reason}", "check base_url and your network")
 
 
 def _says_key(answer: HttpAnswer) -> bool:

@@ -37,10 +37,10 @@ async def database(settings: LoadedSettings) -> Finding:
         file = address_of(settings.database_url).file
         problem = None if file is None else unwritable(file.parent)
         if problem is not None:
-            return bad(name, problem, "allow it, or correct database_url")
-        return note(name, f"{place} is empty", "the bot makes its tables when it starts")
+            return bad(name, problem, "make it writable, or correct database_url")
+        return note(name, f"{place} is empty", "the bot creates its tables when it starts")
     if current > head:
-        text = f"{place} has schema {current}, this program knows {head}"
+        text = f"{place} has schema {current}; this version knows only {head}"
         return bad(name, text, "install the newer oshaberi")
     if current < head:
         return note(name, f"{place} has schema {current} of {head}", "oshaberi db upgrade")
@@ -57,7 +57,7 @@ async def secret_key(settings: LoadedSettings, environ: Mapping[str, str]) -> Fi
     is_there = bool(environ.get(KEY_VARIABLE, "").strip()) or file.exists()
     problem = None if is_there else unwritable(file.parent)
     if problem is not None:
-        return bad(name, problem, f"allow it, or set {KEY_VARIABLE}")
+        return bad(name, problem, f"make it writable, or set {KEY_VARIABLE}")
     try:
         if is_there:
             vault = SecretVault.from_environment_or_file(file, environ)
@@ -66,7 +66,7 @@ async def secret_key(settings: LoadedSettings, environ: Mapping[str, str]) -> Fi
         await _check_secrets(settings.database_url, vault)
     except StorageError as error:
         return bad(name, str(error), f"see {KEY_VARIABLE} in docs/settings.md")
-    return good(name, f"from {vault.source}" if is_there else f"{file} will be made")
+    return good(name, f"from {vault.source}" if is_there else f"{file} will be created")
 
 
 async def _check_secrets(url: str, vault: SecretVault) -> None:
@@ -87,13 +87,13 @@ async def _check_secrets(url: str, vault: SecretVault) -> None:
 async def redis(settings: LoadedSettings) -> Finding:
     name = "redis"
     if settings.redis_url is None:
-        return good(name, "not used: one process needs none")
+        return good(name, "not used; one process does not need it")
     try:
         from redis.asyncio import from_url
         from redis.exceptions import RedisError
     except ImportError:
         return bad(
-            name, "redis_url is set, redis is not installed", 'pip install "oshaberi[redis]"'
+            name, "redis_url is set, but redis is not installed", 'pip install "oshaberi[redis]"'
         )
     place = settings.shown("redis_url")
     try:

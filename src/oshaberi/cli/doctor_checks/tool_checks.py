@@ -47,7 +47,11 @@ def _modules(settings: LoadedSettings) -> list[Finding]:
                 tools = load_tools([name], folder)
         except ConfigError as error:
             found.append(
-                bad(f"tools {name}", _reason(error), "correct it, or tools in the settings")
+                bad(
+                    f"tools {name}",
+                    _reason(error),
+                    "correct the module, or `tools` in the settings",
+                )
             )
         else:
             together += [tool for tool in tools if not any(tool is one for one in together)]

@@ -1,6 +1,6 @@
-"""The rehearsal model: an OpenAI-compatible server on loopback that plays written scenes.
+"""The demo model: an OpenAI-compatible server on loopback that plays written scenes.
 
-`async with RehearsalModel() as model:` and `model.url` is the base URL for any such client.
+`async with DemoModel() as model:` and `model.url` is the base URL for any such client.
 """
 
 from __future__ import annotations

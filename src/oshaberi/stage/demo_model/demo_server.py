@@ -33,7 +33,7 @@ from oshaberi.stage.model_servers.openai_wire import OpenAIWire
 from oshaberi.stage.model_servers.wire_format import Encoder, ReceivedRequest, WireAnswer
 
 HOST = "127.0.0.1"
-MODEL = "rehearsal"
+MODEL = "demo-model"
 TOKENS_PER_SECOND = 40.0
 FIRST_TOKEN_MS = 300
 REQUEST_MOST = 32 * 1024 * 1024
@@ -104,7 +104,7 @@ class DemoModel:
             f"{HOST}:{port}",
             f"localhost:{port}",
         ):
-            return _refused(403, "the rehearsal model talks to programs on this machine only")
+            return _refused(403, "the demo model answers only programs on this machine")
         return await handler(request)
 
     async def _models(self, _request: web.Request) -> web.Response:

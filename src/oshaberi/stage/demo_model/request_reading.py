@@ -81,7 +81,7 @@ def read(body: Any) -> DemoRequest:
     if not all(isinstance(message, dict) for message in messages):
         raise DemoRequestError("every message must be an object")
     if body.get("stream") is not True:
-        raise DemoRequestError("the rehearsal model only streams: set 'stream' to true")
+        raise DemoRequestError("the demo model only streams: set 'stream' to true")
     users = [_text(m) for m in messages if m.get("role") == "user"]
     user, words = _newest(users[-1] if users else "")
     last = messages[-1]

@@ -45,7 +45,7 @@ const BREAKS = [
     delay_s: 4,
     route: SENDS,
   }),
-  fault("Revoke the webhook", "It is gone when the next face speaks", {
+  fault("Revoke the webhook", "It is gone when the next sprite speaks", {
     kind: "revoke_webhook",
     route: WEBHOOKS,
   }),

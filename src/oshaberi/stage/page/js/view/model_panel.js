@@ -4,7 +4,7 @@ import { el, freshId } from "../dom.js";
 import { attempt, toast } from "../toast.js";
 
 const NAMES = {
-  rehearsal: "Rehearsal (written scenes, no model)",
+  demo: "Demo model (plays written scenes)",
   ollama: "My Ollama",
   "openai-compatible": "My own key",
 };
@@ -66,13 +66,13 @@ function speed(state, change) {
 
 function offers(state, change) {
   return [
-    state.kind === "rehearsal" ? null : rehearsal(change),
+    state.kind === "demo" ? null : demo(change),
     state.ollama?.length ? ollama(state, change) : null,
     own(change),
   ].filter(Boolean);
 }
 
-function rehearsal(change) {
+function demo(change) {
   return el(
     "div",
     { class: "field" },
@@ -81,9 +81,9 @@ function rehearsal(change) {
       {
         class: "button secondary",
         type: "button",
-        on: { click: () => change({ use: "rehearsal" }, "The rehearsal model speaks") },
+        on: { click: () => change({ use: "demo" }, "The demo model speaks") },
       },
-      "Back to the rehearsal model",
+      "Back to the demo model",
     ),
   );
 }
