@@ -109,7 +109,7 @@ def test_a_predicate_that_fails_offers_nothing() -> None:
 
 
 def test_a_model_cannot_ask_for_any_number_of_calls_at_once() -> None:
-    """Each of them may be a request to Discord or to the web; every call is answered all the same."""
+    """Each may be a request to Discord or to the web. What is not run is answered all the same."""
     begun: list[str] = []
 
     @tool
