@@ -286,7 +286,9 @@ def test_keys_of_the_settings_serve_the_same_model_at_the_same_address_only() ->
         await house.answer()
         assert house.models.asked == [("x", None), ("y", None), ("x", "given")]
 
-    play(scene, links=[OperatorModel(ModelRecord(0, "openai", "x", "http://mine.test"), ("given",))])
+    play(
+        scene, links=[OperatorModel(ModelRecord(0, "openai", "x", "http://mine.test"), ("given",))]
+    )
 
 
 def test_an_empty_answer_is_asked_for_twice_more() -> None:
