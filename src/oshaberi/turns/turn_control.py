@@ -38,9 +38,7 @@ class ControlReply:
 STOPPED = ControlReply(True, "Stopped.")
 IDLE = ControlReply(False, "There is nothing to stop here.")
 NOT_YOURS = ControlReply(False, "Only who asked, or somebody with Manage Messages, can do that.")
-NOT_LISTED = ControlReply(
-    False, "You are not answered here (blocked and allowed users and channels)."
-)
+NOT_LISTED = ControlReply(False, "You are not answered here (see the lists of users and channels).")
 TOO_SOON = ControlReply(
     False, "You asked a moment ago. Wait a little, then try again (cooldown_ms)."
 )
