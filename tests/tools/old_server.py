@@ -17,7 +17,7 @@ GREEDY = "greedy" in sys.argv
 if GREEDY:
     endless = {"type": "object", "description": "x" * 1_000_000}
     tools = [{"name": "endless", "inputSchema": endless}]
-    tools += [{"name": f"tool_{n}", "inputSchema": {"type": "object"}} for n in range(300)]
+    tools += [{"name": f"tool_{n}", "inputSchema": NO_ARGUMENTS} for n in range(300)]
 UNKNOWN = {"code": -32601, "message": "Method not found"}
 
 
@@ -68,9 +68,7 @@ def answered(method: str, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    tools.extend(
-        {"name": name, "inputSchema": {"type": "object"}} for name in ("structured", "nothing")
-    )
+    tools.extend({"name": name, "inputSchema": NO_ARGUMENTS} for name in ("structured", "nothing"))
     sys.stdout.write("Welcome to the old server!\n")
     for line in sys.stdin:
         message = json.loads(line)
