@@ -10,8 +10,9 @@ import json
 import sys
 from typing import Any
 
+NO_ARGUMENTS = {"type": "object"}
 tools: list[dict[str, Any]] = [
-    {"name": "echo", "description": "Echo.", "inputSchema": {"type": "object"}}
+    {"name": "echo", "description": "Echo.", "inputSchema": NO_ARGUMENTS}
 ]
 GREEDY = "greedy" in sys.argv
 if GREEDY:
