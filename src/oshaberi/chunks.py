@@ -25,6 +25,8 @@ ErrorType = Literal[
     "api_error",
 ]
 
+MOST_TOKENS = 10**9
+
 
 @dataclass(frozen=True, slots=True)
 class ThoughtPart:
@@ -59,12 +61,20 @@ class ProviderError:
     """What of the message may be shown in a channel; None: all of it."""
 
 
+def _possible(tokens: int) -> int:
+    return min(max(tokens, 0), MOST_TOKENS)
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens, as the provider counts them."""
+    """Tokens, as the provider counts them: none less than 0, nor more than a request can have."""
 
     input_tokens: int = 0
     output_tokens: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "input_tokens", _possible(self.input_tokens))
+        object.__setattr__(self, "output_tokens", _possible(self.output_tokens))
 
 
 @dataclass(frozen=True, slots=True)

@@ -221,6 +221,27 @@ def test_a_client_that_never_began_can_be_closed() -> None:
     asyncio.run(main())
 
 
+def test_a_client_that_is_closed_closes_its_own_connections() -> None:
+    """Those to webhooks are not discord.py's."""
+    closed: list[str] = []
+
+    async def main() -> None:
+        async with context_of() as (context, _talks), staged(world(), FAST) as stage:
+            bot = OshaberiClient(context, guild_ready_timeout=0.1)
+            async with logged_in(stage, bot):
+                state = bot.client_state
+                close = state.close
+
+                async def noted() -> None:
+                    closed.append("closed")
+                    await close()
+
+                state.close = noted  # type: ignore[method-assign]
+
+    run_scaled(main(), SPEED)
+    assert closed == ["closed"]
+
+
 def test_a_wrong_token_is_told_in_one_line() -> None:
     error, _place = _starting("wrong.token.here", world())
     told = str(error)

@@ -28,6 +28,7 @@ from tests.storage.servers import postgres_url
 from tests.storage.using import ask
 
 ALL = "That was all for today"
+MOST_READ = "1,000,000,000 tokens read, 1 written"
 SAID = (Say("Fine."), Count(900, 100))
 
 
@@ -96,6 +97,21 @@ def test_tool_rounds_count_and_a_quota_ends_them() -> None:
 
     again = [(Call("current_time"),)] * 6
     play(act, *again, quota_requests_per_user_day=3)
+
+
+@pytest.mark.parametrize(
+    ("odd", "counted"),
+    [(Count(-1000, -1000), "0 tokens read, 0 written"), (Count(10**30, 1), MOST_READ)],
+)
+def test_impossible_counts_of_a_model_neither_break_an_answer_nor_give_anything_back(
+    odd: Count, counted: str
+) -> None:
+    async def act(here: Evening) -> None:
+        here.ask("hi")
+        await here.says("Fine.")
+        assert f"1 request, {counted}." in await here.run("usage", user=MEMBER)
+
+    play(act, (Say("Fine."), odd), quota_tokens_per_user_day=5000)
 
 
 def test_the_operators_key_serves_only_the_operators_models() -> None:

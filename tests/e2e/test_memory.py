@@ -6,12 +6,12 @@ import asyncio
 from pathlib import Path
 
 from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.model_script import Say
+from oshaberi.stage.model_servers.model_script import Say, Stall
 from oshaberi.stage.testing import staged
 from oshaberi.storage.stored_records import SpriteRecord
-from tests.bot.shows import MEMBER, world
+from tests.bot.shows import ADMIN, MEMBER, world
 from tests.e2e.evening import FAST, PERSONA, QUICK, Evening, links, play, serving, settings_of
-from tests.e2e.test_tools import call
+from tests.e2e.test_tools import call, results
 
 
 def test_memory_lasts_over_a_restart(tmp_path: Path) -> None:
@@ -111,3 +111,40 @@ def test_what_is_forgotten_is_not_told_to_the_model_again() -> None:
         call("remember", "b", fact="hates mornings"),
     ]
     play(act, calls, "Kept.", "Something.", "Nothing.", "A blank.")
+
+
+def test_what_was_deleted_is_told_to_nobody_any_more() -> None:
+    """Neither a question that its author took back, nor an answer that a moderator removed."""
+
+    async def act(here: Evening) -> None:
+        asked = here.ask("my password is 4711")
+        await here.says("Kept.")
+        here.stage.people.delete(asked)
+        here.ask("and where does Ann live?")
+        await here.says("Kept.", "In Elm Street.")
+        here.stage.people.delete(here.ours()[-1].id)
+        await here.stage.settled()
+        await here.wait_for(lambda: len(here.ours()) == 1)
+        here.ask("what do you know?", user=ADMIN)
+        await here.says("Kept.", "Nothing.")
+        told = "\n".join([*results(here), here.asked().text])
+        assert "4711" not in told
+        assert "Elm Street" not in told
+
+    play(act, "Kept.", "In Elm Street.", [call("list_memories")], "Nothing.")
+
+
+def test_a_question_that_is_deleted_while_it_is_answered_is_not_remembered() -> None:
+    async def act(here: Evening) -> None:
+        asked = here.ask("my password is 4711")
+        await here.wait_for(lambda: here.said() == ["Kept."])
+        here.stage.people.delete(asked)
+        await here.stage.settled()
+        assert (await here.run("stop", user=MEMBER)) == "Stopped."
+        await here.idle()
+        here.ask("what do you know?", user=ADMIN)
+        await here.asked_times(3)
+        await here.idle()
+        assert "4711" not in "\n".join([*results(here), here.asked().text])
+
+    play(act, [Say("Kept.\nAnd one more thing"), Stall()], [call("list_memories")], "Nothing.")

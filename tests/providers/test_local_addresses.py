@@ -39,6 +39,12 @@ def test_no_other_preset_is() -> None:
     assert [one for one in others if asyncio.run(is_local(one, None, resolve))] == []
 
 
+def test_a_plugged_in_family_is_for_the_operator_to_choose() -> None:
+    """It may run on this machine, or pay with a key that it finds by itself."""
+    assert asyncio.run(is_local("parrot", None, resolve))
+    assert asyncio.run(is_local("parrot", "https://public.test/v1", resolve))
+
+
 @pytest.mark.parametrize(
     ("url", "expected"),
     [

@@ -1,6 +1,7 @@
 """An MCP server of the older kind, by hand: no discovery, changes told to everybody, paged lists.
 
-It also writes what is no JSON to its standard output, as careless servers do.
+It also writes what is no JSON to its standard output, as careless servers do. `greedy`: it has more
+tools than anybody can pay for, one of them with a schema without end.
 """
 
 from __future__ import annotations
@@ -9,7 +10,15 @@ import json
 import sys
 from typing import Any
 
-tools = [{"name": "echo", "description": "Echo.", "inputSchema": {"type": "object"}}]
+NO_ARGUMENTS = {"type": "object"}
+tools: list[dict[str, Any]] = [
+    {"name": "echo", "description": "Echo.", "inputSchema": NO_ARGUMENTS}
+]
+GREEDY = "greedy" in sys.argv
+if GREEDY:
+    endless = {"type": "object", "description": "x" * 1_000_000}
+    tools = [{"name": "endless", "inputSchema": endless}]
+    tools += [{"name": f"tool_{n}", "inputSchema": NO_ARGUMENTS} for n in range(300)]
 UNKNOWN = {"code": -32601, "message": "Method not found"}
 
 
@@ -20,8 +29,9 @@ def write(**message: Any) -> None:
 
 def listed(params: dict[str, Any]) -> dict[str, Any]:
     at = int(params.get("cursor") or 0)
-    page: dict[str, Any] = {"tools": tools[at : at + 1]}
-    return page | ({"nextCursor": str(at + 1)} if at + 1 < len(tools) else {})
+    after = len(tools) if GREEDY else at + 1
+    page: dict[str, Any] = {"tools": tools[at:after]}
+    return page | ({"nextCursor": str(after)} if after < len(tools) else {})
 
 
 def called(params: dict[str, Any]) -> dict[str, Any]:
@@ -59,9 +69,7 @@ def answered(method: str, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    tools.extend(
-        {"name": name, "inputSchema": {"type": "object"}} for name in ("structured", "nothing")
-    )
+    tools.extend({"name": name, "inputSchema": NO_ARGUMENTS} for name in ("structured", "nothing"))
     sys.stdout.write("Welcome to the old server!\n")
     for line in sys.stdin:
         message = json.loads(line)

@@ -125,6 +125,37 @@ def test_user_info(wanted: str | None) -> None:
     }
 
 
+def test_information_about_people_tells_look_alikes_apart() -> None:
+    liar, double = (
+        Person(79, "Tom\u200bori", username="liar"),
+        Person(80, "Mіka", username="mlka", can_manage_server=True),
+    )
+    stream = StreamConfig(text=TextConfig(persona=Persona("Tomori")))
+    here = FakeRoom([said(10, "hi", MIKA), said(11, "hi", liar), said(12, "hi", double)])
+    asking = context(here, stream=stream)
+    labels = ["Mika (user mika_m)", "Tomori (user liar)", "Mіka (user mlka)"]
+    assert json.loads(ask(asking, "server_info"))["people"] == labels
+    assert json.loads(ask(asking, "user_info", user="Mіka"))["name"] == labels[2]
+    assert json.loads(ask(asking, "user_info", user=labels[1]))["id"] == "79"
+    assert labels[1] in refused(asking, "user_info", user="Sora")
+
+
+def test_a_name_that_two_people_have_means_neither() -> None:
+    """Who gives themselves the name of another member is not taken for them."""
+    double = Person(80, "Mika", username="mlka", can_manage_server=True)
+    asking = context(FakeRoom([said(10, "hi", MIKA), said(11, "hi", double)]))
+    words = "several people here are called 'mika': Mika (user mika_m), Mika (user mlka)"
+    assert refused(asking, "user_info", user="mika") == words
+    assert json.loads(ask(asking, "user_info", user="mlka"))["id"] == "80"
+
+
+def test_an_account_named_like_another_member_is_not_taken_for_them() -> None:
+    double = Person(80, "Sora", username="mika")
+    asking = context(FakeRoom([said(10, "hi", double), said(11, "hi", MIKA)]))
+    assert json.loads(ask(asking, "user_info", user="mika"))["id"] == "77"
+    assert "nobody here" in refused(asking, "user_info", user="@")
+
+
 def test_a_user_who_is_not_there() -> None:
     words = "nobody here is called 'Sora'; there are: Mika, Ren"
     assert refused(context(turn_channel()), "user_info", user="Sora") == words

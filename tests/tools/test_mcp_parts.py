@@ -25,6 +25,22 @@ def test_an_older_server() -> None:
     run(main())
 
 
+def test_a_server_cannot_have_more_tools_than_a_request_can_carry(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What tools are declared with is paid for in every request."""
+
+    async def main() -> None:
+        server = McpServer("old", command=sys.executable, args=("-u", OLD, "greedy"))
+        async with serving(server) as running:
+            names = [one.name for one in running.mcp.tools]
+            assert names == [f"tool_{number}" for number in range(128)]
+
+    run(main())
+    told = "MCP server old: 175 tools are too many or too long; left out"
+    assert told in [record.getMessage() for record in caplog.records]
+
+
 async def _everyday(running: Servers) -> None:
     assert [one.name for one in running.mcp.tools] == ["echo", "structured", "nothing"]
     assert running.mcp.tools[1].description == "structured"

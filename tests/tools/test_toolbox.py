@@ -17,6 +17,7 @@ from oshaberi.chunks import ToolCall
 from oshaberi.errors import ConfigError
 from oshaberi.providers.request.context_items import ToolResult
 from oshaberi.tools import Tool, ToolBox, ToolContext, ToolFailedError, tool
+from oshaberi.tools.toolbox import MOST_CALLS
 from oshaberi.virtual_time import run_virtual
 from tests.tools.fakes import MIKA, REN, context
 
@@ -105,6 +106,25 @@ def test_a_predicate_that_fails_offers_nothing() -> None:
 
 
 # -- calls ---------------------------------------------------------------------------------------
+
+
+def test_a_model_cannot_ask_for_any_number_of_calls_at_once() -> None:
+    """Each may be a request to Discord or to the web. What is not run is answered all the same."""
+    begun: list[str] = []
+
+    @tool
+    async def note(name: str) -> str:
+        """Note."""
+        begun.append(name)
+        return name
+
+    calls = [ToolCall("note", {"name": str(number)}) for number in range(200)]
+    results = run_virtual(ask(ToolBox([note]), *calls))
+    assert begun == [str(number) for number in range(MOST_CALLS)]
+    assert [one.content for one in results[:MOST_CALLS]] == begun
+    refused = ToolResult("not run: at most 16 calls at once; ask again", is_error=True)
+    assert set(results[MOST_CALLS:]) == {refused}
+    assert len(results) == 200
 
 
 def test_calls_run_at_once_and_answer_in_order() -> None:

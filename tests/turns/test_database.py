@@ -44,9 +44,9 @@ def test_memories_are_told(tmp_path: Path) -> None:
 
 def test_the_servers_own_chain_and_keys(tmp_path: Path) -> None:
     async def scene(house: House, db: Database) -> None:
-        await db.models.set_chain(SERVER, [ModelRecord(SERVER, "house", "own")])
+        await db.models.set_chain(SERVER, [ModelRecord(SERVER, "mistral", "own")])
         for secret in ("a", "b"):
-            await db.keys.add(KeyRecord(SERVER, "house", secret))
+            await db.keys.add(KeyRecord(SERVER, "mistral", secret))
         house.models.play([fails("rate_limit", {"retry_after_s": 600})], model="own")
         await house.answer()
         assert house.models.asked == [("own", "a"), ("own", "b")]

@@ -259,29 +259,36 @@ def test_how_long_a_key_rests(kind: Any, raw: Any, seconds: float) -> None:
 def test_the_operators_key_is_not_sent_where_an_admin_says() -> None:
     async def scene(house: House) -> None:
         house.store.models.records = (
-            ModelRecord(SERVER, "house", "m", base_url="http://evil.test"),
-            ModelRecord(SERVER, "house", "n"),
+            ModelRecord(SERVER, "openai", "m", base_url="http://evil.test"),
+            ModelRecord(SERVER, "openai", "n"),
         )
         house.models.play([fails("model_error")])
         await house.answer()
         assert house.models.asked == [("m", None), ("n", "operators")]
 
-    play(scene, links=[link("m", "operators"), link("n", "operators")])
+    play(
+        scene,
+        links=[
+            OperatorModel(ModelRecord(0, "openai", name), ("operators",)) for name in ("m", "n")
+        ],
+    )
 
 
 def test_keys_of_the_settings_serve_the_same_model_at_the_same_address_only() -> None:
     async def scene(house: House) -> None:
         house.store.models.records = (
-            ModelRecord(SERVER, "house", "x", base_url="http://other.test"),
-            ModelRecord(SERVER, "house", "y", base_url="http://mine.test"),
-            ModelRecord(SERVER, "house", "x", base_url="http://mine.test"),
+            ModelRecord(SERVER, "openai", "x", base_url="http://other.test"),
+            ModelRecord(SERVER, "openai", "y", base_url="http://mine.test"),
+            ModelRecord(SERVER, "openai", "x", base_url="http://mine.test"),
         )
         house.models.play([fails("model_error")], model="x")
         house.models.play([fails("model_error")], model="y")
         await house.answer()
         assert house.models.asked == [("x", None), ("y", None), ("x", "given")]
 
-    play(scene, links=[OperatorModel(ModelRecord(0, "house", "x", "http://mine.test"), ("given",))])
+    play(
+        scene, links=[OperatorModel(ModelRecord(0, "openai", "x", "http://mine.test"), ("given",))]
+    )
 
 
 def test_an_empty_answer_is_asked_for_twice_more() -> None:

@@ -45,14 +45,22 @@ LIKE_TOMORI = [
     "Tomori:",
     "Tomori꞉",
     "Tomori\n",
+    "T०mori",
+    "T๐mori",
+    "T○mori",
+    "T⭕mori",
+    "Tomor\u01c0",
+    "Ꭲomᴏri",
 ]
+MADE_OF_TWO = ["TഠmОri", "TסMOᖇI", "Tomorᛁ", "ꭲᎾmᎾri", "T⊂mori", "To𐌌ori"]
+"""No other name has their skeleton, but one alphabet is not enough to write them."""
 
 
 def mallory(name: str) -> Person:
     return Person(MALLORY, name, username="mallory")
 
 
-@pytest.mark.parametrize("name", LIKE_TOMORI)
+@pytest.mark.parametrize("name", [*LIKE_TOMORI, *MADE_OF_TWO])
 def test_nobody_passes_for_a_persona(name: str) -> None:
     ((_, told),) = history(by(mallory(name), 1, "hi"), people=(mallory(name),))
     label = told.removesuffix(": hi")
@@ -113,6 +121,14 @@ def test_a_mixture_of_alphabets_is_told_from_whom_it_is() -> None:
         "Mika 👩‍💻",
         "x_X_dark_X_x",
         "𝓜𝓲𝓴𝓪",
+        "Mika™",
+        "★Mika★",
+        "ミカchan",
+        "美香Mika",
+        "佐々木",
+        "미카Mika",
+        "Kamehamehaʻulani",
+        "แบม Bam",
     ],
 )
 def test_other_names_stay_as_they_are(name: str) -> None:
@@ -147,6 +163,7 @@ def test_a_mention_is_no_disguise_either() -> None:
 
 
 def test_skeletons() -> None:
+    assert skeleton("ⲘⲞⲤⲎⲒ") == skeleton("ꮇocꮋꭵ") == skeleton("Mochi")
     assert len({skeleton(name) for name in LIKE_TOMORI if "(" not in name}) == 1
     assert skeleton("ロボ") == skeleton("口ボ")
     assert skeleton("Ren") != skeleton("Rin")

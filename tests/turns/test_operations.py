@@ -166,7 +166,13 @@ def test_of_two_that_come_at_once_one_is_done() -> None:
 def test_who_is_not_answered_any_more_cannot_ask_again() -> None:
     async def scene(house: House) -> None:
         await house.answer()
-        for lists in ({"blocked_users": (ALICE.id,)}, {"allowed_users": (BOB.id,)}):
+        here = house.turn_channel.channel_id
+        for lists in (
+            {"blocked_users": (ALICE.id,)},
+            {"allowed_users": (BOB.id,)},
+            {"blocked_channels": (here,)},
+            {"allowed_channels": (here + 1,)},
+        ):
 
             async def settings(_server_id: int, lists: Any = lists) -> Any:
                 return Fixed(quick(), TurnConfig(**lists))

@@ -193,8 +193,8 @@ def test_the_operators_quota_is_for_the_operators_keys() -> None:
     """A server that pays itself is not held up; it has quotas of its own."""
 
     async def scene(house: House) -> None:
-        house.store.models.records = (ModelRecord(SERVER, "house", "own"),)
-        house.store.keys.records = [KeyRecord(SERVER, "house", "theirs", id=1)]
+        house.store.models.records = (ModelRecord(SERVER, "mistral", "own"),)
+        house.store.keys.records = [KeyRecord(SERVER, "mistral", "theirs", id=1)]
         for _ in range(3):
             await house.answer()
         assert house.models.asked == [("own", "theirs")] * 3
@@ -208,9 +208,9 @@ def test_when_the_operator_pays_no_more_a_fallback_with_a_key_of_the_server_answ
     async def scene(house: House) -> None:
         house.store.models.records = (
             ModelRecord(SERVER, "openai", "gpt-x"),
-            ModelRecord(SERVER, "house", "own", position=1),
+            ModelRecord(SERVER, "mistral", "own", position=1),
         )
-        house.store.keys.records = [KeyRecord(SERVER, "house", "theirs", id=1)]
+        house.store.keys.records = [KeyRecord(SERVER, "mistral", "theirs", id=1)]
         for _ in range(2):
             await house.answer()
         assert house.models.asked == [("gpt-x", "sk-op"), ("own", "theirs")]

@@ -13,9 +13,16 @@ from functools import lru_cache
 _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Characters that show nothing, although Unicode counts them as letters or signs."""
 _JOINERS = frozenset("\u200c\u200d")
+_LETTERS = frozenset({"Lu", "Ll", "Lt", "Lo"})
+_SIGN_FOR_LETTER = re.compile(r"[A-Za-z][\u2200-\u22ff\u25a0-\u25ff\u2b00-\u2bff][A-Za-z]")
+"""A mathematical sign, a shape or an arrow in the middle of a Latin word."""
 _HIDDEN_KINDS = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
 _ALPHABETS = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "LISU", "COPTIC"})
-"""Those of which one word never uses two, and whose letters look alike."""
+"""Those whose letters look alike: a word that uses one of them uses no other alphabet."""
+_BESIDE_LATIN = frozenset(
+    {"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC"}
+)
+"""Scripts that stand in one word with Latin letters, as in ミカchan."""
 _LATIN_NAME = re.compile(
     r"(?:LATIN|NEGATIVE|REGIONAL|SQUARED|TORTOISE).* (?:LETTER|SMALL CAPITAL|DOTLESS|SCRIPT)"
     r" ([A-Z])(?: .*)?"
@@ -32,8 +39,12 @@ _LOOK_LIKE = str.maketrans(
     "ᎪᏴᏟᎠᎬᎻᏦᏞᎷᏢᏒᏚᎢᎥᏙᏔᏃᎫ"
     # Lisu
     "ꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ"
+    # Coptic
+    "ⲀⲂⲈⲎⲒⲔⲘⲚⲞⲢⲤⲦⲨⲬⲁⲃⲉⲏⲓⲕⲙⲛⲟⲣⲥⲧⲩⲭ"
     # Latin letters that are named otherwise
-    "ɑɩ"
+    "ɑɩǀ"
+    # Signs that look like an o
+    "○◯●◎⭕〇"
     # Han and hiragana that look like katakana
     "口二力工卜夕八三一千へり",
     "ABESIJKMHOPCTYXYGQWaesijkmhopctyxydqwhlbnr"
@@ -41,7 +52,9 @@ _LOOK_LIKE = str.maketrans(
     "OUSLonuqhgj"
     "ABCDEHKLMPRSTiVWZJ"
     "BPDTGKJCZFMNLSRVHWXYAEIOU"
-    "ai"
+    "ABEHIKMNOPCTYXabehikmnopctyx"
+    "ail"
+    "oooooo"
     "ロニカエトタハミーチヘリ",
 )
 _ALIKE = str.maketrans("il1|!0", "lllllo")
@@ -59,21 +72,31 @@ def skeleton(name: str) -> str:
     """What is left of a name when everything that can be overlooked is taken away."""
     plain = unicodedata.normalize("NFKC", without_hidden(name))
     letters = "".join(map(_latin, plain.translate(_LOOK_LIKE)))
-    bare = unicodedata.normalize("NFKD", letters.casefold()).translate(_ALIKE)
+    # Cherokee has its capitals where others have small letters.
+    folded = letters.casefold().translate(_LOOK_LIKE).casefold()
+    bare = unicodedata.normalize("NFKD", folded).translate(_ALIKE)
     return "".join(char for char in bare if unicodedata.category(char)[0] in "LN") or bare.strip()
 
 
 @lru_cache(maxsize=4096)
 def mixes_alphabets(name: str) -> bool:
-    """Whether a word of the name takes letters from two alphabets that look alike."""
+    """Whether a word of the name takes letters, or a sign for a letter, from elsewhere."""
     if name.isascii():
         return False
     plain = unicodedata.normalize("NFKC", without_hidden(name))
-    return any(len(_alphabets(word)) > 1 for word in re.split(r"[\W\d_]+", plain))
+    if _SIGN_FOR_LETTER.search(plain):
+        return True
+    return any(_is_mixed(_scripts(word)) for word in re.split(r"[\W\d_]+", plain))
 
 
-def _alphabets(word: str) -> set[str]:
-    return {unicodedata.name(char, "").partition(" ")[0] for char in word} & _ALPHABETS
+def _is_mixed(scripts: set[str]) -> bool:
+    return bool(scripts & _ALPHABETS) and len(scripts - _BESIDE_LATIN) > 1
+
+
+def _scripts(word: str) -> set[str]:
+    """By the first word of each letter's name. Modifier letters belong to every script."""
+    letters = (char for char in word if unicodedata.category(char) in _LETTERS)
+    return {unicodedata.name(char, "").partition(" ")[0] for char in letters}
 
 
 def _is_hidden(char: str) -> bool:
@@ -83,8 +106,13 @@ def _is_hidden(char: str) -> bool:
 
 
 def _latin(char: str) -> str:
-    """The letter that a small capital, a letter with a stroke or one in a circle shows."""
+    """The letter that a small capital, a letter with a stroke or one in a circle shows.
+
+    A digit of another script is the digit that it means.
+    """
     if char.isascii():
         return char
+    if char.isdecimal():
+        return str(unicodedata.decimal(char))
     found = _LATIN_NAME.fullmatch(unicodedata.name(char, ""))
     return found[1] if found else char

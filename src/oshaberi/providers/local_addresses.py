@@ -15,10 +15,15 @@ _PORTS = {"http": 80, "https": 443}
 
 
 async def is_local(provider: str, base_url: str | None, resolve: Resolve = resolve_host) -> bool:
-    """By the preset, or by every address of the host. A host that nobody knows is not reached."""
+    """By the preset, or by every address of the host. A host that nobody knows is not reached.
+
+    A plugged-in family counts as local: it may run here, or find a key of the operator's by itself.
+    """
+    preset = PRESETS.get(provider)
+    if preset is None:
+        return True
     if base_url is None:
-        preset = PRESETS.get(provider)
-        return preset is not None and preset.is_local
+        return preset.is_local
     try:
         parts = urlsplit(base_url)
         host, port = parts.hostname, parts.port or _PORTS.get(parts.scheme, 0)

@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 LONGEST_DESCRIPTION = 1024
 """What OpenAI's API takes."""
 LONGEST_ERROR = 2000
+MOST_CALLS = 16
+"""In one round. Each may be a request to Discord, to the web or to a server of tools."""
 _MOST_NAMES = 20
 
 
@@ -69,7 +71,7 @@ class ToolBox:
         timeout_ms: int,
         result_limit_chars: int,
     ) -> tuple[ToolResult, ...]:
-        """All calls at once; `results[i]` answers `calls[i]`. Raises nothing but a cancellation.
+        """Calls run at once; `results[i]` answers `calls[i]`. Raises nothing but a cancellation.
 
         A tool that does not end in time, or when it is cancelled, is left behind.
         """
@@ -78,7 +80,7 @@ class ToolBox:
             asyncio.create_task(
                 _told(call, self._answer(call, entries, context, timeout_ms, result_limit_chars))
             )
-            for call in calls
+            for call in calls[:MOST_CALLS]
         ]
         try:
             if tasks:
@@ -86,7 +88,8 @@ class ToolBox:
         finally:
             for task in tasks:
                 task.cancel()
-        return tuple(task.result() for task in tasks)
+        too_many = self._error(f"not run: at most {MOST_CALLS} calls at once; ask again", 200)
+        return (*(task.result() for task in tasks), *(too_many for _ in calls[MOST_CALLS:]))
 
     def _available(self, context: ToolContext) -> Mapping[str, _ToolEntry]:
         self._refresh()

@@ -104,6 +104,7 @@ class ChannelTurns:
 
     def withdraw(self, channel_id: int, message_id: int) -> None:
         """Somebody took a message back. If it still waits, nobody answers it."""
+        self.services.deleted_messages.put(message_id, True)
         if (line := self._lines.get(channel_id)) is not None:
             line.withdraw(message_id)
 

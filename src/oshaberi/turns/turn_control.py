@@ -14,7 +14,7 @@ from oshaberi.conversation.conversation_messages import ChannelMessage, Incoming
 from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.storage.stored_records import TAKEN_BACK, TurnRecord
 from oshaberi.stream.stops.stop_registry import StopAnswer
-from oshaberi.turns.admission.admission_rules import WHY, may_ask
+from oshaberi.turns.admission.admission_rules import WHY, unlisted
 from oshaberi.turns.admission.channel_queue import QueuedJob
 from oshaberi.turns.generation.model_chain import chain_of
 from oshaberi.turns.quotas.quota_notices import quota_words
@@ -40,7 +40,9 @@ IDLE = ControlReply(False, "There is nothing to stop here.")
 NOT_YOURS = ControlReply(
     False, "Only the person who asked, or somebody with Manage Messages, can do that."
 )
-NOT_LISTED = ControlReply(False, "The bot does not answer you here (blocked_users, allowed_users).")
+NOT_LISTED = ControlReply(
+    False, "The bot does not answer you here (see the lists of users and channels)."
+)
 TOO_SOON = ControlReply(
     False, "You asked a moment ago. Wait a little, then try again (cooldown_ms)."
 )
@@ -152,7 +154,8 @@ class TurnControl:
     async def _refusal(self, turn_channel: TurnChannel, by: Person) -> ControlReply | None:
         """To ask again is to ask: the lists and the cooldown hold for it too."""
         config = (await self._services.settings(turn_channel.server_id)).turn
-        if not may_ask(by.id, config):
+        places = {turn_channel.channel_id, turn_channel.parent_id}
+        if unlisted(by.id, places, config):
             return NOT_LISTED
         now_s, cooldowns = asyncio.get_running_loop().time(), self._channel_turns.cooldowns
         return None if cooldowns.allows(by.id, now_s, config.cooldown_ms) else TOO_SOON

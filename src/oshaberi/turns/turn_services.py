@@ -63,6 +63,7 @@ class OperatorModel:
 
 
 MOST_SERVERS = 1000
+MOST_DELETED = 4000
 NOBODY_YET = PersonaRecord(0, "Oshaberi", is_default=True)
 
 
@@ -110,6 +111,10 @@ class TurnServices:
     cooldowns: KeyCooldowns = field(default_factory=KeyCooldowns)
     guests: BoundedCache[KeyScope, bool] = field(default_factory=lambda: BoundedCache(MOST_SERVERS))
     """Who had no models of their own when the database was last asked."""
+    deleted_messages: BoundedCache[int, bool] = field(
+        default_factory=lambda: BoundedCache(MOST_DELETED)
+    )
+    """Messages that were taken back lately: what was said in them is not remembered."""
     operator_turn: Callable[[], TurnConfig] = TurnConfig
     """The operator's settings as they are now: its quotas hold besides those of a server."""
     quota_unknown_told: BoundedCache[int, date] = field(

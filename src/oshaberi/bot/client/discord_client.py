@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import discord
 
+from oshaberi.bot.client.deleted_messages import forget_deleted
 from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
 from oshaberi.bot.client.incoming_messages import NOT_FOUND, MessageReader
 from oshaberi.bot.client.missed_messages import MOST_DIRECT, MissedMessages
@@ -123,7 +124,7 @@ class OshaberiClient(discord.AutoShardedClient):
             task.cancel()
         if under_way:
             await asyncio.wait(under_way)
-        if hasattr(self, "board"):
+        if hasattr(self, "client_state"):
             await self.client_state.close()
         if isinstance(self.loop, asyncio.AbstractEventLoop):  # before a login discord.py cannot
             await super().close()
@@ -162,11 +163,10 @@ class OshaberiClient(discord.AutoShardedClient):
             self._heard.forget(message.id)
 
     async def on_raw_message_delete(self, gone: discord.RawMessageDeleteEvent) -> None:
-        self.context.channel_turns.withdraw(gone.channel_id, gone.message_id)
+        await forget_deleted(self.context, gone.channel_id, [gone.message_id])
 
     async def on_raw_bulk_message_delete(self, gone: discord.RawBulkMessageDeleteEvent) -> None:
-        for message_id in gone.message_ids:
-            self.context.channel_turns.withdraw(gone.channel_id, message_id)
+        await forget_deleted(self.context, gone.channel_id, sorted(gone.message_ids))
 
     async def on_message_edit(self, _before: discord.Message, after: discord.Message) -> None:
         """Discord tells of every preview of a link this way too: few of them are worth reading."""

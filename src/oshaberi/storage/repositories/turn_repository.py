@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from sqlalchemy import delete, func, or_, select, update
@@ -43,6 +44,14 @@ class TurnRepository:
         async with self._store.read() as session:
             row = await session.scalar(found.where(TurnMessageRow.message_id == message_id))
             return None if row is None else _record(row)
+
+    async def about(self, channel_id: int, message_ids: Sequence[int]) -> tuple[TurnRecord, ...]:
+        """The turns of a channel that answered one of these messages, or wrote one."""
+        wrote = select(TurnMessageRow.turn_id).where(TurnMessageRow.message_id.in_(message_ids))
+        here = select(TurnRow).where(TurnRow.channel_id == channel_id)
+        found = here.where(or_(TurnRow.asked_id.in_(message_ids), TurnRow.id.in_(wrote)))
+        async with self._store.read() as session:
+            return tuple(map(_record, await session.scalars(found)))
 
     async def whole(self, turn: TurnRecord) -> tuple[TurnRecord, ...]:
         """All turns of the answer that this one is part of, oldest first."""

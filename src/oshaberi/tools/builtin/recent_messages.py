@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oshaberi.tools.builtin.message_ids import message_id_of, must_read_history
+from oshaberi.tools.builtin.people_names import names_for
 from oshaberi.tools.tool_decorator import tool
 from oshaberi.tools.tool_definition import ToolContext
 
 if TYPE_CHECKING:
     from oshaberi.conversation.conversation_messages import ChannelInfo, ChannelMessage
-    from oshaberi.text.text_config import TextConfig
 
 MOST = 50
 
@@ -27,17 +26,15 @@ async def recent_messages(context: ToolContext, count: int = 20, before: str | N
     older_than = None if before is None else message_id_of(context, before)
     must_read_history(context)
     channel_info = await context.turn_channel.channel_info(older_than, min(max(count, 1), MOST))
-    return _told(channel_info, _persona_names(context.stream.text)) or "There are no messages."
+    return _told(context, channel_info) or "There are no messages."
 
 
-def _told(channel_info: ChannelInfo, personas: Sequence[str]) -> str:
+def _told(context: ToolContext, channel_info: ChannelInfo) -> str:
     """Nobody passes for somebody else, neither by their name nor by lines of their own."""
-    from oshaberi.conversation.transcript_lines import ROLES, TranscriptNames, indented
+    from oshaberi.conversation.transcript_lines import indented
 
     others = (one.author for one in channel_info.history if not one.by_us)
-    names = TranscriptNames(
-        (*channel_info.people, *others), (*personas, channel_info.bot_name, *ROLES)
-    )
+    names = names_for(context, channel_info, others)
     lines = (
         _line(one, one.shown_as or one.author.name)
         if one.by_us
@@ -45,12 +42,6 @@ def _told(channel_info: ChannelInfo, personas: Sequence[str]) -> str:
         for one in channel_info.history
     )
     return "\n".join(map(indented, lines))
-
-
-def _persona_names(text: TextConfig) -> list[str]:
-    ours = [one for one in text.known if one.kind == "persona"]
-    names = [name for one in ours for name in (one.name, *one.aliases)]
-    return [*names, *([text.persona.name, *text.persona.aliases] if text.persona else ())]
 
 
 def _line(said: ChannelMessage, name: str) -> str:

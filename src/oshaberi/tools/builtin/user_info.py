@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from oshaberi.tools.builtin.people_names import names_for
 from oshaberi.tools.tool_decorator import tool
 from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
 
 if TYPE_CHECKING:
     from oshaberi.conversation.conversation_messages import Person
+    from oshaberi.conversation.transcript_lines import TranscriptNames
 
 _MENTION = re.compile(r"<@!?(\d+)>")
 
@@ -23,28 +25,40 @@ async def user_info(context: ToolContext, user: str | None = None) -> dict[str, 
         user: A name, an id or a mention; without it, the person you are answering.
     """
     asking = context.incoming.said.author
-    if user is None:
-        return _described(asking)
     channel_info = await context.turn_channel.channel_info(None, context.turn.history_messages)
-    return _described(_found(user, [asking, *channel_info.people]))
+    names = names_for(context, channel_info, [asking])
+    found = asking if user is None else _found(user, [asking, *channel_info.people], names)
+    return _described(found, names.of(found))
 
 
-def _found(wanted: str, people: Iterable[Person]) -> Person:
+def _found(wanted: str, people: Iterable[Person], names: TranscriptNames) -> Person:
+    """By the id or by what nobody else is called, else by a name that only one of them has."""
     mention = _MENTION.fullmatch(wanted.strip())
     plain = (mention[1] if mention else wanted.strip().removeprefix("@")).casefold()
     known = list({one.id: one for one in people}.values())
     for one in known:
-        if plain in (str(one.id), *(name.casefold() for name in (one.name, *one.handles))):
+        if plain in (str(one.id), names.of(one).casefold()):
             return one
-    names = ", ".join(one.name for one in known)
-    raise ToolFailedError(f"nobody here is called {wanted[:40]!r}; there are: {names}")
+    called = [one for one in known if plain and plain in _all_names(one)]
+    if len(called) == 1:
+        return called[0]
+    labels = ", ".join(map(names.of, called or known))
+    if called:
+        raise ToolFailedError(f"several people here are called {wanted[:40]!r}: {labels}")
+    raise ToolFailedError(f"nobody here is called {wanted[:40]!r}; there are: {labels}")
 
 
-def _described(person: Person) -> dict[str, object]:
+def _all_names(person: Person) -> list[str]:
+    return [name.casefold() for name in (person.name, *person.handles, person.username)]
+
+
+def _described(person: Person, name: str) -> dict[str, object]:
+    from oshaberi.conversation.transcript_lines import plain_name
+
     return {
         "id": str(person.id),
-        "name": person.name,
-        "other_names": list(person.handles),
+        "name": name,
+        "other_names": [plain_name(one) for one in person.handles],
         "mention": f"<@{person.id}>",
         "avatar_url": person.avatar_url,
         "is_bot": person.is_bot,

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
-from oshaberi.tools.mcp.mcp_content import result_text, tool_of
+from oshaberi.tools.mcp.mcp_content import offered, result_text, tool_of
 from oshaberi.tools.mcp.mcp_server_settings import McpServer
 from oshaberi.tools.mcp.mcp_transports import connected, listening_for_changes
 from oshaberi.tools.mcp.server_stderr import ServerStderr
@@ -211,7 +211,11 @@ class McpConnection:
             cursor = page.next_cursor
             if not cursor:
                 break
-        return tuple(found)
+        kept = offered(found)
+        if len(kept) < len(found):
+            name, out = self._server.name, len(found) - len(kept)
+            log.warning("MCP server %s: %d tools are too many or too long; left out", name, out)
+        return kept
 
     # -- what becomes of it ----------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from oshaberi.tools.mcp.mcp_server_settings import McpServer
@@ -12,6 +12,11 @@ from oshaberi.tools.tool_names import valid_name
 
 if TYPE_CHECKING:
     import mcp_types
+
+MOST_TOOLS = 128
+"""Of one server, and as many as OpenAI's API takes at all."""
+LONGEST_SCHEMA = 20_000
+"""In characters: every declaration is paid for in every request."""
 
 Call = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 
@@ -31,6 +36,18 @@ def tool_of(theirs: mcp_types.Tool, server: McpServer, call: Call) -> Tool:
         timeout_ms=server.timeout_ms,
         source=server.name,
     )
+
+
+def offered(found: Sequence[Tool]) -> tuple[Tool, ...]:
+    """Those that are not too many and not too long."""
+    return tuple(one for one in found if _is_short(one.parameters))[:MOST_TOOLS]
+
+
+def _is_short(schema: Mapping[str, Any]) -> bool:
+    try:
+        return len(json.dumps(schema, ensure_ascii=False)) <= LONGEST_SCHEMA
+    except (RecursionError, ValueError):
+        return False  # nested too deeply, or in itself
 
 
 def _parameters(schema: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
@@ -64,18 +64,8 @@ def admission(
     return Admission("mute" if reason in ADMITTED and not incoming.can_answer else reason)
 
 
-def may_ask(user_id: int, config: TurnConfig) -> bool:
-    """Whether the lists let this user ask for anything."""
-    listed = not config.allowed_users or user_id in config.allowed_users
-    return listed and user_id not in config.blocked_users
-
-
-def _refusal(incoming: IncomingMessage, config: TurnConfig) -> Refused | None:
-    user, places = incoming.user_id, {incoming.channel_id, incoming.parent_id}
-    if incoming.said.by_us:
-        return "own"
-    if incoming.said.author.is_bot:
-        return "bot"
+def unlisted(user: int, places: Set[int | None], config: TurnConfig) -> Refused | None:
+    """Why the lists do not let this user ask here; `places` are the channel and its parent."""
     if user in config.blocked_users or places & set(config.blocked_channels):
         return "blocked"
     if config.allowed_users and user not in config.allowed_users:
@@ -83,6 +73,14 @@ def _refusal(incoming: IncomingMessage, config: TurnConfig) -> Refused | None:
     if config.allowed_channels and not places & set(config.allowed_channels):
         return "elsewhere"
     return None
+
+
+def _refusal(incoming: IncomingMessage, config: TurnConfig) -> Refused | None:
+    if incoming.said.by_us:
+        return "own"
+    if incoming.said.author.is_bot:
+        return "bot"
+    return unlisted(incoming.user_id, {incoming.channel_id, incoming.parent_id}, config)
 
 
 def _address(

@@ -1,4 +1,4 @@
-"""Refuses models in the operator's own network, unless the operator allows them.
+"""Refuses local models and plug-ins that the settings file does not list, unless allowed.
 
 Asked when a model is chosen and again each time it is used: a name may lead elsewhere by then.
 """
@@ -10,8 +10,8 @@ from oshaberi.storage.stored_records import ModelRecord
 from oshaberi.turns.turn_services import TurnServices
 
 LOCAL_MODEL = (
-    "This model is on the machine or in the network of the bot. Only whoever runs the bot can "
-    "choose it: in its settings file, or by setting allow_local_models there."
+    "This model is on the machine or in the network of the bot, or a plug-in of it. Only whoever "
+    "runs the bot can choose it: in its settings file, or by setting allow_local_models there."
 )
 
 

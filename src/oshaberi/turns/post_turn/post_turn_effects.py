@@ -116,6 +116,10 @@ class PostTurnEffects:
         turn = self._settings.turn
         if not turn.short_memory_size or not (outcome.text or outcome.details):
             return
+        if any(
+            self._services.deleted_messages.get(one.said.id) for one in self._turn_request.asked
+        ):
+            return
         asked = "\n".join(incoming.said.text for incoming in self._turn_request.asked)
         exchange = Exchange(
             channel_id=self._turn_channel.channel_id,

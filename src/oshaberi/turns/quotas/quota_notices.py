@@ -53,15 +53,13 @@ async def is_to_be_told(services: TurnServices, refusal: QuotaRefusal, place: Qu
 
 async def _is_first(services: TurnServices, refusal: QuotaReachedError, place: QuotaPlace) -> bool:
     reached, store = refusal.reached, services.store
-    delivery_record = reached.limit.account
-    channel_id = 0 if delivery_record.subject == "user" else place.channel_id
+    account = reached.limit.account
+    channel_id = 0 if account.subject == "user" else place.channel_id
     # Another limit than the one that was told is news.
-    quota = (
-        f"{delivery_record.purse} {delivery_record.server_id} {quota_name(reached)} {reached.most}"
-    )
+    quota = f"{account.purse} {account.server_id} {quota_name(reached)} {reached.most}"
     try:
         return store is not None and await store.usage_counts.tell_once(
-            today(services), quota, delivery_record.subject_id, channel_id
+            today(services), quota, account.subject_id, channel_id
         )
     except StorageError as error:
         log.error("whether a quota was told cannot be looked up: %s", error)
