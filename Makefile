@@ -59,7 +59,7 @@ crash: setup
 	$(BIN)/python -m tests.crash --kills 50
 
 turns: setup
-	$(BIN)/python -m tests.crash.turns --turns 10000
+	$(BIN)/python -m tests.crash.many_turns --turns 10000
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -24,7 +24,7 @@ from oshaberi.stage.model_servers.model_script import Say
 from oshaberi.stage.testing import on_stage
 from oshaberi.tools import Tool, ToolBox, load_tools
 from oshaberi.tools.mcp import McpTools, mcp_servers
-from tests.tools.fakes import MIKA, REN, context
+from tests.tools.fake_tool_context import MIKA, REN, context
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 PRINTED = {

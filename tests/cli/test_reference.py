@@ -17,7 +17,7 @@ from oshaberi.chunks import Chunk, ErrorType, ProviderError, ThoughtPart, ToolCa
 from oshaberi.events import Boundary, Event, Identity
 from oshaberi.inspector.decision_words import CAPTURED, ENDS, FATES, KEPT_BACK, STATUS, STOPS
 from oshaberi.stream.stream_result import Metrics, Status, StopReason, StreamResult
-from tests.cli.pages import DOCS, ROOT, table, text_of, with_table
+from tests.cli.document_pages import DOCS, ROOT, table, text_of, with_table
 
 PAGE = DOCS / "reference" / "events-and-errors.md"
 SOURCE = ROOT / "src" / "oshaberi"

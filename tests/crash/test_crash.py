@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.model import LINES, expected
-from tests.crash.rounds import Plan, Played, Round, crash_rounds
-from tests.storage.servers import postgres_url
+from tests.crash.crash_rounds import Plan, Played, Round, crash_rounds
+from tests.crash.numbered_lines_model import LINES, expected
+from tests.storage.database_servers import postgres_url
 
 KILLS = 2
 PLAN = Plan("question 1", alter=True, lines=3, moment_s=0.0)

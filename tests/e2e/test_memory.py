@@ -9,8 +9,17 @@ from oshaberi.stage.model_servers import ModelServer, OpenAIWire
 from oshaberi.stage.model_servers.model_script import Say
 from oshaberi.stage.testing import staged
 from oshaberi.storage.stored_records import SpriteRecord
-from tests.bot.shows import MEMBER, world
-from tests.e2e.evening import FAST, PERSONA, QUICK, Evening, links, play, serving, settings_of
+from tests.bot.client_harness import MEMBER, world
+from tests.e2e.bot_harness import (
+    FAST,
+    PERSONA,
+    QUICK,
+    BotHarness,
+    links,
+    run_with_bot,
+    serving,
+    settings_of,
+)
 from tests.e2e.test_tools import call
 
 
@@ -23,12 +32,12 @@ def test_memory_lasts_over_a_restart(tmp_path: Path) -> None:
             given = {**QUICK, "persona": PERSONA, "models": links([server])}
             settings = settings_of(tmp_path, {}, **given)
             async with serving(settings, stage) as bot:
-                here = Evening(stage, bot, [server], settings)
+                here = BotHarness(stage, bot, [server], settings)
                 here.ask("keep my drink in mind")
                 await here.says("Noted.")
             here.ask("are you there?")
             async with serving(settings, stage) as bot:
-                here = Evening(stage, bot, [server], settings)
+                here = BotHarness(stage, bot, [server], settings)
                 await here.says("Noted.", "Oolong.")
                 assert "Renny drinks oolong." in here.asked().text
                 assert "the cup is blue" in here.asked().text
@@ -57,7 +66,7 @@ def test_faces_and_tables_are_known_after_a_restart(tmp_path: Path) -> None:
             given = {**QUICK, "persona": PERSONA, "models": links([server])}
             settings = settings_of(tmp_path, {}, **given)
             async with serving(settings, stage) as bot:
-                here = Evening(stage, bot, [server], settings)
+                here = BotHarness(stage, bot, [server], settings)
                 await here.persona("Oshaberi", is_default=True)
                 happy = SpriteRecord("happy", "https://pictures.test/happy.png")
                 await here.persona("Mochi", triggers=("mochi",), sprites=(happy,))
@@ -65,7 +74,7 @@ def test_faces_and_tables_are_known_after_a_restart(tmp_path: Path) -> None:
                 await here.wait_for(lambda: "Bye." in here.said())
                 await here.idle()
             async with serving(settings, stage) as bot:
-                here = Evening(stage, bot, [server], settings)
+                here = BotHarness(stage, bot, [server], settings)
                 picture = next(m for m in here.ours() if m.attachments)
                 shown = await here.private(stage.people.press(picture, "Show text", user=MEMBER))
                 assert table in shown
@@ -79,7 +88,7 @@ def test_faces_and_tables_are_known_after_a_restart(tmp_path: Path) -> None:
 
 
 def test_what_is_forgotten_is_not_told_to_the_model_again() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("keep two things in mind")
         await here.says("Kept.")
         listed = await here.run("memory list", user=MEMBER)
@@ -110,4 +119,4 @@ def test_what_is_forgotten_is_not_told_to_the_model_again() -> None:
         call("remember", "a", fact="drinks oolong"),
         call("remember", "b", fact="hates mornings"),
     ]
-    play(act, calls, "Kept.", "Something.", "Nothing.", "A blank.")
+    run_with_bot(scenario, calls, "Kept.", "Something.", "Nothing.", "A blank.")

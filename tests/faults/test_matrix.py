@@ -10,9 +10,9 @@ import pytest
 
 from oshaberi.delivery.sink import Post, Sent, WireState
 from oshaberi.discord_io import DiscordSink
-from tests.faults.document import documented_table
-from tests.faults.kinds import KINDS, Kind
-from tests.faults.matrix import BROKEN, ONCE, PATHS, POSITIONS, as_table, run_kind
+from tests.faults.fault_document import documented_table
+from tests.faults.fault_kinds import KINDS, Kind
+from tests.faults.fault_matrix import BROKEN, ONCE, PATHS, POSITIONS, as_table, run_kind
 
 
 def kind_named(name: str) -> Kind:

@@ -12,11 +12,11 @@ from oshaberi import TextConfig, TextEngine
 from oshaberi.errors import EngineClosedError
 from oshaberi.events import Event
 
-from . import checks
-from .configs import ALL, config
-from .corpus import corpus_slice, documents
-from .grammar import PLAIN, fence, huge, paragraph, texts
-from .runs import run
+from . import law_checks
+from .engine_feeding import run
+from .law_configs import ALL, config
+from .real_documents import corpus_slice, documents
+from .text_grammar import PLAIN, fence, huge, paragraph, texts
 
 CONFIGS = pytest.mark.parametrize("config", ALL.values(), ids=ALL.keys())
 """Sixteen; with 130 examples each, every law sees more than two thousand."""
@@ -47,11 +47,11 @@ def test_l1_limit_l2_split_invariance_l3_conservation(
     config: TextConfig, text: str, seed: int
 ) -> None:
     events = whole(text, config)
-    assert checks.limit(config, events) == []
-    assert checks.split_invariance(TextEngine, text, config, events, random.Random(seed)) == []
-    assert checks.conservation(text, config, events) == []
-    assert checks.thoughts_stay_hidden(text, events) == []
-    assert checks.spans(text, config, events) == []  # every visible character has its segment
+    assert law_checks.limit(config, events) == []
+    assert law_checks.split_invariance(TextEngine, text, config, events, random.Random(seed)) == []
+    assert law_checks.conservation(text, config, events) == []
+    assert law_checks.thoughts_stay_hidden(text, events) == []
+    assert law_checks.spans(text, config, events) == []  # every visible character has its segment
 
 
 @CONFIGS
@@ -59,8 +59,8 @@ def test_l1_limit_l2_split_invariance_l3_conservation(
 @given(text=texts((*PLAIN, fence, fence, fence, fence, fence)))
 def test_l4_fences(config: TextConfig, text: str) -> None:
     events = whole(text, config)
-    assert checks.fences(events) == []
-    assert checks.conservation(text, config, events) == []
+    assert law_checks.fences(events) == []
+    assert law_checks.conservation(text, config, events) == []
 
 
 @CONFIGS
@@ -68,15 +68,15 @@ def test_l4_fences(config: TextConfig, text: str) -> None:
 @given(text=texts((*PLAIN, huge, paragraph)))
 def test_l5_atoms(config: TextConfig, text: str) -> None:
     events = whole(text, config)
-    assert checks.clusters(text, config, events) == []
-    assert checks.conservation(text, config, events) == []
+    assert law_checks.clusters(text, config, events) == []
+    assert law_checks.conservation(text, config, events) == []
 
 
 @CONFIGS
 @LAW
 @given(text=texts((*PLAIN, paragraph, huge)))
 def test_l6_bounded_hold(config: TextConfig, text: str) -> None:
-    assert checks.bounded_hold(TextEngine, text * 3, config) == []
+    assert law_checks.bounded_hold(TextEngine, text * 3, config) == []
 
 
 @pytest.mark.parametrize("tiny", [False, True], ids=["default", "tiny"])
@@ -87,7 +87,7 @@ def test_real_documents_whole(degree: int, tiny: bool) -> None:
     for text in documents():
         start = rng.randrange(len(text))
         part = text[start : start + 6000]
-        assert checks.all_broken(TextEngine, part, with_budget, rng) == []
+        assert law_checks.all_broken(TextEngine, part, with_budget, rng) == []
 
 
 @settings(LAW, max_examples=500)
@@ -96,7 +96,7 @@ def test_an_ended_engine_is_closed(text: str, cut: int, ending: str) -> None:
     engine = TextEngine(config(2))
     engine.feed(text[:cut])
     _end(engine, ending)
-    assert checks.closed_after(engine, EngineClosedError) == []
+    assert law_checks.closed_after(engine, EngineClosedError) == []
 
 
 @settings(LAW, max_examples=500)
@@ -106,8 +106,8 @@ def test_what_is_discarded_is_accounted_for(text: str, cut: int, degree: int) ->
     engine = TextEngine(chosen)
     fed = text[:cut]
     events = [*engine.feed(fed), *engine.discard()]
-    assert checks.words_counted(fed, events) == []
-    assert checks.spans(fed, chosen, events) == []
+    assert law_checks.words_counted(fed, events) == []
+    assert law_checks.spans(fed, chosen, events) == []
 
 
 @settings(LAW, max_examples=500)
@@ -116,8 +116,8 @@ def test_a_mid_stream_flush_keeps_the_laws(text: str, degree: int, reason: str) 
     chosen = config(degree, tiny=True)
     engine = TextEngine(chosen)
     events = [*engine.feed(text), *_end(engine, reason)]
-    assert checks.limit(chosen, events) == []
-    assert checks.conservation(text, chosen, events) == []
+    assert law_checks.limit(chosen, events) == []
+    assert law_checks.conservation(text, chosen, events) == []
 
 
 def _end(engine: TextEngine, how: str) -> list[Event]:

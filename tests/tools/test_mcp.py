@@ -19,7 +19,7 @@ from oshaberi.chunks import ToolCall
 from oshaberi.providers.request.context_items import ToolResult
 from oshaberi.tools import McpServer, McpTools, ToolBox, builtin_tools
 from oshaberi.tools.mcp import mcp_connection
-from tests.tools.fakes import context
+from tests.tools.fake_tool_context import context
 
 SCRIPT = str(Path(__file__).with_name("mcp_server.py"))
 TOKEN = "token-of-the-server-0815"
@@ -82,7 +82,7 @@ async def until(met: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-def play(act: Callable[[Servers], Awaitable[None]], *servers: McpServer) -> None:
+def scenario(act: Callable[[Servers], Awaitable[None]], *servers: McpServer) -> None:
     async def main() -> None:
         async with serving(*(servers or (stdio(),))) as running:
             await act(running)
@@ -143,7 +143,7 @@ async def everyday(running: Servers) -> None:
 
 
 def test_a_child_process() -> None:
-    play(everyday)
+    scenario(everyday)
 
 
 def test_over_http(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_a_child_gets_only_the_environment_that_it_is_given(
         failed = await running.ask("fail")
         assert TOKEN not in failed.content
 
-    play(act, stdio(env={"GIVEN_TOKEN": TOKEN}))
+    scenario(act, stdio(env={"GIVEN_TOKEN": TOKEN}))
 
 
 def test_permission_and_timeout_are_the_servers() -> None:
@@ -177,7 +177,7 @@ def test_permission_and_timeout_are_the_servers() -> None:
         assert {one.permission for one in running.mcp.tools} == {"manage_server"}
         assert {one.timeout_ms for one in running.mcp.tools} == {1234}
 
-    play(act, stdio(permission="manage_server", timeout_ms=1234))
+    scenario(act, stdio(permission="manage_server", timeout_ms=1234))
 
 
 # -- what does not -------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ def test_servers_that_cannot_start_are_a_line_each(caplog: pytest.LogCaptureFixt
         assert await running.told("add", a=1, b=2) == "3"
 
     with caplog.at_level(logging.WARNING, "oshaberi"):
-        play(
+        scenario(
             act,
             stdio("refuses", "--refuse"),
             McpServer("nowhere", command="/no/such/program"),
@@ -225,7 +225,7 @@ def test_a_server_that_dies_in_mid_call_is_started_again() -> None:
         assert second != first
         assert not is_running(int(first))
 
-    play(act)
+    scenario(act)
 
 
 def test_a_server_that_is_killed_while_nobody_asks(caplog: pytest.LogCaptureFixture) -> None:
@@ -238,7 +238,7 @@ def test_a_server_that_is_killed_while_nobody_asks(caplog: pytest.LogCaptureFixt
         second = int(await running.told("whoami"))
         assert second != first
 
-    play(act)
+    scenario(act)
 
 
 def test_a_server_that_dies_again_and_again_has_to_wait(
@@ -254,7 +254,7 @@ def test_a_server_that_dies_again_and_again_has_to_wait(
         assert refused.is_error
         assert "is down: it ended; it may be asked again in 3600 s" in refused.content
 
-    play(act, stdio("demo", "--alive", str(starts)))
+    scenario(act, stdio("demo", "--alive", str(starts)))
     assert len(starts.read_text().split()) == 2
 
 
@@ -265,7 +265,7 @@ def test_a_call_that_hangs_does_not_block_the_others() -> None:
         assert hung == ToolResult("hang did not end within 0.05 s", is_error=True)
         assert await running.told("whoami") == first
 
-    play(act)
+    scenario(act)
 
 
 def test_a_server_that_hangs_as_a_whole_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,7 +278,7 @@ def test_a_server_that_hangs_as_a_whole_is_replaced(monkeypatch: pytest.MonkeyPa
         assert second != first
         assert not is_running(first)
 
-    play(act)
+    scenario(act)
 
 
 def test_an_http_server_that_dies_and_comes_back(
