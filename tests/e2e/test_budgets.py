@@ -18,6 +18,7 @@ from tests.e2e.bot_harness import (
     KEY,
     QUICK,
     BotHarness,
+    bot_harness,
     links,
     run_with_bot,
     serving,

@@ -17,13 +17,21 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 OSHABERI = [sys.executable, "-m", "oshaberi"]
+PATIENT = [sys.executable, "-m", "tests.local_run.patient_program"]
+ROOT = Path(__file__).parents[2]
 PATIENCE_S = 60.0
 
 
 def environment(data: Path, **more: str) -> dict[str, str]:
     """Ours, without settings that somebody may have set."""
     plain = {key: value for key, value in os.environ.items() if not key.startswith("OSHABERI_")}
-    return {**plain, "OSHABERI_DATA_DIR": str(data), **more}
+    paths = filter(None, [str(ROOT), plain.get("PYTHONPATH")])
+    return {
+        **plain,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "OSHABERI_DATA_DIR": str(data),
+        **more,
+    }
 
 
 class LocalRunProcess:
@@ -74,12 +82,19 @@ class LocalRunProcess:
 
 
 @contextmanager
-def local_run(data: Path, *options: str, log: Path | None = None) -> Iterator[LocalRunProcess]:
+def local_run(
+    data: Path, *options: str, program: Sequence[str] = OSHABERI
+) -> Iterator[LocalRunProcess]:
     """From the moment it says where it is; ended at the end if it has not ended by itself."""
-    command: Sequence[str] = [*OSHABERI, "run", "--port", "0", "--no-browser", *options]
-    with (log or data.parent / "run.log").open("w") as errors:
+    command = [*program, "run", "--port", "0", "--no-browser", *options]
+    with (data.parent / "run.log").open("w") as errors:
         process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment(data)
+            command,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            env=environment(data),
+            cwd=data.parent,  # whoever tests may have an oshaberi.toml
         )
     try:
         yield LocalRunProcess(process, _address(process))

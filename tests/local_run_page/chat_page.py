@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.local_run.local_run_process import LocalRunProcess, local_run
+from tests.local_run.local_run_process import PATIENT, LocalRunProcess, local_run
 
 T = TypeVar("T")
 PATIENCE_S = 60.0
@@ -33,8 +33,8 @@ def fast_local_run(folder: Path) -> Iterator[LocalRunProcess]:
     """`oshaberi run`, which must neither fall nor complain."""
     settings = folder / "oshaberi.toml"
     settings.write_text(FAST_TYPING, encoding="utf-8")
-    with local_run(folder / "data", "--config", str(settings), "--speed", str(FAST)) as opened:
-        # Lines that wait for a rate limit are joined, and a test counts them.
+    options = ("--config", str(settings), "--speed", str(FAST))
+    with local_run(folder / "data", *options, program=PATIENT) as opened:
         opened.post("rate_limits", on=False)
         yield opened
         assert opened.end() == 0
@@ -57,6 +57,11 @@ class ChatTurn:
     @property
     def text(self) -> str:
         return "\n".join(self.texts)
+
+    def message_with(self, words: str) -> dict[str, Any]:
+        """The one message that has these words in it."""
+        (found,) = [one for one in self.messages if words in one["content"]]
+        return found
 
 
 class ChatPage:
@@ -108,14 +113,19 @@ class ChatPage:
         """The turn that began after `before`, when it is over and on the page."""
 
         def whole() -> ChatTurn | None:
-            new = [m for m in self._all() if int(m["id"]) > before]
-            told = [m for m in new if m["author"].get("bot")]
-            busy = self.channel in self.local_run.get("answering")
-            return ChatTurn(new[0], told) if told and not busy else None
+            if not self._turn_after(before).messages:
+                return None  # it has not begun
+            if self.channel in self.local_run.get("answering"):
+                return None
+            return self._turn_after(before)  # again: the last message came before its end
 
         turn = until(whole)
         expect(self.of(turn.messages[-1])).to_be_visible()
         return turn
+
+    def _turn_after(self, before: int) -> ChatTurn:
+        new = [m for m in self._all() if int(m["id"]) > before]
+        return ChatTurn(new[0] if new else {}, [m for m in new if m["author"].get("bot")])
 
     def _all(self) -> list[dict[str, Any]]:
         return self.local_run.messages(self.channel)

@@ -18,14 +18,15 @@ INSPECTED = {"width": 1400, "height": 900}
 def talked(running: LocalRunProcess) -> LocalRunProcess:
     """A local run in which a table, a face and code were seen."""
     for question in ("a table please", "show me all your faces", "write some code"):
-        before = len(running.messages())
-        running.post("post", channel="general", content=question)
-        until(partial(_answered, running, before))
+        asked = running.post("post", channel="general", content=question)
+        until(partial(_answered, running, int(asked["id"])))
     return running
 
 
-def _answered(running: LocalRunProcess, before: int) -> bool | None:
-    return (len(running.messages()) > before + 3 and not running.get("answering")) or None
+def _answered(running: LocalRunProcess, question: int) -> bool | None:
+    """There is an answer, and nobody is at it any more."""
+    begun = any(int(message["id"]) > question for message in running.messages())
+    return (begun and not running.get("answering")) or None
 
 
 @pytest.mark.parametrize("scheme", ["dark", "light"])

@@ -102,8 +102,8 @@ def test_counting_is_stopped_by_the_button(chat: ChatPage) -> None:
 
 def test_it_comes_bit_by_bit(chat: ChatPage) -> None:
     """The list grows while the model still speaks, and the typing line says who is at it."""
-    chat.speed(4)
-    chat.send("tell me a long story")
+    chat.speed(2)
+    chat.send("count as far as you can")
     expect(chat.page.locator("#typing")).to_have_text("Mochi is typing…")
     counts = set[int]()
 

@@ -29,11 +29,11 @@ def chat(running: LocalRunProcess, visit: Visit) -> ChatPage:
 
 def test_it_follows_the_stream(chat: ChatPage) -> None:
     chat.speed(2)
-    chat.send("tell me a long story")
+    chat.send("count as far as you can")
     raw = chat.inspector.locator(".in-raw")
-    expect(raw).to_contain_text("The Snail Who Delivered Messages")
+    expect(raw).to_contain_text("I'll count, and you stop me")
     expect(chat.inspector.locator(".in-ending")).to_have_text("It is still running.")
-    expect(raw).to_contain_text("Her name was Ottoline")
+    expect(raw).to_contain_text("4…")
     chat.stop.click()
     expect(chat.inspector.locator(".in-ending")).not_to_have_text("It is still running.")
     chat.speed(FAST)
@@ -41,8 +41,7 @@ def test_it_follows_the_stream(chat: ChatPage) -> None:
 
 def test_a_message_says_why_and_where_it_is_from(chat: ChatPage) -> None:
     turn = chat.ask("show me all your faces")
-    message = turn.messages[3]
-    chat.of(message).hover()
+    chat.of(turn.message_with("Now sad.")).hover()
     toolbar = chat.page.get_by_role("toolbar")
     toolbar.get_by_role("button", name="Why is it as it is?").click()
     item = chat.inspector.locator(".in-item.open")
@@ -55,7 +54,7 @@ def test_a_message_says_why_and_where_it_is_from(chat: ChatPage) -> None:
     chat.inspector.locator(".in-raw .source.tint-0").last.click()
     expect(chat.inspector.locator(".in-item.open")).to_contain_text("for balance.")
     chat.inspector.get_by_role("button", name="Show it in the chat").click()
-    expect(chat.of(turn.messages[4])).to_be_focused()
+    expect(chat.of(turn.message_with("for balance."))).to_be_focused()
 
 
 def test_another_degree_beside_what_was_sent(chat: ChatPage) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from tests.chromium import Visit
-from tests.local_run.local_run_process import local_run
+from tests.local_run.local_run_process import PATIENT, local_run
 from tests.local_run_page.chat_page import FAST_TYPING, ChatPage
 
 
@@ -15,7 +15,7 @@ def test_an_open_page_comes_back(tmp_path: Path, visit: Visit) -> None:
     settings = tmp_path / "oshaberi.toml"
     settings.write_text(FAST_TYPING, encoding="utf-8")
     options = ("--config", str(settings), "--speed", "2")
-    with local_run(tmp_path / "data", *options) as first:
+    with local_run(tmp_path / "data", *options, program=PATIENT) as first:
         chat = ChatPage(first, visit(first.address, viewport={"width": 1500, "height": 900}))
         chat.page.get_by_role("button", name="Inspector", exact=True).click()
         chat.ask("hello")
@@ -24,7 +24,8 @@ def test_an_open_page_comes_back(tmp_path: Path, visit: Visit) -> None:
         first.process.kill()
         expect(chat.page.locator("#banner")).to_contain_text("The stage does not answer")
     port = first.url.rpartition(":")[2]
-    with local_run(tmp_path / "data", *options, "--port", port) as second:
+    again = (*options, "--port", port)
+    with local_run(tmp_path / "data", *again, program=PATIENT) as second:
         assert second.address == first.address
         expect(chat.page.locator("#banner")).to_be_hidden()
         expect(chat.stop).to_be_hidden()
