@@ -40,7 +40,7 @@ def test_notices_a_sink_that_looks_for_no_witness(monkeypatch: pytest.MonkeyPatc
     async def nobody(_sink: DiscordSink, _post: Post, _since: float) -> Sequence[Sent]:
         return []
 
-    monkeypatch.setattr(DiscordSink, "witnesses", nobody)
+    monkeypatch.setattr(DiscordSink, "find_arrivals", nobody)
     results = run_kind(kind_named("503, after it"))
     assert {path for (_, path, _), verdict in results.items() if verdict == "DOUBLED"} == {
         "webhook",

@@ -123,7 +123,7 @@ class OshaberiClient(discord.AutoShardedClient):
             task.cancel()
         if under_way:
             await asyncio.wait(under_way)
-        if hasattr(self, "board"):
+        if hasattr(self, "client_state"):
             await self.client_state.close()
         if isinstance(self.loop, asyncio.AbstractEventLoop):  # before a login discord.py cannot
             await super().close()
