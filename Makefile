@@ -9,10 +9,13 @@ EXTRAS := $(RUN_EXTRAS),anthropic,google,novelai,postgres,redis
 SECONDS ?= 600
 # A browser and servers run beside the tests: more workers than processors only get in their way.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(max(2, os.cpu_count() or 1))')
+PYTEST = $(BIN)/pytest -n $(WORKERS) --dist worksteal
+CHECKED := $(addprefix tests/,config delivery demo_model laws logs stream text turns) \
+  $(addprefix tests/test_,clock.py glossary.py imports.py package.py recording.py scenes.py terminal.py)
 # Where bytecode is forbidden, each of the many programs that are started would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup run test lint bench fuzz faults soak crash turns clean
+.PHONY: setup run test test-slow check lint bench fuzz faults soak crash turns clean
 
 setup: $(READY)
 
@@ -40,8 +43,17 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Everything that has to hold but what takes long, and the ten slowest: at most four minutes on two cores.
 test: lint
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+	$(PYTEST) -m "not slow" --durations=10
+
+# What takes long: crashes, every fault, memory, pages at every width; and all properties with more examples.
+test-slow: setup
+	$(PYTEST) -m "slow or hypothesis" --hypothesis-profile=full --durations=10
+
+# While you work: a minute. No browser, no database server, hardly a process.
+check: lint
+	$(PYTEST) -m "not slow" -q $(CHECKED)
 
 bench: setup
 	$(BIN)/python -m bench

@@ -153,6 +153,7 @@ def test_the_tools_tell_what_the_model_is_told() -> None:
     assert "pin_up (manage_messages): Put a note" in python("own_tool.py").stdout
 
 
+@pytest.mark.slow
 def test_the_mcp_server_can_be_plugged_in() -> None:
     kettle = {"command": sys.executable, "args": [str(EXAMPLES / "mcp_server.py")]}
 

@@ -46,6 +46,7 @@ async def ask(stage: Stage, number: int) -> None:
     await stage.wait_for(lambda: len(told(stage)) >= 2, SOON_S)
 
 
+@pytest.mark.slow
 def test_a_running_answer_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After Ctrl-C; tests/e2e/test_running.py has the same for SIGTERM, without a process."""
     monkeypatch.setattr(numbered_lines_model, "SLOW_PAUSE_S", 0.1)
@@ -61,6 +62,7 @@ def test_a_running_answer_is_finished(tmp_path: Path, monkeypatch: pytest.Monkey
     assert errors_in(tmp_path / "bot.log") == ()
 
 
+@pytest.mark.slow
 def test_a_second_signal_does_not_wait(tmp_path: Path) -> None:
     """The model says nothing more: the first signal alone would wait for its grace."""
 

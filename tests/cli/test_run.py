@@ -44,6 +44,7 @@ def test_a_newcomer_gets_a_page_and_a_streamed_answer(tmp_path: Path) -> None:
     assert "table-1.png" in replayed.stdout
 
 
+@pytest.mark.slow
 def test_what_the_bot_learnt_is_there_the_next_time(tmp_path: Path) -> None:
     with local_run(tmp_path / "data") as running:
         running.post("run", command="config set", options={"key": "humanizer_degree", "value": "0"})
@@ -56,6 +57,7 @@ def test_what_the_bot_learnt_is_there_the_next_time(tmp_path: Path) -> None:
         assert "0" in str(told[-1]["embeds"] or told[-1]["content"])
 
 
+@pytest.mark.slow
 def test_a_persona_of_ones_own_is_the_one_to_meet(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
     file.write_text('[persona]\nname = "Aiko"\nprompt = "You are Aiko, a lighthouse keeper."\n')
@@ -76,6 +78,7 @@ def test_a_port_in_use(tmp_path: Path) -> None:
     assert "--port" in line
 
 
+@pytest.mark.slow
 def test_two_on_one_folder(tmp_path: Path) -> None:
     with local_run(tmp_path / "data"):
         line = refused(tmp_path / "data", "--port", "0")

@@ -17,6 +17,7 @@ PLAN = Plan("question 1", alter=True, lines=3, moment_s=0.0)
 WHOLE = tuple(expected("question 1"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("database", "seed"), [("sqlite", 11), ("postgresql", 12)])
 def test_after_a_crash_every_message_is_there_once_or_it_is_told(
     tmp_path: Path, database: str, seed: int

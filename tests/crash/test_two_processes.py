@@ -11,6 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import pytest
 from redis.asyncio import Redis
 
 from oshaberi.stage import Settings, Stage
@@ -21,6 +22,8 @@ from tests.crash.crash_rounds import errors_in
 from tests.crash.crash_world import CHANNEL, MODERATOR, OTHER, USER, environment, settle_in, world
 from tests.crash.numbered_lines_model import SLOW, STALLED, asked, expected, lined_model
 from tests.storage.database_servers import postgres_url, redis_url
+
+pytestmark = pytest.mark.slow
 
 SOON_S = 30.0
 QUIET_CHANNEL = "quiet"

@@ -55,6 +55,7 @@ def test_a_malformed_file_is_told_in_one_line(tmp_path: Path) -> None:
     assert "0 to 3" in told
 
 
+@pytest.mark.slow
 def test_a_database_that_does_not_answer_is_told_in_one_line(tmp_path: Path) -> None:
     url = "postgresql://oshaberi:hunter2@127.0.0.1:1/oshaberi"
     told = told_in_one_line(started(tmp_path, "t", OSHABERI_DATABASE_URL=url))

@@ -6,6 +6,8 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from oshaberi.stage.model_servers.model_script import Call, Say
 from tests.e2e.bad_tools import STARTED
 from tests.e2e.bot_harness import BotHarness, run_with_bot
@@ -63,6 +65,7 @@ def test_a_tool_of_an_mcp_server() -> None:
     run_with_bot(scenario, call("add", a=2, b=3), "Five.", mcp_servers=MCP)
 
 
+@pytest.mark.slow
 def test_an_mcp_server_that_dies_in_a_call_is_there_again_for_the_next() -> None:
     async def scenario(here: BotHarness) -> None:
         here.ask("break it")

@@ -163,6 +163,7 @@ def test_it_keeps_only_so_many_bytes() -> None:
     assert log.size_bytes <= 5000
 
 
+@pytest.mark.slow
 def test_an_endless_stream_has_an_end_here() -> None:
     async def scenario(log: StreamLog) -> None:
         config_free = [Chunk("text", "a ") for _ in range(MOST_CHUNKS + 100)]

@@ -318,6 +318,7 @@ def test_text_is_only_text(in_browser: PanelBrowser) -> None:
     in_browser(scenario)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "theme"), [(360, "dark"), (1200, "light")])
 def test_nobody_is_left_out(in_browser: PanelBrowser, width: int, theme: str) -> None:
     async def scenario(panel: OpenPanel) -> None:

@@ -11,6 +11,8 @@ from tests.chromium import PHONE, Visit, barriers
 from tests.local_run.local_run_process import LocalRunProcess
 from tests.local_run_page.chat_page import ChatPage, until
 
+pytestmark = pytest.mark.slow
+
 INSPECTED = {"width": 1400, "height": 900}
 
 

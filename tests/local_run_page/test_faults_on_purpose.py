@@ -9,8 +9,8 @@ from tests.local_run_page.chat_page import ChatPage
 
 SENDING = [
     "503 on the next message",
-    "Reset before it is written",
-    "Reset after it is written",
+    pytest.param("Reset before it is written", marks=pytest.mark.slow),
+    pytest.param("Reset after it is written", marks=pytest.mark.slow),
 ]
 
 
@@ -20,11 +20,13 @@ def test_a_message_that_goes_wrong_arrives_once(chat: ChatPage, what: str) -> No
     assert_whole(chat, "compare three kinds of tea in a table")
 
 
+@pytest.mark.slow
 def test_a_gateway_that_drops(chat: ChatPage) -> None:
     chat.break_it("Drop the gateway")
     assert_whole(chat, "compare three kinds of tea in a table")
 
 
+@pytest.mark.slow
 def test_a_session_that_is_invalid(chat: ChatPage) -> None:
     chat.break_it("Invalidate the session")
     assert_whole(chat, "compare three kinds of tea in a table")

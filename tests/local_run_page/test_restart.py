@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.chromium import Visit
 from tests.local_run.local_run_process import PATIENT, local_run
 from tests.local_run_page.chat_page import FAST_TYPING, ChatPage
+
+pytestmark = pytest.mark.slow
 
 
 def test_an_open_page_comes_back(tmp_path: Path, visit: Visit) -> None:

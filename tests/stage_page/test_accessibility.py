@@ -46,6 +46,7 @@ def _png() -> bytes:
     return out.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["dark", "light"])
 def test_a_rich_conversation_has_no_barriers(
     harness: PageHarness, visit: Visit, scheme: str
@@ -96,6 +97,7 @@ OPENED: dict[str, Callable[[Page], None]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["dark", "light"])
 def test_what_opens_has_no_barriers(harness: PageHarness, visit: Visit, scheme: str) -> None:
     page = visit(harness.stage.page_url, color_scheme=scheme)
@@ -107,6 +109,7 @@ def test_what_opens_has_no_barriers(harness: PageHarness, visit: Visit, scheme: 
         page.keyboard.press("Escape")
 
 
+@pytest.mark.slow
 def test_a_phone_has_no_barriers(harness: PageHarness, visit: Visit) -> None:
     page = visit(harness.stage.page_url, viewport=PHONE)
     page.locator("#log .intro").wait_for()

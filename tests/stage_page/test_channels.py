@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import discord
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.stage_page.page_harness import PageHarness
@@ -48,6 +49,7 @@ def test_what_the_bot_makes_and_removes_is_seen(harness: PageHarness, page: Page
     expect(page).to_have_title("#general · Oshaberi")
 
 
+@pytest.mark.slow
 def test_five_hundred_messages(harness: PageHarness, page: Page) -> None:
     people = harness.stage.people
 
@@ -84,6 +86,7 @@ def test_a_reader_who_scrolled_up_is_left_alone(harness: PageHarness, page: Page
     expect(page.get_by_text("news", exact=True)).to_be_in_viewport()
 
 
+@pytest.mark.slow
 def test_a_page_that_stays_open_does_not_grow_for_ever(harness: PageHarness, page: Page) -> None:
     people = harness.stage.people
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from oshaberi.storage import Database, SecretVault
 from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
 from oshaberi.virtual_time import run_virtual
@@ -14,6 +16,7 @@ from .scenario_database import KEY, ask, with_database
 TASKS = 60
 
 
+@pytest.mark.slow
 def test_many_writers_and_readers(url: str) -> None:
     async def scenario(db: Database) -> None:
         writes = [db.usage.add(1, "openai", "big", 1, 2) for _ in range(TASKS)]

@@ -157,6 +157,7 @@ def test_a_step_that_fails_leaves_nothing_behind(url: str) -> None:
     assert asyncio.run(upgrade(url)) == ("0002", "0003", "0004")
 
 
+@pytest.mark.slow
 def test_processes_that_start_at_once(url: str) -> None:
     code = (
         "import asyncio, json, sys; from oshaberi.storage import upgrade; sys.stdin.readline();"

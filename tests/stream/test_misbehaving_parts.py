@@ -157,6 +157,7 @@ def test_one_without_a_way_to_close() -> None:
     assert run(Bare).result.status == "empty_response"
 
 
+@pytest.mark.slow
 def test_one_that_sends_a_megabyte_in_one_chunk() -> None:
     text = "".join(f"line {n} of very many\n" for n in range(50_000))
     played = run(lambda: _once(text), degree=0, text={"max_flush_count": 1000})

@@ -156,6 +156,7 @@ def test_over_http(tmp_path: Path) -> None:
     run(main())
 
 
+@pytest.mark.slow
 def test_a_child_gets_only_the_environment_that_it_is_given(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -171,6 +172,7 @@ def test_a_child_gets_only_the_environment_that_it_is_given(
     scenario(act, stdio(env={"GIVEN_TOKEN": TOKEN}))
 
 
+@pytest.mark.slow
 def test_permission_and_timeout_are_the_servers() -> None:
     async def act(running: Servers) -> None:
         assert "add" not in running.names
@@ -183,6 +185,7 @@ def test_permission_and_timeout_are_the_servers() -> None:
 # -- what does not -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_servers_that_cannot_start_are_a_line_each(caplog: pytest.LogCaptureFixture) -> None:
     async def act(running: Servers) -> None:
         assert await running.told("add", a=1, b=2) == "3"
@@ -228,6 +231,7 @@ def test_a_server_that_dies_in_mid_call_is_started_again() -> None:
     scenario(act)
 
 
+@pytest.mark.slow
 def test_a_server_that_is_killed_while_nobody_asks(caplog: pytest.LogCaptureFixture) -> None:
     """It was dead before the call left, so the call is carried out by the new one."""
 
@@ -241,6 +245,7 @@ def test_a_server_that_is_killed_while_nobody_asks(caplog: pytest.LogCaptureFixt
     scenario(act)
 
 
+@pytest.mark.slow
 def test_a_server_that_dies_again_and_again_has_to_wait(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -258,6 +263,7 @@ def test_a_server_that_dies_again_and_again_has_to_wait(
     assert len(starts.read_text().split()) == 2
 
 
+@pytest.mark.slow
 def test_a_call_that_hangs_does_not_block_the_others() -> None:
     async def act(running: Servers) -> None:
         first = await running.told("whoami")
@@ -268,6 +274,7 @@ def test_a_call_that_hangs_does_not_block_the_others() -> None:
     scenario(act)
 
 
+@pytest.mark.slow
 def test_a_server_that_hangs_as_a_whole_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcp_connection, "PROBE_S", 0.1)
 
@@ -281,6 +288,7 @@ def test_a_server_that_hangs_as_a_whole_is_replaced(monkeypatch: pytest.MonkeyPa
     scenario(act)
 
 
+@pytest.mark.slow
 def test_an_http_server_that_dies_and_comes_back(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -301,6 +309,7 @@ def test_an_http_server_that_dies_and_comes_back(
     run(main())
 
 
+@pytest.mark.slow
 def test_a_server_without_tools_yet_is_tried_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -337,6 +346,7 @@ def test_nothing_is_left_at_the_end(tmp_path: Path) -> None:
     assert not any(map(is_running, pids))
 
 
+@pytest.mark.slow
 def test_a_cancelled_program_leaves_no_process(tmp_path: Path) -> None:
     starts = tmp_path / "starts"
 
@@ -358,6 +368,7 @@ def test_a_cancelled_program_leaves_no_process(tmp_path: Path) -> None:
     assert not is_running(int(starts.read_text()))
 
 
+@pytest.mark.slow
 def test_a_program_cancelled_while_servers_start(tmp_path: Path) -> None:
     starts = tmp_path / "starts"
     script = f"echo $$ > {starts}; exec sleep 3600"
