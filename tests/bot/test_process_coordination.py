@@ -27,8 +27,11 @@ from oshaberi.virtual_time import run_virtual
 from tests.crash.redis_proxy import RedisProxy, redis_proxy
 from tests.storage.database_servers import redis_url
 
-SOON_S = 10.0
-FAST = {"LOCK_SECONDS": 1, "ALIVE_SECONDS": 1, "RENEW_SECONDS": 0.05}
+SOON_S = 30.0
+FAST = {"LOCK_SECONDS": 10, "ALIVE_SECONDS": 10, "RENEW_SECONDS": 0.05}
+"""Renewed often, and lasting longer than a busy machine lets a process wait."""
+LOCK = "oshaberi:lock:turn:1"
+NEARLY_OVER_MS = 5_000
 
 
 @dataclass
@@ -180,7 +183,10 @@ def test_a_lock_is_held_longer_than_it_lasts() -> None:
     async def act(pair: Pair) -> None:
         async with pair.first.alone("turn:1") as held:
             assert held
-            await asyncio.sleep(1.5)  # Redis would have given it away
+            await pair.redis.pexpire(LOCK, NEARLY_OVER_MS)
+            async with asyncio.timeout(SOON_S):
+                while await pair.redis.pttl(LOCK) <= NEARLY_OVER_MS:
+                    await asyncio.sleep(0.01)  # until it was renewed
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.3), pair.second.alone("turn:1"):
                     pytest.fail("both are in it")
@@ -194,7 +200,9 @@ def test_a_lock_survives_a_redis_that_forgot_it() -> None:
     async def act(pair: Pair) -> None:
         async with pair.first.alone("turn:1"):
             await pair.redis.flushall()
-            await asyncio.sleep(0.3)
+            async with asyncio.timeout(SOON_S):
+                while not await pair.redis.exists(LOCK):
+                    await asyncio.sleep(0.01)  # until it was taken again
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.3), pair.second.alone("turn:1"):
                     pytest.fail("both are in it")
