@@ -48,7 +48,7 @@ def with_model(scenario: Callable[[DemoModel, Adapter], Awaitable[T]]) -> T:
                 return await scenario(model, adapter)
             finally:
                 await adapter.aclose()
-                await asyncio.wait_for(model.idle(), 5)
+                await asyncio.wait_for(model.idle(), 30)
 
     return asyncio.run(main())
 

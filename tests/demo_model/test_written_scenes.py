@@ -56,7 +56,7 @@ def test_a_scene_that_fails(name: str, kind: str) -> None:
 def test_it_stops_when_nobody_listens(name: str) -> None:
     async def scenario(model: DemoModel, adapter: Adapter) -> str:
         begun = await chunks(adapter, ask(name), most=20)
-        await asyncio.wait_for(model.idle(), 5)
+        await asyncio.wait_for(model.idle(), 30)
         return text(begun)
 
     assert with_model(scenario).startswith(("All right.", "I will now"))

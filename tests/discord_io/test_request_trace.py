@@ -57,8 +57,8 @@ def test_a_rate_limit_that_was_not_foreseen_is_no_time_on_the_wire() -> None:
         harness.stage.fault(Fault(kind="status", status=429, retry_after_s=8.0, route=SEND))
         wire = WireState(now())
         sending = asyncio.create_task(send(sink_of(harness), "text", wire))
-        await refused(harness, SEND)
-        assert not wire.on_wire
+        await refused(harness, SEND, wire)
+        assert not sending.done()
         await sending
         assert harness.contents("general") == ["text"]
 
@@ -85,8 +85,9 @@ def test_cancelled_in_a_global_pause_the_client_goes_on() -> None:
 
     async def scenario(harness: SinkHarness) -> None:
         strike_globally(harness)
-        waiting = asyncio.create_task(send(sink_of(harness), "withdrawn"))
-        await refused(harness, SEND)
+        wire = WireState(now())
+        waiting = asyncio.create_task(send(sink_of(harness), "withdrawn", wire))
+        await refused(harness, SEND, wire)
         waiting.cancel()
         await asyncio.wait({waiting})
         async with asyncio.timeout(30):
@@ -105,10 +106,14 @@ def strike_globally(harness: SinkHarness) -> None:
             harness.stage.state.limits.enter(None, "", global_too=True)
 
 
-async def refused(harness: SinkHarness, route: str) -> None:
+async def refused(harness: SinkHarness, route: str, wire: WireState | None = None) -> None:
     """The 429 has been read by discord.py, which now sleeps for it."""
     await harness.stage.wait_for(lambda: [c for c in harness.stage.calls(route) if c.status == 429])
-    await asyncio.sleep(0.5)
+    if wire is None:
+        await asyncio.sleep(0.5)
+        return
+    while wire.on_wire:
+        await asyncio.sleep(0.01)
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 524, 530])

@@ -43,7 +43,7 @@ class LocalRunProcess:
         self.url, _, self.token = address.partition("/?token=")
 
     def page(self) -> str:
-        with urlopen(self.address, timeout=10) as answer:
+        with urlopen(self.address, timeout=30) as answer:
             content: bytes = answer.read()
         return content.decode()
 
@@ -58,7 +58,7 @@ class LocalRunProcess:
     def _ask(self, request: Request) -> Any:
         request.add_header("X-Stage-Token", self.token)
         try:
-            with urlopen(request, timeout=10) as answer:
+            with urlopen(request, timeout=30) as answer:
                 return json.load(answer)["result"]
         except HTTPError as error:
             return json.load(error)

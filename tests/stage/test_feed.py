@@ -28,7 +28,7 @@ class Listener:
         self.last = 0
 
     async def next(self) -> tuple[str, Any]:
-        frame = json.loads(await asyncio.wait_for(self._socket.receive_str(), 5))
+        frame = json.loads(await asyncio.wait_for(self._socket.receive_str(), 30))
         assert frame["seq"] > self.last
         self.last = frame["seq"]
         return frame["t"], frame["d"]

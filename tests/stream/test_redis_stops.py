@@ -20,7 +20,7 @@ from tests.crash.redis_proxy import RedisProxy, redis_proxy
 from tests.storage.database_servers import redis_url
 
 CHANNEL, USER, OTHER = "1", "77", "88"
-SOON_S = 10.0
+SOON_S = 30.0
 
 
 @dataclass
