@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import signal
 
 import pytest
@@ -34,3 +35,9 @@ def little_to_collect() -> None:
     """For measurements, which collect garbage first: what is loaded need not be looked through."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def lines_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines behind a message that took a second to send are joined. On a busy machine each may."""
+    monkeypatch.setattr("oshaberi.delivery.deliverer.BLOCKED_SECONDS", math.inf)

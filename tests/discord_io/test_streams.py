@@ -380,7 +380,11 @@ def test_archived_thread_is_woken_once() -> None:
     )
 
 
-def test_messages_that_had_to_wait_are_joined_and_still_there_once() -> None:
+def test_messages_that_had_to_wait_are_joined_and_still_there_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.undo()  # here they may be joined
+
     async def scenario(harness: SinkHarness) -> None:
         lines = [f"line {number}" for number in range(10)]
         harness.stage.fault(
