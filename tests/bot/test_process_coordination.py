@@ -52,7 +52,7 @@ def _fast(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(redis_coordination, name, value)
 
 
-def play(act: Callable[[Pair], Awaitable[None]]) -> None:
+def with_pair(scenario: Callable[[Pair], Awaitable[None]]) -> None:
     url = redis_url()
 
     async def main() -> None:
@@ -65,7 +65,7 @@ def play(act: Callable[[Pair], Awaitable[None]]) -> None:
             own.push_async_callback(redis.aclose)
             life = await own.enter_async_context(AsyncExitStack())
             first = await life.enter_async_context(over_redis(url))
-            await act(Pair(first, second, redis, line, life))
+            await scenario(Pair(first, second, redis, line, life))
 
     asyncio.run(main())
 
@@ -121,16 +121,16 @@ def test_one_process_is_alone_in_a_block_and_forgets_its_name() -> None:
 
 
 def test_of_two_processes_one_gets_a_message() -> None:
-    async def act(pair: Pair) -> None:
+    async def scenario(pair: Pair) -> None:
         claims = [(pair.first.claim(n), pair.second.claim(n)) for n in range(20)]
         for both in claims:
             assert sorted(await asyncio.gather(*both)) == [False, True]
 
-    play(act)
+    with_pair(scenario)
 
 
 def test_what_an_ended_process_had_claimed_can_be_had() -> None:
-    async def act(pair: Pair) -> None:
+    async def scenario(pair: Pair) -> None:
         assert await pair.first.claim(1)
         assert not await pair.second.claim(1)
         await pair.first_life.aclose()
@@ -139,11 +139,11 @@ def test_what_an_ended_process_had_claimed_can_be_had() -> None:
         assert await pair.second.claim(1)
         assert not await pair.second.claim(1)
 
-    play(act)
+    with_pair(scenario)
 
 
 def test_a_process_that_crashed_is_noticed() -> None:
-    async def act(pair: Pair) -> None:
+    async def scenario(pair: Pair) -> None:
         key = "oshaberi:claim:1"
         await pair.redis.set(key, "crashed")  # and never said again that it is alive
         await pair.redis.set("oshaberi:alive:crashed", 1, px=100)
@@ -152,11 +152,11 @@ def test_a_process_that_crashed_is_noticed() -> None:
             await pair.second.departure()
         assert await pair.second.claim(1)
 
-    play(act)
+    with_pair(scenario)
 
 
 def test_a_redis_that_forgot_everything_proves_no_departure() -> None:
-    async def act(pair: Pair) -> None:
+    async def scenario(pair: Pair) -> None:
         assert await pair.first.claim(1)
         assert not await pair.second.claim(1)
         await pair.redis.flushall()
@@ -169,18 +169,18 @@ def test_a_redis_that_forgot_everything_proves_no_departure() -> None:
             async with asyncio.timeout(0.5):
                 await pair.second.departure()
 
-    play(act)
+    with_pair(scenario)
 
 
 def test_two_processes_are_never_in_the_same_block() -> None:
-    async def act(pair: Pair) -> None:
+    async def scenario(pair: Pair) -> None:
         assert is_orderly(await order_of(pair.first, pair.second, "turn:1"))
 
-    play(act)
+    with_pair(scenario)
 
 
 def test_a_lock_is_held_longer_than_it_lasts() -> None:
-    async def act(pair: Pair) -> None:
+    async def scenario(pair: Pair) -> None:
         async with pair.first.alone("turn:1") as held:
             assert held
             await pair.redis.pexpire(LOCK, NEARLY_OVER_MS)
@@ -193,11 +193,11 @@ def test_a_lock_is_held_longer_than_it_lasts() -> None:
         async with asyncio.timeout(SOON_S), pair.second.alone("turn:1") as held:
             assert held
 
-    play(act)
+    with_pair(scenario)
 
 
 def test_a_lock_survives_a_redis_that_forgot_it() -> None:
-    async def act(pair: Pair) -> None:
+    async def scenario(pair: Pair) -> None:
         async with pair.first.alone("turn:1"):
             await pair.redis.flushall()
             async with asyncio.timeout(SOON_S):
@@ -207,11 +207,11 @@ def test_a_lock_survives_a_redis_that_forgot_it() -> None:
                 async with asyncio.timeout(0.3), pair.second.alone("turn:1"):
                     pytest.fail("both are in it")
 
-    play(act)
+    with_pair(scenario)
 
 
 def test_without_redis_the_bot_goes_on(caplog: pytest.LogCaptureFixture) -> None:
-    async def act(pair: Pair) -> None:
+    async def scenario(pair: Pair) -> None:
         async with pair.second.alone("turn:2"):
             await pair.line.cut()
             assert await pair.second.claim(7)
@@ -224,7 +224,7 @@ def test_without_redis_the_bot_goes_on(caplog: pytest.LogCaptureFixture) -> None
         async with pair.second.alone("turn:1") as held:
             assert held is True
 
-    play(act)
+    with_pair(scenario)
     assert "Redis cannot say who deals with 7" in caplog.text
     assert "Redis cannot lock turn:1" in caplog.text
 
@@ -248,7 +248,7 @@ def test_a_redis_that_is_not_there_is_told_at_the_start(url: str, told: str) -> 
 
 @pytest.mark.parametrize(("shared", "made"), [(True, 1), (False, 2)])
 def test_two_processes_make_one_webhook(shared: bool, made: int) -> None:
-    async def act(pair: Pair) -> None:
+    async def scenario(pair: Pair) -> None:
         async with staged() as stage, AsyncExitStack() as stack:
             stage.fault(Fault(kind="delay", route="GET /channels/*/webhooks", delay_s=0.2, times=2))
             sinks = []
@@ -262,4 +262,4 @@ def test_two_processes_make_one_webhook(shared: bool, made: int) -> None:
             await asyncio.gather(*(sink.open_webhook() for sink in sinks))
             assert len(stage.world.webhooks) == made
 
-    play(act)
+    with_pair(scenario)

@@ -246,7 +246,7 @@ def test_make_has_what_the_documents_name() -> None:
     named = {
         found
         for page in PAGES
-        for found in re.findall(r"(?:^|`)make ([a-z]+)\b", text_of(page), re.MULTILINE)
+        for found in re.findall(r"(?:^|`)make ([a-z-]+)", text_of(page), re.MULTILINE)
     }
     assert named == _makes()
 

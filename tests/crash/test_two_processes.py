@@ -59,11 +59,11 @@ class Pair:
         begun = await self._taken(at, lambda: run("stop", channel=channel, user=user))
         return await self.stage.wait_for(lambda: self._answer(begun), SOON_S)
 
-    async def _taken(self, by: BotProcess, act: Callable[[], Any]) -> Any:
+    async def _taken(self, by: BotProcess, scenario: Callable[[], Any]) -> Any:
         other = self.second if by is self.first else self.first
         other.send(signal.SIGSTOP)
         try:
-            done = act()
+            done = scenario()
             async with asyncio.timeout(SOON_S):
                 while not await self._redis.exists(f"oshaberi:claim:{done.id}"):
                     await asyncio.sleep(0.01)
@@ -110,14 +110,14 @@ async def pair_on(stage: Stage, folder: Path, database: str, redis: str) -> Asyn
         yield Pair(stage, client, *bots)
 
 
-def play(folder: Path, act: Callable[[Pair], Awaitable[None]]) -> None:
+def with_pair(folder: Path, scenario: Callable[[Pair], Awaitable[None]]) -> None:
     database, redis = postgres_url(), redis_url()
 
     async def main() -> None:
         settings = Settings(rate_limits=False, interaction_s=SOON_S)
         async with Stage(world(CHANNEL, QUIET_CHANNEL), settings) as stage:
             async with pair_on(stage, folder, database, redis) as pair:
-                await act(pair)
+                await scenario(pair)
             stage.check()
 
     asyncio.run(main())
@@ -128,7 +128,7 @@ def play(folder: Path, act: Callable[[Pair], Awaitable[None]]) -> None:
 
 
 def test_two_processes_keep_out_of_each_others_way(tmp_path: Path) -> None:
-    async def act(pair: Pair) -> None:
+    async def scenario(pair: Pair) -> None:
         stage, first, second = pair.stage, pair.first, pair.second
         # In one channel answers wait for each other, whoever gives them, and each is given once.
         await pair.ask(SLOW, of=first)
@@ -151,11 +151,11 @@ def test_two_processes_keep_out_of_each_others_way(tmp_path: Path) -> None:
         await stage.wait_for(lambda: f"question {STALLED + 1} line 1" in pair.told(), SOON_S)
         assert await pair.stop(at=first, user=MODERATOR) == "Stopped."
 
-    play(tmp_path, act)
+    with_pair(tmp_path, scenario)
 
 
 def test_a_rolling_restart(tmp_path: Path) -> None:
-    async def act(pair: Pair) -> None:
+    async def scenario(pair: Pair) -> None:
         stage, first, second = pair.stage, pair.first, pair.second
         await pair.ask(SLOW, of=first)
         await pair.ask(1, of=first)  # waits there, and is not begun any more
@@ -170,4 +170,4 @@ def test_a_rolling_restart(tmp_path: Path) -> None:
         second.send(signal.SIGTERM)
         assert await second.ended() == 0
 
-    play(tmp_path, act)
+    with_pair(tmp_path, scenario)
