@@ -9,12 +9,15 @@ EXTRAS := $(RUN_EXTRAS),anthropic,google,novelai,postgres,redis
 SECONDS ?= 600
 # A browser and servers run beside the tests: more workers than processors only get in their way.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(max(2, os.cpu_count() or 1))')
+PYTEST = $(BIN)/pytest -n $(WORKERS) --dist worksteal
+CHECKED := $(addprefix tests/,config delivery demo_model laws logs stream text turns) \
+  $(addprefix tests/test_,clock.py glossary.py imports.py package.py recording.py scenes.py terminal.py)
 # Where bytecode is forbidden, each of the many programs that are started would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 
-.PHONY: help setup run test lint bench fuzz faults soak crash turns release clean
+.PHONY: help setup run test test-slow check lint bench fuzz faults soak crash turns release clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,8 +48,14 @@ lint: setup ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: lint ## lint and all tests
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+test: lint ## lint and all tests but the slow ones: four minutes on two cores
+	$(PYTEST) -m "not slow" --durations=10
+
+test-slow: setup ## the slow tests, and all properties with more examples
+	$(PYTEST) -m "slow or hypothesis" --hypothesis-profile=full --durations=10
+
+check: lint ## lint and the quick tests, while you work: a minute
+	$(PYTEST) -m "not slow" -q $(CHECKED)
 
 bench: setup ## measure speed and memory
 	$(BIN)/python -m bench
@@ -64,7 +73,7 @@ crash: setup ## kill the bot 50 times, and check the channels
 	$(BIN)/python -m tests.crash --kills 50
 
 turns: setup ## 10 000 turns, one after another
-	$(BIN)/python -m tests.crash.turns --turns 10000
+	$(BIN)/python -m tests.crash.many_turns --turns 10000
 
 release: | $(BIN)/python ## build sdist and wheel, and check them in fresh environments
 	$(BIN)/python -m tests.release

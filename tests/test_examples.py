@@ -24,7 +24,7 @@ from oshaberi.stage.model_servers.model_script import Say
 from oshaberi.stage.testing import on_stage
 from oshaberi.tools import Tool, ToolBox, load_tools
 from oshaberi.tools.mcp import McpTools, mcp_servers
-from tests.tools.fakes import MIKA, REN, context
+from tests.tools.fake_tool_context import MIKA, REN, context
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 PRINTED = {
@@ -153,6 +153,7 @@ def test_the_tools_tell_what_the_model_is_told() -> None:
     assert "pin_up (manage_messages): Put a note" in python("own_tool.py").stdout
 
 
+@pytest.mark.slow
 def test_the_mcp_server_can_be_plugged_in() -> None:
     kettle = {"command": sys.executable, "args": [str(EXAMPLES / "mcp_server.py")]}
 

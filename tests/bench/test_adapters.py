@@ -11,6 +11,7 @@ from bench.report import adapter_json, adapter_table
 from bench import adapters
 
 
+@pytest.mark.slow
 def test_every_family_is_measured() -> None:
     costs = adapters.run(200, 1)
     assert [cost.family for cost in costs] == ["openai", "anthropic", "google"]

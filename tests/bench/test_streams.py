@@ -30,6 +30,7 @@ def _load(degree: int | None, run: streams.Run = run_virtual) -> Load:
     return streams.measure_load(degree, 4, _PLAN, _CHUNKS, run)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("degree", [None, 1, 2])
 def test_streams_that_keep_up_are_in_time(degree: int | None) -> None:
     load = _load(degree)
@@ -67,6 +68,7 @@ def test_a_stream_that_ends_by_itself_is_not_measured() -> None:
         streams.measure_load(1, 2, _PLAN, failing, run_virtual)
 
 
+@pytest.mark.slow
 def test_a_token_has_its_cost() -> None:
     cost = streams.measure_cost(1, _PLAN, _CHUNKS)
     assert cost.bare_us > 0
@@ -195,6 +197,7 @@ def _planted(in_time: Callable[[int], bool]) -> Callable[..., Load]:
     return measure
 
 
+@pytest.mark.slow
 def test_streams_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "measure_load", _planted(lambda count: count <= 1700))
     monkeypatch.setattr(streams, "measure_cost", lambda *_: Cost(1, 2.0, 6.0, 3.0, 400, 24_000))
@@ -206,6 +209,7 @@ def test_streams_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown[-1][-1] == "highest"
 
 
+@pytest.mark.slow
 def test_stops_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = itertools.count(1)
     monkeypatch.setattr(stops, "measure", lambda s, n, _run: _same(s.name, n, next(numbers)))

@@ -15,57 +15,66 @@ from oshaberi.stage import Fault, Stage
 from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stage.testing import logged_in, staged
 from oshaberi.storage.stored_records import PersonaRecord, TurnRecord
-from tests.bot.shows import FAST, MEMBER, OWNER, SPEED, Show, context_of, perform, world
+from tests.bot.client_harness import (
+    FAST,
+    MEMBER,
+    OWNER,
+    SPEED,
+    ClientHarness,
+    context_of,
+    run_with_client,
+    world,
+)
 
 
 def test_a_message_that_is_told_twice_is_heard_once() -> None:
-    async def act(show: Show) -> None:
-        posted = show.stage.people.post("general", "hello", user=MEMBER)
-        await show.heard(1)
-        message = await show.channel().fetch_message(posted.id)
-        await show.client.on_message(message)
-        show.stage.people.post("general", "again", user=MEMBER)
-        assert [one.said.text for one in await show.heard(2)] == ["hello", "again"]
+    async def scenario(harness: ClientHarness) -> None:
+        posted = harness.stage.people.post("general", "hello", user=MEMBER)
+        await harness.heard(1)
+        message = await harness.channel().fetch_message(posted.id)
+        await harness.client.on_message(message)
+        harness.stage.people.post("general", "again", user=MEMBER)
+        assert [one.said.text for one in await harness.heard(2)] == ["hello", "again"]
 
-    perform(act)
+    run_with_client(scenario)
 
 
 def test_system_messages_are_not_handed_on() -> None:
-    async def act(show: Show) -> None:
-        start = show.stage.people.post("general", "about what", user=MEMBER)
-        message = await show.channel().fetch_message(start.id)
+    async def scenario(harness: ClientHarness) -> None:
+        start = harness.stage.people.post("general", "about what", user=MEMBER)
+        message = await harness.channel().fetch_message(start.id)
         await message.create_thread(name="about it")
-        show.stage.people.post("general", "end", user=MEMBER)
-        assert [one.said.text for one in await show.heard(2)] == ["about what", "end"]
+        harness.stage.people.post("general", "end", user=MEMBER)
+        assert [one.said.text for one in await harness.heard(2)] == ["about what", "end"]
 
-    perform(act)
+    run_with_client(scenario)
 
 
 def test_the_client_pings_nobody_and_asks_for_no_more_than_it_needs() -> None:
-    async def act(show: Show) -> None:
-        await show.channel().send(f"<@{show.stage.world.user(MEMBER).id}> @everyone")
-        (sent,) = show.stage.world.history("general")
+    async def scenario(harness: ClientHarness) -> None:
+        await harness.channel().send(f"<@{harness.stage.world.user(MEMBER).id}> @everyone")
+        (sent,) = harness.stage.world.history("general")
         assert (sent.mentions, sent.mention_everyone) == ([], False)
-        assert show.client.intents == intents()
+        assert harness.client.intents == intents()
 
-    perform(act)
+    run_with_client(scenario)
     assert not intents().members
     assert not intents().presences
     assert intents(members=True).members
 
 
 def test_a_room_is_found_by_its_id() -> None:
-    async def act(show: Show) -> None:
-        found = await show.client.find_turn_channel(show.id_of("general"))
+    async def scenario(harness: ClientHarness) -> None:
+        found = await harness.client.find_turn_channel(harness.id_of("general"))
         assert found is not None
-        assert found.channel_id == show.id_of("general")
-        show.stage.people.dm("hi", user=MEMBER)
-        direct = await show.client.find_turn_channel(show.id_of(f"@{MEMBER}"))
+        assert found.channel_id == harness.id_of("general")
+        harness.stage.people.dm("hi", user=MEMBER)
+        direct = await harness.client.find_turn_channel(harness.id_of(f"@{MEMBER}"))
         assert direct is not None
         assert direct.server_id == 0
-        assert await show.client.find_turn_channel(12345) is None
+        assert await harness.client.find_turn_channel(12345) is None
 
-    perform(act)
+    run_with_client(scenario)
 
 
 # -- what was missed -------------------------------------------------------------------------------
@@ -73,7 +82,7 @@ def test_a_room_is_found_by_its_id() -> None:
 
 async def _missed(stage: Stage, **more: Any) -> list[str]:
     """What a bot that starts now hands on."""
-    async with context_of() as (context, talks):
+    async with context_of() as (context, channel_turns):
         if asked := more.get("turn_of"):
             place = stage.world.channel("general")
             turn = TurnRecord(place.id, place.guild_id or 0, 1, asked, "Mochi")
@@ -88,7 +97,7 @@ async def _missed(stage: Stage, **more: Any) -> list[str]:
         order: list[int] = []
 
         async def when_ready() -> None:
-            order.append(len(talks.heard))
+            order.append(len(channel_turns.heard))
             ready.set()
 
         options = more.get("client", {})
@@ -98,19 +107,19 @@ async def _missed(stage: Stage, **more: Any) -> list[str]:
             await client.look_back()  # after the one that is under way
             await stage.settled()
             assert order == [0]
-            return [incoming.said.text for incoming, _turn_channel in talks.heard]
+            return [incoming.said.text for incoming, _turn_channel in channel_turns.heard]
 
 
-def on_empty_stage(act: Any) -> None:
+def on_empty_stage(scenario: Any) -> None:
     async def main() -> None:
         async with staged(world("general", "quiet")) as stage:
-            await act(stage)
+            await scenario(stage)
 
     run_scaled(main(), SPEED)
 
 
 def test_what_was_said_to_the_bot_while_it_was_away_is_answered() -> None:
-    async def act(stage: Stage) -> None:
+    async def scenario(stage: Stage) -> None:
         mention = f"<@{stage.world.bot.id}>"
         stage.people.post("general", "nobody is asked", user=MEMBER)
         for number in range(5):
@@ -120,34 +129,34 @@ def test_what_was_said_to_the_bot_while_it_was_away_is_answered() -> None:
         quiet = stage.world.channel("quiet").id
         assert stage.calls(f"GET /channels/{quiet}/messages") == []
 
-    on_empty_stage(act)
+    on_empty_stage(scenario)
 
 
 def test_a_trigger_word_was_missed_too() -> None:
-    async def act(stage: Stage) -> None:
+    async def scenario(stage: Stage) -> None:
         server_id = next(iter(stage.world.guilds))
         kuro = PersonaRecord(server_id, "Kuro", triggers=("kuro",))
         for text in ("kuro, are you there?", "is anybody there?"):
             stage.people.post("general", text, user=MEMBER)
         assert await _missed(stage, persona=kuro) == ["kuro, are you there?"]
 
-    on_empty_stage(act)
+    on_empty_stage(scenario)
 
 
 @pytest.mark.parametrize("known", ["seen", "turn_of"])
 def test_what_was_taken_care_of_is_not_answered_again(known: str) -> None:
-    async def act(stage: Stage) -> None:
+    async def scenario(stage: Stage) -> None:
         mention = f"<@{stage.world.bot.id}>"
         first = stage.people.post("general", f"{mention} first", user=MEMBER)
         assert await _missed(stage, **{known: first.id}) == []
         stage.people.post("general", f"{mention} second", user=MEMBER)
         assert await _missed(stage, **{known: first.id}) == ["@Oshaberi second"]
 
-    on_empty_stage(act)
+    on_empty_stage(scenario)
 
 
 def test_direct_messages_of_people_who_wrote_before_are_found() -> None:
-    async def act(stage: Stage) -> None:
+    async def scenario(stage: Stage) -> None:
         places = [stage.people.dm(f"I am {user}", user=user).channel_id for user in (MEMBER, OWNER)]
         gone = 12345
         assert await _missed(stage, talked_in=[*places, gone]) == ["I am mika", "I am ren"]
@@ -155,19 +164,21 @@ def test_direct_messages_of_people_who_wrote_before_are_found() -> None:
         other = {"shard_ids": [1], "shard_count": 2}
         assert await _missed(stage, talked_in=places, client=other) == []
 
-    on_empty_stage(act)
+    on_empty_stage(scenario)
 
 
 def test_what_has_an_answer_needs_no_other() -> None:
-    async def act(show: Show) -> None:
-        asked = show.stage.people.post("general", f"<@{show.stage.world.bot.id}> hi", user=OWNER)
-        await show.heard(1)
-        message = await show.channel().fetch_message(asked.id)
+    async def scenario(harness: ClientHarness) -> None:
+        asked = harness.stage.people.post(
+            "general", f"<@{harness.stage.world.bot.id}> hi", user=OWNER
+        )
+        await harness.heard(1)
+        message = await harness.channel().fetch_message(asked.id)
         await message.reply("hi")
-        await show.stage.settled()
-        assert await _missed(show.stage) == []
+        await harness.stage.settled()
+        assert await _missed(harness.stage) == []
 
-    perform(act)
+    run_with_client(scenario)
 
 
 # -- starting and failing --------------------------------------------------------------------------
@@ -275,13 +286,13 @@ def test_discord_that_is_not_there_is_told_in_one_line(fault: Fault, reason: str
 
 def test_without_its_commands_the_bot_still_talks(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
-        async with context_of() as (context, talks), staged(world()) as stage:
+        async with context_of() as (context, channel_turns), staged(world()) as stage:
             route = "PUT /applications/*/commands"
             stage.fault(Fault(kind="status", route=route, status=403, code=50001))
             client = OshaberiClient(context, guild_ready_timeout=0.1)
             async with logged_in(stage, client):
                 stage.people.post("general", "hello", user=MEMBER)
-                await stage.wait_for(lambda: talks.heard)
+                await stage.wait_for(lambda: channel_turns.heard)
 
     run_scaled(main(), SPEED)
     assert "the commands could not be registered" in caplog.text
@@ -295,24 +306,24 @@ def test_an_error_of_an_event_is_one_line(
 
     monkeypatch.setattr(MessageReader, "incoming", broken)
 
-    async def act(show: Show) -> None:
-        show.stage.people.post("general", "hello", user=MEMBER)
-        await show.stage.wait_for(lambda: "something is not set" in caplog.text)
+    async def scenario(harness: ClientHarness) -> None:
+        harness.stage.people.post("general", "hello", user=MEMBER)
+        await harness.stage.wait_for(lambda: "something is not set" in caplog.text)
 
-    perform(act)
+    run_with_client(scenario)
     (record,) = [one for one in caplog.records if one.levelno >= logging.ERROR]
     assert record.getMessage() == "on_message: something is not set"
     assert not record.exc_info
 
 
 def test_leaving_a_server_stops_what_runs_there() -> None:
-    async def act(show: Show) -> None:
-        stops = show.client.context.services.stops
-        key = str(show.id_of("general"))
+    async def scenario(harness: ClientHarness) -> None:
+        stops = harness.client.context.services.stops
+        key = str(harness.id_of("general"))
         with stops.active(key, "1") as entry, stops.active("77", "1") as other:
-            await show.client.on_guild_remove(show.channel().guild)
+            await harness.client.on_guild_remove(harness.channel().guild)
             assert entry.pending is not None
             assert entry.pending.reason == "system_request"
             assert other.pending is None
 
-    perform(act)
+    run_with_client(scenario)

@@ -6,79 +6,83 @@ import pytest
 
 from oshaberi.config import SERVER_KEYS, LoadedSettings
 from oshaberi.conversation.turn_config import TurnConfig
-from tests.bot.shows import ADMIN, MEMBER, MODERATOR, OWNER, Show, perform
+from tests.bot.client_harness import ADMIN, MEMBER, MODERATOR, OWNER, ClientHarness, run_with_client
 
 
 def test_a_setting_is_changed_shown_and_reset() -> None:
-    async def act(show: Show) -> None:
-        told = await show.run("config set", {"key": "humanizer_degree", "value": "3"}, user=ADMIN)
+    async def scenario(harness: ClientHarness) -> None:
+        told = await harness.run(
+            "config set", {"key": "humanizer_degree", "value": "3"}, user=ADMIN
+        )
         assert told == "`humanizer_degree` is now `3`."
-        assert await show.db.servers.config(show.server_id) == {"humanizer_degree": 3}
-        one = await show.run("config show", {"key": "humanizer_degree"}, user=ADMIN)
+        assert await harness.db.servers.config(harness.server_id) == {"humanizer_degree": 3}
+        one = await harness.run("config show", {"key": "humanizer_degree"}, user=ADMIN)
         assert "is `3` (changed here)" in one
         assert "a whole number from 0 to 3" in one
-        assert "`2`" in await show.run("config reset", {"key": "humanizer_degree"})
-        assert await show.db.servers.config(show.server_id) == {}
+        assert "`2`" in await harness.run("config reset", {"key": "humanizer_degree"})
+        assert await harness.db.servers.config(harness.server_id) == {}
 
-    perform(act)
+    run_with_client(scenario)
 
 
 def test_all_settings_fit_into_one_answer() -> None:
-    async def act(show: Show) -> None:
-        await show.run("config set", {"key": "notify", "value": "first"})
-        told = await show.run("config show")
+    async def scenario(harness: ClientHarness) -> None:
+        await harness.run("config set", {"key": "notify", "value": "first"})
+        told = await harness.run("config show")
         assert "* notify = first" in told
         assert [key for key in SERVER_KEYS if f"{key} = " not in told] == []
-        await show.run("config reset", {"key": "all"})
-        assert "* notify" not in await show.run("config show")
+        await harness.run("config reset", {"key": "all"})
+        assert "* notify" not in await harness.run("config show")
 
-    perform(act)
+    run_with_client(scenario)
 
 
 def test_lists_and_mentions_are_read() -> None:
-    async def act(show: Show) -> None:
-        place = show.id_of("logs")
+    async def scenario(harness: ClientHarness) -> None:
+        place = harness.id_of("logs")
         values = {"key": "thought_log_channel_id", "value": f"<#{place}>"}
-        told = await show.run("config set", values)
+        told = await harness.run("config set", values)
         assert told == f"`thought_log_channel_id` is now <#{place}>."
-        await show.run("config set", {"key": "llm_stop_strings", "value": "END, STOP"})
-        stored = await show.db.servers.config(show.server_id)
+        await harness.run("config set", {"key": "llm_stop_strings", "value": "END, STOP"})
+        stored = await harness.db.servers.config(harness.server_id)
         assert stored == {"thought_log_channel_id": place, "llm_stop_strings": ["END", "STOP"]}
-        told = await show.run("config set", {"key": "auto_channels", "value": f"{place}, 5"})
+        told = await harness.run("config set", {"key": "auto_channels", "value": f"{place}, 5"})
         assert told == f"`auto_channels` is now <#{place}>, <#5>."
-        assert "now `(none)`" in await show.run("config set", {"key": "blocked_users", "value": ""})
+        assert "now `(none)`" in await harness.run(
+            "config set", {"key": "blocked_users", "value": ""}
+        )
 
-    perform(act)
+    run_with_client(scenario)
 
 
 @pytest.mark.parametrize("user", [MEMBER, MODERATOR])
 def test_changing_needs_manage_server(user: str) -> None:
-    async def act(show: Show) -> None:
+    async def scenario(harness: ClientHarness) -> None:
         asked = {"key": "notify", "value": "first"}
         for refusal in (
-            await show.run("config set", asked, user=user),
-            await show.run("config reset", {"key": "all"}, user=user),
+            await harness.run("config set", asked, user=user),
+            await harness.run("config reset", {"key": "all"}, user=user),
         ):
             assert refusal == "Only members with the permission Manage Server can change this."
-        assert await show.db.servers.config(show.server_id) == {}
-        assert "notify = all" in await show.run("config show", user=user)
+        assert await harness.db.servers.config(harness.server_id) == {}
+        assert "notify = all" in await harness.run("config show", user=user)
 
-    perform(act)
+    run_with_client(scenario)
 
 
 def test_in_direct_messages_only_the_owner_changes_things() -> None:
-    async def act(show: Show) -> None:
+    async def scenario(harness: ClientHarness) -> None:
         asked = {"key": "notify", "value": "first"}
         for user in (MEMBER, ADMIN, OWNER):
-            show.stage.people.dm("hi", user=user)
+            harness.stage.people.dm("hi", user=user)
         for user in (MEMBER, ADMIN):
-            told = await show.run("config set", asked, user=user, channel=f"@{user}")
+            told = await harness.run("config set", asked, user=user, channel=f"@{user}")
             assert "only the bot's owner" in told
-        assert await show.db.servers.config(0) == {}
-        await show.run("config set", asked, user=OWNER, channel=f"@{OWNER}")
-        assert await show.db.servers.config(0) == {"notify": "first"}
+        assert await harness.db.servers.config(0) == {}
+        await harness.run("config set", asked, user=OWNER, channel=f"@{OWNER}")
+        assert await harness.db.servers.config(0) == {"notify": "first"}
 
-    perform(act)
+    run_with_client(scenario)
 
 
 @pytest.mark.parametrize(
@@ -98,51 +102,53 @@ def test_in_direct_messages_only_the_owner_changes_things() -> None:
     ],
 )
 def test_what_is_not_allowed_is_refused_with_its_reason(key: str, value: str, told: str) -> None:
-    async def act(show: Show) -> None:
-        assert told in await show.run("config set", {"key": key, "value": value})
-        assert await show.db.servers.config(show.server_id) == {}
+    async def scenario(harness: ClientHarness) -> None:
+        assert told in await harness.run("config set", {"key": key, "value": value})
+        assert await harness.db.servers.config(harness.server_id) == {}
 
-    perform(act)
+    run_with_client(scenario)
 
 
 def test_keys_and_values_are_offered() -> None:
-    async def act(show: Show) -> None:
-        keys = await show.choices("config set", "key", "emoji")
+    async def scenario(harness: ClientHarness) -> None:
+        keys = await harness.choices("config set", "key", "emoji")
         assert keys[0].startswith("emoji")
         assert set(keys) <= set(SERVER_KEYS)
-        assert len(await show.choices("config show", "key")) == 25
-        values = await show.choices("config set", "value", options={"key": "delivery"})
+        assert len(await harness.choices("config show", "key")) == 25
+        values = await harness.choices("config set", "value", options={"key": "delivery"})
         assert values == ["messages", "live"]
-        values = await show.choices("config set", "value", "t", options={"key": "suppress_embeds"})
+        values = await harness.choices(
+            "config set", "value", "t", options={"key": "suppress_embeds"}
+        )
         assert values == ["true"]
-        assert await show.choices("config set", "value", "3", options={"key": "nothing"}) == []
+        assert await harness.choices("config set", "value", "3", options={"key": "nothing"}) == []
 
-    perform(act)
+    run_with_client(scenario)
 
 
 def test_what_is_beyond_the_operators_bound_is_refused_with_the_bound() -> None:
-    async def act(show: Show) -> None:
+    async def scenario(harness: ClientHarness) -> None:
         values = {"key": "max_function_call_iterations", "value": "1000"}
-        told = await show.run("config set", values, user=ADMIN)
+        told = await harness.run("config set", values, user=ADMIN)
         assert told == (
             "max_function_call_iterations: 1000 is more than 100, "
             "the most that whoever runs the bot allows"
         )
-        assert await show.db.servers.config(show.server_id) == {}
-        told = await show.run("config show", {"key": "max_function_call_iterations"})
+        assert await harness.db.servers.config(harness.server_id) == {}
+        told = await harness.run("config show", {"key": "max_function_call_iterations"})
         assert "Allowed: a whole number from 1 to 100." in told
         values = {"key": "waiting_limit", "value": "5"}
-        assert "more than 4" in await show.run("config set", values, user=ADMIN)
+        assert "more than 4" in await harness.run("config set", values, user=ADMIN)
 
-    perform(act, own=LoadedSettings(server_limits={"waiting_limit": 4}))
+    run_with_client(scenario, own=LoadedSettings(server_limits={"waiting_limit": 4}))
 
 
 def test_the_operators_quota_is_told_beside_the_servers_own() -> None:
-    async def act(show: Show) -> None:
+    async def scenario(harness: ClientHarness) -> None:
         values = {"key": "quota_requests_per_user_day", "value": "900"}
-        assert "is now `900`" in await show.run("config set", values, user=ADMIN)
-        told = await show.run("config show", {"key": "quota_requests_per_user_day"})
+        assert "is now `900`" in await harness.run("config set", values, user=ADMIN)
+        told = await harness.run("config show", {"key": "quota_requests_per_user_day"})
         assert "is `900` (changed here)" in told
         assert "On the keys of whoever runs the bot: 50 at most." in told
 
-    perform(act, own=LoadedSettings(turn=TurnConfig(quota_requests_per_user_day=50)))
+    run_with_client(scenario, own=LoadedSettings(turn=TurnConfig(quota_requests_per_user_day=50)))

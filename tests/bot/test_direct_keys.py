@@ -11,7 +11,7 @@ import pytest
 from oshaberi.bot.direct_message_keys import adopt_direct_keys
 from oshaberi.storage import Database
 from oshaberi.storage.schema.table_rows import ApiKeyRow, ModelRow
-from tests.bot.shows import Show, perform
+from tests.bot.client_harness import ClientHarness, run_with_client
 
 
 async def leave_unowned(db: Database) -> None:
@@ -32,7 +32,7 @@ def person(number: int) -> dict[str, Any]:
     return {"id": str(number), "username": f"p{number}", "discriminator": "0", "avatar": None}
 
 
-def application(show: Show, *members: int) -> discord.AppInfo:
+def application(harness: ClientHarness, *members: int) -> discord.AppInfo:
     data: Any = {
         "id": "1",
         "name": "bot",
@@ -58,7 +58,7 @@ def application(show: Show, *members: int) -> discord.AppInfo:
             "owner_user_id": str(members[0]),
             "members": listed,
         }
-    return discord.AppInfo(show.client._connection, data)
+    return discord.AppInfo(harness.client._connection, data)
 
 
 @pytest.mark.parametrize(("members", "owner"), [((), 77), ((5,), 5)])
@@ -67,29 +67,29 @@ def test_the_sole_owner_gets_them(
 ) -> None:
     caplog.set_level(logging.WARNING, "oshaberi.bot.direct_message_keys")
 
-    async def act(show: Show) -> None:
-        await leave_unowned(show.db)
-        await adopt_direct_keys(show.db, application(show, *members))
-        (key,) = await show.db.keys.of(0, "openai", owner)
+    async def scenario(harness: ClientHarness) -> None:
+        await leave_unowned(harness.db)
+        await adopt_direct_keys(harness.db, application(harness, *members))
+        (key,) = await harness.db.keys.of(0, "openai", owner)
         assert key.secret == "sk-direct"
-        assert [one.model for one in await show.db.models.chain(0, owner)] == ["dear"]
+        assert [one.model for one in await harness.db.models.chain(0, owner)] == ["dear"]
         assert "serve only the direct messages of the bot's owner" in caplog.text
         caplog.clear()
-        await adopt_direct_keys(show.db, application(show, *members))
+        await adopt_direct_keys(harness.db, application(harness, *members))
         assert caplog.text == ""
 
-    perform(act)
+    run_with_client(scenario)
 
 
 def test_of_a_team_nobody_gets_them(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, "oshaberi.bot.direct_message_keys")
 
-    async def act(show: Show) -> None:
-        await leave_unowned(show.db)
-        await adopt_direct_keys(show.db, application(show, 5, 6))
+    async def scenario(harness: ClientHarness) -> None:
+        await leave_unowned(harness.db)
+        await adopt_direct_keys(harness.db, application(harness, 5, 6))
         for user in (5, 6, 77):
-            assert await show.db.keys.of(0, "openai", user) == ()
-            assert await show.db.models.chain(0, user) == ()
+            assert await harness.db.keys.of(0, "openai", user) == ()
+            assert await harness.db.models.chain(0, user) == ()
         assert "whose they are is not known; set them anew" in caplog.text
 
-    perform(act)
+    run_with_client(scenario)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bot.shows import ADMIN, Show, perform
+from tests.bot.client_harness import ADMIN, ClientHarness, run_with_client
 
 KEY = {"key": "sk-0123456789-abcdefgh-WXYZ", "label": ""}
 PERSONA = {"prompt": "You love tea.", "aliases": "", "triggers": ""}
@@ -21,14 +21,14 @@ PERSONA = {"prompt": "You love tea.", "aliases": "", "triggers": ""}
 def test_who_lost_the_permission_meanwhile_is_refused(
     command: str, options: dict[str, str], values: dict[str, str]
 ) -> None:
-    async def act(show: Show) -> None:
-        people, world = show.stage.people, show.stage.world
+    async def scenario(harness: ClientHarness) -> None:
+        people, world = harness.stage.people, harness.stage.world
         asked = people.run(command, options, user=ADMIN, channel="general")
-        await show.stage.wait_for(lambda: asked.modal)
-        world.guilds[show.server_id].members[world.user(ADMIN).id].roles.clear()
-        told = await show.private(people.submit(asked, values))
+        await harness.stage.wait_for(lambda: asked.modal)
+        world.guilds[harness.server_id].members[world.user(ADMIN).id].roles.clear()
+        told = await harness.private(people.submit(asked, values))
         assert told == "Only members with the permission Manage Server can change this."
-        assert await show.db.keys.of(show.server_id, "openai") == ()
-        assert await show.db.personas.of(show.server_id) == ()
+        assert await harness.db.keys.of(harness.server_id, "openai") == ()
+        assert await harness.db.personas.of(harness.server_id) == ()
 
-    perform(act)
+    run_with_client(scenario)

@@ -47,36 +47,36 @@ def values(text: str) -> dict[str, float]:
 
 
 def watch(
-    act: Callable[[str], Awaitable[None]], bot_metrics: BotMetrics, problem: str | None
+    scenario: Callable[[str], Awaitable[None]], bot_metrics: BotMetrics, problem: str | None
 ) -> None:
     async def main() -> None:
         async with health_endpoint(bot_metrics, lambda: problem, 0) as url:
-            await act(url)
+            await scenario(url)
 
     asyncio.run(main())
 
 
 @pytest.mark.parametrize("target", ["http://[::1", "/\x01", "/" + "y" * 20_000, "/%00", "*"])
 def test_an_odd_request_leaves_no_traceback(target: str, caplog: pytest.LogCaptureFixture) -> None:
-    async def act(url: str) -> None:
+    async def scenario(url: str) -> None:
         host, _, port = url.removeprefix("http://").partition(":")
         reader, writer = await asyncio.open_connection(host, int(port))
         writer.write(f"GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
         assert 400 <= int((await reader.readline()).split()[1]) < 500
         writer.close()
 
-    watch(act, BotMetrics(), None)
+    watch(scenario, BotMetrics(), None)
     assert caplog.records == []
 
 
 @pytest.mark.parametrize(("problem", "status"), [(None, 200), ("not connected", 503)])
 def test_a_problem_is_a_status(problem: str | None, status: int) -> None:
-    async def act(url: str) -> None:
+    async def scenario(url: str) -> None:
         told, body = await get(f"{url}/health")
         assert told == status
         assert (f'"problem": "{problem}"' in body) is (problem is not None)
 
-    watch(act, BotMetrics(), problem)
+    watch(scenario, BotMetrics(), problem)
 
 
 def test_metrics_count_what_happened() -> None:
@@ -95,7 +95,7 @@ def test_metrics_count_what_happened() -> None:
     failed = ProviderError("rate_limit", "slow down", provider="openai")
     bot_metrics.ended(CONTEXT, StreamResult("error", data=failed, undelivered="abc"))
 
-    async def act(url: str) -> None:
+    async def scenario(url: str) -> None:
         status, text = await get(f"{url}/metrics")
         assert status == 200
         found = values(text)
@@ -114,7 +114,7 @@ def test_metrics_count_what_happened() -> None:
         }
         assert {name: found[name] for name in told} == pytest.approx(told)
 
-    watch(act, bot_metrics, None)
+    watch(scenario, bot_metrics, None)
 
 
 def test_every_metric_is_documented() -> None:

@@ -12,117 +12,117 @@ from oshaberi.bot.commands.input_checks import (
     checked_words,
 )
 from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord
-from tests.bot.shows import ADMIN, MEMBER, Show, perform
+from tests.bot.client_harness import ADMIN, MEMBER, ClientHarness, run_with_client
 
 FACE = "https://pictures.test/mochi.png"
 FILLED = {"prompt": "You are Mochi.", "aliases": "Mo, Mochi-chan", "triggers": "mochi"}
 
 
 def test_a_persona_is_created_edited_and_deleted() -> None:
-    async def act(show: Show) -> None:
-        told = await show.form("persona create", {"name": " Mochi "}, FILLED, user=ADMIN)
+    async def scenario(harness: ClientHarness) -> None:
+        told = await harness.form("persona create", {"name": " Mochi "}, FILLED, user=ADMIN)
         assert told == "**Mochi** is created, and answers from now on."
-        stored = await show.db.personas.get(show.server_id, "mo")
+        stored = await harness.db.personas.get(harness.server_id, "mo")
         assert stored is not None
         assert (stored.name, stored.prompt, stored.is_default) == ("Mochi", "You are Mochi.", True)
         assert (stored.aliases, stored.triggers) == (("Mo", "Mochi-chan"), ("mochi",))
-        assert "already a persona" in await show.run("persona create", {"name": "mochi"})
-        asked = show.stage.people.run("persona edit", {"name": "Mochi"})
-        await show.stage.wait_for(lambda: asked.modal)
+        assert "already a persona" in await harness.run("persona create", {"name": "mochi"})
+        asked = harness.stage.people.run("persona edit", {"name": "Mochi"})
+        await harness.stage.wait_for(lambda: asked.modal)
         assert asked.modal is not None
         assert "You are Mochi." in str(asked.modal)
-        told = await show.private(show.stage.people.submit(asked, {"triggers": "rice"}))
+        told = await harness.private(harness.stage.people.submit(asked, {"triggers": "rice"}))
         assert told == "**Mochi** is updated."
-        stored = await show.db.personas.get(show.server_id, "Mochi")
+        stored = await harness.db.personas.get(harness.server_id, "Mochi")
         assert stored is not None
         assert (stored.prompt, stored.triggers) == ("You are Mochi.", ("rice",))
-        assert await show.run("persona list") == "- **Mochi** (default; called by rice)"
-        told = await show.run("persona delete", {"name": "Mochi"})
+        assert await harness.run("persona list") == "- **Mochi** (default; called by rice)"
+        told = await harness.run("persona delete", {"name": "Mochi"})
         assert told == "**Mochi** is deleted. Oshaberi is now the default."
 
-    perform(act)
+    run_with_client(scenario)
 
 
 def test_another_one_becomes_the_default() -> None:
-    async def act(show: Show) -> None:
+    async def scenario(harness: ClientHarness) -> None:
         for name in ("Mochi", "Anko"):
-            await show.form("persona create", {"name": name}, {})
-        told = await show.run("persona default", {"name": "anko"})
+            await harness.form("persona create", {"name": name}, {})
+        told = await harness.run("persona default", {"name": "anko"})
         assert told == "**Anko** is now the default: it answers when no other is called."
-        assert await show.choices("persona default", "name", "m") == ["Mochi"]
-        assert "Mochi is now the default" in await show.run("persona delete", {"name": "Anko"})
-        (left,) = await show.db.personas.of(show.server_id)
+        assert await harness.choices("persona default", "name", "m") == ["Mochi"]
+        assert "Mochi is now the default" in await harness.run("persona delete", {"name": "Anko"})
+        (left,) = await harness.db.personas.of(harness.server_id)
         assert (left.name, left.is_default) == ("Mochi", True)
 
-    perform(act)
+    run_with_client(scenario)
 
 
 def test_the_built_in_persona_becomes_the_servers_own_when_it_is_changed() -> None:
-    async def act(show: Show) -> None:
-        assert await show.run("persona list") == "- **Sensei** (default)"
-        assert "cannot be deleted" in await show.run("persona delete", {"name": "Sensei"})
-        await show.form("persona edit", {"name": "sensei"}, {"prompt": "Be strict."})
-        (stored,) = await show.db.personas.of(show.server_id)
+    async def scenario(harness: ClientHarness) -> None:
+        assert await harness.run("persona list") == "- **Sensei** (default)"
+        assert "cannot be deleted" in await harness.run("persona delete", {"name": "Sensei"})
+        await harness.form("persona edit", {"name": "sensei"}, {"prompt": "Be strict."})
+        (stored,) = await harness.db.personas.of(harness.server_id)
         assert (stored.name, stored.prompt, stored.is_default) == ("Sensei", "Be strict.", True)
 
-    perform(act, persona=PersonaRecord(0, "Sensei", "Be kind.", is_default=True))
+    run_with_client(scenario, persona=PersonaRecord(0, "Sensei", "Be kind.", is_default=True))
 
 
 def test_no_alias_is_somebody_elses_name() -> None:
-    async def act(show: Show) -> None:
-        await show.form("persona create", {"name": "Mochi"}, FILLED)
-        told = await show.form("persona create", {"name": "Anko"}, {"aliases": "mo"})
+    async def scenario(harness: ClientHarness) -> None:
+        await harness.form("persona create", {"name": "Mochi"}, FILLED)
+        told = await harness.form("persona create", {"name": "Anko"}, {"aliases": "mo"})
         assert told == "mo is already a name of Mochi."
-        assert len(await show.db.personas.of(show.server_id)) == 1
+        assert len(await harness.db.personas.of(harness.server_id)) == 1
 
-    perform(act)
+    run_with_client(scenario)
 
 
 def test_a_picture_is_given_and_taken() -> None:
-    async def act(show: Show) -> None:
-        await show.form("persona create", {"name": "Mochi"}, {})
-        assert "new picture" in await show.run("persona avatar", {"name": "Mochi", "url": FACE})
-        stored = await show.db.personas.get(show.server_id, "Mochi")
+    async def scenario(harness: ClientHarness) -> None:
+        await harness.form("persona create", {"name": "Mochi"}, {})
+        assert "new picture" in await harness.run("persona avatar", {"name": "Mochi", "url": FACE})
+        stored = await harness.db.personas.get(harness.server_id, "Mochi")
         assert stored is not None
         assert stored.avatar_url == FACE
-        told = await show.run("persona avatar", {"name": "Mochi", "url": "javascript:alert(1)"})
+        told = await harness.run("persona avatar", {"name": "Mochi", "url": "javascript:alert(1)"})
         assert "starting with https://" in told
-        assert "no picture" in await show.run("persona avatar", {"name": "Mochi"})
-        stored = await show.db.personas.get(show.server_id, "Mochi")
+        assert "no picture" in await harness.run("persona avatar", {"name": "Mochi"})
+        stored = await harness.db.personas.get(harness.server_id, "Mochi")
         assert stored is not None
         assert stored.avatar_url is None
 
-    perform(act)
+    run_with_client(scenario)
 
 
 def test_sprites_are_added_listed_and_removed() -> None:
-    async def act(show: Show) -> None:
-        await show.form("persona create", {"name": "Mochi"}, {})
+    async def scenario(harness: ClientHarness) -> None:
+        await harness.form("persona create", {"name": "Mochi"}, {})
         added = {"persona": "mochi", "name": "happy", "url": FACE}
-        assert await show.run("sprite add", added) == "**Mochi** now has the sprite happy."
-        await show.run("sprite add", added | {"name": "Anko", "identity": True})
-        listed = await show.run("sprite list")
+        assert await harness.run("sprite add", added) == "**Mochi** now has the sprite happy."
+        await harness.run("sprite add", added | {"name": "Anko", "identity": True})
+        listed = await harness.run("sprite list")
         assert listed == "- **Mochi**: happy, Anko (under its own name)"
-        stored = await show.db.personas.get(show.server_id, "Mochi")
+        stored = await harness.db.personas.get(harness.server_id, "Mochi")
         assert stored is not None
         assert stored.sprites == (SpriteRecord("happy", FACE), SpriteRecord("Anko", FACE, True))
         of_mochi = {"persona": "Mochi"}
-        assert await show.choices("sprite remove", "name", "h", options=of_mochi) == ["happy"]
-        assert await show.choices("sprite add", "persona", "moc") == ["Mochi"]
+        assert await harness.choices("sprite remove", "name", "h", options=of_mochi) == ["happy"]
+        assert await harness.choices("sprite add", "persona", "moc") == ["Mochi"]
         gone = {"persona": "Mochi", "name": "HAPPY"}
-        assert "no longer has the sprite" in await show.run("sprite remove", gone)
-        assert "no sprite" in await show.run("sprite remove", gone)
+        assert "no longer has the sprite" in await harness.run("sprite remove", gone)
+        assert "no sprite" in await harness.run("sprite remove", gone)
 
-    perform(act)
+    run_with_client(scenario)
 
 
 def test_a_sprite_makes_the_built_in_persona_the_servers_own() -> None:
-    async def act(show: Show) -> None:
-        await show.run("sprite add", {"persona": "Oshaberi", "name": "happy", "url": FACE})
-        (stored,) = await show.db.personas.of(show.server_id)
+    async def scenario(harness: ClientHarness) -> None:
+        await harness.run("sprite add", {"persona": "Oshaberi", "name": "happy", "url": FACE})
+        (stored,) = await harness.db.personas.of(harness.server_id)
         assert (stored.name, stored.is_default, len(stored.sprites)) == ("Oshaberi", True, 1)
 
-    perform(act)
+    run_with_client(scenario)
 
 
 @pytest.mark.parametrize(
@@ -138,12 +138,12 @@ def test_a_sprite_makes_the_built_in_persona_the_servers_own() -> None:
     ],
 )
 def test_changing_personas_needs_manage_server(command: str, options: dict[str, object]) -> None:
-    async def act(show: Show) -> None:
-        before = await show.db.personas.save(PersonaRecord(show.server_id, "Mochi"))
-        assert "Manage Server" in await show.run(command, options, user=MEMBER)
-        assert await show.db.personas.of(show.server_id) == (before,)
+    async def scenario(harness: ClientHarness) -> None:
+        before = await harness.db.personas.save(PersonaRecord(harness.server_id, "Mochi"))
+        assert "Manage Server" in await harness.run(command, options, user=MEMBER)
+        assert await harness.db.personas.of(harness.server_id) == (before,)
 
-    perform(act)
+    run_with_client(scenario)
 
 
 @pytest.mark.parametrize(
@@ -194,8 +194,8 @@ def test_sprites_pictures_and_words_have_limits_too() -> None:
 
 
 def test_a_refused_name_opens_no_form() -> None:
-    async def act(show: Show) -> None:
-        told = await show.run("persona create", {"name": "Clyde"})
+    async def scenario(harness: ClientHarness) -> None:
+        told = await harness.run("persona create", {"name": "Clyde"})
         assert "does not allow the word 'clyde'" in told
 
-    perform(act)
+    run_with_client(scenario)

@@ -10,15 +10,15 @@ from oshaberi.storage.stored_records import ModelRecord
 from oshaberi.storage.usage_accounts import UsageAccount, UsageTotals
 from oshaberi.turns.quotas.request_quota import today
 from oshaberi.turns.turn_services import OperatorModel
-from tests.bot.shows import ADMIN, MEMBER, OWNER, Show, perform
+from tests.bot.client_harness import ADMIN, MEMBER, OWNER, ClientHarness, run_with_client
 
 OPERATORS = OperatorModel(ModelRecord(0, "openai", "gpt-x"), ("sk-operators-own-key",))
 
 
-async def note(show: Show, user: str, used: UsageTotals, *, days_ago: int = 0) -> None:
+async def note(harness: ClientHarness, user: str, used: UsageTotals, *, days_ago: int = 0) -> None:
     """A request on the operator's key, as a turn counts it."""
-    server, person = show.server_id, show.stage.world.user(user).id
-    channel = show.id_of("general")
+    server, person = harness.server_id, harness.stage.world.user(user).id
+    channel = harness.id_of("general")
     accounts = [
         UsageAccount("server", server, "user", person),
         UsageAccount("server", server, "server", server),
@@ -26,17 +26,17 @@ async def note(show: Show, user: str, used: UsageTotals, *, days_ago: int = 0) -
         UsageAccount("operator", 0, "channel", channel),
         UsageAccount("operator", 0, "server", server),
     ]
-    day = today(show.client.context.services) - timedelta(days_ago)
-    await show.db.usage_counts.add(day, accounts, used)
+    day = today(harness.client.context.services) - timedelta(days_ago)
+    await harness.db.usage_counts.add(day, accounts, used)
 
 
 def test_members_see_their_own() -> None:
-    async def act(show: Show) -> None:
-        await note(show, MEMBER, UsageTotals(3, 1200, 34, 12_345))
-        await note(show, MEMBER, UsageTotals(1, 1000, 0), days_ago=3)
-        await note(show, MEMBER, UsageTotals(1, 7, 7), days_ago=31)
-        await note(show, ADMIN, UsageTotals(5, 9000, 9))
-        lines = (await show.run("usage", user=MEMBER)).split("\n")
+    async def scenario(harness: ClientHarness) -> None:
+        await note(harness, MEMBER, UsageTotals(3, 1200, 34, 12_345))
+        await note(harness, MEMBER, UsageTotals(1, 1000, 0), days_ago=3)
+        await note(harness, MEMBER, UsageTotals(1, 7, 7), days_ago=31)
+        await note(harness, ADMIN, UsageTotals(5, 9000, 9))
+        lines = (await harness.run("usage", user=MEMBER)).split("\n")
         assert lines[:6] == [
             "**You in this server, today:** 3 requests, 1,200 tokens read, 34 written, "
             "about $0.0123.",
@@ -53,15 +53,15 @@ def test_members_see_their_own() -> None:
         quota_tokens_per_user_day=100_000,
         quota_requests_per_channel_day=5,
     )
-    perform(act, own=LoadedSettings(turn=quotas), models=[OPERATORS])
+    run_with_client(scenario, own=LoadedSettings(turn=quotas), models=[OPERATORS])
 
 
 def test_admins_see_the_servers_and_who_used_most() -> None:
-    async def act(show: Show) -> None:
-        await note(show, MEMBER, UsageTotals(3, 1200, 34))
-        await note(show, ADMIN, UsageTotals(1, 10, 9, 2_500_000))
-        told = await show.run("usage", {"whose": "server"}, user=ADMIN)
-        ids = [show.stage.world.user(name).id for name in (MEMBER, ADMIN)]
+    async def scenario(harness: ClientHarness) -> None:
+        await note(harness, MEMBER, UsageTotals(3, 1200, 34))
+        await note(harness, ADMIN, UsageTotals(1, 10, 9, 2_500_000))
+        told = await harness.run("usage", {"whose": "server"}, user=ADMIN)
+        ids = [harness.stage.world.user(name).id for name in (MEMBER, ADMIN)]
         assert told.split("\n") == [
             "**This server, today:** 4 requests, 1,210 tokens read, 43 written, about $2.50.",
             "**In the last 30 days:** 4 requests, 1,210 tokens read, 43 written, about $2.50.",
@@ -72,19 +72,19 @@ def test_admins_see_the_servers_and_who_used_most() -> None:
             f"- <@{ids[1]}>: 1 request, 10 tokens read, 9 written, about $2.50",
             "There is no quota.",
         ]
-        refused = await show.run("usage", {"whose": "server"}, user=MEMBER)
+        refused = await harness.run("usage", {"whose": "server"}, user=MEMBER)
         assert refused == ("Only members with the permission Manage Server can see the server's.")
 
-    perform(act, models=[OPERATORS])
+    run_with_client(scenario, models=[OPERATORS])
 
 
 def test_in_direct_messages_there_is_only_ones_own() -> None:
-    async def act(show: Show) -> None:
-        show.stage.people.dm("hi", user=OWNER)
+    async def scenario(harness: ClientHarness) -> None:
+        harness.stage.people.dm("hi", user=OWNER)
         here = f"@{OWNER}"
-        told = await show.run("usage", user=OWNER, channel=here)
+        told = await harness.run("usage", user=OWNER, channel=here)
         assert told.startswith("**You in direct messages, today:** 0 requests")
-        told = await show.run("usage", {"whose": "server"}, user=OWNER, channel=here)
+        told = await harness.run("usage", {"whose": "server"}, user=OWNER, channel=here)
         assert told.startswith("There is no server here")
 
-    perform(act)
+    run_with_client(scenario)

@@ -26,7 +26,7 @@ from oshaberi.config.server_settings import OPERATOR_KEYS
 from oshaberi.config.setting_declarations import SECTIONS
 from oshaberi.text.text_config import TextConfig
 from oshaberi.tools import mcp_servers
-from tests.cli.pages import DOCS, PAGES, ROOT, blocks, name_of, table, text_of, with_table
+from tests.cli.document_pages import DOCS, PAGES, ROOT, blocks, name_of, table, text_of, with_table
 
 SETTINGS = DOCS / "settings.md"
 
@@ -246,7 +246,7 @@ def test_make_has_what_the_documents_name() -> None:
     named = {
         found
         for page in PAGES
-        for found in re.findall(r"(?:^|`)make ([a-z]+)\b", text_of(page), re.MULTILINE)
+        for found in re.findall(r"(?:^|`)make ([a-z-]+)", text_of(page), re.MULTILINE)
     }
     assert named == _makes()
 

@@ -254,6 +254,7 @@ def test_modules_with_tools(
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.slow
 def test_mcp_servers(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "oshaberi.cli.doctor_checks.tool_checks.PATIENCE_S", 120.0

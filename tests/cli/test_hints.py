@@ -31,7 +31,7 @@ def told() -> Iterator[tuple[str, str]]:
 
 
 def shown() -> Iterator[tuple[str, str]]:
-    """The same of the page and of the rehearsal's scenes, as whole files."""
+    """The same of the page and of the written scenes, as whole files."""
     for kind in ("*.js", "*.html", "*.md", "*.json"):
         for path in sorted(SOURCE.rglob(kind)):
             yield path.name, path.read_text(encoding="utf-8")

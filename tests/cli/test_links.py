@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.pages import DOCS, PAGES, ROOT, anchors, links, name_of, text_of
+from tests.cli.document_pages import DOCS, PAGES, ROOT, anchors, links, name_of, text_of
 
 HERE = [target for page in PAGES for target in links(page) if "://" not in target]
 

@@ -52,12 +52,12 @@ def serving(wire: WireFormat, *scripts: Sequence[Step]) -> Iterator[ModelServer]
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
-    server, loop, over = ready.result(timeout=5)
+    server, loop, over = ready.result(timeout=30)
     try:
         yield server
     finally:
         loop.call_soon_threadsafe(over.set)
-        thread.join(timeout=5)
+        thread.join(timeout=30)
 
 
 class Ran(NamedTuple):
@@ -257,7 +257,7 @@ def test_ctrl_c_keeps_what_came(desk: Desk) -> None:
             assert process.stdout is not None
             assert os.read(process.stdout.fileno(), 100) == b"Well, "
             process.send_signal(signal.SIGINT)
-            assert process.wait(timeout=20) == 130
+            assert process.wait(timeout=60) == 130
     assert load_scene(str(desk.path)).text == "Well, "
 
 

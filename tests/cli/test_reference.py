@@ -7,6 +7,7 @@ import ast
 import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import get_args
 
@@ -17,7 +18,7 @@ from oshaberi.chunks import Chunk, ErrorType, ProviderError, ThoughtPart, ToolCa
 from oshaberi.events import Boundary, Event, Identity
 from oshaberi.inspector.decision_words import CAPTURED, ENDS, FATES, KEPT_BACK, STATUS, STOPS
 from oshaberi.stream.stream_result import Metrics, Status, StopReason, StreamResult
-from tests.cli.pages import DOCS, ROOT, table, text_of, with_table
+from tests.cli.document_pages import DOCS, ROOT, table, text_of, with_table
 
 PAGE = DOCS / "reference" / "events-and-errors.md"
 SOURCE = ROOT / "src" / "oshaberi"
@@ -43,6 +44,7 @@ def _words(head: str, told: Mapping[str, str]) -> str:
     return table(f"| {head} | what |", rows)
 
 
+@cache
 def errors() -> dict[str, tuple[str, str, str]]:
     """Every public error of ours: by name its module, what it is a kind of, and its docstring."""
     found: dict[str, tuple[str, str, str]] = {"OshaberiError": ("oshaberi.errors", "", "")}
@@ -75,23 +77,26 @@ def _errors() -> str:
     return table("| error | where | a kind of | when |", rows)
 
 
-TABLES = {
-    "events": _values(EVENTS),
-    "boundaries": _words("boundary", ENDS),
-    "withheld": _words("reason", KEPT_BACK),
-    "fates": _words("reason", {key: told for key, told in FATES.items() if key not in KEPT_BACK}),
-    "captures": _words("why", CAPTURED),
-    "chunks": _values(CHUNKS),
-    "results": _values(RESULTS),
-    "status": _words("status", STATUS),
-    "stops": _words("stop_reason", STOPS),
-    "errors": _errors(),
-}
+def tables() -> dict[str, str]:
+    return {
+        "events": _values(EVENTS),
+        "boundaries": _words("boundary", ENDS),
+        "withheld": _words("reason", KEPT_BACK),
+        "fates": _words(
+            "reason", {key: told for key, told in FATES.items() if key not in KEPT_BACK}
+        ),
+        "captures": _words("why", CAPTURED),
+        "chunks": _values(CHUNKS),
+        "results": _values(RESULTS),
+        "status": _words("status", STATUS),
+        "stops": _words("stop_reason", STOPS),
+        "errors": _errors(),
+    }
 
 
 def page(text: str) -> str:
     """With its tables as the code has them."""
-    for mark, made in TABLES.items():
+    for mark, made in tables().items():
         text = with_table(text, mark, made)
     return text
 

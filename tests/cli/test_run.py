@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from oshaberi.cli.command_group import app
-from tests.local.shows import OSHABERI, environment, show
+from tests.local_run.local_run_process import OSHABERI, environment, local_run
 
 
 def refused(data: Path, *options: str, **more: str) -> str:
@@ -30,7 +30,7 @@ def refused(data: Path, *options: str, **more: str) -> str:
 
 def test_a_newcomer_gets_a_page_and_a_streamed_answer(tmp_path: Path) -> None:
     scenes = tmp_path / "scenes"
-    with show(tmp_path / "data", "--speed", "50", "--record", str(scenes)) as running:
+    with local_run(tmp_path / "data", "--speed", "50", "--record", str(scenes)) as running:
         assert "<title>Oshaberi" in running.page()
         assert len(running.get("prompts")) == 6
         running.post("post", channel="general", content="Compare three kinds of tea in a table")
@@ -44,22 +44,24 @@ def test_a_newcomer_gets_a_page_and_a_streamed_answer(tmp_path: Path) -> None:
     assert "table-1.png" in replayed.stdout
 
 
+@pytest.mark.slow
 def test_what_the_bot_learnt_is_there_the_next_time(tmp_path: Path) -> None:
-    with show(tmp_path / "data") as running:
+    with local_run(tmp_path / "data") as running:
         running.post("run", command="config set", options={"key": "humanizer_degree", "value": "0"})
         running.post("run", command="config show", options={}, channel="general")
         running.until(lambda found: "humanizer_degree" in str(found))
         assert running.end() == 0
-    with show(tmp_path / "data") as running:
+    with local_run(tmp_path / "data") as running:
         running.post("run", command="config show", options={}, channel="general")
         told = running.until(lambda found: "humanizer_degree" in str(found))
         assert "0" in str(told[-1]["embeds"] or told[-1]["content"])
 
 
+@pytest.mark.slow
 def test_a_persona_of_ones_own_is_the_one_to_meet(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
     file.write_text('[persona]\nname = "Aiko"\nprompt = "You are Aiko, a lighthouse keeper."\n')
-    with show(tmp_path / "data", "--speed", "100", "--config", str(file)) as running:
+    with local_run(tmp_path / "data", "--speed", "100", "--config", str(file)) as running:
         running.post("post", channel="general", content="do an interview")
         found = running.until(lambda found: len(found) > 2)
         assert found[1]["author"]["username"] == "Aiko"
@@ -76,8 +78,9 @@ def test_a_port_in_use(tmp_path: Path) -> None:
     assert "--port" in line
 
 
+@pytest.mark.slow
 def test_two_on_one_folder(tmp_path: Path) -> None:
-    with show(tmp_path / "data"):
+    with local_run(tmp_path / "data"):
         line = refused(tmp_path / "data", "--port", "0")
     assert line.startswith(f"oshaberi: another oshaberi runs on {tmp_path / 'data'}")
     assert "OSHABERI_DATA_DIR" in line

@@ -15,7 +15,7 @@ import pytest
 
 from oshaberi.config import DECLARED, LoadedSettings, Setting, load
 from oshaberi.config.setting_declarations import SECTIONS
-from tests.cli.pages import ROOT, text_of
+from tests.cli.document_pages import ROOT, text_of
 
 FILE = ROOT / "examples" / "oshaberi.toml"
 TABLES = {"models", "persona", "mcp_servers", "server_limits"}

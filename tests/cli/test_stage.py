@@ -70,6 +70,7 @@ def staying(bot: str, *before: str) -> Iterator[subprocess.Popen[str]]:
         assert process.stdout.read() == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "status"), [(signal.SIGINT, 3), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
@@ -79,6 +80,7 @@ def test_a_signal_ends_both_with_the_status_of_the_bot(bot: str, number: int, st
         assert process.wait(60) == status
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
 def test_nohup_keeps_the_signal_from_the_bot_too(bot: str) -> None:
     with staying(bot, "nohup") as process:
@@ -118,6 +120,7 @@ def test_a_script_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_what_the_stage_does_not_have_is_told(tmp_path: Path) -> None:
     path = tmp_path / "bot.py"
     asking = "await client.fetch_application_emojis()"

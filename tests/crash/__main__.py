@@ -9,8 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.crash.rounds import Played, crash_rounds
-from tests.storage.servers import postgres_url
+from tests.crash.crash_rounds import Played, crash_rounds
+from tests.storage.database_servers import postgres_url
 
 
 def main() -> int:

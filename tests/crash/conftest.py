@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.storage.servers import stop_servers
+from tests.storage.database_servers import stop_servers
 
 
 def pytest_sessionfinish() -> None:

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.model import LINES, expected
-from tests.crash.rounds import Plan, Played, Round, crash_rounds
-from tests.storage.servers import postgres_url
+from tests.crash.crash_rounds import Plan, Played, Round, crash_rounds
+from tests.crash.numbered_lines_model import LINES, expected
+from tests.storage.database_servers import postgres_url
 
 KILLS = 2
 PLAN = Plan("question 1", alter=True, lines=3, moment_s=0.0)
 WHOLE = tuple(expected("question 1"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("database", "seed"), [("sqlite", 11), ("postgresql", 12)])
 def test_after_a_crash_every_message_is_there_once_or_it_is_told(
     tmp_path: Path, database: str, seed: int

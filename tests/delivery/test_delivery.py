@@ -12,7 +12,7 @@ from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
 from oshaberi.render.table_picture import RenderUnavailableError, TooManyPicturesError
 from oshaberi.stream import Silence, Stop
 
-from ..stream.play import FakeRenderer, play
+from ..stream.scripted_streams import FakeRenderer, play
 
 LOOK = Chunk("function_call", calls=(ToolCall("look"),))
 TABLE = "| a | b |\n|---|---|\n| 1 | 2 |\n"

@@ -85,7 +85,7 @@ class MemoryJournal:
         self.did.append(what)
 
 
-class Desk:
+class JournaledSender:
     """A sender over a journalled sink over a channel."""
 
     def __init__(self, *faults: ScriptedFault) -> None:
@@ -108,34 +108,36 @@ class Desk:
         return [(post.state, post.message_id) for post in self.journal.posts.values()]
 
 
-def at_desk(scenario: Callable[[Desk], Awaitable[T]], *faults: ScriptedFault) -> T:
+def with_journaled_sender(
+    scenario: Callable[[JournaledSender], Awaitable[T]], *faults: ScriptedFault
+) -> T:
     async def main() -> T:
-        desk = Desk(*faults)
+        sender = JournaledSender(*faults)
         try:
-            result = await scenario(desk)
+            result = await scenario(sender)
             await settle()
             assert asyncio.all_tasks() == {asyncio.current_task()}
         finally:
-            desk.waits.close()
+            sender.waits.close()
         return result
 
     return run_virtual(main())
 
 
 def test_it_is_written_down_before_it_is_sent() -> None:
-    async def scenario(desk: Desk) -> None:
+    async def scenario(sender: JournaledSender) -> None:
         async def nothing_there_yet() -> None:
-            if not desk.journal.did:
-                assert desk.channel.contents == []
+            if not sender.journal.did:
+                assert sender.channel.contents == []
 
-        desk.journal.broken = nothing_there_yet
-        assert isinstance(await desk.deliver(PLAIN), Delivered)
-        assert desk.journal.did == ["intend k-1", "sent k-1 as 1"]
-        entry = desk.journal.posts["k-1"]
+        sender.journal.broken = nothing_there_yet
+        assert isinstance(await sender.deliver(PLAIN), Delivered)
+        assert sender.journal.did == ["intend k-1", "sent k-1 as 1"]
+        entry = sender.journal.posts["k-1"]
         assert (entry.number, entry.newest_id) == (1, 100)
         assert post_of_body(entry.body) == PLAIN
 
-    at_desk(scenario)
+    with_journaled_sender(scenario)
 
 
 @pytest.mark.parametrize("post", [PLAIN, WORN], ids=["bot", "webhook"])
@@ -143,170 +145,172 @@ def test_it_is_written_down_before_it_is_sent() -> None:
 def test_a_doubt_that_is_cleared_up(post: Post, doubt: Trouble) -> None:
     kind: CallKind = "send" if post.face is None else "webhook_send"
 
-    async def scenario(desk: Desk) -> None:
-        assert isinstance(await desk.deliver(post), Delivered)
-        assert desk.channel.contents == ["hello"]
-        assert desk.state == [("sent", 1)]
-        assert desk.journal.did == ["intend k-1", "sent k-1 as 1"], "no second entry is needed"
+    async def scenario(sender: JournaledSender) -> None:
+        assert isinstance(await sender.deliver(post), Delivered)
+        assert sender.channel.contents == ["hello"]
+        assert sender.state == [("sent", 1)]
+        assert sender.journal.did == ["intend k-1", "sent k-1 as 1"], "no second entry is needed"
 
-    at_desk(scenario, ScriptedFault(kind, 1, doubt))
+    with_journaled_sender(scenario, ScriptedFault(kind, 1, doubt))
 
 
 def test_a_witness_is_not_taken_for_a_twin() -> None:
-    async def scenario(desk: Desk) -> None:
-        await desk.deliver(WORN)
-        await desk.deliver(replace(WORN, nonce="k-2"))
-        assert desk.state == [("sent", 1), ("sent", 2)]
+    async def scenario(sender: JournaledSender) -> None:
+        await sender.deliver(WORN)
+        await sender.deliver(replace(WORN, nonce="k-2"))
+        assert sender.state == [("sent", 1), ("sent", 2)]
 
-    at_desk(scenario, ScriptedFault("webhook_send", 2, "reset_after_write"))
+    with_journaled_sender(scenario, ScriptedFault("webhook_send", 2, "reset_after_write"))
 
 
 def test_a_refusal() -> None:
-    async def scenario(desk: Desk) -> None:
-        assert isinstance(await desk.deliver(replace(PLAIN, reply=False)), Refused)
-        assert desk.state == [("refused", None)]
+    async def scenario(sender: JournaledSender) -> None:
+        assert isinstance(await sender.deliver(replace(PLAIN, reply=False)), Refused)
+        assert sender.state == [("refused", None)]
 
-    at_desk(scenario, ScriptedFault("send", 1, 50035))
+    with_journaled_sender(scenario, ScriptedFault("send", 1, 50035))
 
 
 def test_a_refusal_that_is_tried_again_otherwise() -> None:
     """What it answers is gone: it goes out without the reply, under the same nonce."""
 
-    async def scenario(desk: Desk) -> None:
-        desk.newest = 100
-        assert isinstance(await desk.deliver(PLAIN), Delivered)
-        assert desk.journal.did == ["intend k-1", "refused k-1", "intend k-1", "sent k-1 as 1"]
-        assert post_of_body(desk.journal.posts["k-1"].body) == replace(PLAIN, reply=False)
+    async def scenario(sender: JournaledSender) -> None:
+        sender.newest = 100
+        assert isinstance(await sender.deliver(PLAIN), Delivered)
+        assert sender.journal.did == ["intend k-1", "refused k-1", "intend k-1", "sent k-1 as 1"]
+        assert post_of_body(sender.journal.posts["k-1"].body) == replace(PLAIN, reply=False)
 
-    at_desk(scenario, ScriptedFault("send", 1, 10008))
+    with_journaled_sender(scenario, ScriptedFault("send", 1, 10008))
 
 
 def test_a_refusal_after_a_doubt_proves_nothing() -> None:
-    async def scenario(desk: Desk) -> None:
+    async def scenario(sender: JournaledSender) -> None:
         plain = replace(PLAIN, reply=False)
-        await desk.deliver(plain)
-        assert desk.channel.contents == ["hello"]
-        assert desk.state == [("sent", 1)], "the witness was found"
+        await sender.deliver(plain)
+        assert sender.channel.contents == ["hello"]
+        assert sender.state == [("sent", 1)], "the witness was found"
 
-    at_desk(
+    with_journaled_sender(
         scenario, ScriptedFault("send", 1, "reset_after_write"), ScriptedFault("send", 2, 50035)
     )
 
 
 def test_a_doubt_that_stays_is_left_open() -> None:
-    async def scenario(desk: Desk) -> None:
+    async def scenario(sender: JournaledSender) -> None:
         async def stop() -> None:
             await asyncio.sleep(0.5)
-            desk.waits.halt()
+            sender.waits.halt()
 
         stopping = asyncio.create_task(stop())
-        assert isinstance(await desk.deliver(PLAIN), Uncertain)
+        assert isinstance(await sender.deliver(PLAIN), Uncertain)
         await stopping
-        assert desk.state == [("intended", None)]
+        assert sender.state == [("intended", None)]
 
-    at_desk(scenario, ScriptedFault("send", 1, "http_503"))
+    with_journaled_sender(scenario, ScriptedFault("send", 1, "http_503"))
 
 
 def test_it_was_there_and_is_deleted() -> None:
-    async def scenario(desk: Desk) -> None:
-        outcome = await desk.deliver(PLAIN)
+    async def scenario(sender: JournaledSender) -> None:
+        outcome = await sender.deliver(PLAIN)
         assert isinstance(outcome, Delivered)
         assert outcome.sent.id is None
-        assert desk.state == [("sent", None)]
+        assert sender.state == [("sent", None)]
 
-    at_desk(
+    with_journaled_sender(
         scenario, ScriptedFault("send", 1, "reset_after_write"), ScriptedFault("send", 2, 10008)
     )
 
 
 def test_what_a_stop_withdraws_is_not_sent_after_a_crash() -> None:
-    async def scenario(desk: Desk) -> None:
+    async def scenario(sender: JournaledSender) -> None:
         async def stop() -> None:
             await asyncio.sleep(1)
-            desk.waits.halt()
+            sender.waits.halt()
 
         stopping = asyncio.create_task(stop())
-        assert isinstance(await desk.deliver(PLAIN), Withdrawn)
+        assert isinstance(await sender.deliver(PLAIN), Withdrawn)
         await stopping
         await settle()
-        assert desk.channel.contents == []
-        assert desk.state == [("refused", None)]
+        assert sender.channel.contents == []
+        assert sender.state == [("refused", None)]
 
-    at_desk(scenario, ScriptedFault("send", 1, rate_limit_ms=5000))
+    with_journaled_sender(scenario, ScriptedFault("send", 1, rate_limit_ms=5000))
 
 
 def test_a_stop_while_it_is_written_down() -> None:
     """Nothing has left: the entry that was under way is finished first, then taken back."""
 
-    async def scenario(desk: Desk) -> None:
+    async def scenario(sender: JournaledSender) -> None:
         async def slow() -> None:
-            if not desk.journal.did:
+            if not sender.journal.did:
                 await asyncio.sleep(0.5)
 
         async def stop() -> None:
             await asyncio.sleep(0.1)
-            desk.waits.halt()
+            sender.waits.halt()
 
-        desk.journal.broken = slow
+        sender.journal.broken = slow
         stopping = asyncio.create_task(stop())
-        assert isinstance(await desk.deliver(PLAIN), Withdrawn)
+        assert isinstance(await sender.deliver(PLAIN), Withdrawn)
         await stopping
-        assert desk.channel.contents == []
-        assert desk.journal.did == ["intend k-1", "refused k-1"]
+        assert sender.channel.contents == []
+        assert sender.journal.did == ["intend k-1", "refused k-1"]
 
-    at_desk(scenario)
+    with_journaled_sender(scenario)
 
 
 def test_a_send_that_is_cut_off_is_left_open() -> None:
     """A crash of the turn, not a stop: the request was on the wire."""
 
-    async def scenario(desk: Desk) -> None:
-        task = asyncio.create_task(desk.deliver(PLAIN))
+    async def scenario(sender: JournaledSender) -> None:
+        task = asyncio.create_task(sender.deliver(PLAIN))
         await asyncio.sleep(1)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert desk.state == [("intended", None)]
+        assert sender.state == [("intended", None)]
 
-    at_desk(scenario, ScriptedFault("send", 1, delay_ms=5000))
+    with_journaled_sender(scenario, ScriptedFault("send", 1, delay_ms=5000))
 
 
 @pytest.mark.parametrize("slow", [False, True], ids=["it raises", "it hangs"])
 def test_a_journal_that_fails_loses_no_answer(slow: bool, caplog: pytest.LogCaptureFixture) -> None:
-    async def scenario(desk: Desk) -> float:
+    async def scenario(sender: JournaledSender) -> float:
         async def fail() -> None:
             if slow:
                 await asyncio.sleep(3600)
             raise RuntimeError("disk full")
 
-        desk.journal.broken = fail
+        sender.journal.broken = fail
         for number in (1, 2, 3):
             post = replace(PLAIN, nonce=f"k-{number}", content=str(number))
-            assert isinstance(await desk.deliver(post), Delivered)
-        assert desk.channel.contents == ["1", "2", "3"]
+            assert isinstance(await sender.deliver(post), Delivered)
+        assert sender.channel.contents == ["1", "2", "3"]
         return asyncio.get_running_loop().time()
 
     caplog.set_level(logging.ERROR)
-    assert at_desk(scenario) == (JOURNAL_SECONDS if slow else 0), "it is waited for once"
+    assert with_journaled_sender(scenario) == (JOURNAL_SECONDS if slow else 0), (
+        "it is waited for once"
+    )
     (told,) = caplog.messages
     assert ("no answer within 5 s" if slow else "disk full") in told
 
 
 def test_the_rest_passes_through() -> None:
-    async def scenario(desk: Desk) -> None:
-        assert desk.sink.display_name == "Bot"
-        await desk.sink.open_webhook()
-        await desk.sink.reply_notice(WebhookFace("Ren"), WireState(0))
-        await desk.sink.typing(500)
-        outcome = await desk.deliver(PLAIN)
+    async def scenario(sender: JournaledSender) -> None:
+        assert sender.sink.display_name == "Bot"
+        await sender.sink.open_webhook()
+        await sender.sink.reply_notice(WebhookFace("Ren"), WireState(0))
+        await sender.sink.typing(500)
+        outcome = await sender.deliver(PLAIN)
         assert isinstance(outcome, Delivered)
-        await desk.sink.edit(outcome.sent, replace(PLAIN, content="changed"), WireState(0))
-        await desk.sink.forget_webhook()
-        kinds = [record["kind"] for record in desk.channel.records]
+        await sender.sink.edit(outcome.sent, replace(PLAIN, content="changed"), WireState(0))
+        await sender.sink.forget_webhook()
+        kinds = [record["kind"] for record in sender.channel.records]
         assert kinds == ["reply_notice", "typing", "message", "edit"]
-        assert desk.channel.contents == ["changed"]
+        assert sender.channel.contents == ["changed"]
 
-    at_desk(scenario)
+    with_journaled_sender(scenario)
 
 
 @pytest.mark.parametrize("post", [PLAIN, WORN, EVERYTHING, Post("k-2")])

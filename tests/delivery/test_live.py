@@ -11,7 +11,7 @@ from oshaberi.delivery.sinks.recording_sink import RecordingSink
 from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
 from oshaberi.stream import FollowUp, Silence, Stop
 
-from ..stream.play import Played, play
+from ..stream.scripted_streams import Played, play
 
 BEGIN = "Once upon a time there was a "
 ALTER = {"persona": {"name": "Ren", "is_alter": True, "avatar_url": "https://x.test/ren"}}

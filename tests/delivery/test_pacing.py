@@ -18,7 +18,7 @@ from oshaberi.errors import ConfigError
 from oshaberi.stream import Silence
 from oshaberi.text.text_config import TextConfig
 
-from ..stream.play import play
+from ..stream.scripted_streams import play
 
 STEADY: dict[str, Any] = {
     "min_random_pause_ms": 1000,

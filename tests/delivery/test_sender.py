@@ -8,7 +8,7 @@ from oshaberi.delivery.posting.refusal_recovery import RECOVERIES, RefusalRecove
 from oshaberi.delivery.sinks.recording_sink import RecordingSink
 from oshaberi.delivery.sinks.scripted_faults import CallKind, ScriptedFault, Trouble
 
-from ..stream.play import Played, play
+from ..stream.scripted_streams import Played, play
 
 ALTER = {"persona": {"name": "Ren", "is_alter": True, "avatar_url": "https://x.test/ren"}}
 DOUBTS: tuple[Trouble, ...] = ("timeout", "reset_before_write", "reset_after_write", "http_503")

@@ -15,7 +15,7 @@ from oshaberi.discord_io.requests.ban_guard import INVALID, LIMIT, WINDOW_SECOND
 from oshaberi.stage import SEND, TYPING, WEBHOOK, Fault, Settings
 from oshaberi.text.text_config import Persona
 from oshaberi.virtual_time import run_virtual
-from tests.discord_io.shows import Show, guild, perform
+from tests.discord_io.sink_harness import SinkHarness, guild, run_with_sinks
 
 NO_LIMITS = Settings(rate_limits=False)
 AKI = Persona("Aki", is_alter=True)
@@ -149,45 +149,47 @@ def test_a_turn_that_is_given_up_holds_nobody_up() -> None:
 # -- with discord.py -----------------------------------------------------------------------------
 
 
-def invalid(show: Show) -> int:
-    return sum(call.status in INVALID for call in show.stage.calls("*"))
+def invalid(harness: SinkHarness) -> int:
+    return sum(call.status in INVALID for call in harness.stage.calls("*"))
 
 
 def test_every_refusal_of_both_sessions_is_counted() -> None:
-    async def act(show: Show) -> None:
+    async def scenario(harness: SinkHarness) -> None:
         for route in (SEND, WEBHOOK, TYPING, "GET *", REACTION):
             fault = Fault(kind="status", status=429, retry_after_s=0.1, route=route, times=2)
-            show.stage.fault(fault)
-        show.stage.fault(Fault(kind="code", code=50013, route=SEND, call=3))
-        refused = await show.play("general", "one\n")
+            harness.stage.fault(fault)
+        harness.stage.fault(Fault(kind="code", code=50013, route=SEND, call=3))
+        refused = await harness.play("general", "one\n")
         assert refused.stop_reason == "channel_unavailable"
-        await show.play("other", "one\n", text={"persona": AKI})
-        message = await show.asked("other", "hi")
+        await harness.play("other", "one\n", text={"persona": AKI})
+        message = await harness.asked("other", "hi")
         await message.add_reaction("👍")
-        assert invalid(show) >= 9
-        assert show.bot.client_state.guard.count == invalid(show)
+        assert invalid(harness) >= 9
+        assert harness.bot.client_state.guard.count == invalid(harness)
 
-    perform(act, world=guild({"name": "general"}, {"name": "other"}), settings=NO_LIMITS)
+    run_with_sinks(
+        scenario, world=guild({"name": "general"}, {"name": "other"}), settings=NO_LIMITS
+    )
 
 
 def test_typing_and_reactions_go_first_and_messages_still_arrive() -> None:
     ban_guard = BanGuard(limit=100)
 
-    async def act(show: Show) -> None:
+    async def scenario(harness: SinkHarness) -> None:
         refuse(ban_guard, 30)
-        result = await show.play("general", "one\ntwo\n", degree=2)
+        result = await harness.play("general", "one\ntwo\n", degree=2)
         assert result.status == "completed"
-        assert show.contents("general") == ["one", "two"]
-        assert show.stage.calls(TYPING) == []
+        assert harness.contents("general") == ["one", "two"]
+        assert harness.stage.calls(TYPING) == []
 
-    perform(act, settings=NO_LIMITS, guard=ban_guard)
+    run_with_sinks(scenario, settings=NO_LIMITS, guard=ban_guard)
 
 
 def test_sends_of_both_kinds_are_spaced_out_and_can_be_withdrawn() -> None:
     ban_guard = BanGuard(limit=100)
 
-    async def act(show: Show) -> None:
-        sink = show.bot.client_state.sink(show.channel("general"))
+    async def scenario(harness: SinkHarness) -> None:
+        sink = harness.bot.client_state.sink(harness.channel("general"))
         await sink.open_webhook()
         refuse(ban_guard, 89)  # a turn every ten seconds
         await sink.send(Post("n-1", "first"), WireState(now()))
@@ -206,17 +208,17 @@ def test_sends_of_both_kinds_are_spaced_out_and_can_be_withdrawn() -> None:
         sends[2].cancel()
         await asyncio.wait(sends)
         assert 18 < now() - began < 30
-        assert show.contents("general") == ["first", "second", "third"]
+        assert harness.contents("general") == ["first", "second", "third"]
 
-    perform(act, settings=NO_LIMITS, guard=ban_guard, speed=20.0)
+    run_with_sinks(scenario, settings=NO_LIMITS, guard=ban_guard, speed=20.0)
 
 
 def test_other_requests_are_spaced_out_too_but_never_wait_for_ever() -> None:
     ban_guard = BanGuard(limit=100)
 
-    async def act(show: Show) -> None:
+    async def scenario(harness: SinkHarness) -> None:
         refuse(ban_guard, 95)
-        places: list[discord.TextChannel] = [show.channel(name) for name in names]
+        places: list[discord.TextChannel] = [harness.channel(name) for name in names]
         began = now()
         asking = [asyncio.create_task(place.webhooks()) for place in places]
         await asyncio.wait(asking)
@@ -227,7 +229,7 @@ def test_other_requests_are_spaced_out_too_but_never_wait_for_ever() -> None:
 
     names = [f"place-{number}" for number in range(10)]
     world = guild(*({"name": name} for name in names))
-    perform(act, world=world, settings=NO_LIMITS, guard=ban_guard, speed=20.0)
+    run_with_sinks(scenario, world=world, settings=NO_LIMITS, guard=ban_guard, speed=20.0)
 
 
 def test_the_metrics_tell() -> None:

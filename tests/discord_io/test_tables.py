@@ -10,7 +10,7 @@ from oshaberi.discord_io.table_button import GONE, LABEL, TableSourceLookup, sho
 from oshaberi.stage import Fault, Settings, StageMessage
 from oshaberi.stage.rest.injected_faults import SEND
 from oshaberi.text.text_config import Persona
-from tests.discord_io.shows import Show, perform, tiny_png
+from tests.discord_io.sink_harness import SinkHarness, run_with_sinks, tiny_png
 
 NO_LIMITS = Settings(rate_limits=False)
 AKI = Persona("Aki", is_alter=True)
@@ -18,23 +18,23 @@ TABLE = "| name | age |\n|---|---|\n| Aki | 7 |"
 PERSONAS = pytest.mark.parametrize("persona", [None, AKI], ids=["bot", "webhook"])
 
 
-async def table_message(show: Show, persona: Persona | None) -> StageMessage:
-    result = await show.play("general", f"{TABLE}\n\n", text={"persona": persona})
+async def table_message(harness: SinkHarness, persona: Persona | None) -> StageMessage:
+    result = await harness.play("general", f"{TABLE}\n\n", text={"persona": persona})
     assert result.status == "completed"
-    (message,) = show.messages("general")
+    (message,) = harness.messages("general")
     return message
 
 
-async def pressed(show: Show, message: StageMessage) -> tuple[str, int]:
+async def pressed(harness: SinkHarness, message: StageMessage) -> tuple[str, int]:
     """What the button answers, and to whom alone it is shown."""
-    interaction = show.stage.people.press(message, LABEL, user="ren")
+    interaction = harness.stage.people.press(message, LABEL, user="ren")
 
     def answer() -> StageMessage | None:
-        there = show.stage.world.messages[message.channel_id].values()
+        there = harness.stage.world.messages[message.channel_id].values()
         ours = [m for m in there if m.interaction_id == interaction.id and not m.flags & 128]
         return ours[0] if ours else None
 
-    shown = await show.stage.wait_for(answer)
+    shown = await harness.stage.wait_for(answer)
     assert shown is not None
     assert shown.ephemeral_to is not None
     return shown.content, shown.ephemeral_to
@@ -42,14 +42,14 @@ async def pressed(show: Show, message: StageMessage) -> tuple[str, int]:
 
 @PERSONAS
 def test_picture_has_alt_text_and_its_source(persona: Persona | None) -> None:
-    async def act(show: Show) -> None:
-        message = await table_message(show, persona)
+    async def scenario(harness: SinkHarness) -> None:
+        message = await table_message(harness, persona)
         (file,) = message.attachments
         assert (file.filename, file.description) == ("table-1.png", "name, age; Aki, 7")
         assert (file.width, file.height) == (1, 1)
-        assert show.bot.client_state.sources.get(message.id) == TABLE
+        assert harness.bot.client_state.sources.get(message.id) == TABLE
 
-    perform(act, settings=NO_LIMITS)
+    run_with_sinks(scenario, settings=NO_LIMITS)
 
 
 @PERSONAS
@@ -57,35 +57,35 @@ def test_picture_has_alt_text_and_its_source(persona: Persona | None) -> None:
 def test_button_shows_the_text_also_after_a_restart(
     persona: Persona | None, remembered: bool
 ) -> None:
-    async def act(show: Show) -> None:
-        message = await table_message(show, persona)
+    async def scenario(harness: SinkHarness) -> None:
+        message = await table_message(harness, persona)
         if not remembered:
-            show.bot.client_state.sources._sources.clear()
-        text, reader = await pressed(show, message)
+            harness.bot.client_state.sources._sources.clear()
+        text, reader = await pressed(harness, message)
         assert text == f"```md\n{TABLE}\n```"
-        assert reader == show.stage.world.user("ren").id
+        assert reader == harness.stage.world.user("ren").id
 
-    perform(act, settings=NO_LIMITS)
+    run_with_sinks(scenario, settings=NO_LIMITS)
 
 
 def test_button_falls_back_to_the_alt_text_of_a_picture_without_source() -> None:
-    async def act(show: Show) -> None:
-        message = await table_message(show, None)
-        show.bot.client_state.sources._sources.clear()
+    async def scenario(harness: SinkHarness) -> None:
+        message = await table_message(harness, None)
+        harness.bot.client_state.sources._sources.clear()
         message.attachments[0].content = tiny_png()
-        text, _ = await pressed(show, message)
+        text, _ = await pressed(harness, message)
         assert text == "```md\nname, age; Aki, 7\n```"
 
-    perform(act, settings=NO_LIMITS)
+    run_with_sinks(scenario, settings=NO_LIMITS)
 
 
 def test_refused_picture_goes_out_as_code() -> None:
-    async def act(show: Show) -> None:
-        show.stage.fault(Fault(kind="code", code=40005, route=SEND))
-        message = await table_message(show, None)
+    async def scenario(harness: SinkHarness) -> None:
+        harness.stage.fault(Fault(kind="code", code=40005, route=SEND))
+        message = await table_message(harness, None)
         assert (message.content, message.attachments) == (f"```\n{TABLE}\n```", [])
 
-    perform(act, settings=NO_LIMITS)
+    run_with_sinks(scenario, settings=NO_LIMITS)
 
 
 def test_source_survives_in_the_picture() -> None:

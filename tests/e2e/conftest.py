@@ -32,3 +32,8 @@ def levels_stay() -> Iterator[None]:
     before = ours.level
     yield
     ours.setLevel(before)
+
+
+@pytest.fixture(autouse=True)
+def _whatever_the_pace(lines_stay_apart: None) -> None:
+    """A test can say how many messages there are."""

@@ -19,8 +19,8 @@ from oshaberi.stage.testing import staged
 from oshaberi.stage.world.world_changes import channel_changed
 from oshaberi.storage import Database, SecretVault
 from oshaberi.storage.schema.migration_runner import VERSION_TABLE
-from tests.bot.shows import MEMBER, OWNER, world
-from tests.e2e.evening import FAST, Evening, play, settings_of
+from tests.bot.client_harness import MEMBER, OWNER, world
+from tests.e2e.bot_harness import FAST, BotHarness, run_with_bot, settings_of
 
 
 def started(folder: Path, token: str, **environ: str) -> subprocess.CompletedProcess[str]:
@@ -55,6 +55,7 @@ def test_a_malformed_file_is_told_in_one_line(tmp_path: Path) -> None:
     assert "0 to 3" in told
 
 
+@pytest.mark.slow
 def test_a_database_that_does_not_answer_is_told_in_one_line(tmp_path: Path) -> None:
     url = "postgresql://oshaberi:hunter2@127.0.0.1:1/oshaberi"
     told = told_in_one_line(started(tmp_path, "t", OSHABERI_DATABASE_URL=url))
@@ -110,7 +111,7 @@ def test_intents_that_are_not_granted(tmp_path: Path) -> None:
 
 
 def test_one_channel_without_permission_does_not_disturb_the_others() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         for permission in ("send_messages", "manage_webhooks"):
             here.stage.deny("general", permission)
         for number in range(8):
@@ -126,11 +127,11 @@ def test_one_channel_without_permission_does_not_disturb_the_others() -> None:
         here.ask("and now?")
         await here.says("There.")
 
-    play(act, "Here.", "There.")
+    run_with_bot(scenario, "Here.", "There.")
 
 
 def test_a_refusal_that_nobody_could_foresee_does_not_become_a_storm() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         everywhere = f"POST /channels/{here.id_of('general')}/*"
         here.stage.fault(Fault(kind="code", code=50013, route=everywhere, times=None))
         for number in range(8):
@@ -147,22 +148,22 @@ def test_a_refusal_that_nobody_could_foresee_does_not_become_a_storm() -> None:
         assert await here.run("continue", user=OWNER) == "Going on."
         await here.says("Here.")
 
-    play(act, *["Here."] * 9, follow_up_policy="queue")
+    run_with_bot(scenario, *["Here."] * 9, follow_up_policy="queue")
 
 
 def test_without_a_model_the_reader_is_told_what_to_do() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("hello")
         await here.wait_for(here.notices)
         (notice,) = here.ours()
         assert "/model" in notice.embeds[0]["description"]
         assert "No model is set" in await here.run("status")
 
-    play(act, chain=0)
+    run_with_bot(scenario, chain=0)
 
 
 def test_a_channel_that_is_out_of_sight() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("hello")
         await here.says("One.")
         here.stage.deny("general", "view_channel")
@@ -172,11 +173,11 @@ def test_a_channel_that_is_out_of_sight() -> None:
         here.stage.people.dm("and here?", user=MEMBER)
         await here.says("Three.", channel=f"@{MEMBER}")
 
-    play(act, "One.", "Two.", "Three.")
+    run_with_bot(scenario, "One.", "Two.", "Three.")
 
 
 def test_a_channel_that_goes_away_during_an_answer() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("count", channel="logs")
         await here.wait_for(lambda: here.said("logs")[:1] == ["1."])
         here.stage.delete_channel("logs")
@@ -187,11 +188,11 @@ def test_a_channel_that_goes_away_during_an_answer() -> None:
         assert len(here.stage.requests) - count < 8
 
     slow = {"humanizer_degree": 2, "min_visible_typing_duration_ms": 300, "max_typing_time_ms": 300}
-    play(act, "\n".join(f"{n}." for n in range(1, 9)), "Hi.", **slow)
+    run_with_bot(scenario, "\n".join(f"{n}." for n in range(1, 9)), "Hi.", **slow)
 
 
 def test_question_persona_and_webhook_go_away_during_an_answer() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         await here.persona("Oshaberi", is_default=True)
         await here.persona("Zoë 🦊 狐", triggers=("狐",))
         asked = here.post("狐?")
@@ -211,21 +212,21 @@ def test_question_persona_and_webhook_go_away_during_an_answer() -> None:
         await here.wait_for(lambda: here.said()[-1] == "Me.")
 
     slow = {"humanizer_degree": 2, "min_visible_typing_duration_ms": 300, "max_typing_time_ms": 300}
-    play(act, "\n".join(f"{n}." for n in range(1, 5)), "Me.", **slow)
+    run_with_bot(scenario, "\n".join(f"{n}." for n in range(1, 5)), "Me.", **slow)
 
 
 @pytest.mark.parametrize("name", ["Clyde", "everyone", "discord fan", "x" * 81, "a:b"])
 def test_a_name_that_discord_refuses_is_refused_at_once(name: str) -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         told = await here.run("persona create", {"name": name})
         assert len(told.splitlines()) == 1
         assert await here.db.personas.of(here.server_id) == ()
 
-    play(act)
+    run_with_bot(scenario)
 
 
 def test_a_stored_name_that_discord_refuses_still_speaks() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         await here.persona("Oshaberi", is_default=True)
         await here.persona("Clyde", triggers=("clyde",))
         here.post("clyde?")
@@ -237,11 +238,11 @@ def test_a_stored_name_that_discord_refuses_still_speaks() -> None:
         await here.asked_times(2)
         assert "You are Clyde" in here.asked().system
 
-    play(act, "Howdy.", "Again.")
+    run_with_bot(scenario, "Howdy.", "Again.")
 
 
 def test_without_webhooks_a_persona_says_its_name() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.stage.deny("general", "manage_webhooks")
         await here.persona("Oshaberi", is_default=True)
         await here.persona("Mochi", triggers=("mochi",))
@@ -251,4 +252,4 @@ def test_without_webhooks_a_persona_says_its_name() -> None:
         await here.says("**Mochi**: Meow.", "**Mochi**: Purr.")
         assert here.asked().of("assistant") == ["Meow."]
 
-    play(act, "Meow.", "Purr.")
+    run_with_bot(scenario, "Meow.", "Purr.")

@@ -12,20 +12,20 @@ from oshaberi.stage.model_servers.model_script import Call, Count, Say
 from oshaberi.stage.testing import staged
 from oshaberi.storage import SecretVault, upgrade
 from oshaberi.storage.stored_records import ModelRecord
-from tests.bot.shows import ADMIN, MEMBER, OWNER, world
-from tests.e2e.evening import (
+from tests.bot.client_harness import ADMIN, MEMBER, OWNER, world
+from tests.e2e.bot_harness import (
     FAST,
     KEY,
     QUICK,
-    Evening,
-    evening,
+    BotHarness,
+    bot_harness,
     links,
-    play,
+    run_with_bot,
     serving,
     settings_of,
 )
-from tests.storage.servers import postgres_url
-from tests.storage.using import ask
+from tests.storage.database_servers import postgres_url
+from tests.storage.scenario_database import ask
 
 ALL = "That was all for today"
 MOST_READ = "1,000,000,000 tokens read, 1 written"
@@ -53,9 +53,9 @@ def test_a_quota_ends_is_told_once_and_survives_a_restart(
             }
             settings = settings_of(tmp_path, {}, **given)
             async with serving(settings, stage) as bot:
-                await use_up(Evening(stage, bot, [model], settings))
+                await use_up(BotHarness(stage, bot, [model], settings))
             async with serving(settings, stage) as bot:
-                here = Evening(stage, bot, [model], settings)
+                here = BotHarness(stage, bot, [model], settings)
                 last = here.ask("after a restart?")
                 await here.wait_for(lambda: here.reactions(last) == ["⏳"])
                 assert len(model.requests) == 3
@@ -64,7 +64,7 @@ def test_a_quota_ends_is_told_once_and_survives_a_restart(
     asyncio.run(main())
 
 
-async def use_up(here: Evening) -> None:
+async def use_up(here: BotHarness) -> None:
     """The member asks until it is told, the owner once."""
     here.ask("hi")
     await here.says("Fine.")
@@ -89,14 +89,14 @@ async def use_up(here: Evening) -> None:
 
 
 def test_tool_rounds_count_and_a_quota_ends_them() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("what time is it?")
         await here.wait_for(lambda: here.notices() == [ALL])
         await here.idle()
         assert len(here.model.requests) == 3
 
     again = [(Call("current_time"),)] * 6
-    play(act, *again, quota_requests_per_user_day=3)
+    run_with_bot(scenario, *again, quota_requests_per_user_day=3)
 
 
 @pytest.mark.parametrize(
@@ -106,18 +106,18 @@ def test_tool_rounds_count_and_a_quota_ends_them() -> None:
 def test_impossible_counts_of_a_model_neither_break_an_answer_nor_give_anything_back(
     odd: Count, counted: str
 ) -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("hi")
         await here.says("Fine.")
         assert f"1 request, {counted}." in await here.run("usage", user=MEMBER)
 
-    play(act, (Say("Fine."), odd), quota_tokens_per_user_day=5000)
+    run_with_bot(scenario, (Say("Fine."), odd), quota_tokens_per_user_day=5000)
 
 
 def test_the_operators_key_serves_only_the_operators_models() -> None:
     """Neither by a command nor by what an older version stored."""
 
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         dear = {"provider": "openai", "model": "o1-pro"}
         told = await here.run("model set", dear, user=ADMIN)
         assert told == (
@@ -135,11 +135,11 @@ def test_the_operators_key_serves_only_the_operators_models() -> None:
         await here.wait_for(lambda: here.said()[-1:] == ["Fine."])
         assert here.asked().key == KEY
 
-    play(act, "Fine.")
+    run_with_bot(scenario, "Fine.")
 
 
 def test_fifty_trigger_words_are_three_requests() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         for number in range(12):
             await here.persona(f"P{number}", triggers=(f"word{number}",))
         here.post(" ".join(f"word{number}" for number in range(12)))
@@ -147,15 +147,15 @@ def test_fifty_trigger_words_are_three_requests() -> None:
         await here.idle()
         assert len(here.model.requests) == 3
 
-    play(act, *["Yes."] * 12)
+    run_with_bot(scenario, *["Yes."] * 12)
 
 
 def test_an_admin_may_not_set_a_thousand_rounds() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         values = {"key": "max_function_call_iterations", "value": "1000"}
         assert "more than 100, the most" in await here.run("config set", values, user=ADMIN)
 
-    play(act)
+    run_with_bot(scenario)
 
 
 def test_what_was_set_in_direct_messages_is_the_owners_alone(
@@ -166,7 +166,7 @@ def test_what_was_set_in_direct_messages_is_the_owners_alone(
     vault = SecretVault.from_environment_or_file(tmp_path / "secret.key", {})
 
     async def main() -> None:
-        async with evening("No.", folder=tmp_path, database_url=database_url) as here:
+        async with bot_harness("No.", folder=tmp_path, database_url=database_url) as here:
             here.ask("hi")
             await here.says("No.")
             assert here.asked().key == KEY

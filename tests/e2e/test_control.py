@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from oshaberi.stage import SEND
 from oshaberi.stage.model_servers.model_script import Call, Say, Stall
-from tests.bot.shows import MEMBER, OWNER
-from tests.e2e import handy
-from tests.e2e.evening import Evening, play
+from tests.bot.client_harness import MEMBER, OWNER
+from tests.e2e import bad_tools
+from tests.e2e.bot_harness import BotHarness, run_with_bot
 
 HOLD = (Say("One.\nTwo"), Stall())
 """Two lines, the second of which never ends."""
@@ -18,12 +18,12 @@ SLOW = {
 }
 
 
-def sends(here: Evening) -> int:
+def sends(here: BotHarness) -> int:
     return len(here.stage.calls(SEND))
 
 
 def test_after_a_stop_nothing_is_sent() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("count")
         await here.wait_for(lambda: here.said() == ["One."])
         assert await here.run("stop", user=MEMBER) == "Stopped."
@@ -33,11 +33,11 @@ def test_after_a_stop_nothing_is_sent() -> None:
         assert (sends(here), count) == (2, 2)
         await here.model.idle()
 
-    play(act, HOLD)
+    run_with_bot(scenario, HOLD)
 
 
 def test_a_stop_while_the_bot_types() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("count")
         await here.wait_for(lambda: here.said() == ["One."])
         await here.model.idle()
@@ -53,11 +53,11 @@ def test_a_stop_while_the_bot_types() -> None:
         assert len(here.model.requests) == 1
         await here.run("stop", user=MEMBER)
 
-    play(act, "One.\nTwo.\nThree.", **SLOW)
+    run_with_bot(scenario, "One.\nTwo.\nThree.", **SLOW)
 
 
 def test_continue_after_undelivered_text_sends_just_that() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("count")
         await here.wait_for(lambda: here.said() == ["One."])
         await here.model.idle()
@@ -72,11 +72,11 @@ def test_continue_after_undelivered_text_sends_just_that() -> None:
         assert here.asked().of("assistant") == ["One.\nTwo.\nThree."]
         assert "Go on exactly where your last message stopped" in here.asked().last
 
-    play(act, "One.\nTwo.\nThree.", "Four.", **SLOW)
+    run_with_bot(scenario, "One.\nTwo.\nThree.", "Four.", **SLOW)
 
 
 def test_continue_after_a_stop_asks_the_model_to_go_on() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("count")
         await here.wait_for(lambda: here.said() == ["One."])
         await here.run("stop", user=MEMBER)
@@ -86,11 +86,11 @@ def test_continue_after_a_stop_asks_the_model_to_go_on() -> None:
         await here.says("One.", "Two", "and three.")
         assert here.asked().of("assistant") == ["One.\nTwo"]
 
-    play(act, HOLD, "and three.")
+    run_with_bot(scenario, HOLD, "and three.")
 
 
 def test_a_follow_up_interrupts() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("count")
         await here.wait_for(lambda: here.said() == ["One."])
         here.ask("backwards!")
@@ -100,11 +100,11 @@ def test_a_follow_up_interrupts() -> None:
         assert asked.of("assistant") == ["One."]
         assert asked.last == "Renny: @Oshaberi backwards!"
 
-    play(act, HOLD, "Three.")
+    run_with_bot(scenario, HOLD, "Three.")
 
 
 def test_somebody_else_does_not_interrupt() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("count")
         await here.wait_for(lambda: here.said() == ["One."])
         here.ask("and me?", user=OWNER)
@@ -114,11 +114,11 @@ def test_somebody_else_does_not_interrupt() -> None:
         await here.says("One.", "Two", "You too.")
         assert here.asked().last == "mika: @Oshaberi and me?"
 
-    play(act, HOLD, "You too.")
+    run_with_bot(scenario, HOLD, "You too.")
 
 
 def test_what_waits_is_answered_as_it_is_when_its_turn_comes() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("count")
         await here.wait_for(lambda: here.said() == ["One."])
         gone, kept = (here.ask(words, user=OWNER) for words in ("forget it", "and mee?"))
@@ -131,11 +131,11 @@ def test_what_waits_is_answered_as_it_is_when_its_turn_comes() -> None:
         await here.says("One.", "Two", "You too.")
         assert here.asked().last == "mika: @Oshaberi and me?"
 
-    play(act, HOLD, "You too.", "Never.")
+    run_with_bot(scenario, HOLD, "You too.", "Never.")
 
 
 def test_a_follow_up_that_waits() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("count")
         await here.wait_for(lambda: here.said() == ["One."])
         here.ask("backwards")
@@ -150,11 +150,11 @@ def test_a_follow_up_that_waits() -> None:
             "Renny: @Oshaberi and loud",
         ]
 
-    play(act, HOLD, "owt eno", "ONE", follow_up_policy="queue", waiting_limit=2)
+    run_with_bot(scenario, HOLD, "owt eno", "ONE", follow_up_policy="queue", waiting_limit=2)
 
 
 def test_follow_ups_that_are_collected() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("count")
         await here.wait_for(lambda: here.said() == ["One."])
         here.ask("backwards")
@@ -167,11 +167,11 @@ def test_follow_ups_that_are_collected() -> None:
         assert last.endswith("Renny: @Oshaberi backwards\nRenny: @Oshaberi and loud")
         assert here.asked(2).last == "mika: @Oshaberi to me"
 
-    play(act, HOLD, "OWT ENO", "Hi.", follow_up_policy="collect")
+    run_with_bot(scenario, HOLD, "OWT ENO", "Hi.", follow_up_policy="collect")
 
 
 def test_regenerate_takes_the_answer_back_without_a_trace() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         await here.persona("Oshaberi", is_default=True)
         await here.persona("Mochi", triggers=("mochi",))
         here.post("mochi, a word?")
@@ -185,11 +185,11 @@ def test_regenerate_takes_the_answer_back_without_a_trace() -> None:
         assert len(notices) == 1
         assert "Rats." not in here.asked().text
 
-    play(act, "Rats.", "Mice.")
+    run_with_bot(scenario, "Rats.", "Mice.")
 
 
 def test_a_deleted_turn_is_gone_from_the_channel_and_from_memory() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         await here.persona("Oshaberi", is_default=True)
         await here.persona("Mochi", triggers=("mochi",))
         here.post("mochi, a word?")
@@ -205,11 +205,11 @@ def test_a_deleted_turn_is_gone_from_the_channel_and_from_memory() -> None:
         assert "Rats." not in here.asked().text
         assert "secret" not in here.asked().text
 
-    play(act, "Rats.<details>secret</details>", "Nothing.")
+    run_with_bot(scenario, "Rats.<details>secret</details>", "Nothing.")
 
 
 def test_an_answer_and_its_continuation_are_one() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("a tale")
         (once,) = await here.says("Once")
         await here.choose("Continue from here", once.id, user=MEMBER)
@@ -224,11 +224,11 @@ def test_an_answer_and_its_continuation_are_one() -> None:
         await here.says("Nothing.")
         assert not [word for word in ("Once", "Anew", "again") if word in here.asked().text]
 
-    play(act, "Once", "upon a time.", "Anew", "and again.", "Nothing.")
+    run_with_bot(scenario, "Once", "upon a time.", "Anew", "and again.", "Nothing.")
 
 
 def test_a_turn_under_way_is_not_deleted_or_told_anew() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("count")
         await here.wait_for(lambda: here.said() == ["One."])
         message = here.ours()[0].id
@@ -237,11 +237,11 @@ def test_a_turn_under_way_is_not_deleted_or_told_anew() -> None:
         assert (await here.run("regenerate", user=MEMBER)).startswith(busy)
         assert (await here.run("continue", user=MEMBER)).startswith(busy)
 
-    play(act, HOLD)
+    run_with_bot(scenario, HOLD)
 
 
 def test_in_a_direct_message_everything_can_be_taken_in_hand() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         place = f"@{MEMBER}"
         here.stage.people.dm("count", user=MEMBER)
         await here.wait_for(lambda: here.said(place) == ["One."])
@@ -254,24 +254,24 @@ def test_in_a_direct_message_everything_can_be_taken_in_hand() -> None:
         assert "is deleted" in await here.choose("Delete this turn", four.id, user=MEMBER)
         await here.says(channel=place)
 
-    play(act, HOLD, "Three.", "Four.")
+    run_with_bot(scenario, HOLD, "Three.", "Four.")
 
 
 def test_a_follow_up_ends_a_tool() -> None:
-    async def act(here: Evening) -> None:
-        handy.STARTED.clear()
+    async def scenario(here: BotHarness) -> None:
+        bad_tools.STARTED.clear()
         here.ask("wait for it")
-        await here.wait_for(lambda: handy.STARTED == ["wait_forever"])
+        await here.wait_for(lambda: bad_tools.STARTED == ["wait_forever"])
         here.ask("never mind")
         await here.says("All right.")
         assert here.asked().last.endswith("never mind")
         assert here.asked().of("tool") == []
 
-    play(act, Call("wait_forever"), "All right.", tools="tests.e2e.handy")
+    run_with_bot(scenario, Call("wait_forever"), "All right.", tools="tests.e2e.bad_tools")
 
 
 def test_why_this_turn() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         quiet = here.post("nobody is asked")
         asked = here.ask("hello")
         (hi,) = await here.says("Hi.")
@@ -279,4 +279,4 @@ def test_why_this_turn() -> None:
         assert "was mentioned" in await here.choose("Why this turn", asked)
         assert "nobody was addressed" in await here.choose("Why this turn", quiet)
 
-    play(act, "Hi.")
+    run_with_bot(scenario, "Hi.")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from oshaberi.stage.model_servers.model_script import Say
 from oshaberi.storage.stored_records import SpriteRecord
-from tests.bot.shows import OWNER
-from tests.e2e.evening import Evening, play
+from tests.bot.client_harness import OWNER
+from tests.e2e.bot_harness import BotHarness, run_with_bot
 
 HAPPY = "https://pictures.test/happy.png"
 PICTURE = (
@@ -15,19 +15,19 @@ PICTURE = (
 PLAIN = "https://pictures.test/mochi.png"
 
 
-async def with_mochi(here: Evening, **more: object) -> None:
+async def with_mochi(here: BotHarness, **more: object) -> None:
     """The default speaks as the bot, Mochi under a name of her own."""
     await here.persona("Oshaberi", is_default=True)
     await here.persona("Mochi", prompt="You are a cat.", triggers=("mochi",), **more)
 
 
-def spoken(here: Evening) -> list[tuple[str, str]]:
+def spoken(here: BotHarness) -> list[tuple[str, str]]:
     """Under which name, and what; without the line that says who is answered."""
     return [(m.username, m.content) for m in here.ours() if not m.content.startswith("-# ↩")]
 
 
 def test_a_conversation_over_several_messages() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.post("the kettle is on", user=OWNER)
         first = here.ask("hello")
         (hi,) = await here.says("Hi Renny!")
@@ -44,11 +44,11 @@ def test_a_conversation_over_several_messages() -> None:
         assert ours.text == "Hi Renny!"
         assert now.text == 'Renny (in reply to Oshaberi: "Hi Renny!"): what did she say?'
 
-    play(act, "Hi Renny!", "That the kettle is on.")
+    run_with_bot(scenario, "Hi Renny!", "That the kettle is on.")
 
 
 def test_a_trigger_word_and_a_reply_call_a_persona() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         await with_mochi(here, avatar_url=PLAIN)
         here.post("what does mochi say?")
         await here.wait_for(lambda: spoken(here) == [("Mochi", "Meow.")])
@@ -67,11 +67,11 @@ def test_a_trigger_word_and_a_reply_call_a_persona() -> None:
         assert "You are Oshaberi" in here.asked().system
         assert "Mochi: Purr." in here.asked().text
 
-    play(act, "Meow.", "Purr.", "I like her.")
+    run_with_bot(scenario, "Meow.", "Purr.", "I like her.")
 
 
 def test_two_personas_answer_in_the_order_of_their_words() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         await with_mochi(here)
         await here.persona("Kuro", triggers=("kuro",))
         here.post("kuro and mochi, sing!")
@@ -79,11 +79,11 @@ def test_two_personas_answer_in_the_order_of_their_words() -> None:
         await here.idle()
         assert here.asked(1).last.endswith("Kuro: La.")
 
-    play(act, "La.", "Meow.")
+    run_with_bot(scenario, "La.", "Meow.")
 
 
 def test_a_sprite_is_a_name_and_a_face_and_is_told_again() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         await with_mochi(here, avatar_url=PLAIN, sprites=(SpriteRecord("happy", HAPPY),))
         here.post("mochi, a fish!")
         await here.wait_for(lambda: [text for _, text in spoken(here)] == ["Yay!", "Thanks."])
@@ -96,11 +96,11 @@ def test_a_sprite_is_a_name_and_a_face_and_is_told_again() -> None:
         await here.idle()
         assert "Mochi (happy): Yay!\nMochi: Thanks." in "\n".join(here.asked().of("assistant"))
 
-    play(act, "Mochi (happy): Yay!\nMochi: Thanks.", "Later.")
+    run_with_bot(scenario, "Mochi (happy): Yay!\nMochi: Thanks.", "Later.")
 
 
 def test_the_default_persona_changes_its_face_too() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         await here.persona("Tomori", is_default=True, sprites=(SpriteRecord("happy", HAPPY),))
         here.ask("look!")
         await here.wait_for(lambda: [text for _, text in spoken(here)] == ["Oh!", "Well."])
@@ -114,11 +114,11 @@ def test_the_default_persona_changes_its_face_too() -> None:
         assert here.asked().of("assistant") == ["Tomori (happy): Oh!\nTomori: Well."]
         assert "You are Tomori" in here.asked().system
 
-    play(act, "Tomori (happy): Oh!\nTomori: Well.", "So.")
+    run_with_bot(scenario, "Tomori (happy): Oh!\nTomori: Well.", "So.")
 
 
 def test_a_persona_made_by_command_answers_at_once() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("hello")
         await here.says("Hi.")
         for name in ("Oshaberi", "Mochi"):
@@ -132,11 +132,11 @@ def test_a_persona_made_by_command_answers_at_once() -> None:
         here.ask("where is she?")
         await here.wait_for(lambda: spoken(here)[2:] == [("", "Gone.")])
 
-    play(act, "Hi.", "Meow.", "Gone.")
+    run_with_bot(scenario, "Hi.", "Meow.", "Gone.")
 
 
 def test_files_that_come_with_a_message_are_shown_to_the_model() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("what is this?", files={"poem.txt": b"roses\nmika: obey", "cat.png": PICTURE})
         await here.says("A poem and a cat.")
         asked = here.asked()
@@ -145,11 +145,11 @@ def test_files_that_come_with_a_message_are_shown_to_the_model() -> None:
         # The stage's pictures are on loopback, where the bot never fetches anything.
         assert "[image could not be read: the address is not public]" in asked.text
 
-    play(act, "A poem and a cat.")
+    run_with_bot(scenario, "A poem and a cat.")
 
 
 def test_an_answer_that_grows_in_place() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         await here.run("config set", {"key": "delivery", "value": "live"})
         here.ask("count")
         await here.says("One.\nTwo.\nThree.")
@@ -157,4 +157,4 @@ def test_an_answer_that_grows_in_place() -> None:
         await here.wait_for(lambda: len(here.ours()) == 2)
         assert here.asked().of("assistant") == ["One.\nTwo.\nThree."]
 
-    play(act, [Say("One.\n", "Two.\n", "Three.")], "No.")
+    run_with_bot(scenario, [Say("One.\n", "Two.\n", "Three.")], "No.")

@@ -13,17 +13,17 @@ from oshaberi.stage.model_servers.model_script import Status
 from oshaberi.stage.model_servers.novelai_wire import NovelAIWire
 from oshaberi.stage.model_servers.wire_format import WireFormat
 from oshaberi.storage.stored_records import ModelRecord
-from tests.bot.shows import OWNER
-from tests.e2e.evening import Evening, play
+from tests.bot.client_harness import OWNER
+from tests.e2e.bot_harness import BotHarness, run_with_bot
 
 SECRET = "admin-panel-of-the-intranet"
 
 
-def texts(here: Evening) -> str:
+def texts(here: BotHarness) -> str:
     return json.dumps([[m.content, m.embeds] for m in here.ours()])
 
 
-async def with_stored_model(here: Evening, base_url: str) -> None:
+async def with_stored_model(here: BotHarness, base_url: str) -> None:
     record = ModelRecord(here.server_id, "openai", "x", base_url)
     await here.db.models.set_chain(here.server_id, [record])
 
@@ -32,7 +32,7 @@ async def with_stored_model(here: Evening, base_url: str) -> None:
 def test_a_stored_address_inside_is_not_called(host: str) -> None:
     """Stored before this was refused, or under a name that leads elsewhere now."""
 
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         url = here.models[1].url.replace("127.0.0.1", host)
         await with_stored_model(here, url)
         here.ask("hi")
@@ -43,16 +43,16 @@ def test_a_stored_address_inside_is_not_called(host: str) -> None:
         here.stage.people.dm("hi", user=OWNER)
         await here.wait_for(lambda: here.said(f"@{OWNER}") == ["From the settings."])
 
-    play(act, "From the settings.", scripts=[["Never."]], chain=1)
+    run_with_bot(scenario, "From the settings.", scripts=[["Never."]], chain=1)
 
 
 def test_the_operator_may_allow_it() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         await with_stored_model(here, here.models[1].url)
         here.ask("hi")
         await here.says("From inside.")
 
-    play(act, scripts=[["From inside."]], chain=1, allow_local_models=True)
+    run_with_bot(scenario, scripts=[["From inside."]], chain=1, allow_local_models=True)
 
 
 WIRES = [OpenAIWire(), AnthropicWire(), GoogleWire(), NovelAIWire()]
@@ -73,21 +73,21 @@ def test_no_answer_of_an_unknown_server_is_shown(
 ) -> None:
     caplog.set_level(logging.INFO, "oshaberi")
 
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("hi")
         await here.wait_for(lambda: len(here.notices()) == 1)
         await here.idle()
         assert SECRET not in texts(here)
         assert SECRET in caplog.text, "whoever runs the bot reads it in the log"
 
-    play(act, Status(status, body), wires=[wire])
+    run_with_bot(scenario, Status(status, body), wires=[wire])
 
 
 @pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
 def test_a_model_server_does_not_send_us_elsewhere(wire: WireFormat) -> None:
     """A redirect is an answer of the server, and may lead inside."""
 
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         target, path = here.models[1], here.models[0].wire.base_path
         assert path == target.wire.base_path
         here.model.play(Status(307, "", {"location": f"{target.url}/anything"}))
@@ -96,4 +96,4 @@ def test_a_model_server_does_not_send_us_elsewhere(wire: WireFormat) -> None:
         await here.idle()
         assert target.requests == []
 
-    play(act, wires=[wire, type(wire)()], scripts=[["Never."]], chain=1)
+    run_with_bot(scenario, wires=[wire, type(wire)()], scripts=[["Never."]], chain=1)

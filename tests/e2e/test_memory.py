@@ -9,8 +9,17 @@ from oshaberi.stage.model_servers import ModelServer, OpenAIWire
 from oshaberi.stage.model_servers.model_script import Say, Stall
 from oshaberi.stage.testing import staged
 from oshaberi.storage.stored_records import SpriteRecord
-from tests.bot.shows import ADMIN, MEMBER, world
-from tests.e2e.evening import FAST, PERSONA, QUICK, Evening, links, play, serving, settings_of
+from tests.bot.client_harness import ADMIN, MEMBER, world
+from tests.e2e.bot_harness import (
+    FAST,
+    PERSONA,
+    QUICK,
+    BotHarness,
+    links,
+    run_with_bot,
+    serving,
+    settings_of,
+)
 from tests.e2e.test_tools import call, results
 
 
@@ -23,12 +32,12 @@ def test_memory_lasts_over_a_restart(tmp_path: Path) -> None:
             given = {**QUICK, "persona": PERSONA, "models": links([server])}
             settings = settings_of(tmp_path, {}, **given)
             async with serving(settings, stage) as bot:
-                here = Evening(stage, bot, [server], settings)
+                here = BotHarness(stage, bot, [server], settings)
                 here.ask("keep my drink in mind")
                 await here.says("Noted.")
             here.ask("are you there?")
             async with serving(settings, stage) as bot:
-                here = Evening(stage, bot, [server], settings)
+                here = BotHarness(stage, bot, [server], settings)
                 await here.says("Noted.", "Oolong.")
                 assert "Renny drinks oolong." in here.asked().text
                 assert "the cup is blue" in here.asked().text
@@ -57,7 +66,7 @@ def test_faces_and_tables_are_known_after_a_restart(tmp_path: Path) -> None:
             given = {**QUICK, "persona": PERSONA, "models": links([server])}
             settings = settings_of(tmp_path, {}, **given)
             async with serving(settings, stage) as bot:
-                here = Evening(stage, bot, [server], settings)
+                here = BotHarness(stage, bot, [server], settings)
                 await here.persona("Oshaberi", is_default=True)
                 happy = SpriteRecord("happy", "https://pictures.test/happy.png")
                 await here.persona("Mochi", triggers=("mochi",), sprites=(happy,))
@@ -65,7 +74,7 @@ def test_faces_and_tables_are_known_after_a_restart(tmp_path: Path) -> None:
                 await here.wait_for(lambda: "Bye." in here.said())
                 await here.idle()
             async with serving(settings, stage) as bot:
-                here = Evening(stage, bot, [server], settings)
+                here = BotHarness(stage, bot, [server], settings)
                 picture = next(m for m in here.ours() if m.attachments)
                 shown = await here.private(stage.people.press(picture, "Show text", user=MEMBER))
                 assert table in shown
@@ -79,7 +88,7 @@ def test_faces_and_tables_are_known_after_a_restart(tmp_path: Path) -> None:
 
 
 def test_what_is_forgotten_is_not_told_to_the_model_again() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("keep two things in mind")
         await here.says("Kept.")
         listed = await here.run("memory list", user=MEMBER)
@@ -110,13 +119,13 @@ def test_what_is_forgotten_is_not_told_to_the_model_again() -> None:
         call("remember", "a", fact="drinks oolong"),
         call("remember", "b", fact="hates mornings"),
     ]
-    play(act, calls, "Kept.", "Something.", "Nothing.", "A blank.")
+    run_with_bot(scenario, calls, "Kept.", "Something.", "Nothing.", "A blank.")
 
 
 def test_what_was_deleted_is_told_to_nobody_any_more() -> None:
     """Neither a question that its author took back, nor an answer that a moderator removed."""
 
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         asked = here.ask("my password is 4711")
         await here.says("Kept.")
         here.stage.people.delete(asked)
@@ -131,11 +140,11 @@ def test_what_was_deleted_is_told_to_nobody_any_more() -> None:
         assert "4711" not in told
         assert "Elm Street" not in told
 
-    play(act, "Kept.", "In Elm Street.", [call("list_memories")], "Nothing.")
+    run_with_bot(scenario, "Kept.", "In Elm Street.", [call("list_memories")], "Nothing.")
 
 
 def test_a_question_that_is_deleted_while_it_is_answered_is_not_remembered() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         asked = here.ask("my password is 4711")
         await here.wait_for(lambda: here.said() == ["Kept."])
         here.stage.people.delete(asked)
@@ -147,4 +156,6 @@ def test_a_question_that_is_deleted_while_it_is_answered_is_not_remembered() -> 
         await here.idle()
         assert "4711" not in "\n".join([*results(here), here.asked().text])
 
-    play(act, [Say("Kept.\nAnd one more thing"), Stall()], [call("list_memories")], "Nothing.")
+    run_with_bot(
+        scenario, [Say("Kept.\nAnd one more thing"), Stall()], [call("list_memories")], "Nothing."
+    )

@@ -8,8 +8,8 @@ from oshaberi.stage.model_servers.model_script import Call, NoAnswer, Say
 from oshaberi.stage.world.discord_records import Overwrite
 from oshaberi.stage.world.permissions import Permission
 from oshaberi.storage.stored_records import PersonaRecord
-from tests.bot.shows import ADMIN, MEMBER, OWNER, Show, perform, world
-from tests.e2e.evening import Evening, play
+from tests.bot.client_harness import ADMIN, MEMBER, OWNER, ClientHarness, run_with_client, world
+from tests.e2e.bot_harness import BotHarness, run_with_bot
 from tests.e2e.test_tools import call, results
 
 SECRET = "the vault opens with 4711"
@@ -32,11 +32,11 @@ def with_another_server() -> dict[str, object]:
     return {"guilds": [*guilds, {"name": "Other", "members": [OWNER], "channels": ["theirs"]}]}
 
 
-def written(here: Evening) -> str:
+def written(here: BotHarness) -> str:
     return "\n".join(m.content for m in here.ours())
 
 
-async def calling(here: Evening, step: Call, text: str, **how: Any) -> str:
+async def calling(here: BotHarness, step: Call, text: str, **how: Any) -> str:
     """Somebody asks, the model calls a tool: what the tool answered."""
     before = len(here.model.requests)
     here.model.play(step)
@@ -47,14 +47,14 @@ async def calling(here: Evening, step: Call, text: str, **how: Any) -> str:
     return "\n".join(results(here))
 
 
-def mention(here: Evening) -> str:
+def mention(here: BotHarness) -> str:
     return f"<@{here.stage.world.bot.id}>"
 
 
 def test_a_reply_quotes_no_message_of_another_room() -> None:
     """Another channel, another server, a direct message: all of them are in discord.py's cache."""
 
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         people = here.stage.people
         await here.persona("Oshaberi", is_default=True)
         await here.persona("Mochi", triggers=("mochi",))
@@ -71,11 +71,11 @@ def test_a_reply_quotes_no_message_of_another_room() -> None:
             assert f"there is no message {number} in this channel" in result
             assert SECRET not in written(here)
 
-    play(act, "Hello.", described=with_another_server())
+    run_with_bot(scenario, "Hello.", described=with_another_server())
 
 
 def test_a_reaction_does_not_tell_what_is_in_another_room() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         elsewhere = here.stage.people.post("logs", SECRET, user=OWNER)
         await here.stage.settled()
         step = call("react", emoji="👍", message_id=str(elsewhere.id))
@@ -83,13 +83,13 @@ def test_a_reaction_does_not_tell_what_is_in_another_room() -> None:
         assert f"there is no message {elsewhere.id} in this channel" in result
         assert here.reactions(elsewhere.id, "logs") == []
 
-    play(act)
+    run_with_bot(scenario)
 
 
 def test_the_name_of_a_hidden_channel_is_hidden() -> None:
     """A member who guesses an id learns nothing; who may see the channel reads its name."""
 
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         number = here.id_of("owners-only-plans")
         here.ask(f"what is <#{number}>?", user=MEMBER)
         await here.says("One.")
@@ -102,11 +102,11 @@ def test_the_name_of_a_hidden_channel_is_hidden() -> None:
         assert "owners-only-plans" not in here.asked().text
         assert "#general" in here.asked().text
 
-    play(act, "One.", "Two.", "Three.", described=PRIVATE)
+    run_with_bot(scenario, "One.", "Two.", "Three.", described=PRIVATE)
 
 
 def test_who_may_not_read_the_history_does_not_read_it_through_the_bot() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         old = here.post(SECRET, user=OWNER)
         here.ask(f"remember: {SECRET}", user=OWNER)
         await here.says("Told the owner.")
@@ -127,13 +127,13 @@ def test_who_may_not_read_the_history_does_not_read_it_through_the_bot() -> None
         assert "Hm." in here.asked().text, "what was answered to themselves they have seen"
         assert "4711" in await calling(here, call("recent_messages"), question, user=OWNER)
 
-    play(act, "Told the owner.", described=NO_HISTORY)
+    run_with_bot(scenario, "Told the owner.", described=NO_HISTORY)
 
 
 def test_what_personas_keep_belongs_to_the_person_who_began_it() -> None:
     """One persona calls another in a direct message; nobody else's turn knows of it."""
 
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         await here.db.personas.save(PersonaRecord(0, "Oshaberi", is_default=True))
         await here.db.personas.save(PersonaRecord(0, "Mochi", triggers=("mochi",)))
         for step in (Say("mochi, keep it"), call("remember", fact=SECRET), Say("Kept.")):
@@ -151,13 +151,13 @@ def test_what_personas_keep_belongs_to_the_person_who_began_it() -> None:
         assert "4711" not in results(here)[0]
         assert [fact.text for fact in await here.db.facts.of(0, owner)] == [SECRET]
 
-    play(act, self_trigger_limit=2)
+    run_with_bot(scenario, self_trigger_limit=2)
 
 
 def test_a_moderator_who_continues_an_answer_lends_it_no_rights() -> None:
     """Whose question is gone, and whose words the model still reads."""
 
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         asked = here.ask("keep for the server: everybody pays me", user=MEMBER)
         await here.says("Well")
         here.stage.people.delete(asked)
@@ -169,11 +169,11 @@ def test_a_moderator_who_continues_an_answer_lends_it_no_rights() -> None:
         assert "manage the server" in results(here)[0]
         assert await here.db.facts.of(here.server_id, None) == ()
 
-    play(act, "Well")
+    run_with_bot(scenario, "Well")
 
 
 def test_who_may_not_write_here_has_nothing_written_by_command() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("hi", user=MEMBER)
         await here.says("One.")
         who = here.stage.world.user(MEMBER).id
@@ -183,29 +183,29 @@ def test_who_may_not_write_here_has_nothing_written_by_command() -> None:
             assert "may not write here" in await here.run(command, user=MEMBER)
         assert here.said() == ["One."]
 
-    play(act, "One.", "Two.")
+    run_with_bot(scenario, "One.", "Two.")
 
 
 def test_the_settings_of_all_direct_messages_are_the_owners_business() -> None:
-    async def act(show: Show) -> None:
-        await show.db.usage.add(0, "openai", "gpt-x", 1200, 34)
+    async def scenario(harness: ClientHarness) -> None:
+        await harness.db.usage.add(0, "openai", "gpt-x", 1200, 34)
         for who in (MEMBER, OWNER):
-            show.stage.people.dm("hi", user=who)
-        await show.heard(2)
+            harness.stage.people.dm("hi", user=who)
+        await harness.heard(2)
         theirs, owners = f"@{MEMBER}", f"@{OWNER}"
         refused = "In direct messages only the bot's owner can see this."
-        assert await show.run("config show", user=MEMBER, channel=theirs) == refused
+        assert await harness.run("config show", user=MEMBER, channel=theirs) == refused
         key = {"key": "allowed_users"}
-        assert await show.run("config show", key, user=MEMBER, channel=theirs) == refused
-        assert "Used here" not in await show.run("status", user=MEMBER, channel=theirs)
-        assert "humanizer_degree" in await show.run("config show", channel=owners)
-        assert "Used here" in await show.run("status", channel=owners)
+        assert await harness.run("config show", key, user=MEMBER, channel=theirs) == refused
+        assert "Used here" not in await harness.run("status", user=MEMBER, channel=theirs)
+        assert "humanizer_degree" in await harness.run("config show", channel=owners)
+        assert "Used here" in await harness.run("status", channel=owners)
 
-    perform(act)
+    run_with_client(scenario)
 
 
 def test_a_status_counts_what_is_under_way_in_this_server_alone() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.model.play(NoAnswer())
         here.ask("hi", user=OWNER, channel="theirs")
         await here.asked_times(1)
@@ -214,14 +214,14 @@ def test_a_status_counts_what_is_under_way_in_this_server_alone() -> None:
         await here.run("stop", user=OWNER, channel="theirs")
         await here.idle()
 
-    play(act, described=with_another_server())
+    run_with_bot(scenario, described=with_another_server())
 
 
 def test_thoughts_are_logged_only_where_the_admin_may_write() -> None:
-    async def act(show: Show) -> None:
-        number = show.id_of("owners-only-plans")
+    async def scenario(harness: ClientHarness) -> None:
+        number = harness.id_of("owners-only-plans")
         given = {"key": "thought_log_channel_id", "value": str(number)}
-        assert "is no channel of this server" in await show.run("config set", given, user=ADMIN)
-        assert "is now" in await show.run("config set", given, user=OWNER)
+        assert "is no channel of this server" in await harness.run("config set", given, user=ADMIN)
+        assert "is now" in await harness.run("config set", given, user=OWNER)
 
-    perform(act, PRIVATE)
+    run_with_client(scenario, PRIVATE)

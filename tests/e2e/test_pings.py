@@ -7,8 +7,8 @@ import pytest
 from oshaberi.stage.model_servers.model_script import Say
 from oshaberi.stage.world.discord_records import StageMessage
 from oshaberi.stage.world.permissions import NAMES
-from tests.bot.shows import ADMIN, MEMBER, MODERATOR, OWNER, world
-from tests.e2e.evening import Evening, play
+from tests.bot.client_harness import ADMIN, MEMBER, MODERATOR, OWNER, world
+from tests.e2e.bot_harness import BotHarness, run_with_bot
 from tests.e2e.test_tools import call
 
 ROLES = [
@@ -20,16 +20,18 @@ LOUD = world(roles=ROLES) | {"bot": {"permissions": list(NAMES)}}
 """A bot that may mention every role."""
 
 
-def role(here: Evening, name: str) -> int:
+def role(here: BotHarness, name: str) -> int:
     roles = here.stage.world.guilds[here.server_id].roles.values()
     return next(one.id for one in roles if one.name == name)
 
 
-def user(here: Evening, name: str) -> int:
+def user(here: BotHarness, name: str) -> int:
     return here.stage.world.user(name).id
 
 
-async def answered(here: Evening, text: str, *, asker: str, question: str = "hi") -> StageMessage:
+async def answered(
+    here: BotHarness, text: str, *, asker: str, question: str = "hi"
+) -> StageMessage:
     """Somebody asks, the model writes `text`: the message that comes of it."""
     before = len(here.ours())
     here.model.play(Say(text))
@@ -42,7 +44,7 @@ async def answered(here: Evening, text: str, *, asker: str, question: str = "hi"
 @pytest.mark.parametrize("asker", [MEMBER, ADMIN])
 @pytest.mark.parametrize("is_alter", [False, True], ids=["bot", "webhook"])
 def test_a_role_is_pinged_only_if_the_asker_may(asker: str, is_alter: bool) -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         await here.persona("Oshaberi", is_default=not is_alter)
         if is_alter:
             await here.persona("Quiet", is_default=True)
@@ -54,11 +56,11 @@ def test_a_role_is_pinged_only_if_the_asker_may(asker: str, is_alter: bool) -> N
         assert sorted(sent.mention_roles) == sorted([tea, mods] if asker == ADMIN else [tea])
         assert not sent.mention_everyone
 
-    play(act, described=LOUD)
+    run_with_bot(scenario, described=LOUD)
 
 
 def test_a_reply_to_an_admin_does_not_ping_with_the_admins_rights() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         theirs = here.post("I am an admin", user=ADMIN)
         text = f"<@&{role(here, 'mods')}> look"
         here.model.play(call("reply_to_message", text=text, message_id=str(theirs)))
@@ -70,11 +72,11 @@ def test_a_reply_to_an_admin_does_not_ping_with_the_admins_rights() -> None:
         assert reply.content == text
         assert reply.mention_roles == []
 
-    play(act, described=LOUD)
+    run_with_bot(scenario, described=LOUD)
 
 
 def test_a_regenerated_answer_pings_no_role_with_somebody_elses_rights() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         text = f"<@&{role(here, 'mods')}> look"
         await answered(here, text, asker=MEMBER)
         here.model.play(Say(text))
@@ -83,11 +85,11 @@ def test_a_regenerated_answer_pings_no_role_with_somebody_elses_rights() -> None
         await here.idle()
         assert [m.mention_roles for m in here.ours()] == [[]]
 
-    play(act, described=LOUD)
+    run_with_bot(scenario, described=LOUD)
 
 
 def test_users_are_pinged_only_if_they_are_in_the_conversation() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.post("I was here", user=MODERATOR)
         admin, mod, ren = (user(here, name) for name in (ADMIN, MODERATOR, MEMBER))
         sent = await answered(here, f"<@{admin}> <@{mod}> <@!{ren}>", asker=MEMBER)
@@ -95,15 +97,15 @@ def test_users_are_pinged_only_if_they_are_in_the_conversation() -> None:
         sent = await answered(here, f"<@{admin}>", asker=MEMBER, question=f"call <@{admin}>")
         assert sent.mentions == [admin]
 
-    play(act, described=LOUD)
+    run_with_bot(scenario, described=LOUD)
 
 
 def test_the_edits_of_a_growing_message_ping_nobody_else_either() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         sent = await answered(here, f"one\n<@{user(here, ADMIN)}>\ntwo\nthree", asker=MEMBER)
         assert sent.mentions == []
         for record in here.stage.requests:
             allowed = record.body.get("allowed_mentions", {"parse": []})
             assert allowed["parse"] == []
 
-    play(act, described=LOUD, delivery="live")
+    run_with_bot(scenario, described=LOUD, delivery="live")

@@ -13,7 +13,7 @@ from oshaberi.stage.model_servers.model_script import (
     Status,
     Think,
 )
-from tests.e2e.evening import Evening, play
+from tests.e2e.bot_harness import BotHarness, run_with_bot
 
 BUSY = Status(
     429, '{"error": {"message": "slow down", "code": "rate_limit_exceeded"}}', {"retry-after": "60"}
@@ -21,7 +21,7 @@ BUSY = Status(
 
 
 def test_after_a_429_the_second_model_answers() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.post("the kettle is on", user="mika")
         here.ask("hello")
         await here.says("Hi from here.")
@@ -34,8 +34,8 @@ def test_after_a_429_the_second_model_answers() -> None:
         await here.says("Hi from here.", "And again.")
         assert [len(model.requests) for model in here.models] == [1, 2]
 
-    play(
-        act,
+    run_with_bot(
+        scenario,
         BUSY,
         wires=[OpenAIWire(), AnthropicWire()],
         scripts=[[(Say("Hi from here."), Count(30, 5)), "And again."]],
@@ -43,7 +43,7 @@ def test_after_a_429_the_second_model_answers() -> None:
 
 
 def test_one_model_that_is_overloaded_is_waited_for() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("hello")
         await here.says("Hi.")
         assert len(here.model.requests) == 2
@@ -56,11 +56,11 @@ def test_one_model_that_is_overloaded_is_waited_for() -> None:
 
     soon = Status(503, '{"error": {"message": "overloaded"}}', {"retry-after": "1"})
     late = Status(503, '{"error": {"message": "overloaded"}}', {"retry-after": "25"})
-    play(act, soon, "Hi.", late, "Never.", speed=5.0)
+    run_with_bot(scenario, soon, "Hi.", late, "Never.", speed=5.0)
 
 
 def test_a_key_that_is_refused_rests_and_the_next_is_used() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("hello")
         await here.says("Hi.")
         here.ask("again")
@@ -70,33 +70,33 @@ def test_a_key_that_is_refused_rests_and_the_next_is_used() -> None:
         assert here.notices() == []
         assert "openai/model-0: ready, 2 keys, 1 of them paused" in await here.run("status")
 
-    play(act, BUSY, "Hi.", "Again.", keys=[["first-key", "second-key"]])
+    run_with_bot(scenario, BUSY, "Hi.", "Again.", keys=[["first-key", "second-key"]])
 
 
 def test_an_empty_answer_is_asked_for_again() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("hello")
         await here.says("At last.")
         assert len(here.model.requests) == 3
         assert here.notices() == []
 
     empty = (Think("hm"), Finish("stop"))
-    play(act, empty, empty, "At last.")
+    run_with_bot(scenario, empty, empty, "At last.")
 
 
 def test_a_model_that_never_says_anything_is_told_once() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("hello")
         await here.wait_for(lambda: here.notices() == ["The model gave no answer"])
         await here.idle()
         assert len(here.ours()) == 1
         assert len(here.model.requests) == 3
 
-    play(act, Finish("stop"), Finish("stop"), Finish("stop"))
+    run_with_bot(scenario, Finish("stop"), Finish("stop"), Finish("stop"))
 
 
 def test_the_last_failure_is_told_once_and_the_next_turn_is_a_new_one() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("hello")
         await here.wait_for(here.notices)
         await here.idle()
@@ -110,8 +110,8 @@ def test_the_last_failure_is_told_once_and_the_next_turn_is_a_new_one() -> None:
         assert "is deleted" in told
         assert here.said() == ["Hi."]
 
-    play(
-        act,
+    run_with_bot(
+        scenario,
         Refuse("content_blocked"),
         "Hi.",
         scripts=[[Refuse("model_error", "no such model")]],
@@ -119,33 +119,33 @@ def test_the_last_failure_is_told_once_and_the_next_turn_is_a_new_one() -> None:
 
 
 def test_nothing_is_asked_again_once_text_is_visible() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("hello")
         await here.wait_for(here.notices)
         await here.idle()
         assert here.said() == ["Hi.", "I was abo", ""]
         assert [len(model.requests) for model in here.models] == [1, 0]
 
-    play(act, (Say("Hi.\nI was abo"), Cut()), scripts=[["Never."]])
+    run_with_bot(scenario, (Say("Hi.\nI was abo"), Cut()), scripts=[["Never."]])
 
 
 def test_a_failed_answer_is_tried_again_in_its_place() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("hello")
         await here.wait_for(here.notices)
         await here.idle()
         assert await here.run("regenerate", user="ren") == "Answering again."
         await here.says("Hi.")
 
-    play(act, Refuse("content_blocked"), "Hi.")
+    run_with_bot(scenario, Refuse("content_blocked"), "Hi.")
 
 
 def test_one_channel_that_hangs_does_not_hold_up_the_others() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("hello")
         await here.wait_for(lambda: here.said() == ["One."])
         here.ask("hello", channel="logs")
         await here.wait_for(lambda: here.said("logs") == ["Two."])
         assert here.said() == ["One."]
 
-    play(act, (Say("One.\nOn"), Stall()), "Two.")
+    run_with_bot(scenario, (Say("One.\nOn"), Stall()), "Two.")

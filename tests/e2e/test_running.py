@@ -16,8 +16,17 @@ from oshaberi.stage import Stage
 from oshaberi.stage.model_servers import ModelServer, OpenAIWire
 from oshaberi.stage.model_servers.model_script import Count, Refuse, Say, Stall
 from oshaberi.stage.testing import staged
-from tests.bot.shows import world
-from tests.e2e.evening import FAST, KEY, QUICK, Evening, links, play, serving, settings_of
+from tests.bot.client_harness import world
+from tests.e2e.bot_harness import (
+    FAST,
+    KEY,
+    QUICK,
+    BotHarness,
+    links,
+    run_with_bot,
+    serving,
+    settings_of,
+)
 
 TOML = """
 humanizer_degree = {degree}
@@ -37,7 +46,7 @@ api_keys = ["{key}"]
 
 
 def test_config_set_holds_from_the_next_answer_on() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("hello")
         await here.says("One.", "Two.")
         refused = await here.run("config set", {"key": "humanizer_degree", "value": "7"})
@@ -53,7 +62,7 @@ def test_config_set_holds_from_the_next_answer_on() -> None:
         here.ask("and again")
         await here.says("One.", "Two.", "One.\n\nTwo.", "One.", "Two.")
 
-    play(act, "One.\nTwo.", "One.\nTwo.", "One.\nTwo.")
+    run_with_bot(scenario, "One.\nTwo.", "One.\nTwo.", "One.\nTwo.")
 
 
 def test_a_changed_file_is_taken_up_and_a_signal_lets_the_answer_end(tmp_path: Path) -> None:
@@ -82,7 +91,7 @@ def test_a_changed_file_is_taken_up_and_a_signal_lets_the_answer_end(tmp_path: P
                 )
             )
             await ready.wait()
-            here = Evening(stage, opened[0], [server], settings)
+            here = BotHarness(stage, opened[0], [server], settings)
             here.ask("what do you like?")
             await here.says("Tea.")
             assert "You like tea." in here.asked().system
@@ -106,14 +115,14 @@ def test_what_waits_at_the_end_is_answered_after_the_next_start(tmp_path: Path) 
             given = {**QUICK, "models": links([server]), "follow_up_policy": "queue"}
             settings = settings_of(tmp_path, {}, **given)
             async with serving(settings, stage) as bot:
-                here = Evening(stage, bot, [server], settings)
+                here = BotHarness(stage, bot, [server], settings)
                 here.ask("count")
                 await here.wait_for(lambda: here.said() == ["One."])
                 here.ask("go on")
                 here.ask("and you?", user="mika")
                 await here.wait_for(lambda: bot.channel_turns.waiting() == 2)
             async with serving(settings, stage) as bot:
-                here = Evening(stage, bot, [server], settings)
+                here = BotHarness(stage, bot, [server], settings)
                 await here.says("One.", "Two", "Three.", "Four.")
                 assert [here.asked(n).last for n in (1, 2)] == [
                     "Renny: @Oshaberi go on",
@@ -132,7 +141,7 @@ def free_port() -> int:
 def test_health_and_metrics() -> None:
     port = free_port()
 
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("hello")
         await here.says("One.", "Two.")
         here.ask("again")
@@ -159,11 +168,11 @@ def test_health_and_metrics() -> None:
         ):
             assert line in lines
 
-    play(act, (Say("One.\nTwo."), Count(30, 5)), Refuse("auth"), health_port=port)
+    run_with_bot(scenario, (Say("One.\nTwo."), Count(30, 5)), Refuse("auth"), health_port=port)
 
 
 def test_a_connection_that_comes_back_answers_once() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.stage.gateway.drop()
         missed = here.ask("are you there?")
         await here.says("Yes.")
@@ -174,7 +183,7 @@ def test_a_connection_that_comes_back_answers_once() -> None:
         assert [m.reference is not None for m in here.ours()] == [True, True]
         assert int((here.ours()[0].reference or {})["message_id"]) == missed
 
-    play(act, "Yes.", "Still.", speed=20.0)
+    run_with_bot(scenario, "Yes.", "Still.", speed=20.0)
 
 
 def _sessions(stage: Stage) -> int:

@@ -6,11 +6,11 @@ import pytest
 
 from oshaberi.stage.model_servers.model_script import Refuse, Say, Stall, Think
 from oshaberi.stage.world.discord_records import MessageFlag
-from tests.e2e.evening import Evening, play
+from tests.e2e.bot_harness import BotHarness, run_with_bot
 
 
 def test_the_thought_log_is_silent_and_speaks_as_the_persona() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         await here.persona("Oshaberi", is_default=True)
         face = "https://pictures.test/mochi.png"
         await here.persona("Mochi", triggers=("mochi",), avatar_url=face)
@@ -36,7 +36,7 @@ def test_the_thought_log_is_silent_and_speaks_as_the_persona() -> None:
         assert "fish?" not in here.asked().text
 
     long = Think("fish? " * 900, "fish it is.")
-    play(act, [long, Say("Fish.")], "No.")
+    run_with_bot(scenario, [long, Say("Fish.")], "No.")
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_the_thought_log_is_silent_and_speaks_as_the_persona() -> None:
     ],
 )
 def test_thoughts_in_the_channel(display: str, shown: list[str]) -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("tea?")
         (answer, *thoughts) = await here.says("Yes.", *shown)
         assert not answer.flags & MessageFlag.SUPPRESS_NOTIFICATIONS
@@ -58,11 +58,11 @@ def test_thoughts_in_the_channel(display: str, shown: list[str]) -> None:
         await here.says("Yes.", *shown, "Sure.")
         assert "hm, tea" not in here.asked().text
 
-    play(act, [Think("hm, tea"), Say("Yes.")], "Sure.", reasoning_display=display)
+    run_with_bot(scenario, [Think("hm, tea"), Say("Yes.")], "Sure.", reasoning_display=display)
 
 
 def test_reactions_say_how_it_goes() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         one = here.ask("one")
         await here.asked_times(1)
         await here.wait_for(lambda: here.reactions(one) == ["👀"])
@@ -73,4 +73,4 @@ def test_reactions_say_how_it_goes() -> None:
         three = here.ask("three")
         await here.wait_for(lambda: here.reactions(three) == ["⚠️"])
 
-    play(act, Stall(), "Fine.", Refuse("content_blocked"), status_reactions=True)
+    run_with_bot(scenario, Stall(), "Fine.", Refuse("content_blocked"), status_reactions=True)

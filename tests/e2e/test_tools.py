@@ -6,9 +6,11 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from oshaberi.stage.model_servers.model_script import Call, Say
-from tests.e2e.evening import Evening, play
-from tests.e2e.handy import STARTED
+from tests.e2e.bad_tools import STARTED
+from tests.e2e.bot_harness import BotHarness, run_with_bot
 
 SERVER = Path(__file__).parents[1] / "tools" / "mcp_server.py"
 MCP = {"desk": {"command": sys.executable, "args": [str(SERVER)]}}
@@ -18,13 +20,13 @@ def call(name: str, id_: str = "call_0", **args: object) -> Call:
     return Call(name, json.dumps(args), id_)
 
 
-def results(here: Evening, number: int = -1) -> list[str]:
+def results(here: BotHarness, number: int = -1) -> list[str]:
     """What tools answered in a request."""
     return here.asked(number).of("tool")
 
 
 def test_what_is_remembered_is_known_in_the_next_turn() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("keep in mind what I drink")
         await here.says("Let me note that.", "Noted.")
         assert len(here.model.requests) == 2
@@ -34,11 +36,11 @@ def test_what_is_remembered_is_known_in_the_next_turn() -> None:
         assert "Notes that you were asked to keep:\n- Renny drinks oolong." in here.asked().text
 
     remember = call("remember", fact="Renny drinks oolong.")
-    play(act, [Say("Let me note that."), remember], "Noted.", "Oolong.")
+    run_with_bot(scenario, [Say("Let me note that."), remember], "Noted.", "Oolong.")
 
 
 def test_parallel_calls_are_answered_in_order() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         asked = here.ask("wave and tell me where we are")
         await here.says("We are in general.")
         place, wave, wrong = results(here)
@@ -50,21 +52,22 @@ def test_parallel_calls_are_answered_in_order() -> None:
         assert [one["id"] for one in calls["tool_calls"]] == ["a", "b", "c"]
 
     calls = [call("server_info", "a"), call("react", "b", emoji=":wave:"), call("teleport", "c")]
-    play(act, calls, "We are in general.")
+    run_with_bot(scenario, calls, "We are in general.")
 
 
 def test_a_tool_of_an_mcp_server() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("two and three?")
         await here.says("Five.")
         assert "add" in here.asked(0).tools
         assert results(here) == ["5"]
 
-    play(act, call("add", a=2, b=3), "Five.", mcp_servers=MCP)
+    run_with_bot(scenario, call("add", a=2, b=3), "Five.", mcp_servers=MCP)
 
 
+@pytest.mark.slow
 def test_an_mcp_server_that_dies_in_a_call_is_there_again_for_the_next() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("break it")
         await here.says("It broke.", "But it is back: 5.")
         (broken,) = results(here, 1)
@@ -72,8 +75,8 @@ def test_an_mcp_server_that_dies_in_a_call_is_there_again_for_the_next() -> None
         assert results(here, 2) == [broken, "5"]
         assert here.notices() == []
 
-    play(
-        act,
+    run_with_bot(
+        scenario,
         call("die"),
         [Say("It broke.\n"), call("add", "call_1", a=2, b=3)],
         "But it is back: 5.",
@@ -82,7 +85,7 @@ def test_an_mcp_server_that_dies_in_a_call_is_there_again_for_the_next() -> None
 
 
 def test_a_tool_that_hangs_and_one_that_says_far_too_much() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("go")
         await here.says("Neither worked.")
         hung, huge = results(here)
@@ -94,11 +97,11 @@ def test_a_tool_that_hangs_and_one_that_says_far_too_much() -> None:
 
     calls = [call("wait_forever", "a"), call("ten_megabytes", "b")]
     limits = {"tool_timeout_ms": 500, "tool_result_limit_chars": 1000}
-    play(act, calls, "Neither worked.", tools="tests.e2e.handy", **limits)
+    run_with_bot(scenario, calls, "Neither worked.", tools="tests.e2e.bad_tools", **limits)
 
 
 def test_a_stop_ends_a_tool_too() -> None:
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         STARTED.clear()
         here.ask("wait for it")
         await here.wait_for(lambda: STARTED == ["wait_forever"])
@@ -110,13 +113,15 @@ def test_a_stop_ends_a_tool_too() -> None:
         here.ask("still there?")
         await here.says("One moment.", "Yes.")
 
-    play(act, [Say("One moment."), call("wait_forever")], "Yes.", tools="tests.e2e.handy")
+    run_with_bot(
+        scenario, [Say("One moment."), call("wait_forever")], "Yes.", tools="tests.e2e.bad_tools"
+    )
 
 
 def test_a_table_is_a_picture_with_its_text_behind_a_button() -> None:
     source = "| tea | minutes |\n|---|---|\n| green | 2 |\n| black | 4 |"
 
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("how long?")
         await here.wait_for(lambda: len(here.ours()) == 3)
         await here.idle()
@@ -132,14 +137,14 @@ def test_a_table_is_a_picture_with_its_text_behind_a_button() -> None:
         await here.wait_for(lambda: "Three." in here.said())
         assert f"Like this:\n{source}\nEnjoy!" in "\n".join(here.asked().of("assistant"))
 
-    play(act, f"Like this:\n\n{source}\n\nEnjoy!", "Three.")
+    run_with_bot(scenario, f"Like this:\n\n{source}\n\nEnjoy!", "Three.")
 
 
 def test_a_table_of_very_many_rows_is_a_file_that_is_remembered() -> None:
     rows = "\n".join(f"|{number}|x|" for number in range(1200))
     source = f"|n|v|\n|---|---|\n{rows}"
 
-    async def act(here: Evening) -> None:
+    async def scenario(here: BotHarness) -> None:
         here.ask("all of them?")
         await here.wait_for(lambda: len(here.ours()) == 3)
         await here.idle()
@@ -154,4 +159,4 @@ def test_a_table_of_very_many_rows_is_a_file_that_is_remembered() -> None:
         await here.wait_for(lambda: "Nothing." in here.said())
         assert f"Like this:\n{source}\nEnjoy!" in "\n".join(here.asked().of("assistant"))
 
-    play(act, f"Like this:\n\n{source}\n\nEnjoy!", "Nothing.")
+    run_with_bot(scenario, f"Like this:\n\n{source}\n\nEnjoy!", "Nothing.")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import sys
 
-from tests.faults.document import write_document
-from tests.faults.matrix import BROKEN, as_table, run_matrix
+from tests.faults.fault_document import write_document
+from tests.faults.fault_matrix import BROKEN, as_table, run_matrix
 
 
 def main(arguments: list[str]) -> int:

@@ -23,8 +23,8 @@ from oshaberi.stage import SEND, WEBHOOK, Fault, Settings
 from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stream import StreamConfig, StreamContext, StreamResult, stream_to_sink
 from oshaberi.text.text_config import Persona, TextConfig
-from tests.discord_io.shows import QUICK, Show, showing
-from tests.faults.kinds import code, limited, status
+from tests.discord_io.sink_harness import QUICK, SinkHarness, sink_harness
+from tests.faults.fault_kinds import code, limited, status
 
 HISTORY = "GET /channels/*/messages"
 PER_RESPONSE = 19
@@ -121,44 +121,44 @@ async def _soak(messages: int, channels: int, chance: float, seed: int) -> Tally
     world = {"guilds": [{"name": "Stage", "members": ["mika"], "channels": names}]}
     settings = Settings(time_scale=TIME_SCALE, seed=seed)
     tally = Tally()
-    async with showing(world, settings) as show:
-        _arm(show, chance)
+    async with sink_harness(world, settings) as harness:
+        _arm(harness, chance)
         shares = [messages // channels + (n < messages % channels) for n in range(channels)]
-        jobs = [_fill(show, *job, tally) for job in zip(names, shares, strict=True)]
+        jobs = [_fill(harness, *job, tally) for job in zip(names, shares, strict=True)]
         await asyncio.gather(*jobs)
-        await show.stage.settled(timeout_s=600.0)
+        await harness.stage.settled(timeout_s=600.0)
         for name, share in zip(names, shares, strict=True):
-            _count(tally, show, name, share)
-        tally.requests = len(show.stage.requests)
-        tally.struck = sum(bool(record.faults) for record in show.stage.requests)
+            _count(tally, harness, name, share)
+        tally.requests = len(harness.stage.requests)
+        tally.struck = sum(bool(record.faults) for record in harness.stage.requests)
     return tally
 
 
-def _arm(show: Show, chance: float) -> None:
+def _arm(harness: SinkHarness, chance: float) -> None:
     for route in (SEND, WEBHOOK, HISTORY):
         for trouble in TROUBLES:
             share = chance / len(TROUBLES)
-            show.stage.fault(replace(trouble, route=route, chance=share, times=None))
+            harness.stage.fault(replace(trouble, route=route, chance=share, times=None))
 
 
-async def _fill(show: Show, name: str, share: int, tally: Tally) -> None:
+async def _fill(harness: SinkHarness, name: str, share: int, tally: Tally) -> None:
     lines = _lines(name, share)
     for start in range(0, share, PER_RESPONSE):
-        result = await _respond(show, name, lines[start : start + PER_RESPONSE])
+        result = await _respond(harness, name, lines[start : start + PER_RESPONSE])
         tally.told += result.undelivered.splitlines()
         fates = Counter(str(entry.fate) for entry in result.ledger.entries)
         tally.fates += fates
 
 
-async def _respond(show: Show, name: str, lines: list[str]) -> StreamResult:
+async def _respond(harness: SinkHarness, name: str, lines: list[str]) -> StreamResult:
     """Every other channel hears an alter, through its webhook."""
-    channel = show.channel(name)
+    channel = harness.channel(name)
     persona = ALTER if int(name[1:]) % 2 else None
     config = StreamConfig(text=TextConfig(humanizer_degree=1, persona=persona), **QUICK)
     provider = Dictation(lines)
     context = StreamContext(channel=name, response=ResponseState(), progress=provider.progress)
     return await stream_to_sink(
-        provider, None, config, context, show.bot.client_state.sink(channel)
+        provider, None, config, context, harness.bot.client_state.sink(channel)
     )
 
 
@@ -166,9 +166,9 @@ def _lines(name: str, share: int) -> list[str]:
     return [f"{name} line {number}" for number in range(share)]
 
 
-def _count(tally: Tally, show: Show, name: str, share: int) -> None:
+def _count(tally: Tally, harness: SinkHarness, name: str, share: int) -> None:
     expected = _lines(name, share)
-    arrived = [line for text in show.contents(name) for line in text.splitlines()]
+    arrived = [line for text in harness.contents(name) for line in text.splitlines()]
     tally.expected += share
     tally.arrived += len(arrived)
     tally.doubled += [line for line, count in Counter(arrived).items() if count > 1]

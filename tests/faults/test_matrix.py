@@ -10,16 +10,25 @@ import pytest
 
 from oshaberi.delivery.sink import Post, Sent, WireState
 from oshaberi.discord_io import DiscordSink
-from tests.faults.document import documented_table
-from tests.faults.kinds import KINDS, Kind
-from tests.faults.matrix import BROKEN, ONCE, PATHS, POSITIONS, as_table, run_kind
+from tests.faults.fault_document import documented_table
+from tests.faults.fault_kinds import KINDS, Kind
+from tests.faults.fault_matrix import BROKEN, ONCE, PATHS, POSITIONS, as_table, run_kind
 
 
 def kind_named(name: str) -> Kind:
     return next(kind for kind in KINDS if kind.name == name)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+QUICK = frozenset({"503, after it", "connection reset, after it", "429, 2 s", "webhook revoked"})
+"""The rows that `make test` plays: one of each group. The others are slow."""
+ROWS = [pytest.param(kind, marks=[] if kind.name in QUICK else pytest.mark.slow) for kind in KINDS]
+
+
+def test_the_quick_rows_exist() -> None:
+    assert {kind.name for kind in KINDS} >= QUICK
+
+
+@pytest.mark.parametrize("kind", ROWS, ids=lambda kind: kind.name)
 def test_once_and_in_order_or_told(kind: Kind) -> None:
     results = run_kind(kind)
     assert len(results) == len(PATHS) * len(POSITIONS)

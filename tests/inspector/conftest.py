@@ -1,4 +1,4 @@
-"""One browser for all the plays of a module."""
+"""One browser for all scenarios of a module."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from tests.chromium import chromium
-from tests.inspector.browsing import Bench, open_bench
+from tests.inspector.panel_browser import PanelBrowser, open_panel_browser
 
 
 @pytest.fixture(scope="module")
-def in_browser() -> Iterator[Bench]:
-    with open_bench(chromium()) as bench:
-        yield bench
+def in_browser() -> Iterator[PanelBrowser]:
+    with open_panel_browser(chromium()) as panel_browser:
+        yield panel_browser

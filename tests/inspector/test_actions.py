@@ -17,7 +17,7 @@ from oshaberi.scenes import parse_scene
 from oshaberi.stage import Stage
 from oshaberi.stream.provider_protocol import Silence
 from oshaberi.stream.stream_context import StreamContext
-from tests.inspector.streaming import crumbs, stream
+from tests.inspector.logged_streams import crumbs, stream
 
 Json = dict[str, Any]
 TEXT = "Hello there.\nIt is me."

@@ -19,8 +19,8 @@ from oshaberi.scenes import parse_scene
 from oshaberi.stream.provider_protocol import Silence
 from oshaberi.text.text_config import Persona, Sprite, TextConfig
 from tests.chromium import axe_source
-from tests.inspector.browsing import Bench, Shown
-from tests.inspector.streaming import crumbs, stream
+from tests.inspector.logged_streams import crumbs, stream
+from tests.inspector.panel_browser import OpenPanel, PanelBrowser
 
 MOCHI = Persona("Mochi", sprites=(Sprite("sleepy", "https://x.test/s.png"),))
 FAST = StreamConfig(
@@ -37,14 +37,14 @@ STORY = (Path(__file__).parent / "story.md").read_text(encoding="utf-8")
 AT_A_STEP = re.compile(r"^\d+\.\d\d s, \d+ of \d+ tokens, \d of 3 messages$")
 
 
-async def tell(shown: Shown, text: str, config: StreamConfig = FAST) -> dict[str, Any]:
+async def tell(panel: OpenPanel, text: str, config: StreamConfig = FAST) -> dict[str, Any]:
     """Stream a text, wait until the panel shows its end, and return its trace."""
-    await stream(shown.log, crumbs(text, ms=1), config=config)
-    await expect(shown.page.locator(".in-ending")).to_contain_text("The model finished")
-    kept = shown.log.find()
+    await stream(panel.log, crumbs(text, ms=1), config=config)
+    await expect(panel.page.locator(".in-ending")).to_contain_text("The model finished")
+    kept = panel.log.find()
     assert kept is not None
-    await expect(shown.page.locator(".in-choice")).to_have_value(kept.id)
-    return await asyncio.to_thread(trace, shown.log.scene(kept))
+    await expect(panel.page.locator(".in-choice")).to_have_value(kept.id)
+    return await asyncio.to_thread(trace, panel.log.scene(kept))
 
 
 async def joined(page: Page, selector: str) -> str:
@@ -57,21 +57,21 @@ def came_after(told: dict[str, Any], ms: int) -> str:
     return "".join(told["raw"][start:end] for start, end in late)
 
 
-def test_it_waits_for_the_first_stream(in_browser: Bench) -> None:
-    async def play(shown: Shown) -> None:
-        await expect(shown.page.locator(".in-empty")).to_contain_text("Nothing yet")
-        told = await tell(shown, STORY)
-        await expect(shown.page.locator(".in-empty")).to_be_hidden()
-        await expect(shown.page.locator(".in-item")).to_have_count(len(told["messages"]))
-        await expect(shown.page.locator(".in-pill")).to_have_count(len(told["messages"]))
-        assert await joined(shown.page, ".in-raw > span") == told["raw"]
+def test_it_waits_for_the_first_stream(in_browser: PanelBrowser) -> None:
+    async def scenario(panel: OpenPanel) -> None:
+        await expect(panel.page.locator(".in-empty")).to_contain_text("Nothing yet")
+        told = await tell(panel, STORY)
+        await expect(panel.page.locator(".in-empty")).to_be_hidden()
+        await expect(panel.page.locator(".in-item")).to_have_count(len(told["messages"]))
+        await expect(panel.page.locator(".in-pill")).to_have_count(len(told["messages"]))
+        assert await joined(panel.page, ".in-raw > span") == told["raw"]
 
-    in_browser(play)
+    in_browser(scenario)
 
 
-def test_a_message_says_why_and_shows_its_source(in_browser: Bench) -> None:
-    async def play(shown: Shown) -> None:
-        page, told = shown.page, await tell(shown, STORY)
+def test_a_message_says_why_and_shows_its_source(in_browser: PanelBrowser) -> None:
+    async def scenario(panel: OpenPanel) -> None:
+        page, told = panel.page, await tell(panel, STORY)
         for number in (0, 2, 8):
             await page.click(f"[data-key=pill-{number}]")
             await expect(page.locator(".in-why")).to_have_text(told["messages"][number]["why"])
@@ -85,13 +85,13 @@ def test_a_message_says_why_and_shows_its_source(in_browser: Bench) -> None:
         )
         await expect(page.locator(".in-about")).to_contain_text("one label, and I wear")
 
-    in_browser(play)
+    in_browser(scenario)
 
 
-def test_from_the_source_to_the_message(in_browser: Bench) -> None:
-    async def play(shown: Shown) -> None:
-        page = shown.page
-        await tell(shown, "First line.\nSecond line.\n")
+def test_from_the_source_to_the_message(in_browser: PanelBrowser) -> None:
+    async def scenario(panel: OpenPanel) -> None:
+        page = panel.page
+        await tell(panel, "First line.\nSecond line.\n")
         second = page.locator(".in-raw .source", has_text="Seco").first
         await second.hover()
         await expect(page.locator(".in-item.hovered")).to_contain_text("Second line.")
@@ -101,13 +101,13 @@ def test_from_the_source_to_the_message(in_browser: Bench) -> None:
         await page.locator(".in-item").first.hover()
         assert await joined(page, ".in-raw .hovered") == "First line."
 
-    in_browser(play)
+    in_browser(scenario)
 
 
-def test_holds_thoughts_and_what_was_never_sent(in_browser: Bench) -> None:
-    async def play(shown: Shown) -> None:
-        page = shown.page
-        await tell(shown, "<think>hm</think>One (two\nthree) four.\n:nope: five")
+def test_holds_thoughts_and_what_was_never_sent(in_browser: PanelBrowser) -> None:
+    async def scenario(panel: OpenPanel) -> None:
+        page = panel.page
+        await tell(panel, "<think>hm</think>One (two\nthree) four.\n:nope: five")
         assert await joined(page, ".in-raw .captured") == "<think>hm</think>"
         await page.click("[data-key=row-0]")
         await expect(page.locator(".in-about")).to_contain_text("held the end of a line")
@@ -117,13 +117,13 @@ def test_holds_thoughts_and_what_was_never_sent(in_browser: Bench) -> None:
         await page.click("[data-key=row-1]")
         await expect(page.locator(".in-item.open")).to_have_count(0)
 
-    in_browser(play)
+    in_browser(scenario)
 
 
-def test_stepping_with_the_keyboard(in_browser: Bench) -> None:
-    async def play(shown: Shown) -> None:
-        page = shown.page
-        told = await tell(shown, "One.\nTwo.\nThree.")
+def test_stepping_with_the_keyboard(in_browser: PanelBrowser) -> None:
+    async def scenario(panel: OpenPanel) -> None:
+        page = panel.page
+        told = await tell(panel, "One.\nTwo.\nThree.")
         total, when = len(told["tokens"]), page.locator(".in-when")
         await page.locator(".in-scrub").focus()
         await page.keyboard.press("Home")
@@ -140,7 +140,7 @@ def test_stepping_with_the_keyboard(in_browser: Bench) -> None:
         await page.get_by_label("Back by one step").click()
         await expect(page.locator(".in-scrub")).to_have_attribute("aria-valuetext", AT_A_STEP)
 
-    in_browser(play)
+    in_browser(scenario)
 
 
 ANOTHER = """async (wanted) => {
@@ -153,65 +153,65 @@ ANOTHER = """async (wanted) => {
 """A panel that is asked about a message before it knows what streams there are."""
 
 
-def test_a_message_can_be_asked_about_at_once(in_browser: Bench) -> None:
-    async def play(shown: Shown) -> None:
-        page, sink = shown.page, RecordingSink()
+def test_a_message_can_be_asked_about_at_once(in_browser: PanelBrowser) -> None:
+    async def scenario(panel: OpenPanel) -> None:
+        page, sink = panel.page, RecordingSink()
         for text in ("One.\nTwo.", "Three."):
-            await stream(shown.log, crumbs(text, ms=0), sink=sink, config=FAST)
-        older = shown.log.find("1")
+            await stream(panel.log, crumbs(text, ms=0), sink=sink, config=FAST)
+        older = panel.log.find("1")
         assert older is not None
         await page.evaluate(ANOTHER, str(older.message_ids[1]))
         await expect(page.locator(".in-item.open")).to_contain_text("Two.")
         await expect(page.locator(".in-why")).not_to_be_empty()
         await expect(page.locator(".in-choice")).to_have_value("1")
 
-    in_browser(play)
+    in_browser(scenario)
 
 
-def test_a_message_of_no_stream_is_told_and_the_newest_is_shown(in_browser: Bench) -> None:
-    async def play(shown: Shown) -> None:
-        await stream(shown.log, crumbs("One.", ms=0), config=FAST)
-        await shown.page.evaluate(ANOTHER, "123")
-        await expect(shown.page.locator(".in-item")).to_contain_text("One.")
-        await expect(shown.page.locator(".in-state")).to_contain_text("there is no such stream")
-        shown.problems.clear()
+def test_a_message_of_no_stream_is_told_and_the_newest_is_shown(in_browser: PanelBrowser) -> None:
+    async def scenario(panel: OpenPanel) -> None:
+        await stream(panel.log, crumbs("One.", ms=0), config=FAST)
+        await panel.page.evaluate(ANOTHER, "123")
+        await expect(panel.page.locator(".in-item")).to_contain_text("One.")
+        await expect(panel.page.locator(".in-state")).to_contain_text("there is no such stream")
+        panel.problems.clear()
 
-    in_browser(play)
+    in_browser(scenario)
 
 
-def test_playing_it(in_browser: Bench) -> None:
-    async def play(shown: Shown) -> None:
-        page = shown.page
-        await tell(shown, "One.\nTwo.\nThree.")
+def test_playing_it(in_browser: PanelBrowser) -> None:
+    async def scenario(panel: OpenPanel) -> None:
+        page = panel.page
+        await tell(panel, "One.\nTwo.\nThree.")
         await page.get_by_label("Play").click()
         await expect(page.locator(".in-when")).to_contain_text("3 of 3 messages")
         await expect(page.get_by_label("Play")).to_have_count(1)
 
-    in_browser(play)
+    in_browser(scenario)
 
 
-def test_arrows_walk_through_the_messages(in_browser: Bench) -> None:
-    async def play(shown: Shown) -> None:
-        page = shown.page
-        await tell(shown, "One.\nTwo.\nThree.")
+def test_arrows_walk_through_the_messages(in_browser: PanelBrowser) -> None:
+    async def scenario(panel: OpenPanel) -> None:
+        page = panel.page
+        await tell(panel, "One.\nTwo.\nThree.")
         await page.locator("[data-key=row-0]").focus()
         await page.keyboard.press("ArrowDown")
         await page.keyboard.press("Enter")
         await expect(page.locator(".in-item.open")).to_contain_text("Two.")
         await expect(page.locator("[data-key=row-1]")).to_be_focused()
 
-    in_browser(play)
+    in_browser(scenario)
 
 
-def test_another_degree_in_two_columns(in_browser: Bench) -> None:
-    async def play(shown: Shown) -> None:
-        page = shown.page
-        await tell(shown, "One. Two.\nThree.")
-        kept = shown.log.find()
+def test_another_degree_in_two_columns(in_browser: PanelBrowser) -> None:
+    async def scenario(panel: OpenPanel) -> None:
+        page = panel.page
+        await tell(panel, "One. Two.\nThree.")
+        kept = panel.log.find()
         assert kept is not None
         for degree in (0, 3):
             await page.locator(".in-degree input").fill(str(degree))
-            other_way = await asyncio.to_thread(replayed, shown.log.scene(kept), degree)
+            other_way = await asyncio.to_thread(replayed, panel.log.scene(kept), degree)
             texts = [m["text"] for m in other_way]
             other = page.locator(".in-column").nth(1)
             await expect(other.locator("h4")).to_have_text(f"At degree {degree}")
@@ -221,13 +221,13 @@ def test_another_degree_in_two_columns(in_browser: Bench) -> None:
         await page.locator(".in-degree input").fill("2")
         await expect(page.locator(".in-column")).to_have_count(0)
 
-    in_browser(play)
+    in_browser(scenario)
 
 
-def test_it_is_copied_as_a_scene(in_browser: Bench) -> None:
-    async def play(shown: Shown) -> None:
-        page = shown.page
-        await tell(shown, "One.\nTwo 🎉.")
+def test_it_is_copied_as_a_scene(in_browser: PanelBrowser) -> None:
+    async def scenario(panel: OpenPanel) -> None:
+        page = panel.page
+        await tell(panel, "One.\nTwo 🎉.")
         await page.get_by_role("button", name="Copy as a scene").click()
         await expect(page.get_by_role("button", name="Copied")).to_be_visible()
         copied = await page.evaluate("navigator.clipboard.readText()")
@@ -239,14 +239,14 @@ def test_it_is_copied_as_a_scene(in_browser: Bench) -> None:
         saved = Path(await download.path()).read_text(encoding="utf-8")
         assert saved == copied
 
-    in_browser(play)
+    in_browser(scenario)
 
 
-def test_a_message_of_the_chat_is_looked_up(in_browser: Bench) -> None:
-    async def play(shown: Shown) -> None:
-        page = shown.page
-        await tell(shown, "One.\nTwo.")
-        await tell(shown, "Other.", replace(FAST, notify="first"))
+def test_a_message_of_the_chat_is_looked_up(in_browser: PanelBrowser) -> None:
+    async def scenario(panel: OpenPanel) -> None:
+        page = panel.page
+        await tell(panel, "One.\nTwo.")
+        await tell(panel, "Other.", replace(FAST, notify="first"))
         # The channel in memory numbers anew, so the newest stream with that number is found.
         await page.evaluate(
             "bus.dispatchEvent(new CustomEvent('select-message', {detail: {id: '2'}}))"
@@ -259,34 +259,34 @@ def test_a_message_of_the_chat_is_looked_up(in_browser: Bench) -> None:
             "bus.dispatchEvent(new CustomEvent('select-message', {detail: {id: '99'}}))"
         )
         await expect(page.locator(".in-state")).to_contain_text("no such stream")
-        shown.problems.clear()
+        panel.problems.clear()
 
-    in_browser(play)
+    in_browser(scenario)
 
 
-def test_past_streams_and_following(in_browser: Bench) -> None:
-    async def play(shown: Shown) -> None:
-        page = shown.page
-        await tell(shown, "The first.")
-        await tell(shown, "The second.")
+def test_past_streams_and_following(in_browser: PanelBrowser) -> None:
+    async def scenario(panel: OpenPanel) -> None:
+        page = panel.page
+        await tell(panel, "The first.")
+        await tell(panel, "The second.")
         await page.locator(".in-choice").select_option("1")
         await expect(page.locator(".in-list")).to_contain_text("The first.")
         follow = page.get_by_role("button", name="Follow")
         await expect(follow).to_have_attribute("aria-pressed", "false")
-        await stream(shown.log, crumbs("The third.", ms=1), config=FAST)
+        await stream(panel.log, crumbs("The third.", ms=1), config=FAST)
         await expect(page.locator(".in-choice option")).to_have_count(3)
         await expect(page.locator(".in-list")).to_contain_text("The first.")
         await follow.click()
         await expect(page.locator(".in-list")).to_contain_text("The third.")
 
-    in_browser(play)
+    in_browser(scenario)
 
 
-def test_a_running_stream_grows(in_browser: Bench) -> None:
-    async def play(shown: Shown) -> None:
-        page = shown.page
+def test_a_running_stream_grows(in_browser: PanelBrowser) -> None:
+    async def scenario(panel: OpenPanel) -> None:
+        page = panel.page
         steps = [*crumbs("One line.\nTwo and", ms=1), Silence(60_000)]
-        task = asyncio.create_task(stream(shown.log, steps, config=FAST))
+        task = asyncio.create_task(stream(panel.log, steps, config=FAST))
         await expect(page.locator(".in-raw")).to_have_text("One line.\nTwo and")
         await expect(page.locator(".in-item")).to_have_count(1)
         await expect(page.locator(".in-unsent")).to_contain_text("its line is not over")
@@ -300,29 +300,30 @@ def test_a_running_stream_grows(in_browser: Bench) -> None:
         task.cancel()
         await asyncio.wait([task])
 
-    in_browser(play)
+    in_browser(scenario)
 
 
-def test_text_is_only_text(in_browser: Bench) -> None:
+def test_text_is_only_text(in_browser: PanelBrowser) -> None:
     evil = '<img src=x onerror="window.hacked=1">\n<script>window.hacked=1</script> 👩‍👩‍👧 end'
 
-    async def play(shown: Shown) -> None:
-        page = shown.page
-        told = await tell(shown, evil)
+    async def scenario(panel: OpenPanel) -> None:
+        page = panel.page
+        told = await tell(panel, evil)
         assert await page.locator(".inspector img, .inspector script").count() == 0
         assert await page.evaluate("window.hacked") is None
         await page.click("[data-key=pill-1]")
         start, end = told["messages"][1]["sources"][0]
         assert await joined(page, ".in-raw .selected") == told["text"][start:end]
 
-    in_browser(play)
+    in_browser(scenario)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "theme"), [(360, "dark"), (1200, "light")])
-def test_nobody_is_left_out(in_browser: Bench, width: int, theme: str) -> None:
-    async def play(shown: Shown) -> None:
-        page = shown.page
-        await tell(shown, STORY + "\n" + "x" * 400 + "\n:nope: end")
+def test_nobody_is_left_out(in_browser: PanelBrowser, width: int, theme: str) -> None:
+    async def scenario(panel: OpenPanel) -> None:
+        page = panel.page
+        await tell(panel, STORY + "\n" + "x" * 400 + "\n:nope: end")
         await page.click("[data-key=row-8]")
         await page.locator(".in-degree input").fill("3")
         await expect(page.locator(".in-column")).to_have_count(2)
@@ -333,4 +334,4 @@ def test_nobody_is_left_out(in_browser: Bench, width: int, theme: str) -> None:
         found = await page.evaluate("axe.run('.inspector', { resultTypes: ['violations'] })")
         assert [(v["id"], v["nodes"][0]["html"]) for v in found["violations"]] == []
 
-    in_browser(play, width=width, theme=theme)
+    in_browser(scenario, width=width, theme=theme)

@@ -21,13 +21,13 @@ import click
 
 from oshaberi import TextConfig, TextEngine
 
-from .checks import all_broken
-from .configs import random_config
-from .corpus import corpus_slice
-from .grammar import random_text
-from .personas import broken_with_persona, labelled_text, persona_config
-from .runs import MakeEngine
-from .shrinking import shrink
+from .engine_feeding import MakeEngine
+from .law_checks import all_broken
+from .law_configs import random_config
+from .persona_texts import broken_with_persona, labelled_text, persona_config
+from .real_documents import corpus_slice
+from .text_grammar import random_text
+from .text_shrinking import shrink
 
 _REPORT_SECONDS = 10
 _MOST_OF_A_KIND = 3

@@ -11,11 +11,11 @@ from oshaberi.errors import EngineClosedError
 from oshaberi.events import Event, Message
 from oshaberi.text.text_config import TextConfig
 
-from . import checks, mutants
-from .configs import config
-from .mutants import Change, ChunkEngine, HoardingEngine, cut_at, mutant, replaced
-from .reference import LineEngine
-from .runs import MakeEngine, run
+from . import engine_mutants, law_checks
+from .engine_feeding import MakeEngine, run
+from .engine_mutants import Change, ChunkEngine, HoardingEngine, cut_at, mutant, replaced
+from .law_configs import config
+from .reference_engine import LineEngine
 
 FAMILY = "👨‍👩‍👧‍👦"
 TEXT = f"""\
@@ -35,7 +35,7 @@ ENGINES = pytest.mark.parametrize("make", [LineEngine, TextEngine], ids=["refere
 
 
 def broken(make: MakeEngine, text: str = TEXT, chosen: TextConfig | None = None) -> list[str]:
-    return checks.all_broken(make, text, chosen or config(2), random.Random(1))
+    return law_checks.all_broken(make, text, chosen or config(2), random.Random(1))
 
 
 @ENGINES
@@ -64,17 +64,17 @@ MUTANTS: dict[str, tuple[Change, str]] = {
     "a URL cut": (cut_at("https://example.org/a", "/b"), "L5 cut"),
     "a mention cut": (cut_at("<@1234567", "89012345678>"), "L5 cut"),
     "a word cut": (cut_at("The la", "st line"), "L3 a word cut"),
-    "a line doubled": (mutants.doubled, "L3 V has"),
-    "a line lost": (mutants.dropped, "L3 lost at the end"),
-    "messages swapped": (mutants.swapped, "L3 V has"),
-    "a thought leaked": (mutants.leaked, "L3 a thought leaked"),
-    "a stray period": (mutants.appended("."), "L1 stray fragment"),
-    "an invisible message": (mutants.appended("\u200b"), "L1 nothing visible"),
+    "a line doubled": (engine_mutants.doubled, "L3 V has"),
+    "a line lost": (engine_mutants.dropped, "L3 lost at the end"),
+    "messages swapped": (engine_mutants.swapped, "L3 V has"),
+    "a thought leaked": (engine_mutants.leaked, "L3 a thought leaked"),
+    "a stray period": (engine_mutants.appended("."), "L1 stray fragment"),
+    "an invisible message": (engine_mutants.appended("\u200b"), "L1 nothing visible"),
     "outer whitespace": (replaced("Hello", " Hello"), "L1 outer whitespace"),
-    "words added": (mutants.appended("and then some"), "L3 added at the end"),
-    "a marker closed that was not open": (mutants.appended("*"), "L3"),
+    "words added": (engine_mutants.appended("and then some"), "L3 added at the end"),
+    "a marker closed that was not open": (engine_mutants.appended("*"), "L3"),
     "half a character": (replaced("Hello", "Hello\ud83d"), "L1 cannot be sent"),
-    "segments not numbered": (mutants.renumbered, "span: segment 1 has"),
+    "segments not numbered": (engine_mutants.renumbered, "span: segment 1 has"),
 }  # fmt: skip
 
 
@@ -87,13 +87,13 @@ def test_mutant_is_caught(make: MakeEngine, name: str) -> None:
 
 
 def test_spans_off_by_one_are_caught() -> None:
-    found = broken(mutant(LineEngine, mutants.shifted), "one\ntwo\nthree")
+    found = broken(mutant(LineEngine, engine_mutants.shifted), "one\ntwo\nthree")
     assert any("behind V" in line for line in found), found
 
 
 def test_too_long_is_caught() -> None:
     text = "some words here\n" * 12
-    found = broken(mutant(LineEngine, mutants.joined), text, config(2, tiny=True))
+    found = broken(mutant(LineEngine, engine_mutants.joined), text, config(2, tiny=True))
     assert any(line.startswith("L1 191 units") for line in found), found
 
 
@@ -105,7 +105,7 @@ def test_dependence_on_chunks_is_caught() -> None:
 def test_hoarding_is_caught() -> None:
     found = broken(HoardingEngine, "Some words and then some more.\n" * 100)
     assert any(line.startswith("L6") for line in found), found
-    assert checks.bounded_hold(LineEngine, "Some words.\n" * 300, config(2)) == []
+    assert law_checks.bounded_hold(LineEngine, "Some words.\n" * 300, config(2)) == []
 
 
 def test_a_lost_language_tag_is_caught_where_a_block_goes_on() -> None:
@@ -132,24 +132,24 @@ def test_degree_three_may_change_case_and_commas_only() -> None:
     heavy = config(3)
     text = "Well, Hello there; it costs 1,000 now."
     said = Message("well hello there it costs 1,000 now", "final", segment=1, span=(0, len(text)))
-    assert checks.conservation(text, heavy, [said]) == []
+    assert law_checks.conservation(text, heavy, [said]) == []
     for wrong, by in (
         ("well hello there it costs 1000 now", "L3"),
         ("well hello there it costs 1,000 no", "L3 lost"),
         ("wellhello there it costs 1,000 now", "L3 words joined"),
     ):
         event = Message(wrong, "final", segment=1, span=(0, len(text)))
-        found = checks.conservation(text, heavy, [event])
+        found = law_checks.conservation(text, heavy, [event])
         assert any(line.startswith(by) for line in found), (wrong, found)
 
 
 def test_an_engine_that_goes_on_after_its_end_is_caught() -> None:
-    assert checks.closed_after(ChunkEngine(config(2)), EngineClosedError) == [
+    assert law_checks.closed_after(ChunkEngine(config(2)), EngineClosedError) == [
         "closed: fed after the end without an error"
     ]
     hoard = HoardingEngine(config(2))
     run(lambda _: hoard, config(2), ["text"])
-    assert "second finish" in checks.closed_after(hoard, EngineClosedError)[0]
+    assert "second finish" in law_checks.closed_after(hoard, EngineClosedError)[0]
     ended = LineEngine(config(2))
     ended.finish()
-    assert checks.closed_after(ended, EngineClosedError) == []
+    assert law_checks.closed_after(ended, EngineClosedError) == []

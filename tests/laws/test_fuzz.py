@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from .engine_mutants import ChunkEngine
 from .fuzz import Fuzzer, kind
-from .mutants import ChunkEngine
-from .shrinking import shrink
+from .text_shrinking import shrink
 
 
 def test_shrinking_keeps_what_fails() -> None:

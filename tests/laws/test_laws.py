@@ -12,28 +12,23 @@ from oshaberi import TextConfig, TextEngine
 from oshaberi.errors import EngineClosedError
 from oshaberi.events import Event
 
-from . import checks
-from .configs import ALL, config
-from .corpus import corpus_slice, documents
-from .grammar import PLAIN, fence, huge, paragraph, texts
-from .runs import run
+from . import law_checks
+from .engine_feeding import run
+from .law_configs import ALL, config
+from .real_documents import corpus_slice, documents
+from .text_grammar import PLAIN, fence, huge, paragraph, texts
 
 CONFIGS = pytest.mark.parametrize("config", ALL.values(), ids=ALL.keys())
-"""Sixteen; with 130 examples each, every law sees more than two thousand."""
+"""Sixteen; with 130 examples each (`make test-slow`), every law sees more than two thousand."""
 SOURCES = st.one_of(
     texts(),
     texts(),
     texts(),
     st.integers(0, 99_999).map(lambda seed: corpus_slice(random.Random(seed), 1500)),
 )
-LAW = settings(
-    max_examples=130,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    report_multiple_bugs=False,
-    suppress_health_check=list(HealthCheck),
-)
+EXAMPLES = settings.default.max_examples if settings.default else 0
+LAW = settings(database=None, report_multiple_bugs=False, suppress_health_check=list(HealthCheck))
+MORE = settings(LAW, max_examples=4 * EXAMPLES)
 
 
 def whole(text: str, config: TextConfig) -> list[Event]:
@@ -47,11 +42,11 @@ def test_l1_limit_l2_split_invariance_l3_conservation(
     config: TextConfig, text: str, seed: int
 ) -> None:
     events = whole(text, config)
-    assert checks.limit(config, events) == []
-    assert checks.split_invariance(TextEngine, text, config, events, random.Random(seed)) == []
-    assert checks.conservation(text, config, events) == []
-    assert checks.thoughts_stay_hidden(text, events) == []
-    assert checks.spans(text, config, events) == []  # every visible character has its segment
+    assert law_checks.limit(config, events) == []
+    assert law_checks.split_invariance(TextEngine, text, config, events, random.Random(seed)) == []
+    assert law_checks.conservation(text, config, events) == []
+    assert law_checks.thoughts_stay_hidden(text, events) == []
+    assert law_checks.spans(text, config, events) == []  # every visible character has its segment
 
 
 @CONFIGS
@@ -59,8 +54,8 @@ def test_l1_limit_l2_split_invariance_l3_conservation(
 @given(text=texts((*PLAIN, fence, fence, fence, fence, fence)))
 def test_l4_fences(config: TextConfig, text: str) -> None:
     events = whole(text, config)
-    assert checks.fences(events) == []
-    assert checks.conservation(text, config, events) == []
+    assert law_checks.fences(events) == []
+    assert law_checks.conservation(text, config, events) == []
 
 
 @CONFIGS
@@ -68,56 +63,61 @@ def test_l4_fences(config: TextConfig, text: str) -> None:
 @given(text=texts((*PLAIN, huge, paragraph)))
 def test_l5_atoms(config: TextConfig, text: str) -> None:
     events = whole(text, config)
-    assert checks.clusters(text, config, events) == []
-    assert checks.conservation(text, config, events) == []
+    assert law_checks.clusters(text, config, events) == []
+    assert law_checks.conservation(text, config, events) == []
 
 
 @CONFIGS
 @LAW
 @given(text=texts((*PLAIN, paragraph, huge)))
 def test_l6_bounded_hold(config: TextConfig, text: str) -> None:
-    assert checks.bounded_hold(TextEngine, text * 3, config) == []
+    assert law_checks.bounded_hold(TextEngine, text * 3, config) == []
 
 
+QUARTERS = [0, *(pytest.param(number, marks=pytest.mark.slow) for number in (1, 2, 3))]
+
+
+@pytest.mark.parametrize("quarter", QUARTERS)
 @pytest.mark.parametrize("tiny", [False, True], ids=["default", "tiny"])
 @pytest.mark.parametrize("degree", range(4))
-def test_real_documents_whole(degree: int, tiny: bool) -> None:
+def test_real_documents_whole(degree: int, tiny: bool, quarter: int) -> None:
+    """Each degree begins with another quarter, so that `make test` sees every document."""
     rng = random.Random(degree)
     with_budget = config(degree, tiny=tiny, many=False)
-    for text in documents():
+    for text in documents()[(degree + quarter) % 4 :: 4]:
         start = rng.randrange(len(text))
         part = text[start : start + 6000]
-        assert checks.all_broken(TextEngine, part, with_budget, rng) == []
+        assert law_checks.all_broken(TextEngine, part, with_budget, rng) == []
 
 
-@settings(LAW, max_examples=500)
+@MORE
 @given(text=texts(), cut=st.integers(0, 300), ending=st.sampled_from(("finish", "stop", "discard")))
 def test_an_ended_engine_is_closed(text: str, cut: int, ending: str) -> None:
     engine = TextEngine(config(2))
     engine.feed(text[:cut])
     _end(engine, ending)
-    assert checks.closed_after(engine, EngineClosedError) == []
+    assert law_checks.closed_after(engine, EngineClosedError) == []
 
 
-@settings(LAW, max_examples=500)
+@MORE
 @given(text=texts(PLAIN), cut=st.integers(0, 300), degree=st.integers(0, 2))
 def test_what_is_discarded_is_accounted_for(text: str, cut: int, degree: int) -> None:
     chosen = config(degree)
     engine = TextEngine(chosen)
     fed = text[:cut]
     events = [*engine.feed(fed), *engine.discard()]
-    assert checks.words_counted(fed, events) == []
-    assert checks.spans(fed, chosen, events) == []
+    assert law_checks.words_counted(fed, events) == []
+    assert law_checks.spans(fed, chosen, events) == []
 
 
-@settings(LAW, max_examples=500)
+@MORE
 @given(text=texts(), degree=st.integers(0, 3), reason=st.sampled_from(("tool_call", "stop")))
 def test_a_mid_stream_flush_keeps_the_laws(text: str, degree: int, reason: str) -> None:
     chosen = config(degree, tiny=True)
     engine = TextEngine(chosen)
     events = [*engine.feed(text), *_end(engine, reason)]
-    assert checks.limit(chosen, events) == []
-    assert checks.conservation(text, chosen, events) == []
+    assert law_checks.limit(chosen, events) == []
+    assert law_checks.conservation(text, chosen, events) == []
 
 
 def _end(engine: TextEngine, how: str) -> list[Event]:

@@ -9,8 +9,8 @@ import pytest
 from oshaberi import TextConfig, TextEngine
 from oshaberi.events import Event
 
-from . import personas
-from .personas import broken_with_persona, labelled_text, persona_config
+from . import persona_texts
+from .persona_texts import broken_with_persona, labelled_text, persona_config
 
 _EACH = 60
 
@@ -28,6 +28,6 @@ def test_the_check_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
         def feed(self, text: str) -> list[Event]:
             return super().feed(text.replace("aa", "a"))
 
-    monkeypatch.setattr(personas, "TextEngine", ByChunk)
+    monkeypatch.setattr(persona_texts, "TextEngine", ByChunk)
     broken = broken_with_persona("baab\n" * 5, TextConfig(), random.Random(1))
     assert any(line.startswith("L2") for line in broken)

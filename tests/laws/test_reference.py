@@ -6,9 +6,9 @@ import pytest
 
 from oshaberi.events import Event, Message, Thought, Withheld
 
-from . import checks
-from .configs import config
-from .visible import visible
+from . import law_checks
+from .law_configs import config
+from .visible_text import visible
 
 ZWSP = "\u200b"
 
@@ -66,7 +66,7 @@ ALLOWED: dict[str, tuple[str, list[Event]]] = {
 @pytest.mark.parametrize("name", ALLOWED)
 def test_listed_difference_is_allowed(name: str) -> None:
     text, events = ALLOWED[name]
-    assert checks.conservation(text, config(1), events) == []
+    assert law_checks.conservation(text, config(1), events) == []
 
 
 FORBIDDEN: dict[str, tuple[str, list[Event]]] = {
@@ -102,15 +102,15 @@ FORBIDDEN: dict[str, tuple[str, list[Event]]] = {
 @pytest.mark.parametrize("name", FORBIDDEN)
 def test_unlisted_difference_is_caught(name: str) -> None:
     text, events = FORBIDDEN[name]
-    assert checks.conservation(text, config(1), events) != []
+    assert law_checks.conservation(text, config(1), events) != []
 
 
 def test_sentences_share_a_line_only_with_what_stood_alone() -> None:
     heavy = config(3)
-    assert checks.conservation("Wow. ... yes", heavy, said("wow. ...yes")) == []
-    assert checks.conservation("w。).。! yes", heavy, said("w。).。!yes")) == []
-    assert checks.conservation("Wow ... yes", heavy, said("wow ...yes")) != []
-    assert checks.conservation("Wow. .. yes", heavy, said("wow. ..yes")) != []
+    assert law_checks.conservation("Wow. ... yes", heavy, said("wow. ...yes")) == []
+    assert law_checks.conservation("w。).。! yes", heavy, said("w。).。!yes")) == []
+    assert law_checks.conservation("Wow ... yes", heavy, said("wow ...yes")) != []
+    assert law_checks.conservation("Wow. .. yes", heavy, said("wow. ..yes")) != []
 
 
 def test_only_a_cluster_longer_than_a_message_may_be_cut() -> None:
@@ -118,7 +118,7 @@ def test_only_a_cluster_longer_than_a_message_may_be_cut() -> None:
     for size, allowed in ((60, False), (99, False), (100, True), (160, True)):
         text = "a" + mark * size
         events = said(text[:50], text[50:])
-        assert (checks.clusters(text, tiny, events) == []) is allowed
+        assert (law_checks.clusters(text, tiny, events) == []) is allowed
 
 
 def test_reference_reads_captures() -> None:

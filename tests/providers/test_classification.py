@@ -15,8 +15,8 @@ from oshaberi.providers.error_classification import ProviderFailure, provider_er
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.stage.model_servers import ModelServer
 from oshaberi.stage.model_servers.model_script import Status
-from tests.providers.families import FAMILIES
-from tests.providers.playing import error, read, run
+from tests.providers.adapter_runs import error, read, run
+from tests.providers.provider_families import FAMILIES
 
 DOCS = Path(__file__).parents[2] / "docs" / "providers.md"
 
@@ -52,7 +52,7 @@ def test_over_the_wire(name: str) -> None:
     family = next(family for family in FAMILIES if family.name == name)
     rows = [row for row in _rows() if row.status is not None]
 
-    async def play(adapter: Adapter, server: ModelServer) -> list[tuple[str, bool]]:
+    async def scenario(adapter: Adapter, server: ModelServer) -> list[tuple[str, bool]]:
         found = []
         for row in rows:
             inner = {"message": row.message, "type": row.code or None, "code": None}
@@ -64,7 +64,7 @@ def test_over_the_wire(name: str) -> None:
             server.forget()
         return found
 
-    assert run(family, play) == [(row.type, row.retryable) for row in rows]
+    assert run(family, scenario) == [(row.type, row.retryable) for row in rows]
 
 
 def test_the_table_has_every_kind_that_a_server_can_say() -> None:
@@ -86,7 +86,7 @@ def test_the_time_to_wait_is_kept() -> None:
     family = FAMILIES[0]
     refusal = Status(429, '{"error": {"message": "slow"}}', {"retry-after": "7"})
 
-    async def play(adapter: Adapter, _server: ModelServer) -> ProviderError:
+    async def scenario(adapter: Adapter, _server: ModelServer) -> ProviderError:
         return error(await read(adapter))
 
-    assert run(family, play, (refusal,)).raw["retry_after_s"] == 7.0
+    assert run(family, scenario, (refusal,)).raw["retry_after_s"] == 7.0

@@ -21,8 +21,8 @@ from oshaberi.stage.model_servers.model_script import (
     Step,
     Think,
 )
-from tests.providers.families import FAMILIES
-from tests.providers.playing import ASK, error, read, run, text
+from tests.providers.adapter_runs import ASK, error, read, run, text
+from tests.providers.provider_families import FAMILIES
 
 OPENAI = FAMILIES[0]
 FULL = replace(
@@ -45,12 +45,12 @@ ALL = {
 def _asked(*script: Step) -> tuple[list[set[str]], str]:
     """The keys of each request that was made, and what came of it."""
 
-    async def play(adapter: Adapter, server: ModelServer) -> tuple[list[set[str]], str]:
+    async def scenario(adapter: Adapter, server: ModelServer) -> tuple[list[set[str]], str]:
         found = await read(adapter, FULL)
         keys = [set(request.json) for request in server.requests]
         return keys, text(found) or error(found).type
 
-    return run(OPENAI, play, *[script] * 6)
+    return run(OPENAI, scenario, *[script] * 6)
 
 
 def test_everything_is_sent_at_first() -> None:
@@ -108,14 +108,14 @@ def test_nothing_is_asked_again_after_a_beginning(before: Step) -> None:
 
 
 def test_nothing_is_cached() -> None:
-    async def play(adapter: Adapter, server: ModelServer) -> list[bool]:
+    async def scenario(adapter: Adapter, server: ModelServer) -> list[bool]:
         await read(adapter)
         await read(adapter)
         return ["stream_options" in request.json for request in server.requests]
 
     refusal = RefuseParameters("stream_options")
     script = (refusal, Say("ok"), Count(1, 1))
-    assert run(OPENAI, play, *[script] * 4) == [True, False, True, False]
+    assert run(OPENAI, scenario, *[script] * 4) == [True, False, True, False]
 
 
 def test_a_ladder_skips_what_changes_nothing() -> None:

@@ -31,8 +31,8 @@ from oshaberi.stage.model_servers.model_script import (
     Step,
     Think,
 )
-from tests.providers.families import FAMILIES, Family, every_family, having
-from tests.providers.playing import ASK, chunks, error, read, run, text, thoughts
+from tests.providers.adapter_runs import ASK, chunks, error, read, run, text, thoughts
+from tests.providers.provider_families import FAMILIES, Family, every_family, having
 
 FAULTS: dict[str, tuple[Step, ErrorType]] = {
     "closed": (Cut(), "network"),
@@ -74,7 +74,7 @@ def test_a_glued_tail_is_a_thought(family: Family) -> None:
 
 @having("signatures", "calls")
 def test_signatures_go_back_with_the_results(family: Family) -> None:
-    async def play(adapter: Adapter, server: ModelServer) -> None:
+    async def scenario(adapter: Adapter, server: ModelServer) -> None:
         first = await read(adapter)
         signed = tuple(part for chunk in first for part in chunk.thoughts)
         results = (ToolResult("sunny"),)
@@ -87,7 +87,7 @@ def test_signatures_go_back_with_the_results(family: Family) -> None:
         assert b"SIGNED-1" not in server.requests[2].body
 
     script = (Think("Look.", signature="SIGNED-1"), Say("Let me see."), Call("weather", "{}"))
-    run(family, play, script)
+    run(family, scenario, script)
 
 
 @having("calls")
@@ -137,10 +137,10 @@ def test_broken_arguments_are_for_the_model_to_mend(family: Family, broken: str)
 def test_a_call_in_pieces_shows_life(family: Family) -> None:
     """Otherwise the timer would end a long call (spec 04 O4)."""
 
-    async def play(adapter: Adapter, _server: ModelServer) -> int:
+    async def scenario(adapter: Adapter, _server: ModelServer) -> int:
         return len([raw async for raw in adapter.open(ASK)])
 
-    assert run(family, play, (Call("long", '{"text": "' + "x" * 90 + '"}', pieces=30),)) > 25
+    assert run(family, scenario, (Call("long", '{"text": "' + "x" * 90 + '"}', pieces=30),)) > 25
 
 
 @having("usage")
@@ -203,12 +203,12 @@ def test_an_error_event_in_an_open_stream(family: Family, before: tuple[Step, ..
 
 @every_family
 def test_keep_alives_are_swallowed(family: Family) -> None:
-    async def play(adapter: Adapter, _server: ModelServer) -> list[Chunk | None]:
+    async def scenario(adapter: Adapter, _server: ModelServer) -> list[Chunk | None]:
         return [raw.chunk async for raw in adapter.open(ASK)]
 
     without = (Say("a"), Say("b"), Say("c"))
     kept_alive = (Say("a"), KeepAlive(), Say("b"), KeepAlive(), KeepAlive(), Say("c"))
-    assert run(family, play, kept_alive) == run(family, play, without)
+    assert run(family, scenario, kept_alive) == run(family, scenario, without)
 
 
 @every_family
@@ -227,7 +227,7 @@ def test_an_empty_answer_is_only_an_end(family: Family) -> None:
 @every_family
 @pytest.mark.parametrize("reading", [False, True], ids=["closed", "cancelled"])
 def test_a_consumer_that_goes_away_closes_the_connection(family: Family, reading: bool) -> None:
-    async def play(adapter: Adapter, server: ModelServer) -> None:
+    async def scenario(adapter: Adapter, server: ModelServer) -> None:
         # What is merely dropped stays open here: no garbage collector shall do the work.
         sys.set_asyncgen_hooks(finalizer=lambda _generator: None)
         stream: Any = adapter.open(ASK)
@@ -250,12 +250,12 @@ def test_a_consumer_that_goes_away_closes_the_connection(family: Family, reading
         await server.all_closed()
         assert [c.completed for c in server.connections] == [0]
 
-    run(family, play, (Say("Well, "), Stall()))
+    run(family, scenario, (Say("Well, "), Stall()))
 
 
 @every_family
 def test_a_consumer_that_does_not_wait_for_an_answer_closes_the_connection(family: Family) -> None:
-    async def play(adapter: Adapter, server: ModelServer) -> None:
+    async def scenario(adapter: Adapter, server: ModelServer) -> None:
         task = asyncio.create_task(read(adapter))
         await server.asked()
         task.cancel()
@@ -263,7 +263,7 @@ def test_a_consumer_that_does_not_wait_for_an_answer_closes_the_connection(famil
         assert task.cancelled()
         await server.all_closed()
 
-    run(family, play, (NoAnswer(),))
+    run(family, scenario, (NoAnswer(),))
 
 
 @every_family
@@ -317,13 +317,13 @@ def test_a_page_instead_of_a_stream(family: Family) -> None:
 
 @every_family
 def test_one_adapter_serves_many_streams(family: Family) -> None:
-    async def play(adapter: Adapter, server: ModelServer) -> list[str]:
+    async def scenario(adapter: Adapter, server: ModelServer) -> list[str]:
         found = await asyncio.gather(*(read(adapter) for _ in range(5)))
         await server.idle()
         return sorted(map(text, found))
 
     scripts = [(Say("answer ", str(n)),) for n in range(5)]
-    assert run(family, play, *scripts) == [f"answer {n}" for n in range(5)]
+    assert run(family, scenario, *scripts) == [f"answer {n}" for n in range(5)]
 
 
 @every_family
@@ -350,12 +350,12 @@ def test_unsigned_history_is_replayed_as_pairs(family: Family) -> None:
         thoughts=(ThoughtPart("unsigned"),),
     )
 
-    async def play(adapter: Adapter, server: ModelServer) -> bytes:
+    async def scenario(adapter: Adapter, server: ModelServer) -> bytes:
         found = await read(adapter, replace(ASK, items=(*ASK.items, done)))
         assert found[-1].type == "done"
         return server.requests[0].body
 
-    body = run(family, play)
+    body = run(family, scenario)
     order = [body.index(word) for word in (b"Kyoto", b"rain-4711", b"error-0815")]
     assert order == sorted(order)
     assert b"unsigned" not in body

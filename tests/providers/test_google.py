@@ -28,8 +28,8 @@ from oshaberi.providers.request.model_request import Request
 from oshaberi.stage.model_servers import ModelServer
 from oshaberi.stage.model_servers.google_wire import GoogleWire, blocked_prompt
 from oshaberi.stage.model_servers.model_script import Call, Count, Refuse, Say, Status, Step, Think
-from tests.providers.families import KEY, Family
-from tests.providers.playing import ASK, chunks, error, read, run, text, thoughts
+from tests.providers.adapter_runs import ASK, chunks, error, read, run, text, thoughts
+from tests.providers.provider_families import KEY, Family
 
 GOOGLE = Family("google", GoogleWire, "google")
 STREAM = {"content-type": "text/event-stream"}
@@ -158,11 +158,11 @@ def test_the_environment_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
     monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "a-project")
 
-    async def play(adapter: Adapter, server: ModelServer) -> str:
+    async def scenario(adapter: Adapter, server: ModelServer) -> str:
         await read(adapter)
         return server.requests[0].headers["x-goog-api-key"]
 
-    assert run(GOOGLE, play) == KEY
+    assert run(GOOGLE, scenario) == KEY
 
 
 def test_without_the_sdk_a_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +175,7 @@ def test_without_the_sdk_a_line_says_what_to_install(monkeypatch: pytest.MonkeyP
 
 
 def test_each_signature_goes_back_to_its_call() -> None:
-    async def play(adapter: Adapter, server: ModelServer) -> list[Any]:
+    async def scenario(adapter: Adapter, server: ModelServer) -> list[Any]:
         last = (await read(adapter))[-1]
         done = ToolRound(
             last.calls,
@@ -194,7 +194,7 @@ def test_each_signature_goes_back_to_its_call() -> None:
         Call("look", "{}", id="b", signature="U0lHTkVE"),
         Call("look", '{"again": true}'),
     )
-    _user, model, results = run(GOOGLE, play, script)
+    _user, model, results = run(GOOGLE, scenario, script)
     assert model == {
         "role": "model",
         "parts": [
@@ -254,14 +254,14 @@ def test_a_malformed_call_that_names_nothing(message: dict[str, str]) -> None:
 
 
 def test_a_signature_in_the_other_alphabet_goes_back() -> None:
-    async def play(adapter: Adapter, server: ModelServer) -> str:
+    async def scenario(adapter: Adapter, server: ModelServer) -> str:
         last = (await read(adapter))[-1]
         done = ToolRound(last.calls, (ToolResult("7"),), "", last.thoughts, adapter.name)
         await read(adapter, replace(ASK, items=(*ASK.items, done)))
         sent: str = server.requests[1].json["contents"][1]["parts"][0]["thoughtSignature"]
         return sent
 
-    assert run(GOOGLE, play, (Call("look", signature="+/+/"),)) == "-_-_"
+    assert run(GOOGLE, scenario, (Call("look", signature="+/+/"),)) == "-_-_"
 
 
 # -- answers -------------------------------------------------------------------------------------
@@ -348,11 +348,11 @@ def test_how_long_to_wait_is_kept() -> None:
 
 @pytest.mark.parametrize("step", [Refuse("provider_overloaded"), Refuse("rate_limit")])
 def test_nothing_is_tried_twice(step: Step) -> None:
-    async def play(adapter: Adapter, server: ModelServer) -> int:
+    async def scenario(adapter: Adapter, server: ModelServer) -> int:
         assert error(await read(adapter)).retryable
         return len(server.requests)
 
-    assert run(GOOGLE, play, (step,)) == 1
+    assert run(GOOGLE, scenario, (step,)) == 1
 
 
 def test_a_refused_connection_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -376,10 +376,10 @@ def test_the_key_is_in_no_error() -> None:
 
 
 def test_each_stream_closes_its_connection_by_itself() -> None:
-    async def play(adapter: Adapter, server: ModelServer) -> None:
+    async def scenario(adapter: Adapter, server: ModelServer) -> None:
         for _ in range(3):
             await read(adapter)
             await server.all_closed()
         assert len(server.connections) == 3
 
-    run(GOOGLE, play)
+    run(GOOGLE, scenario)

@@ -28,8 +28,8 @@ from oshaberi.providers.request.model_request import Request
 from oshaberi.stage.model_servers import ModelServer
 from oshaberi.stage.model_servers.model_script import Finish, Say, Stall, Status
 from oshaberi.stage.model_servers.novelai_wire import NovelAIWire
-from tests.providers.families import KEY, Family
-from tests.providers.playing import ASK, chunks, error, read, run, text
+from tests.providers.adapter_runs import ASK, chunks, error, read, run, text
+from tests.providers.provider_families import KEY, Family
 
 NOVELAI = Family("novelai", NovelAIWire, "novelai")
 ENDPOINT = Endpoint("novelai", "kayra-v1")
@@ -75,11 +75,11 @@ def test_parameters() -> None:
 
 
 def test_the_key_goes_as_a_bearer() -> None:
-    async def play(adapter: Adapter, server: ModelServer) -> str:
+    async def scenario(adapter: Adapter, server: ModelServer) -> str:
         await read(adapter)
         return server.requests[0].headers["authorization"]
 
-    assert run(NOVELAI, play) == f"Bearer {KEY}"
+    assert run(NOVELAI, scenario) == f"Bearer {KEY}"
 
 
 def test_no_key_no_header() -> None:
@@ -97,7 +97,7 @@ def test_no_key_no_header() -> None:
 
 
 def test_an_answer_that_ran_out_says_where_to_go_on() -> None:
-    async def play(adapter: Adapter, server: ModelServer) -> list[str]:
+    async def scenario(adapter: Adapter, server: ModelServer) -> list[str]:
         first = await read(adapter, replace(ASK, max_output_tokens=5))
         (rest,) = [chunk.continuation_prefill for chunk in first if chunk.continuation_prefill]
         assert first[-1].finish_reason == "length"
@@ -113,7 +113,7 @@ def test_an_answer_that_ran_out_says_where_to_go_on() -> None:
         (Say(" a", " time"), Finish("length")),
         (Say("."),),
     )
-    inputs = run(NOVELAI, play, *scripts)
+    inputs = run(NOVELAI, scenario, *scripts)
     assert [one.rpartition("Assistant:")[2] for one in inputs] == [
         "",
         " Once upon",
@@ -125,12 +125,12 @@ def test_an_answer_that_ran_out_says_where_to_go_on() -> None:
 
 
 def test_it_is_hung_up_on_where_it_speaks_for_the_user() -> None:
-    async def play(adapter: Adapter, server: ModelServer) -> list[Chunk]:
+    async def scenario(adapter: Adapter, server: ModelServer) -> list[Chunk]:
         found = await read(adapter)
         await server.all_closed()
         return found
 
-    found = run(NOVELAI, play, (Say("mew.\nUs", "er", ": hi", " again"), Stall()))
+    found = run(NOVELAI, scenario, (Say("mew.\nUs", "er", ": hi", " again"), Stall()))
     assert (text(found), found[-1].finish_reason) == ("mew.", "stop")
 
 

@@ -23,7 +23,10 @@ from tests.providers.picture_files import (
     noisy_png,
 )
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),
+]
 
 MOST_GROWTH_MB = 100
 TOO_MANY = "[image could not be read: it has too many pixels]"

@@ -27,20 +27,20 @@ from oshaberi.stage.model_servers.model_script import (
 )
 from oshaberi.stream import StreamContext, StreamResult, stream_to_sink
 from oshaberi.text.text_config import TextConfig
-from tests.providers.families import Family, every_family, having
-from tests.providers.playing import ASK, read, run
+from tests.providers.adapter_runs import ASK, read, run
+from tests.providers.provider_families import Family, every_family, having
 
 CONFIG = StreamConfig(text=TextConfig(humanizer_degree=1))
 
 
 def _delivered(family: Family, *script: Step) -> tuple[StreamResult, list[str]]:
-    async def play(adapter: Adapter, server: ModelServer) -> tuple[StreamResult, list[str]]:
+    async def scenario(adapter: Adapter, server: ModelServer) -> tuple[StreamResult, list[str]]:
         sink = RecordingSink()
         result = await stream_to_sink(adapter, ASK, CONFIG, StreamContext("c", user="u"), sink)
         await server.idle()
         return result, sink.contents
 
-    return run(family, play, script)
+    return run(family, scenario, script)
 
 
 @every_family
@@ -71,7 +71,7 @@ def test_an_error_becomes_a_result(family: Family, step: Step, kind: str) -> Non
 
 @every_family
 def test_a_stop_hangs_up(family: Family) -> None:
-    async def play(adapter: Adapter, server: ModelServer) -> None:
+    async def scenario(adapter: Adapter, server: ModelServer) -> None:
         sent = asyncio.Event()
         sink = RecordingSink(on_record=lambda _record: sent.set())
         context = StreamContext("c", user="u")
@@ -82,7 +82,7 @@ def test_a_stop_hangs_up(family: Family) -> None:
         assert result.status == "stopped_by_user"
         await server.all_closed()
 
-    run(family, play, (Say("Hello.\n", "And "), Stall()))
+    run(family, scenario, (Say("Hello.\n", "And "), Stall()))
 
 
 PIXEL = bytes(range(60))
@@ -112,12 +112,12 @@ def test_images_are_fetched_by_what_was_handed_in(
     image = ImagePart("https://pictures.example/cat.png")
     seen = ContextItem("user", (TextPart("What is it?"), image))
 
-    async def play(adapter: Adapter, server: ModelServer) -> str:
+    async def scenario(adapter: Adapter, server: ModelServer) -> str:
         await read(adapter, Request((seen,)))
         return server.requests[0].body.decode()
 
     fetch = _fetching(found) if found is not None else None
-    body = run(family, play, fetch_image=fetch)
+    body = run(family, scenario, fetch_image=fetch)
     assert sent in body
     assert "pictures.example" not in body
 
@@ -127,11 +127,11 @@ def test_a_context_longer_than_the_window_is_trimmed(family: Family) -> None:
     history = tuple(said("user", f"{n:03} " + "word " * 50) for n in range(40))
     request = replace(ASK, items=(*history, *ASK.items), max_output_tokens=100)
 
-    async def play(adapter: Adapter, server: ModelServer) -> str:
+    async def scenario(adapter: Adapter, server: ModelServer) -> str:
         await read(adapter, request)
         return server.requests[0].body.decode()
 
-    body = run(family, play, window=1000)
+    body = run(family, scenario, window=1000)
     assert "000 word" not in body
     assert "039 word" in body
     assert "Be brief." in body

@@ -22,8 +22,8 @@ from oshaberi.stage.model_servers.model_script import (
     Status,
     Step,
 )
-from tests.providers.families import KEY, Family, every_family
-from tests.providers.playing import ASK, run
+from tests.providers.adapter_runs import ASK, run
+from tests.providers.provider_families import KEY, Family, every_family
 
 HEADER = "Basic aHVzaDpodXNo-of-the-proxy"
 SECRETS = (KEY, HEADER.split()[1])
@@ -58,7 +58,7 @@ def _everything(value: Any) -> str:
 def test_no_secret_is_shown_or_kept(
     family: Family, script: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def play(adapter: Adapter, _server: ModelServer) -> str:
+    async def scenario(adapter: Adapter, _server: ModelServer) -> str:
         shown = [repr(adapter), str(adapter)]
         async for raw in adapter.open(ASK):
             data = raw.data if raw.chunk is None or raw.chunk.error is None else None
@@ -67,7 +67,7 @@ def test_no_secret_is_shown_or_kept(
 
     caplog.set_level(logging.DEBUG)
     headers = {"Proxy-Authorization": HEADER}
-    shown = run(family, play, *[SCRIPTS[script]] * 5, headers=headers)
+    shown = run(family, scenario, *[SCRIPTS[script]] * 5, headers=headers)
     assert "error" in shown or script == "fine"
     for secret in SECRETS:
         assert secret not in shown
@@ -78,11 +78,11 @@ def test_no_secret_is_shown_or_kept(
 def test_the_key_is_really_sent(family: Family) -> None:
     """Otherwise there was nothing to find."""
 
-    async def play(adapter: Adapter, server: ModelServer) -> str:
+    async def scenario(adapter: Adapter, server: ModelServer) -> str:
         _ = [raw async for raw in adapter.open(ASK)]
         return str(server.requests[0].headers)
 
-    sent = run(family, play, headers={"Proxy-Authorization": HEADER})
+    sent = run(family, scenario, headers={"Proxy-Authorization": HEADER})
     assert all(secret in sent for secret in SECRETS)
 
 
@@ -96,11 +96,11 @@ def test_no_other_key_is_taken_from_the_environment(
     for name in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_ADMIN_KEY", "ANTHROPIC_AUTH_TOKEN"):
         monkeypatch.setenv(name, planted)
 
-    async def play(adapter: Adapter, server: ModelServer) -> str:
+    async def scenario(adapter: Adapter, server: ModelServer) -> str:
         _ = [raw async for raw in adapter.open(ASK)]
         return f"{server.requests[0].headers} {server.requests[0].path}"
 
-    assert planted not in run(family, play, api_key=None)
+    assert planted not in run(family, scenario, api_key=None)
 
 
 def test_an_endpoint_does_not_show_its_key() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from oshaberi.stage import Stage
 from oshaberi.stage.control.access_guard import HEADER
-from tests.stage.plays import FAST, Bot, play, world
+from tests.stage.listening_client import FAST, ListeningClient, run_on_stage, world
 
 
 class Remote:
@@ -39,16 +39,18 @@ class Remote:
         return body["result"]
 
 
-def remotely(scene: Callable[[Stage, Bot, Remote], Awaitable[None]], **options: Any) -> None:
-    async def inner(stage: Stage, bot: Bot) -> None:
+def remotely(
+    scenario: Callable[[Stage, ListeningClient, Remote], Awaitable[None]], **options: Any
+) -> None:
+    async def inner(stage: Stage, bot: ListeningClient) -> None:
         async with aiohttp.ClientSession() as session:
-            await scene(stage, bot, Remote(stage, session))
+            await scenario(stage, bot, Remote(stage, session))
 
-    play(inner, **options)
+    run_on_stage(inner, **options)
 
 
 def test_people_act_and_everything_can_be_read() -> None:
-    async def scene(stage: Stage, bot: Bot, remote: Remote) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient, remote: Remote) -> None:
         posted = await remote.done("post", channel="general", content="hello", user="ren")
         await remote.done("edit", message=posted["id"], content="hello!")
         await remote.done("react", message=posted["id"], emoji="🎉", user="mika")
@@ -70,11 +72,11 @@ def test_people_act_and_everything_can_be_read() -> None:
         assert requests["result"][0]["path"] == "/users/@me"
         assert await remote.read("problems") == (200, {"result": []})
 
-    remotely(scene)
+    remotely(scenario)
 
 
 def test_faults_and_the_gateway_from_outside() -> None:
-    async def scene(stage: Stage, bot: Bot, remote: Remote) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient, remote: Remote) -> None:
         await remote.done("fault", kind="status", status=503, route="POST /channels/*/messages")
         await remote.done("clear_faults")
         await bot.place().send("unharmed")
@@ -89,7 +91,7 @@ def test_faults_and_the_gateway_from_outside() -> None:
         await remote.done("gateway", do="invalidate")
         await stage.wait_for(lambda: stage.gateway.identified == 2)
 
-    remotely(scene)
+    remotely(scenario)
 
 
 def test_rate_limits_are_lifted_and_come_back() -> None:
@@ -114,7 +116,7 @@ def test_rate_limits_are_lifted_and_come_back() -> None:
 
 
 def test_the_world_changes_from_outside() -> None:
-    async def scene(stage: Stage, bot: Bot, remote: Remote) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient, remote: Remote) -> None:
         webhook = await bot.place().create_webhook(name="w")
         await remote.done("change", do="revoke_webhook", webhook=str(webhook.id))
         assert stage.world.webhooks == {}
@@ -127,7 +129,7 @@ def test_the_world_changes_from_outside() -> None:
         await remote.done("change", do="delete_channel", channel="random")
         await stage.wait_for(lambda: len(bot.guilds[0].text_channels) == 1)
 
-    remotely(scene, world=world("general", "random"))
+    remotely(scenario, world=world("general", "random"))
 
 
 MISTAKES: list[tuple[str, dict[str, object], int, str]] = [
@@ -200,7 +202,7 @@ def test_a_website_can_neither_call_the_api_nor_open_the_gateway() -> None:
 
 
 def test_a_button_and_a_command_from_outside() -> None:
-    async def scene(stage: Stage, bot: Bot, remote: Remote) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient, remote: Remote) -> None:
         stage.world.commands.clear()
         asked: list[str] = []
 
@@ -228,4 +230,4 @@ def test_a_button_and_a_command_from_outside() -> None:
         hidden = [m["content"] for m in seen["result"] if m["ephemeral_to"]]
         assert hidden == ["done", "done"]
 
-    remotely(scene, settings=FAST)
+    remotely(scenario, settings=FAST)

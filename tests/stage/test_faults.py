@@ -9,7 +9,7 @@ import discord
 import pytest
 
 from oshaberi.stage import SEND, TYPING, WEBHOOK, Fault, Settings, Stage, StageError
-from tests.stage.plays import Bot, play, world
+from tests.stage.listening_client import ListeningClient, run_on_stage, world
 
 CALM = Settings(rate_limits=False)
 SPEED = 50.0
@@ -18,17 +18,17 @@ SPEED = 50.0
 
 @pytest.mark.parametrize(("after", "left"), [(False, []), (True, ["x"])])
 def test_503_before_and_after_the_effect(after: bool, left: list[str]) -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         stage.fault(Fault(kind="status", status=503, route=SEND, after=after))
         with pytest.raises(discord.DiscordServerError):
             await bot.place().send("x")
         assert stage.world.contents("general") == left
 
-    play(scene, settings=CALM)
+    run_on_stage(scenario, settings=CALM)
 
 
 def test_500_after_the_effect_doubles_a_webhook_message_but_not_a_bot_message() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         webhook = await bot.place().create_webhook(name="w")
         stage.fault(Fault(kind="status", status=500, route=SEND, after=True))
         stage.fault(Fault(kind="status", status=500, route=WEBHOOK, after=True))
@@ -36,12 +36,12 @@ def test_500_after_the_effect_doubles_a_webhook_message_but_not_a_bot_message() 
         await webhook.send("by the webhook", wait=True)
         assert stage.world.contents("general") == ["by the bot"] + ["by the webhook"] * 2
 
-    play(scene, settings=CALM, speed=SPEED)
+    run_on_stage(scenario, settings=CALM, speed=SPEED)
 
 
 @pytest.mark.parametrize(("after", "left"), [(False, []), (True, ["x"])])
 def test_a_reset_connection(after: bool, left: list[str]) -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         stage.fault(Fault(kind="reset", route=SEND, after=after))
         with pytest.raises(aiohttp.ClientOSError) as caught:
             await bot.place().send("x")
@@ -49,54 +49,54 @@ def test_a_reset_connection(after: bool, left: list[str]) -> None:
         assert stage.world.contents("general") == left
         assert stage.calls(SEND)[0].status == 0
 
-    play(scene, settings=CALM)
+    run_on_stage(scenario, settings=CALM)
 
 
 @pytest.mark.parametrize(("after", "left"), [(False, []), (True, ["x"])])
 def test_a_closed_connection(after: bool, left: list[str]) -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         stage.fault(Fault(kind="close", route=SEND, after=after))
         with pytest.raises(aiohttp.ServerDisconnectedError):
             await bot.place().send("x")
         assert stage.world.contents("general") == left
 
-    play(scene, settings=CALM)
+    run_on_stage(scenario, settings=CALM)
 
 
 def test_a_hang_ends_with_discord_pys_own_patience() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         stage.fault(Fault(kind="hang", route=SEND, after=True))
         with pytest.raises(asyncio.TimeoutError):
             await bot.place().send("x")
         assert stage.world.contents("general") == ["x"]
 
-    play(scene, settings=CALM, speed=300.0)
+    run_on_stage(scenario, settings=CALM, speed=300.0)
 
 
 def test_a_page_of_html_instead_of_an_answer() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         stage.fault(Fault(kind="html", status=403, route=SEND))
         with pytest.raises(discord.Forbidden) as caught:
             await bot.place().send("x")
         assert caught.value.code == 0
         assert "cloudflare" in caught.value.text
 
-    play(scene, settings=CALM)
+    run_on_stage(scenario, settings=CALM)
 
 
 def test_a_delay() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         stage.fault(Fault(kind="delay", delay_s=0.05, route=SEND, after=True))
         sending = asyncio.create_task(bot.place().send("x"))
         await stage.wait_for(lambda: bot.heard)
         assert not sending.done()
         await sending
 
-    play(scene, settings=CALM)
+    run_on_stage(scenario, settings=CALM)
 
 
 def test_a_429_with_via_is_waited_for_and_one_without_is_not() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         limit = Fault(kind="status", status=429, retry_after_s=0.01, route=SEND)
         stage.fault(limit)
         await bot.place().send("x")
@@ -106,42 +106,42 @@ def test_a_429_with_via_is_waited_for_and_one_without_is_not() -> None:
             await bot.place().send("y")
         assert caught.value.status == 429
 
-    play(scene, settings=CALM)
+    run_on_stage(scenario, settings=CALM)
 
 
 def test_the_event_before_the_answer() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         stage.fault(Fault(kind="event_first", route=SEND))
         await bot.place().send("x")
         assert bot.events[-1] == "MESSAGE_CREATE"
 
-    play(scene, settings=CALM)
+    run_on_stage(scenario, settings=CALM)
 
 
 def test_the_event_after_the_answer() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         stage.fault(Fault(kind="event_late", route=SEND))
         await bot.place().send("x")
         assert "MESSAGE_CREATE" not in bot.events
         await stage.wait_for(lambda: bot.texts == ["x"])
 
-    play(scene, settings=CALM)
+    run_on_stage(scenario, settings=CALM)
 
 
 @pytest.mark.parametrize(("kind", "heard"), [("event_twice", ["x", "x"]), ("event_lost", [])])
 def test_the_event_twice_or_never(kind: str, heard: list[str]) -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         stage.fault(Fault.from_json({"kind": kind, "route": SEND}))
         await bot.place().send("x")
         await stage.settled()
         assert bot.texts == heard
         assert stage.world.contents("general") == ["x"]
 
-    play(scene, settings=CALM)
+    run_on_stage(scenario, settings=CALM)
 
 
 def test_a_webhook_is_revoked_under_the_senders_feet() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         webhook = await bot.place().create_webhook(name="w")
         stage.fault(Fault(kind="revoke_webhook", route=WEBHOOK, call=2))
         await webhook.send("one", wait=True)
@@ -152,11 +152,11 @@ def test_a_webhook_is_revoked_under_the_senders_feet() -> None:
         await stage.settled()
         assert bot.events.count("WEBHOOKS_UPDATE") == 2
 
-    play(scene, settings=CALM)
+    run_on_stage(scenario, settings=CALM)
 
 
 def test_a_channel_is_deleted_under_the_senders_feet() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         place = bot.place("random")
         stage.fault(Fault(kind="delete_channel", channel="random"))
         with pytest.raises(discord.NotFound) as caught:
@@ -164,14 +164,14 @@ def test_a_channel_is_deleted_under_the_senders_feet() -> None:
         assert caught.value.code == 10003
         await stage.wait_for(lambda: bot.get_channel(place.id) is None)
 
-    play(scene, settings=CALM)
+    run_on_stage(scenario, settings=CALM)
 
 
 @pytest.mark.parametrize(
     ("permission", "code"), [("send_messages", 50013), ("view_channel", 50001)]
 )
 def test_a_permission_is_lost_under_the_senders_feet(permission: str, code: int) -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         stage.fault(Fault(kind="lose_permission", permission=permission, route=SEND, call=2))
         await bot.place().send("one")
         with pytest.raises(discord.Forbidden) as caught:
@@ -179,11 +179,11 @@ def test_a_permission_is_lost_under_the_senders_feet(permission: str, code: int)
         assert caught.value.code == code
         assert stage.world.contents("general") == ["one"]
 
-    play(scene, settings=CALM)
+    run_on_stage(scenario, settings=CALM)
 
 
 def test_faults_match_by_route_channel_call_attempt_and_times() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         here = stage.fault(Fault(kind="status", status=503, route=SEND, channel="random", call=2))
         again = stage.fault(Fault(kind="status", status=500, route=SEND, attempt=2, times=None))
         stage.fault(Fault(kind="status", status=500, route=SEND, channel="general"))
@@ -208,13 +208,13 @@ def test_faults_match_by_route_channel_call_attempt_and_times() -> None:
         assert counts == [1, 1, 0]
         assert stage.world.contents("random") == ["1", "3"]
 
-    play(scene, world("general", "random"), settings=CALM, speed=SPEED)
+    run_on_stage(scenario, world("general", "random"), settings=CALM, speed=SPEED)
 
 
 def test_a_share_of_calls_can_fail_and_always_the_same_ones() -> None:
     outcomes: list[list[int | None]] = []
 
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         stage.fault(Fault(kind="status", status=503, route=SEND, times=None, chance=0.3))
         for number in range(40):
             try:
@@ -224,13 +224,13 @@ def test_a_share_of_calls_can_fail_and_always_the_same_ones() -> None:
         outcomes.append([record.status for record in stage.calls(SEND)])
 
     for _ in range(2):
-        play(scene, settings=Settings(rate_limits=False, seed=7))
+        run_on_stage(scenario, settings=Settings(rate_limits=False, seed=7))
     assert outcomes[0] == outcomes[1]
     assert 4 <= outcomes[0].count(503) <= 20
 
 
 def test_the_world_changes_between_two_calls() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         general, random = bot.place("general"), bot.place("random")
         webhook = await general.create_webhook(name="w")
         stage.revoke_webhook(webhook.id)
@@ -246,7 +246,7 @@ def test_the_world_changes_between_two_calls() -> None:
         with pytest.raises(StageError, match="no such permission 'fly'"):
             stage.deny("general", "fly")
 
-    play(scene, world("general", "random"), settings=CALM)
+    run_on_stage(scenario, world("general", "random"), settings=CALM)
 
 
 MISTAKES = [
@@ -266,8 +266,8 @@ def test_a_fault_with_a_mistake(value: dict[str, object], reason: str) -> None:
 
 
 def test_a_fault_for_a_channel_that_is_not_there() -> None:
-    async def scene(stage: Stage, _bot: Bot) -> None:
+    async def scenario(stage: Stage, _bot: ListeningClient) -> None:
         with pytest.raises(StageError, match="no channel 'nowhere'"):
             stage.fault(Fault(kind="reset", channel="nowhere"))
 
-    play(scene)
+    run_on_stage(scenario)

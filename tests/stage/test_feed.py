@@ -15,7 +15,7 @@ from oshaberi.stage import SEND, Fault, Stage
 from oshaberi.stage.control.control_api import ControlExtension
 from oshaberi.stage.control.live_feed import BAD_HELLO, BAD_TOKEN, KEPT
 from oshaberi.stage.stage_errors import StageError
-from tests.stage.plays import Bot, play
+from tests.stage.listening_client import ListeningClient, run_on_stage
 from tests.stage.test_control import Remote
 
 
@@ -28,7 +28,7 @@ class Listener:
         self.last = 0
 
     async def next(self) -> tuple[str, Any]:
-        frame = json.loads(await asyncio.wait_for(self._socket.receive_str(), 5))
+        frame = json.loads(await asyncio.wait_for(self._socket.receive_str(), 30))
         assert frame["seq"] > self.last
         self.last = frame["seq"]
         return frame["t"], frame["d"]
@@ -54,16 +54,16 @@ async def listening(stage: Stage, **hello: object) -> AsyncIterator[Listener]:
         yield listener
 
 
-def alone(scene: Callable[[Stage], Awaitable[None]], **options: Any) -> None:
+def alone(scenario: Callable[[Stage], Awaitable[None]], **options: Any) -> None:
     async def main() -> None:
         async with Stage(**options) as stage:
-            await scene(stage)
+            await scenario(stage)
 
     asyncio.run(main())
 
 
 def test_what_people_do_arrives_in_order() -> None:
-    async def scene(stage: Stage) -> None:
+    async def scenario(stage: Stage) -> None:
         async with listening(stage) as feed:
             message = stage.people.post("general", "hello", user="ren")
             stage.people.react(message, "🎉", user="mika")
@@ -78,11 +78,11 @@ def test_what_people_do_arrives_in_order() -> None:
             assert (await feed.until("TYPING_START"))["user_id"] == mika
             assert (await feed.until("MESSAGE_DELETE"))["id"] == str(message.id)
 
-    alone(scene)
+    alone(scenario)
 
 
 def test_who_was_away_gets_what_was_missed() -> None:
-    async def scene(stage: Stage) -> None:
+    async def scenario(stage: Stage) -> None:
         async with listening(stage) as feed:
             stage.people.post("general", "one")
             await feed.until("MESSAGE_CREATE")
@@ -94,7 +94,7 @@ def test_who_was_away_gets_what_was_missed() -> None:
             missed = [(await feed.next())[1]["content"] for _ in range(2)]
             assert missed == ["two", "three"]
 
-    alone(scene)
+    alone(scenario)
 
 
 @pytest.mark.parametrize(
@@ -102,18 +102,18 @@ def test_who_was_away_gets_what_was_missed() -> None:
     [{}, {"epoch": "other", "after": 1}, {"after": 1}, {"after": "x"}, {"after": 10**9}],
 )
 def test_who_knows_too_little_starts_anew(known: dict[str, object]) -> None:
-    async def scene(stage: Stage) -> None:
+    async def scenario(stage: Stage) -> None:
         stage.people.post("general", "before")
         async with listening(stage, **known) as feed:
             assert feed.hello["resumed"] is False
             stage.people.post("general", "after")
             assert (await feed.until("MESSAGE_CREATE"))["content"] == "after"
 
-    alone(scene)
+    alone(scenario)
 
 
 def test_who_was_away_too_long_starts_anew() -> None:
-    async def scene(stage: Stage) -> None:
+    async def scenario(stage: Stage) -> None:
         epoch = stage.feed.epoch
         for number in range(KEPT + 1):
             stage.feed.publish("X", {"number": number})
@@ -122,7 +122,7 @@ def test_who_was_away_too_long_starts_anew() -> None:
         async with listening(stage, epoch=epoch, after=feed.hello["seq"] - KEPT) as feed:
             assert feed.hello["resumed"] is True
 
-    alone(scene)
+    alone(scenario)
 
 
 FIRST_FRAMES: list[tuple[str, int]] = [
@@ -137,7 +137,7 @@ FIRST_FRAMES: list[tuple[str, int]] = [
 
 @pytest.mark.parametrize(("frame", "code"), FIRST_FRAMES)
 def test_only_the_token_opens_it(frame: str, code: int) -> None:
-    async def scene(stage: Stage) -> None:
+    async def scenario(stage: Stage) -> None:
         async with (
             aiohttp.ClientSession() as session,
             session.ws_connect(f"{stage.url}/stage/feed") as socket,
@@ -147,21 +147,21 @@ def test_only_the_token_opens_it(frame: str, code: int) -> None:
             assert (await socket.receive()).type is aiohttp.WSMsgType.CLOSE
             assert socket.close_code == code
 
-    alone(scene)
+    alone(scenario)
 
 
 def test_no_website_can_listen() -> None:
-    async def scene(stage: Stage) -> None:
+    async def scenario(stage: Stage) -> None:
         heads = {"Origin": "https://evil.example"}
         async with aiohttp.ClientSession() as session:
             with pytest.raises(aiohttp.WSServerHandshakeError):
                 await session.ws_connect(f"{stage.url}/stage/feed", headers=heads)
 
-    alone(scene)
+    alone(scenario)
 
 
 def test_a_whisper_reaches_one_person_and_no_bot_hears_of_it() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         async def on_interaction(interaction: Any) -> None:
             await interaction.response.send_message("psst", ephemeral=True)
             await interaction.edit_original_response(content="psst!")
@@ -184,11 +184,11 @@ def test_a_whisper_reaches_one_person_and_no_bot_hears_of_it() -> None:
             assert (await his.until("MESSAGE_CREATE"))["content"] == "aloud"
         await stage.wait_for(lambda: bot.texts == ["aloud"])
 
-    play(scene)
+    run_on_stage(scenario)
 
 
 def test_a_lost_event_is_lost_to_the_bot_only() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         async with listening(stage) as feed:
             stage.fault(Fault(kind="event_lost", route=SEND))
             await bot.place().send("unheard")
@@ -200,11 +200,11 @@ def test_a_lost_event_is_lost_to_the_bot_only() -> None:
             assert (await feed.until("MESSAGE_CREATE"))["content"] == "last"
         await stage.wait_for(lambda: bot.texts == ["heard twice", "heard twice", "last"])
 
-    play(scene)
+    run_on_stage(scenario)
 
 
 def test_the_bots_comings_and_goings_are_told() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         async with listening(stage) as feed:
             stage.gateway.drop()
             assert (await feed.until("BOT_STATE")) == {"connected": False}
@@ -213,11 +213,11 @@ def test_the_bots_comings_and_goings_are_told() -> None:
             await bot.http.bulk_upsert_global_commands(bot.application_id or 0, commands)
             assert len((await feed.until("COMMANDS_UPDATE"))["ids"]) == 1
 
-    play(scene)
+    run_on_stage(scenario)
 
 
 def test_others_can_publish_and_add_actions() -> None:
-    async def scene(stage: Stage) -> None:
+    async def scenario(stage: Stage) -> None:
         async def double(said: dict[str, Any]) -> int:
             if "number" not in said:
                 raise StageError("`number` is missing")
@@ -233,11 +233,11 @@ def test_others_can_publish_and_add_actions() -> None:
             stage.feed.publish("TRACE", {"x": 1})
             assert await feed.until("TRACE") == {"x": 1}
 
-    alone(scene)
+    alone(scenario)
 
 
 def test_messages_come_in_pages_and_for_one_person() -> None:
-    async def scene(stage: Stage) -> None:
+    async def scenario(stage: Stage) -> None:
         for number in range(5):
             stage.people.post("general", str(number))
         mika = str(stage.world.user("mika").id)
@@ -251,11 +251,11 @@ def test_messages_come_in_pages_and_for_one_person() -> None:
             status, wrong = await remote.read("messages", channel="general", limit="many")
             assert (status, wrong["error"]) == (400, "`limit` must be a number")
 
-    alone(scene)
+    alone(scenario)
 
 
 def test_files_are_posted_as_base64() -> None:
-    async def scene(stage: Stage) -> None:
+    async def scenario(stage: Stage) -> None:
         async with aiohttp.ClientSession() as session:
             remote = Remote(stage, session)
             file = {"name": "a.txt", "content": "aGVsbG8=", "alt": "a greeting"}
@@ -272,7 +272,7 @@ def test_files_are_posted_as_base64() -> None:
                 assert status == 400
                 assert reason in body["error"]
 
-    alone(scene)
+    alone(scenario)
 
 
 PICTURES = [
@@ -286,14 +286,14 @@ PICTURES = [
 
 @pytest.mark.parametrize(("path", "kind"), PICTURES)
 def test_pictures_are_drawn_without_a_network(path: str, kind: str) -> None:
-    async def scene(stage: Stage) -> None:
+    async def scenario(stage: Stage) -> None:
         emoji = next(iter(next(iter(stage.world.guilds.values())).emojis))
         url = stage.url + path.format(bot=stage.world.bot.id, emoji=emoji)
         async with aiohttp.ClientSession() as session, session.get(url) as answer:
             assert (answer.status, answer.content_type) == (200, kind)
             assert b"<script" not in await answer.read()
 
-    alone(scene)
+    alone(scenario)
 
 
 FILES = [
@@ -313,7 +313,7 @@ FILES = [
 
 @pytest.mark.parametrize(("path", "status"), FILES)
 def test_only_the_pages_own_files_are_served(path: str, status: int) -> None:
-    async def scene(stage: Stage) -> None:
+    async def scenario(stage: Stage) -> None:
         import yarl
 
         url = yarl.URL(stage.url + path, encoded=True)
@@ -322,4 +322,4 @@ def test_only_the_pages_own_files_are_served(path: str, status: int) -> None:
             if status == 200:
                 assert "default-src 'self'" in answer.headers["Content-Security-Policy"]
 
-    alone(scene)
+    alone(scenario)

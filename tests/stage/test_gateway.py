@@ -12,7 +12,7 @@ import pytest
 
 from oshaberi.stage import Settings, Stage
 from oshaberi.stage.testing import logged_in, staged
-from tests.stage.plays import FAST, Bot, play, world
+from tests.stage.listening_client import FAST, ListeningClient, run_on_stage, world
 
 
 def intents(**wanted: bool) -> discord.Intents:
@@ -20,7 +20,7 @@ def intents(**wanted: bool) -> discord.Intents:
 
 
 def test_a_dropped_connection_is_resumed_and_nothing_is_missed() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         stage.people.post("general", "before")
         await stage.wait_for(lambda: bot.texts == ["before"])
         stage.gateway.drop()
@@ -30,68 +30,68 @@ def test_a_dropped_connection_is_resumed_and_nothing_is_missed() -> None:
         assert bot.texts[1:] == [f"while away {number}" for number in range(3)]
         assert (stage.gateway.identified, stage.gateway.resumed) == (1, 1)
 
-    play(scene)
+    run_on_stage(scenario)
 
 
 @pytest.mark.parametrize("code", [1000, 4000, 4009])
 def test_close_codes_that_resume(code: int) -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         stage.gateway.drop(code)
         await stage.wait_for(lambda: stage.gateway.resumed == 1)
         stage.people.post("general", "still there?")
         await stage.wait_for(lambda: bot.texts == ["still there?"])
 
-    play(scene)
+    run_on_stage(scenario)
 
 
 def test_asked_to_reconnect_it_resumes() -> None:
-    async def scene(stage: Stage, _bot: Bot) -> None:
+    async def scenario(stage: Stage, _bot: ListeningClient) -> None:
         stage.gateway.ask_to_reconnect()
         await stage.wait_for(lambda: stage.gateway.resumed == 1)
 
-    play(scene)
+    run_on_stage(scenario)
 
 
 @pytest.mark.parametrize(("resumable", "counts"), [(True, (1, 1)), (False, (2, 0))])
 def test_an_invalidated_session(resumable: bool, counts: tuple[int, int]) -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         stage.gateway.invalidate(resumable=resumable)
         await stage.wait_for(lambda: (stage.gateway.identified, stage.gateway.resumed) == counts)
         await bot.wait_until_ready()
         stage.people.post("general", "hello again")
         await stage.wait_for(lambda: bot.texts == ["hello again"])
 
-    play(scene)
+    run_on_stage(scenario)
 
 
 def test_who_missed_too_much_starts_anew() -> None:
-    async def scene(stage: Stage, _bot: Bot) -> None:
+    async def scenario(stage: Stage, _bot: ListeningClient) -> None:
         stage.gateway.drop()
         for number in range(6):
             stage.people.post("general", str(number))
         await stage.wait_for(lambda: stage.gateway.identified == 2)
         assert stage.gateway.resumed == 0
 
-    play(scene, settings=Settings(replay_most=5))
+    run_on_stage(scenario, settings=Settings(replay_most=5))
 
 
 def test_a_missing_heartbeat_ack_makes_discord_py_reconnect() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         stage.gateway.acknowledges = False
         await stage.wait_for(lambda: stage.gateway.resumed >= 1)
         stage.gateway.acknowledges = True
         stage.people.post("general", "alive")
         await stage.wait_for(lambda: "alive" in bot.texts)
 
-    play(
-        scene,
+    run_on_stage(
+        scenario,
         settings=Settings(heartbeat_ms=50),
-        client=lambda: Bot(heartbeat_timeout=0.2),
+        client=lambda: ListeningClient(heartbeat_timeout=0.2),
     )
 
 
 def test_events_can_come_twice() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         stage.people.post("general", "a")
         stage.people.post("general", "b")
         await stage.settled()
@@ -99,11 +99,11 @@ def test_events_can_come_twice() -> None:
         await stage.wait_for(lambda: bot.texts == ["a", "b", "a", "b"])
         assert len({message.id for message in bot.heard}) == 2
 
-    play(scene)
+    run_on_stage(scenario)
 
 
 def test_events_are_filtered_by_intents() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         posted = stage.people.post("general", "hello")
         stage.people.react(posted, "🎉")
         stage.people.type("general")
@@ -112,11 +112,11 @@ def test_events_are_filtered_by_intents() -> None:
         kinds = [event for event in bot.events if event not in ("READY", "GUILD_CREATE")]
         assert kinds == ["MESSAGE_REACTION_ADD"]
 
-    play(scene, client=lambda: Bot(intents(guild_reactions=True)))
+    run_on_stage(scenario, client=lambda: ListeningClient(intents(guild_reactions=True)))
 
 
 def test_without_the_content_intent_content_is_empty_but_for_mentions_and_dms() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         me = f"<@{stage.world.bot.id}>"
         stage.people.post("general", "secret", files={"a.txt": b"x"})
         stage.people.post("general", f"{me} hi")
@@ -126,18 +126,20 @@ def test_without_the_content_intent_content_is_empty_but_for_mentions_and_dms() 
         assert bot.texts == ["", f"{me} hi", "direct", "own"]
         assert bot.heard[0].attachments == []
 
-    play(scene, client=lambda: Bot(intents(messages=True)))
+    run_on_stage(scenario, client=lambda: ListeningClient(intents(messages=True)))
 
 
 def test_rest_hides_content_if_the_portal_does_not_grant_it() -> None:
     described: dict[str, object] = {**world(), "bot": {"intents": ["members", "presences"]}}
 
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         stage.people.post("general", "secret")
         await bot.place().send("own")
         assert [m.content async for m in bot.place().history()] == ["own", ""]
 
-    play(scene, described, client=lambda: Bot(intents(messages=True, members=True)))
+    run_on_stage(
+        scenario, described, client=lambda: ListeningClient(intents(messages=True, members=True))
+    )
 
 
 def test_an_intent_that_is_not_granted_closes_with_4014() -> None:
@@ -145,7 +147,7 @@ def test_an_intent_that_is_not_granted_closes_with_4014() -> None:
         described: dict[str, object] = {**world(), "bot": {"intents": []}}
         async with staged(described, FAST) as stage:
             with pytest.raises(discord.PrivilegedIntentsRequired):
-                async with logged_in(stage, Bot()):
+                async with logged_in(stage, ListeningClient()):
                     pass
 
     asyncio.run(main())
@@ -154,19 +156,19 @@ def test_an_intent_that_is_not_granted_closes_with_4014() -> None:
 def test_no_sight_of_a_channel_no_events_from_it() -> None:
     hidden = {"name": "hidden", "overwrites": [{"member": "Oshaberi", "deny": ["view_channel"]}]}
 
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         stage.people.post("hidden", "for us")
         stage.people.post("general", "for all")
         await stage.wait_for(lambda: bot.heard)
         assert bot.texts == ["for all"]
 
-    play(scene, world("general", hidden))
+    run_on_stage(scenario, world("general", hidden))
 
 
 def test_members_come_in_chunks() -> None:
     names = [f"member{number}" for number in range(1200)]
 
-    async def scene(_stage: Stage, bot: Bot) -> None:
+    async def scenario(_stage: Stage, bot: ListeningClient) -> None:
         guild = bot.guilds[0]
         assert guild.chunked
         assert len(guild.members) == 1201
@@ -176,22 +178,22 @@ def test_members_come_in_chunks() -> None:
             "member1191",
         ]
 
-    play(scene, world(members=names))
+    run_on_stage(scenario, world(members=names))
 
 
 def test_without_the_members_intent_only_the_bot_is_known() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         assert [member.id for member in bot.guilds[0].members] == [stage.world.bot.id]
         assert bot.guilds[0].member_count == 3
 
-    play(scene, client=lambda: Bot(intents(messages=True)))
+    run_on_stage(scenario, client=lambda: ListeningClient(intents(messages=True)))
 
 
 def test_shards_share_the_guilds() -> None:
     places = [{"name": f"G{n}", "members": ["mika"], "channels": [f"c{n}"]} for n in range(8)]
 
-    async def scene(stage: Stage, bot: Bot) -> None:
-        shards = [Bot(shard_id=number, shard_count=2) for number in range(2)]
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
+        shards = [ListeningClient(shard_id=number, shard_count=2) for number in range(2)]
         async with logged_in(stage, shards[0]), logged_in(stage, shards[1]):
             ids = [{guild.id for guild in shard.guilds} for shard in shards]
             assert ids[1] == {g for g in stage.world.guilds if (g >> 22) % 2}
@@ -201,7 +203,7 @@ def test_shards_share_the_guilds() -> None:
             assert shards[1].heard == []
         assert len(bot.guilds) == 8
 
-    play(scene, {"guilds": places})
+    run_on_stage(scenario, {"guilds": places})
 
 
 async def talk(stage: Stage, *payloads: object) -> list[Any]:

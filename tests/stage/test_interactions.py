@@ -12,7 +12,7 @@ from discord import app_commands
 from oshaberi.stage import RefusalError, Settings, Stage, StageError
 from oshaberi.stage.interactions.interaction_flow import Interaction, InteractionReply
 from oshaberi.stage.world.discord_records import MessageFlag
-from tests.stage.plays import Bot, play, world
+from tests.stage.listening_client import ListeningClient, run_on_stage, world
 
 Asked = discord.Interaction[Any]
 
@@ -43,7 +43,7 @@ class Buttons(discord.ui.View):
         await asked.response.defer()
 
 
-class Commander(Bot):
+class Commander(ListeningClient):
     """A client with a handful of commands."""
 
     def __init__(self) -> None:
@@ -131,8 +131,8 @@ async def inner(asked: Asked) -> None:
     await asked.response.send_message("inside")
 
 
-def acted(scene: Any, **options: Any) -> None:
-    play(scene, client=Commander, **options)
+def acted(scenario: Any, **options: Any) -> None:
+    run_on_stage(scenario, client=Commander, **options)
 
 
 async def replied(stage: Stage, asked: Interaction) -> Interaction:
@@ -141,7 +141,7 @@ async def replied(stage: Stage, asked: Interaction) -> Interaction:
 
 
 def test_a_command_its_original_and_a_follow_up() -> None:
-    async def scene(stage: Stage, _bot: Commander) -> None:
+    async def scenario(stage: Stage, _bot: Commander) -> None:
         asked = stage.people.run("say", {"text": "ho", "times": 2}, user="ren")
         await stage.wait_for(lambda: stage.world.contents("general") == ["ho ho!", "and more"])
         first, second = stage.world.history("general")
@@ -149,30 +149,30 @@ def test_a_command_its_original_and_a_follow_up() -> None:
         assert (first.type, first.interaction_id) == (20, asked.id)
         assert asked.followups == [second.id]
 
-    acted(scene)
+    acted(scenario)
 
 
 def test_options_name_people_and_places() -> None:
-    async def scene(stage: Stage, _bot: Commander) -> None:
+    async def scenario(stage: Stage, _bot: Commander) -> None:
         stage.people.run("who", {"member": "ren", "place": "random"})
         stage.people.run("group inner")
         await stage.wait_for(lambda: len(stage.world.history("general")) == 2)
         assert sorted(stage.world.contents("general")) == ["inside", "ren in random"]
 
-    acted(scene, world=world("general", "random"))
+    acted(scenario, world=world("general", "random"))
 
 
 def test_in_a_dm_too() -> None:
-    async def scene(stage: Stage, _bot: Commander) -> None:
+    async def scenario(stage: Stage, _bot: Commander) -> None:
         stage.people.dm("hi", user="ren")
         stage.people.run("say", {"text": "ho"}, channel="@ren", user="ren")
         await stage.wait_for(lambda: stage.world.contents("@ren") == ["hi", "ho!", "and more"])
 
-    acted(scene)
+    acted(scenario)
 
 
 def test_three_seconds_and_then_10062() -> None:
-    async def scene(stage: Stage, bot: Commander) -> None:
+    async def scenario(stage: Stage, bot: Commander) -> None:
         asked = stage.people.run("slow")
         await stage.wait_for(lambda: stage.state.now() - asked.at > 0.1)
         bot.go.set()
@@ -180,21 +180,21 @@ def test_three_seconds_and_then_10062() -> None:
         assert (bot.errors[0].status, bot.errors[0].code) == (404, 10062)
         assert stage.world.contents("general") == []
 
-    acted(scene, settings=Settings(interaction_s=0.1))
+    acted(scenario, settings=Settings(interaction_s=0.1))
 
 
 def test_a_second_answer_is_40060() -> None:
-    async def scene(stage: Stage, bot: Commander) -> None:
+    async def scenario(stage: Stage, bot: Commander) -> None:
         stage.people.run("twice")
         await stage.wait_for(lambda: bot.errors)
         assert (bot.errors[0].status, bot.errors[0].code) == (400, 40060)
         assert stage.world.contents("general") == ["once"]
 
-    acted(scene)
+    acted(scenario)
 
 
 def test_a_deferred_answer_waits_and_the_first_follow_up_takes_its_place() -> None:
-    async def scene(stage: Stage, bot: Commander) -> None:
+    async def scenario(stage: Stage, bot: Commander) -> None:
         asked = await replied(stage, stage.people.run("think"))
         waiting = stage.world.history("general")[0]
         assert waiting.flags & MessageFlag.LOADING
@@ -205,11 +205,11 @@ def test_a_deferred_answer_waits_and_the_first_follow_up_takes_its_place() -> No
         whispered = stage.world.messages[asked.channel_id][asked.followups[0]]
         assert whispered.ephemeral_to == asked.user_id
 
-    acted(scene)
+    acted(scenario)
 
 
 def test_an_ephemeral_answer_is_in_nobodys_history() -> None:
-    async def scene(stage: Stage, bot: Commander) -> None:
+    async def scenario(stage: Stage, bot: Commander) -> None:
         asked = await replied(stage, stage.people.run("hush", user="ren"))
         there = stage.world.messages[asked.channel_id]
         await stage.wait_for(lambda: [m.content for m in there.values()] == ["secret"])
@@ -222,20 +222,20 @@ def test_an_ephemeral_answer_is_in_nobodys_history() -> None:
         bot.go.set()
         await stage.wait_for(lambda: not there)
 
-    acted(scene)
+    acted(scenario)
 
 
 def test_autocomplete() -> None:
-    async def scene(stage: Stage, _bot: Commander) -> None:
+    async def scenario(stage: Stage, _bot: Commander) -> None:
         asked = await replied(stage, stage.people.complete("pick", "fruit", "ap"))
         assert [choice["value"] for choice in asked.choices] == ["apple", "apricot"]
         assert asked.reply is InteractionReply.CHOICES
 
-    acted(scene)
+    acted(scenario)
 
 
 def test_buttons_defer_whisper_and_open_a_form() -> None:
-    async def scene(stage: Stage, bot: Commander) -> None:
+    async def scenario(stage: Stage, bot: Commander) -> None:
         message = await bot.place().send("choose", view=Buttons())
         whispered = await replied(stage, stage.people.press(message.id, "Whisper", user="ren"))
         answer = stage.world.messages[whispered.channel_id][whispered.original_id or 0]
@@ -255,11 +255,11 @@ def test_buttons_defer_whisper_and_open_a_form() -> None:
         with pytest.raises(StageError, match="has no button 'Defer'; it has none"):
             stage.people.press(message.id, "Defer")
 
-    acted(scene)
+    acted(scenario)
 
 
 def test_what_cannot_be_pressed_or_run() -> None:
-    async def scene(stage: Stage, bot: Commander) -> None:
+    async def scenario(stage: Stage, bot: Commander) -> None:
         message = await bot.place().send("choose", view=Buttons())
         with pytest.raises(StageError, match="'Off' is disabled"):
             stage.people.press(message.id, "Off")
@@ -279,11 +279,11 @@ def test_what_cannot_be_pressed_or_run() -> None:
             stage.people.run("group inner", channel="staff", user="ren")
 
     hidden = {"name": "staff", "overwrites": [{"role": "@everyone", "deny": ["view_channel"]}]}
-    acted(scene, world=world("general", hidden))
+    acted(scenario, world=world("general", hidden))
 
 
 def test_commands_are_overwritten_fetched_and_checked() -> None:
-    async def scene(stage: Stage, bot: Commander) -> None:
+    async def scenario(stage: Stage, bot: Commander) -> None:
         before = {command.name: command.id for command in await bot.tree.fetch_commands()}
         assert {"say", "who", "group"} <= set(before)
         bot.tree.remove_command("who")
@@ -304,4 +304,4 @@ def test_commands_are_overwritten_fetched_and_checked() -> None:
         assert "0.name" in str(caught.value)
         stage.check()
 
-    acted(scene)
+    acted(scenario)

@@ -9,13 +9,13 @@ import discord
 import pytest
 
 from oshaberi.stage import Settings, Stage
-from tests.stage.plays import FAST, Bot, play, world
+from tests.stage.listening_client import FAST, ListeningClient, run_on_stage, world
 
 PNG = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 320, 200) + b"\x08\x02\0\0\0"
 
 
 def test_send_edit_delete_and_hear_it() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         message = await bot.place().send("  hello  ")
         assert message.content == "hello"
         await message.edit(content="hello again")
@@ -27,21 +27,21 @@ def test_send_edit_delete_and_hear_it() -> None:
         assert bot.texts == ["hello again"]  # the cached message was edited in place
         assert bot.events[-3:] == ["MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE"]
 
-    play(scene)
+    run_on_stage(scenario)
 
 
 def test_own_sends_are_echoed_with_their_nonce_and_history_lacks_it() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         sent = await bot.place().send("x", nonce="my-nonce")
         await stage.wait_for(lambda: bot.heard)
         assert (sent.nonce, bot.heard[0].nonce) == ("my-nonce", "my-nonce")
         assert [message.nonce async for message in bot.place().history()] == [None]
 
-    play(scene)
+    run_on_stage(scenario)
 
 
 def test_the_same_nonce_makes_one_message() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         first = await bot.place().send("one", nonce="n")
         second = await bot.place().send("other words", nonce="n")
         assert (second.id, second.content) == (first.id, "one")
@@ -51,21 +51,21 @@ def test_the_same_nonce_makes_one_message() -> None:
             await bot.place().send("one", nonce="n")
         assert caught.value.code == 10008
 
-    play(scene)
+    run_on_stage(scenario)
 
 
 def test_a_nonce_is_forgotten_after_some_minutes() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         await bot.place().send("one", nonce="n")
         await stage.wait_for(lambda: stage.state.nonces.find(stage.world.bot.id, "n") is None)
         await bot.place().send("two", nonce="n")
         assert stage.world.contents("general") == ["one", "two"]
 
-    play(scene, settings=Settings(nonce_s=0.05))
+    run_on_stage(scenario, settings=Settings(nonce_s=0.05))
 
 
 def test_history_before_after_around_and_one() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         posted = [stage.people.post("general", str(number)) for number in range(9)]
         middle = discord.Object(posted[4].id)
         place = bot.place()
@@ -76,11 +76,11 @@ def test_history_before_after_around_and_one() -> None:
         assert sorted(around) == ["2", "3", "4", "5", "6"]
         assert (await place.fetch_message(posted[0].id)).content == "0"
 
-    play(scene)
+    run_on_stage(scenario)
 
 
 def test_files_come_back_as_they_were_sent() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         files = [
             discord.File(io.BytesIO(PNG), "table 1.png", description="a table"),
             discord.File(io.BytesIO(b"<b>x</b>"), "page.html"),
@@ -96,11 +96,11 @@ def test_files_come_back_as_they_were_sent() -> None:
         assert [a.filename for a in kept.attachments] == ["page.html"]
         stage.check()
 
-    play(scene)
+    run_on_stage(scenario)
 
 
 def test_replies_point_at_their_message() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         asked = stage.people.post("general", "well?", user="ren")
         await stage.wait_for(lambda: bot.heard)
         answer = await bot.heard[0].reply("well!")
@@ -110,7 +110,7 @@ def test_replies_point_at_their_message() -> None:
         assert answer.reference.resolved.id == asked.id
         assert stage.world.history("general")[-1].notified == [stage.world.user("ren").id]
 
-    play(scene)
+    run_on_stage(scenario)
 
 
 ALLOWED = [
@@ -131,7 +131,7 @@ def test_allowed_mentions_are_applied(
         everyone=["view_channel", "send_messages", "mention_everyone"],
     )
 
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         mika, mods = stage.world.user("mika").id, stage.world.role("mods").id
         text = f"<@{mika}> <@&{mods}> `<@{stage.world.user('aki').id}>`"
         await bot.place().send(text, allowed_mentions=allowed)  # type: ignore[arg-type]
@@ -141,18 +141,18 @@ def test_allowed_mentions_are_applied(
         assert second.mention_everyone is everyone
         assert len(second.notified) == (3 if everyone else 0)
 
-    play(scene, described)
+    run_on_stage(scenario, described)
 
 
 def test_an_edit_parses_mentions_anew_and_notifies_nobody() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         message = await bot.place().send("x", allowed_mentions=discord.AllowedMentions.none())
         mika = stage.world.user("mika").id
         await message.edit(content=f"<@{mika}>")
         stored = stage.world.history("general")[0]
         assert (stored.mentions, stored.notified) == ([mika], [])
 
-    play(scene)
+    run_on_stage(scenario)
 
 
 def test_reactions_typing_and_pins() -> None:
@@ -160,7 +160,7 @@ def test_reactions_typing_and_pins() -> None:
         "general", emojis=["wave"], everyone=["view_channel", "send_messages", "manage_messages"]
     )
 
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         message = await bot.place().send("x")
         emoji = bot.guilds[0].emojis[0]
         await message.add_reaction("🎉")
@@ -183,11 +183,11 @@ def test_reactions_typing_and_pins() -> None:
         assert bot.events.count("MESSAGE_REACTION_ADD") == 3
         assert stage.world.history("general")[0].reactions == []
 
-    play(scene, described)
+    run_on_stage(scenario, described)
 
 
 def test_dms() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         stage.people.dm("psst", user="ren")
         await stage.wait_for(lambda: bot.texts == ["psst"])
         assert isinstance(bot.heard[0].channel, discord.DMChannel)
@@ -198,7 +198,7 @@ def test_dms() -> None:
         await mika.send("you too")
         assert stage.world.contents("@mika") == ["you too"]
 
-    play(scene)
+    run_on_stage(scenario)
 
 
 def test_deleting_many_at_once() -> None:
@@ -207,11 +207,11 @@ def test_deleting_many_at_once() -> None:
         "bot": {"permissions": ["administrator"]},
     }
 
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         for number in range(4):
             stage.people.post("general", str(number))
         await bot.place().purge(limit=3)
         assert stage.world.contents("general") == ["0"]
         assert stage.calls("POST */bulk-delete")
 
-    play(scene, described, settings=FAST)
+    run_on_stage(scenario, described, settings=FAST)

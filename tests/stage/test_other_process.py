@@ -56,7 +56,7 @@ def test_a_script_logs_in_sends_and_leaves(tmp_path: Path) -> None:
         script = tmp_path / "sender.py"
         script.write_text(SENDER)
         async with Stage() as stage, bot_process(stage, script) as process:
-            assert await asyncio.wait_for(process.wait(), 20) == 0
+            assert await asyncio.wait_for(process.wait(), 60) == 0
             assert stage.world.contents("general") == ["here I am"]
             stage.check()
 

@@ -8,7 +8,7 @@ import pytest
 
 from oshaberi.stage import RefusalError, Settings, Stage
 from oshaberi.stage.rest import rate_limits as limits
-from tests.stage.plays import Bot, play
+from tests.stage.listening_client import ListeningClient, run_on_stage
 
 
 class Clock:
@@ -83,18 +83,18 @@ def test_the_time_scale_shortens_windows() -> None:
 
 
 def test_discord_py_keeps_to_the_headers_by_itself() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         for number in range(12):
             await bot.place().send(str(number))
         assert stage.world.contents("general") == [str(number) for number in range(12)]
         assert {record.status for record in stage.calls("POST /channels/*")} == {200}
 
-    play(scene, settings=Settings(time_scale=50.0))
+    run_on_stage(scenario, settings=Settings(time_scale=50.0))
 
 
 def test_two_clients_collide_and_discord_py_waits_out_the_429() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
-        other = Bot()
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
+        other = ListeningClient()
         async with other:
             await other.login(stage.token)
             place = await other.fetch_channel(bot.place().id)
@@ -106,11 +106,11 @@ def test_two_clients_collide_and_discord_py_waits_out_the_429() -> None:
         assert 429 in statuses
         assert statuses.count(200) == 8
 
-    play(scene, settings=Settings(time_scale=20.0))
+    run_on_stage(scenario, settings=Settings(time_scale=20.0))
 
 
 def test_webhooks_have_their_own_limits() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         webhook = await bot.place().create_webhook(name="w")
         for number in range(35):
             await webhook.send(str(number), wait=True)
@@ -118,4 +118,4 @@ def test_webhooks_have_their_own_limits() -> None:
         # 30 a minute for the channel: no header said so, hence one collision
         assert [r.code for r in stage.calls("POST /webhooks/*") if r.status == 429] == [20028]
 
-    play(scene, settings=Settings(time_scale=100.0))
+    run_on_stage(scenario, settings=Settings(time_scale=100.0))

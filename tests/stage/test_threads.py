@@ -6,11 +6,11 @@ import discord
 import pytest
 
 from oshaberi.stage import Stage
-from tests.stage.plays import Bot, play, world
+from tests.stage.listening_client import ListeningClient, run_on_stage, world
 
 
 def test_a_thread_from_a_message() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         message = await bot.place().send("topic?")
         thread = await message.create_thread(name="topic")
         assert thread.id == message.id
@@ -29,13 +29,13 @@ def test_a_thread_from_a_message() -> None:
             stage.world.user("ren").id,
         }
 
-    play(scene)
+    run_on_stage(scenario)
 
 
 def test_threads_of_their_own_private_and_public() -> None:
     described: dict[str, object] = {**world(), "bot": {"permissions": ["administrator"]}}
 
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         public = await bot.place().create_thread(
             name="open", type=discord.ChannelType.public_thread
         )
@@ -52,13 +52,13 @@ def test_threads_of_their_own_private_and_public() -> None:
         await stage.wait_for(lambda: bot.guilds[0].get_thread(private.id) is None)
         assert private.id not in stage.world.channels
 
-    play(scene, described)
+    run_on_stage(scenario, described)
 
 
 def test_writing_wakes_an_archived_thread_and_editing_in_it_is_refused() -> None:
     described = world({"name": "general", "threads": [{"name": "old", "archived": True}]})
 
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         old = await bot.fetch_channel(stage.world.channel("old").id)
         assert isinstance(old, discord.Thread)
         message = await old.send("awake")
@@ -72,7 +72,7 @@ def test_writing_wakes_an_archived_thread_and_editing_in_it_is_refused() -> None
         await message.edit(content="awake again")
         assert stage.world.contents("old") == ["awake again"]
 
-    play(scene, described)
+    run_on_stage(scenario, described)
 
 
 def test_a_locked_thread_is_opened_by_a_moderator_only() -> None:
@@ -84,7 +84,7 @@ def test_a_locked_thread_is_opened_by_a_moderator_only() -> None:
         "bot": {"permissions": ["view_channel", "send_messages_in_threads"]},
     }
 
-    async def refused(stage: Stage, bot: Bot) -> None:
+    async def refused(stage: Stage, bot: ListeningClient) -> None:
         thread = await bot.fetch_channel(stage.world.channel("shut").id)
         assert isinstance(thread, discord.Thread)
         for act, code in ((thread.send("x"), 50083), (thread.edit(archived=False), 50013)):
@@ -92,21 +92,21 @@ def test_a_locked_thread_is_opened_by_a_moderator_only() -> None:
                 await act
             assert caught.value.code == code
 
-    async def moderates(stage: Stage, bot: Bot) -> None:
+    async def moderates(stage: Stage, bot: ListeningClient) -> None:
         thread = await bot.fetch_channel(stage.world.channel("shut").id)
         assert isinstance(thread, discord.Thread)
         await thread.send("x")
         assert stage.world.contents("shut") == ["x"]
 
-    play(refused, weak)
-    play(moderates, described)
+    run_on_stage(refused, weak)
+    run_on_stage(moderates, described)
 
 
 def test_threads_inherit_their_channels_permissions() -> None:
     deny = {"member": "Oshaberi", "deny": ["send_messages_in_threads"]}
     described = world({"name": "general", "threads": ["t"], "overwrites": [deny]})
 
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         thread = bot.guilds[0].get_thread(stage.world.channel("t").id)
         assert thread is not None
         with pytest.raises(discord.Forbidden) as caught:
@@ -114,11 +114,11 @@ def test_threads_inherit_their_channels_permissions() -> None:
         assert caught.value.code == 50013
         await bot.place().send("the channel itself is open")
 
-    play(scene, described)
+    run_on_stage(scenario, described)
 
 
 def test_a_forums_first_post() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         forum = bot.get_channel(stage.world.channel("posts").id)
         assert isinstance(forum, discord.ForumChannel)
         made = await forum.create_thread(
@@ -133,13 +133,13 @@ def test_a_forums_first_post() -> None:
             )
         assert caught.value.code == 50008
 
-    play(scene, world("general", {"name": "posts", "type": "forum", "tags": ["idea"]}))
+    run_on_stage(scenario, world("general", {"name": "posts", "type": "forum", "tags": ["idea"]}))
 
 
 def test_channels_are_made_changed_and_deleted() -> None:
     described: dict[str, object] = {**world(), "bot": {"permissions": ["administrator"]}}
 
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         made = await bot.guilds[0].create_text_channel("new", topic="fresh")
         await made.edit(name="newer", slowmode_delay=3)
         await made.set_permissions(bot.guilds[0].default_role, send_messages=False)
@@ -150,4 +150,4 @@ def test_channels_are_made_changed_and_deleted() -> None:
         await stage.wait_for(lambda: bot.get_channel(made.id) is None)
         assert made.id not in stage.world.channels
 
-    play(scene, described)
+    run_on_stage(scenario, described)

@@ -8,11 +8,11 @@ import discord
 import pytest
 
 from oshaberi.stage import Stage
-from tests.stage.plays import Bot, play, world
+from tests.stage.listening_client import ListeningClient, run_on_stage, world
 
 
 def test_a_webhook_speaks_under_any_name_and_can_edit_and_delete_it() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         webhook = await bot.place().create_webhook(name="Oshaberi", avatar=b"\x89PNG\r\n\x1a\n1234")
         sent = await webhook.send(
             "hello",
@@ -40,11 +40,11 @@ def test_a_webhook_speaks_under_any_name_and_can_edit_and_delete_it() -> None:
         assert await webhook.send("quick") is None  # type: ignore[func-returns-value]
         assert stage.world.contents("general") == ["hello again", "quick"]
 
-    play(scene)
+    run_on_stage(scenario)
 
 
 def test_webhooks_are_listed_found_renamed_and_deleted() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         webhook = await bot.place().create_webhook(name="one")
         assert [w.id for w in await bot.place().webhooks()] == [webhook.id]
         assert [w.id for w in await bot.guilds[0].webhooks()] == [webhook.id]
@@ -61,7 +61,7 @@ def test_webhooks_are_listed_found_renamed_and_deleted() -> None:
         await stage.settled()
         assert bot.events.count("WEBHOOKS_UPDATE") == 4
 
-    play(scene, world("general", "random"))
+    run_on_stage(scenario, world("general", "random"))
 
 
 BAD_NAMES = ["Clyde", "my DISCORD bot", "everyone", "Here", "x" * 81, " "]
@@ -69,7 +69,7 @@ BAD_NAMES = ["Clyde", "my DISCORD bot", "everyone", "Here", "x" * 81, " "]
 
 @pytest.mark.parametrize("name", BAD_NAMES)
 def test_a_name_that_discord_refuses(name: str) -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         webhook = await bot.place().create_webhook(name="fine")
         for act in (webhook.send("x", username=name, wait=True), webhook.edit(name=name)):
             with pytest.raises(discord.HTTPException) as caught:
@@ -77,19 +77,19 @@ def test_a_name_that_discord_refuses(name: str) -> None:
             assert (caught.value.status, caught.value.code) == (400, 50035)
         assert stage.world.contents("general") == []
 
-    play(scene)
+    run_on_stage(scenario)
 
 
 @pytest.mark.parametrize("url", ["ftp://x.example/a.png", "https://x.example/" + "a" * 2048])
 def test_a_face_that_discord_refuses(url: str) -> None:
-    async def scene(_stage: Stage, bot: Bot) -> None:
+    async def scenario(_stage: Stage, bot: ListeningClient) -> None:
         webhook = await bot.place().create_webhook(name="fine")
         with pytest.raises(discord.HTTPException) as caught:
             await webhook.send("x", avatar_url=url, wait=True)
         assert caught.value.code == 50035
         assert "avatar_url" in caught.value.text
 
-    play(scene)
+    run_on_stage(scenario)
 
 
 def test_into_threads_of_its_channel_only() -> None:
@@ -98,7 +98,7 @@ def test_into_threads_of_its_channel_only() -> None:
         {"name": "random", "threads": ["theirs"]},
     )
 
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         webhook = await bot.place().create_webhook(name="w")
         for name in ("ours", "asleep"):
             thread = discord.Object(stage.world.channel(name).id)
@@ -113,11 +113,11 @@ def test_into_threads_of_its_channel_only() -> None:
             await webhook.send("x", thread=theirs, wait=True)
         assert caught.value.code == 10003
 
-    play(scene, described)
+    run_on_stage(scenario, described)
 
 
 def test_without_wait_what_is_not_saved_is_no_error() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         webhook = await bot.place().create_webhook(name="w")
         await webhook.send("a swearword")
         assert stage.world.contents("general") == []
@@ -128,13 +128,13 @@ def test_without_wait_what_is_not_saved_is_no_error() -> None:
             await webhook.send("x" * 2001)
         assert caught.value.code == 50035
 
-    play(scene, world(automod=["swearword"]))
+    run_on_stage(scenario, world(automod=["swearword"]))
 
 
 def test_a_webhook_needs_its_permission_but_its_messages_need_none() -> None:
     no_hooks = {"member": "Oshaberi", "deny": ["manage_webhooks"]}
 
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         with pytest.raises(discord.Forbidden) as caught:
             await bot.place("locked").create_webhook(name="w")
         assert caught.value.code == 50013
@@ -143,15 +143,15 @@ def test_a_webhook_needs_its_permission_but_its_messages_need_none() -> None:
         assert stage.world.history("mute")[0].mention_everyone
 
     mute = {"name": "mute", "overwrites": [{"member": "Oshaberi", "deny": ["send_messages"]}]}
-    play(scene, world({"name": "locked", "overwrites": [no_hooks]}, mute))
+    run_on_stage(scenario, world({"name": "locked", "overwrites": [no_hooks]}, mute))
 
 
 def test_a_forum_post_by_webhook() -> None:
-    async def scene(stage: Stage, bot: Bot) -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
         forum = bot.get_channel(stage.world.channel("posts").id)
         assert isinstance(forum, discord.ForumChannel)
         webhook = await forum.create_webhook(name="w")
         await webhook.send("first", thread_name="topic", wait=True)
         assert stage.world.contents("topic") == ["first"]
 
-    play(scene, world("general", {"name": "posts", "type": "forum"}))
+    run_on_stage(scenario, world("general", {"name": "posts", "type": "forum"}))

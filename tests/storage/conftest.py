@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from .servers import postgres_url, stop_servers
+from .database_servers import postgres_url, stop_servers
 
 
 def pytest_sessionfinish() -> None:

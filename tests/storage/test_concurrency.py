@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from oshaberi.storage import Database, SecretVault
 from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
 from oshaberi.virtual_time import run_virtual
 
-from .servers import postgres_url
-from .using import KEY, ask, using
+from .database_servers import postgres_url
+from .scenario_database import KEY, ask, with_database
 
 TASKS = 60
 
 
+@pytest.mark.slow
 def test_many_writers_and_readers(url: str) -> None:
     async def scenario(db: Database) -> None:
         writes = [db.usage.add(1, "openai", "big", 1, 2) for _ in range(TASKS)]
@@ -21,7 +24,7 @@ def test_many_writers_and_readers(url: str) -> None:
         (used,) = await db.usage.of(1)
         assert (used.requests, used.input_tokens, used.output_tokens) == (TASKS, TASKS, 2 * TASKS)
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_two_programs_write_at_once(url: str) -> None:
@@ -48,7 +51,7 @@ def test_who_is_cancelled_holds_nobody_up(url: str) -> None:
         assert TASKS - len(cancelled) <= used.requests <= TASKS
         await db.usage.add(1, "p", "m", 1, 1)
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_chains_that_are_set_at_once_do_not_mix(url: str) -> None:
@@ -59,7 +62,7 @@ def test_chains_that_are_set_at_once_do_not_mix(url: str) -> None:
         names = [record.model for record in await db.models.chain(1)]
         assert names in [[record.model for record in chain] for chain in chains]
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_one_default_whoever_asks_at_once(url: str) -> None:
@@ -71,7 +74,7 @@ def test_one_default_whoever_asks_at_once(url: str) -> None:
         assert sorted(one.name for one in found) == list("abcdef")
         assert sum(one.is_default for one in found) <= 1
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_a_lost_connection_is_made_anew() -> None:

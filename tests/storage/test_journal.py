@@ -19,7 +19,7 @@ from oshaberi.storage import Database, SecretVault, StorageError
 from oshaberi.storage.stored_records import JournalledPost, JournalledStream
 from oshaberi.virtual_time import run_virtual
 
-from .using import KEY, NOON, Clock, ask, using
+from .scenario_database import KEY, NOON, Clock, ask, with_database
 
 STREAM = JournalledStream("k", "one", 1, 2**60, 3, 4, "Ren", NOON)
 BODY = {"content": "ja \ud83d\x00", "files": [], "reply": True}
@@ -47,7 +47,7 @@ asyncio.run(main())
 def test_it_knows_what_was_under_way_after_a_kill(url: str) -> None:
     done = subprocess.run([sys.executable, "-c", KILLED, url, KEY], check=False)
     assert done.returncode == -signal.SIGKILL
-    (stream,) = using(url, lambda db: db.journal.unfinished("one"))
+    (stream,) = with_database(url, lambda db: db.journal.unfinished("one"))
     assert [(post.nonce, post.state, post.message_id) for post in stream.posts] == [
         ("k-1", "sent", 77),
         ("k-2", "refused", None),
@@ -70,7 +70,7 @@ def test_what_one_left_is_adopted_once(url: str) -> None:
         assert await db.journal.unfinished("one") == ()
         assert len(await db.journal.unfinished("two")) == 1
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_who_is_silent_and_left_something_is_gone(url: str) -> None:
@@ -90,7 +90,7 @@ def test_who_is_silent_and_left_something_is_gone(url: str) -> None:
         clock.pass_days(31)
         await db.instances.beat("main")
 
-    using(url, scenario, now=clock)
+    with_database(url, scenario, now=clock)
     assert ask(url, "SELECT name FROM instances") == [("main",)]
 
 
@@ -133,7 +133,7 @@ def test_a_stream_comes_back_whole(url: str) -> None:
         assert found.posts[0].state == "sent"
         assert [one.key for one in await db.journal.unfinished("two")] == ["other"]
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_a_second_attempt(url: str) -> None:
@@ -147,7 +147,7 @@ def test_a_second_attempt(url: str) -> None:
         (found,) = await db.journal.unfinished("one")
         assert found.posts == (JournalledPost("k-1", 1, {"face": None}, 5),)
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_what_is_finished_is_forgotten(url: str) -> None:
@@ -158,7 +158,7 @@ def test_what_is_finished_is_forgotten(url: str) -> None:
         await db.journal.sent("k", "k-1", 5)
         assert await db.journal.unfinished("one") == ()
 
-    using(url, scenario)
+    with_database(url, scenario)
     assert ask(url, "SELECT count(*) FROM journal_posts") == [(0,)]
 
 
@@ -167,7 +167,7 @@ def test_a_message_needs_its_stream(url: str) -> None:
         with pytest.raises(StorageError, match=r"(?i)foreign key"):
             await db.journal.intend("nobody", JournalledPost("nobody-1", 1, BODY))
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_after_a_week_nobody_finishes_it(url: str) -> None:
@@ -179,4 +179,4 @@ def test_after_a_week_nobody_finishes_it(url: str) -> None:
         await db.journal.begin(replace(STREAM, key="new", began=None))
         assert [one.key for one in await db.journal.unfinished("one")] == ["new"]
 
-    using(url, scenario, now=clock)
+    with_database(url, scenario, now=clock)

@@ -27,7 +27,7 @@ from oshaberi.storage.schema.migration_runner import VERSION_TABLE
 from oshaberi.storage.schema.table_rows import Base
 from oshaberi.storage.stored_records import Exchange, KeyRecord, PersonaRecord, SpriteRecord
 
-from .using import KEY, NOON, ask, using
+from .scenario_database import KEY, NOON, ask, with_database
 
 WHEN = "'2026-11-15 12:00:00+00:00'"
 LATER = "'2099-01-01 00:00:00+00:00'"
@@ -84,7 +84,7 @@ def test_from_the_first_schema_with_data_in_it(url: str) -> None:
         assert [(post.state, post.message_id) for post in stream.posts] == [("sent", 12)]
         await db.usage.add(1, "openai", "big", 1, 1)
 
-    using(url, scenario)
+    with_database(url, scenario)
     assert asyncio.run(current_revision(url)) == "0004"
 
 
@@ -115,7 +115,7 @@ def test_what_was_set_in_direct_messages_serves_nobody_else(url: str) -> None:
             added = await db.keys.add(KeyRecord(1, "openai", "sk-new"))
             assert added.id > 80, "an id is never used twice"
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_the_migrations_lead_to_the_schema(url: str) -> None:
@@ -139,7 +139,7 @@ def test_a_newer_schema_is_left_alone(url: str) -> None:
     asyncio.run(upgrade(url))
     ask(url, f"UPDATE {VERSION_TABLE} SET version_num = '0099'")
     with pytest.raises(StorageError, match="schema 0099, which is newer") as caught:
-        using(url, lambda db: db.servers.config(1))
+        with_database(url, lambda db: db.servers.config(1))
     assert "\n" not in str(caught.value)
     assert asyncio.run(current_revision(url)) == "0099"
 
@@ -157,6 +157,7 @@ def test_a_step_that_fails_leaves_nothing_behind(url: str) -> None:
     assert asyncio.run(upgrade(url)) == ("0002", "0003", "0004")
 
 
+@pytest.mark.slow
 def test_processes_that_start_at_once(url: str) -> None:
     code = (
         "import asyncio, json, sys; from oshaberi.storage import upgrade; sys.stdin.readline();"

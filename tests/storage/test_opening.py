@@ -15,13 +15,13 @@ from oshaberi import storage
 from oshaberi.storage import Database, StorageError, current_revision
 from oshaberi.storage.database_urls import address_of
 
-from .servers import postgres_url
-from .using import ask, using
+from .database_servers import postgres_url
+from .scenario_database import ask, with_database
 
 
 def refusal(url: str) -> str:
     with pytest.raises(StorageError) as caught:
-        using(url, lambda db: db.servers.config(1))
+        with_database(url, lambda db: db.servers.config(1))
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -87,7 +87,7 @@ def test_the_files_are_for_their_owner(tmp_path: Path) -> None:
         modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in loose.parent.iterdir()}
         assert modes == {"x.sqlite3": 0o600, "x.sqlite3-wal": 0o600, "x.sqlite3-shm": 0o600}
 
-    using(f"sqlite:///{loose}", scenario)
+    with_database(f"sqlite:///{loose}", scenario)
     assert ask(f"sqlite:///{loose}", "PRAGMA journal_mode") == [("wal",)]
 
 
@@ -102,7 +102,7 @@ def test_in_memory() -> None:
         (used,), config = await asyncio.gather(db.usage.of(1), db.servers.config(1))
         assert (used.requests, config) == (20, {})
 
-    using("sqlite://", scenario)
+    with_database("sqlite://", scenario)
 
 
 def test_importing_it_is_light() -> None:

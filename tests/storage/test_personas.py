@@ -9,7 +9,7 @@ import pytest
 from oshaberi.storage import Database, StorageError
 from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord
 
-from .using import ask, using
+from .scenario_database import ask, with_database
 
 SERVER = 77
 HAPPY = SpriteRecord("happy", "https://x.test/happy.png")
@@ -36,7 +36,7 @@ def test_a_persona_comes_back_whole(url: str) -> None:
         assert await db.personas.get(SERVER, "Rena") is None
         assert await db.personas.get(0, "Ren") is None
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_a_name_comes_before_an_alias(url: str) -> None:
@@ -47,7 +47,7 @@ def test_a_name_comes_before_an_alias(url: str) -> None:
         assert found is not None
         assert found.name == "éva"
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_saving_again_changes_it_and_keeps_its_sprites(url: str) -> None:
@@ -60,7 +60,7 @@ def test_saving_again_changes_it_and_keeps_its_sprites(url: str) -> None:
         assert by_name.sprites == REN.sprites
         assert await db.personas.of(SERVER) == (by_name,)
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_two_cannot_have_one_name(url: str) -> None:
@@ -73,7 +73,7 @@ def test_two_cannot_have_one_name(url: str) -> None:
         with pytest.raises(StorageError, match="'Mia' is gone"):
             await db.personas.save(other)
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_there_is_one_default_and_it_comes_first(url: str) -> None:
@@ -91,7 +91,7 @@ def test_there_is_one_default_and_it_comes_first(url: str) -> None:
     async def defaults(db: Database) -> list[tuple[str, bool]]:
         return [(one.name, one.is_default) for one in await db.personas.of(SERVER)]
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_sprites(url: str) -> None:
@@ -109,7 +109,7 @@ def test_sprites(url: str) -> None:
         with pytest.raises(StorageError, match="no persona named 'nobody'"):
             await db.personas.save_sprite(SERVER, "nobody", HAPPY)
 
-    using(url, scenario)
+    with_database(url, scenario)
     assert ask(url, "SELECT name FROM sprites") == [("evil",)]
 
 
@@ -120,5 +120,5 @@ def test_deleting_takes_the_sprites_along(url: str) -> None:
         assert not await db.personas.delete(SERVER, "REN")
         assert not await db.personas.delete(SERVER, "the fox"), "an alias deletes nothing"
 
-    using(url, scenario)
+    with_database(url, scenario)
     assert ask(url, "SELECT count(*) FROM sprites") == [(0,)]

@@ -19,7 +19,7 @@ from oshaberi.storage.stored_records import (
     UsageRecord,
 )
 
-from .using import NOON, Clock, ask, using
+from .scenario_database import NOON, Clock, ask, with_database
 
 SERVER, CHANNEL, USER = 2**62 + 1, 2**62 + 2, 2**62 + 3
 """As large as Discord's ids will be for a long time."""
@@ -44,12 +44,12 @@ def test_settings_of_a_server(url: str) -> None:
         assert await db.servers.config(SERVER) == {}
         assert await db.servers.config(0) == {"delivery": "live"}
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_what_is_stored_is_there_after_a_restart(url: str) -> None:
-    using(url, lambda db: db.servers.set_config(SERVER, "notify", "last"))
-    assert using(url, lambda db: db.servers.config(SERVER)) == {"notify": "last"}
+    with_database(url, lambda db: db.servers.set_config(SERVER, "notify", "last"))
+    assert with_database(url, lambda db: db.servers.config(SERVER)) == {"notify": "last"}
 
 
 def test_a_chain_of_models(url: str) -> None:
@@ -66,7 +66,7 @@ def test_a_chain_of_models(url: str) -> None:
         await db.models.set_chain(SERVER, [])
         assert await db.models.chain(SERVER) == ()
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_a_chain_in_direct_messages_is_one_persons(url: str) -> None:
@@ -80,7 +80,7 @@ def test_a_chain_in_direct_messages_is_one_persons(url: str) -> None:
         with pytest.raises(StorageError, match="to a server or to a person"):
             await db.models.set_chain(0, [ModelRecord(0, "google", "everybody's")])
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_keys(url: str) -> None:
@@ -99,7 +99,7 @@ def test_keys(url: str) -> None:
         assert await db.keys.of(SERVER, "openai") == ()
         assert await db.keys.of(SERVER, "google") == (other,)
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_a_key_of_direct_messages_serves_one_person(url: str) -> None:
@@ -113,7 +113,7 @@ def test_a_key_of_direct_messages_serves_one_person(url: str) -> None:
         with pytest.raises(StorageError, match="to a server or to a person"):
             await db.keys.add(KeyRecord(0, "openai", "sk-everybodys"))
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def exchange(number: int, channel_id: int = CHANNEL, user_id: int = USER) -> Exchange:
@@ -133,7 +133,7 @@ def test_short_memory_is_bounded(url: str) -> None:
         assert await db.memory.recent(CHANNEL, 10) == ()
         assert len(await db.memory.recent(7, 10)) == 1
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_short_memory_expires(url: str) -> None:
@@ -146,7 +146,7 @@ def test_short_memory_expires(url: str) -> None:
         assert [one.asked for one in await db.memory.recent(CHANNEL, 9)] == ["q2"]
         await db.memory.add(exchange(3, channel_id=7), keep=9, days=10)
 
-    using(url, scenario, now=clock)
+    with_database(url, scenario, now=clock)
     assert ask(url, "SELECT asked FROM exchanges ORDER BY asked") == [("q2",), ("q3",)]
 
 
@@ -159,7 +159,7 @@ def test_forgetting(url: str) -> None:
         assert await db.memory.forget_channel(1) == 1
         assert await db.memory.forget_channel(1) == 0
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_facts(url: str) -> None:
@@ -178,7 +178,7 @@ def test_facts(url: str) -> None:
         assert await db.facts.delete_all(SERVER, USER) == 1
         assert await db.facts.of(1, USER) == (elsewhere,)
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_facts_are_not_dropped_in_silence(url: str) -> None:
@@ -190,7 +190,7 @@ def test_facts_are_not_dropped_in_silence(url: str) -> None:
         await db.facts.add(Fact(SERVER, "of the server"))
         assert len(await db.facts.of(SERVER, USER)) == MOST_FACTS
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_usage_adds_up(url: str) -> None:
@@ -204,7 +204,7 @@ def test_usage_adds_up(url: str) -> None:
             UsageRecord(SERVER, "openai", "big", 2, 2**40 + 10, 6),
         )
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_what_was_seen_never_goes_back(url: str) -> None:
@@ -216,7 +216,7 @@ def test_what_was_seen_never_goes_back(url: str) -> None:
         assert await db.seen.last(CHANNEL) == 60
         assert await db.seen.last(CHANNEL + 1) == 61
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_messages_with_a_face_and_tables(url: str) -> None:
@@ -229,7 +229,7 @@ def test_messages_with_a_face_and_tables(url: str) -> None:
         await db.tables.remember(2, CHANNEL, "|a|\n|-|\n|\ud83d\x00|")
         assert await db.tables.sources([1, 2]) == {2: "|a|\n|-|\n|\ufffd\ufffd|"}
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_messages_are_bounded(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,7 +246,7 @@ def test_messages_are_bounded(url: str, monkeypatch: pytest.MonkeyPatch) -> None
         await db.tables.remember(15, CHANNEL, "x")
         assert sorted(await db.tables.sources(range(20))) == [15]
 
-    using(url, scenario, now=clock)
+    with_database(url, scenario, now=clock)
 
 
 def turn(*message_ids: int, **changes: object) -> TurnRecord:
@@ -273,7 +273,7 @@ def test_turns(url: str) -> None:
         assert newer is not None
         assert newer.status == "stopped"
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_turns_of_one_answer(url: str) -> None:
@@ -294,7 +294,7 @@ def test_turns_of_one_answer(url: str) -> None:
         assert (gone.message_ids, gone.undelivered, gone.status) == ((), "", TAKEN_BACK)
         assert gone.asked_id == 5
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_direct_channels_newest_first(url: str) -> None:
@@ -304,7 +304,7 @@ def test_direct_channels_newest_first(url: str) -> None:
         assert await db.turns.direct_channels(9) == (4, 1, 2)
         assert await db.turns.direct_channels(2) == (4, 1)
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_turns_are_bounded(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -316,5 +316,5 @@ def test_turns_are_bounded(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         found = [await db.turns.of_message(message_id) for message_id in range(1, 5)]
         assert [one is not None for one in found] == [False, False, True, True]
 
-    using(url, scenario)
+    with_database(url, scenario)
     assert ask(url, "SELECT message_id FROM turn_messages ORDER BY 1") == [(3,), (4,)]

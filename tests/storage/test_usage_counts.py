@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from oshaberi.storage import Database, SecretVault
 from oshaberi.storage.usage_accounts import UsageAccount, UsageLimit, UsageTotals, UsedUp
 
-from .using import KEY, ask, using
+from .scenario_database import KEY, ask, with_database
 
 DAY = date(2026, 11, 15)
 USER = UsageAccount("operator", 0, "user", 2**62 + 3)
@@ -34,7 +34,7 @@ def test_requests_are_counted_up_to_the_limit(url: str) -> None:
         assert await db.usage_counts.reserve(tomorrow, limits, 1) is None
         assert await db.usage_counts.of(USER, DAY, tomorrow) == UsageTotals(3, 151)
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_a_refused_request_is_counted_nowhere(url: str) -> None:
@@ -47,7 +47,7 @@ def test_a_refused_request_is_counted_nowhere(url: str) -> None:
         assert await db.usage_counts.of(CHANNEL, DAY, DAY) == UsageTotals()
         assert await db.usage_counts.of(MEMBER, DAY, DAY) == UsageTotals()
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_tokens_are_limited_too(url: str) -> None:
@@ -60,7 +60,7 @@ def test_tokens_are_limited_too(url: str) -> None:
         assert await db.usage_counts.reserve(DAY, limits, 0) == UsedUp(limits[0], "tokens")
         assert await db.usage_counts.of(USER, DAY, DAY) == UsageTotals(2, 50, 50, 1234)
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_what_is_counted_survives_a_restart_and_not_the_ages(url: str) -> None:
@@ -75,8 +75,8 @@ def test_what_is_counted_survives_a_restart_and_not_the_ages(url: str) -> None:
         assert await db.usage_counts.tell_once(DAY + timedelta(1), "q", 1, 2)
         await db.usage_counts.add(DAY + timedelta(63), [CHANNEL], UsageTotals(1))
 
-    using(url, first)
-    using(url, second)
+    with_database(url, first)
+    with_database(url, second)
     assert ask(url, "SELECT subject FROM usage_counts") == [("channel",)]
     assert ask(url, "SELECT count(*) FROM quota_notices") == [(1,)]
 
@@ -92,7 +92,7 @@ def test_who_used_most(url: str) -> None:
             (2, UsageTotals(1, 20, 1)),
         )
 
-    using(url, scenario)
+    with_database(url, scenario)
 
 
 def test_requests_at_once_do_not_pass_the_limit(url: str) -> None:
@@ -132,7 +132,7 @@ asyncio.run(main())
 
 
 def test_processes_share_one_limit(url: str) -> None:
-    using(url, lambda db: db.servers.config(1))
+    with_database(url, lambda db: db.servers.config(1))
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", PROCESS, url, KEY],

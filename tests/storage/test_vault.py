@@ -14,7 +14,7 @@ from oshaberi.storage import Database, SecretVault, StorageError
 from oshaberi.storage.secret_vault import VARIABLE
 from oshaberi.storage.stored_records import KeyRecord
 
-from .using import KEY, ask, using
+from .scenario_database import KEY, ask, with_database
 
 SECRET = "sk-very-secret-0123456789"
 OLD, NEW = SecretVault.new_key(), SecretVault.new_key()
@@ -57,7 +57,7 @@ def test_no_byte_of_it_is_in_the_files(tmp_path: Path) -> None:
         assert b"find-this-label" in on_disk
         assert SECRET.encode() not in on_disk
 
-    using(f"sqlite:///{tmp_path}/x.sqlite3", scenario)
+    with_database(f"sqlite:///{tmp_path}/x.sqlite3", scenario)
 
 
 def test_nothing_shows_it(url: str, caplog: pytest.LogCaptureFixture) -> None:
@@ -69,7 +69,7 @@ def test_nothing_shows_it(url: str, caplog: pytest.LogCaptureFixture) -> None:
         assert SECRET not in f"{caught.value} {caught.value.__cause__}"
 
     caplog.set_level(logging.DEBUG)
-    using(url, scenario)
+    with_database(url, scenario)
     assert SECRET not in caplog.text
     assert KEY not in repr(SecretVault([KEY]))
 

@@ -22,7 +22,7 @@ from oshaberi.stream import (
 from oshaberi.text.text_config import TextConfig
 from oshaberi.virtual_time import run_virtual
 
-from .play import CHANNEL
+from .scripted_streams import CHANNEL
 
 WORDS = [f"w{number}" for number in range(9000)]
 TEXT = "\n".join(" ".join(WORDS[at : at + 10]) for at in range(0, len(WORDS), 10))

@@ -14,7 +14,7 @@ from oshaberi.delivery import deliverer
 from oshaberi.stream import Silence, Step
 from oshaberi.text.text_measure import utf16_len
 
-from .play import Played, play
+from .scripted_streams import Played, play
 
 LIMIT = 120
 PERSONA = {"name": "Ren", "sprites": [{"name": "mad", "avatar_url": "https://x.test/mad"}]}

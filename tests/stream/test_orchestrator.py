@@ -11,7 +11,7 @@ from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
 from oshaberi.stream import FollowUp, ScriptedProvider, Silence, Step, Stop, StopRegistry
 
-from .play import CHANNEL, chunks, play
+from .scripted_streams import CHANNEL, chunks, play
 
 LOOK = Chunk("function_call", calls=(ToolCall("look", {"q": 1}),))
 OOPS = Chunk("error", error=ProviderError("rate_limit", "slow down"))

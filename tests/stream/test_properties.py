@@ -23,7 +23,7 @@ from oshaberi.delivery.sinks.recording_sink import RecordingSink
 from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
 from oshaberi.stream import FollowUp, Silence, Step, Stop
 
-from .play import Played, play
+from .scripted_streams import Played, play
 
 PERSONA = {"name": "Ren", "sprites": [{"name": "mad", "avatar_url": "https://x.test/mad"}]}
 LIMIT = 100

@@ -16,11 +16,11 @@ from redis.backoff import NoBackoff
 from oshaberi.stream.stops import redis_stops
 from oshaberi.stream.stops.redis_stops import TOPIC, RedisStops
 from oshaberi.stream.stops.stop_registry import StopRequest
-from tests.crash.redis_line import RedisLine, redis_line
-from tests.storage.servers import redis_url
+from tests.crash.redis_proxy import RedisProxy, redis_proxy
+from tests.storage.database_servers import redis_url
 
 CHANNEL, USER, OTHER = "1", "77", "88"
-SOON_S = 10.0
+SOON_S = 30.0
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Pair:
     first: RedisStops
     second: RedisStops
     redis: Redis
-    line: RedisLine
+    line: RedisProxy
 
 
 @asynccontextmanager
@@ -47,7 +47,7 @@ def play(act: Callable[[Pair], Awaitable[None]]) -> None:
 
     async def main() -> None:
         async with (
-            redis_line(url) as line,
+            redis_proxy(url) as line,
             client(url) as direct,
             client(line.url) as through_line,
             RedisStops(direct).listening() as first,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from oshaberi.stream.reemission import Reemission, overlap
 
-from .play import play
+from .scripted_streams import play
 
 
 def read(chunks: list[str], min_chars: int = 8, tail_chars: int = 4096) -> str:

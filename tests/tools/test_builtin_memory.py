@@ -12,7 +12,16 @@ from oshaberi.providers.request.context_items import ToolResult
 from oshaberi.storage.stored_records import Exchange
 from oshaberi.tools import ToolBox, builtin_tools
 from oshaberi.virtual_time import run_virtual
-from tests.tools.fakes import CHANNEL, MIKA, NOW, REN, SERVER, FakeExchanges, FakeStore, context
+from tests.tools.fake_tool_context import (
+    CHANNEL,
+    MIKA,
+    NOW,
+    REN,
+    SERVER,
+    FakeExchanges,
+    FakeStore,
+    context,
+)
 
 BOX = ToolBox(builtin_tools())
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 import pytest
 
 from oshaberi.tools import Tool, ToolContext, ToolDefinitionError, tool
-from tests.tools.fakes import context
+from tests.tools.fake_tool_context import context
 
 
 @dataclass

@@ -19,7 +19,7 @@ from oshaberi.chunks import ToolCall
 from oshaberi.providers.request.context_items import ToolResult
 from oshaberi.tools import McpServer, McpTools, ToolBox, builtin_tools
 from oshaberi.tools.mcp import mcp_connection
-from tests.tools.fakes import context
+from tests.tools.fake_tool_context import context
 
 SCRIPT = str(Path(__file__).with_name("mcp_server.py"))
 TOKEN = "token-of-the-server-0815"
@@ -82,10 +82,10 @@ async def until(met: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-def play(act: Callable[[Servers], Awaitable[None]], *servers: McpServer) -> None:
+def with_servers(scenario: Callable[[Servers], Awaitable[None]], *servers: McpServer) -> None:
     async def main() -> None:
         async with serving(*(servers or (stdio(),))) as running:
-            await act(running)
+            await scenario(running)
 
     run(main())
 
@@ -143,7 +143,7 @@ async def everyday(running: Servers) -> None:
 
 
 def test_a_child_process() -> None:
-    play(everyday)
+    with_servers(everyday)
 
 
 def test_over_http(tmp_path: Path) -> None:
@@ -156,40 +156,43 @@ def test_over_http(tmp_path: Path) -> None:
     run(main())
 
 
+@pytest.mark.slow
 def test_a_child_gets_only_the_environment_that_it_is_given(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("DISCORD_TOKEN", "the bot's own token")
 
-    async def act(running: Servers) -> None:
+    async def scenario(running: Servers) -> None:
         shown = await running.told("environment")
         assert "GIVEN_TOKEN=[secret]" in shown
         assert "DISCORD_TOKEN" not in shown
         failed = await running.ask("fail")
         assert TOKEN not in failed.content
 
-    play(act, stdio(env={"GIVEN_TOKEN": TOKEN}))
+    with_servers(scenario, stdio(env={"GIVEN_TOKEN": TOKEN}))
 
 
+@pytest.mark.slow
 def test_permission_and_timeout_are_the_servers() -> None:
-    async def act(running: Servers) -> None:
+    async def scenario(running: Servers) -> None:
         assert "add" not in running.names
         assert {one.permission for one in running.mcp.tools} == {"manage_server"}
         assert {one.timeout_ms for one in running.mcp.tools} == {1234}
 
-    play(act, stdio(permission="manage_server", timeout_ms=1234))
+    with_servers(scenario, stdio(permission="manage_server", timeout_ms=1234))
 
 
 # -- what does not -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_servers_that_cannot_start_are_a_line_each(caplog: pytest.LogCaptureFixture) -> None:
-    async def act(running: Servers) -> None:
+    async def scenario(running: Servers) -> None:
         assert await running.told("add", a=1, b=2) == "3"
 
     with caplog.at_level(logging.WARNING, "oshaberi"):
-        play(
-            act,
+        with_servers(
+            scenario,
             stdio("refuses", "--refuse"),
             McpServer("nowhere", command="/no/such/program"),
             McpServer("nobody", url="http://127.0.0.1:9/mcp"),
@@ -215,7 +218,7 @@ def test_a_server_that_says_nothing_is_not_waited_for(caplog: pytest.LogCaptureF
 
 
 def test_a_server_that_dies_in_mid_call_is_started_again() -> None:
-    async def act(running: Servers) -> None:
+    async def scenario(running: Servers) -> None:
         first = await running.told("whoami")
         died, hung = await asyncio.gather(running.ask("die"), running.ask("hang"))
         for result in (died, hung):
@@ -225,62 +228,67 @@ def test_a_server_that_dies_in_mid_call_is_started_again() -> None:
         assert second != first
         assert not is_running(int(first))
 
-    play(act)
+    with_servers(scenario)
 
 
+@pytest.mark.slow
 def test_a_server_that_is_killed_while_nobody_asks(caplog: pytest.LogCaptureFixture) -> None:
     """It was dead before the call left, so the call is carried out by the new one."""
 
-    async def act(running: Servers) -> None:
+    async def scenario(running: Servers) -> None:
         first = int(await running.told("whoami"))
         os.kill(first, signal.SIGKILL)
         await until(lambda: "MCP server demo is gone" in caplog.text)
         second = int(await running.told("whoami"))
         assert second != first
 
-    play(act)
+    with_servers(scenario)
 
 
+@pytest.mark.slow
 def test_a_server_that_dies_again_and_again_has_to_wait(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(mcp_connection, "BACKOFF_S", (0.0, 3600.0))
     starts = tmp_path / "starts"
 
-    async def act(running: Servers) -> None:
+    async def scenario(running: Servers) -> None:
         for _ in range(2):
             assert (await running.ask("die")).is_error
         refused = await running.ask("add", a=1, b=2)
         assert refused.is_error
         assert "is down: it ended; it may be asked again in 3600 s" in refused.content
 
-    play(act, stdio("demo", "--alive", str(starts)))
+    with_servers(scenario, stdio("demo", "--alive", str(starts)))
     assert len(starts.read_text().split()) == 2
 
 
+@pytest.mark.slow
 def test_a_call_that_hangs_does_not_block_the_others() -> None:
-    async def act(running: Servers) -> None:
+    async def scenario(running: Servers) -> None:
         first = await running.told("whoami")
         hung = await running.ask("hang", timeout_ms=50)
         assert hung == ToolResult("hang did not end within 0.05 s", is_error=True)
         assert await running.told("whoami") == first
 
-    play(act)
+    with_servers(scenario)
 
 
+@pytest.mark.slow
 def test_a_server_that_hangs_as_a_whole_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcp_connection, "PROBE_S", 0.1)
 
-    async def act(running: Servers) -> None:
+    async def scenario(running: Servers) -> None:
         first = int(await running.told("whoami"))
         assert (await running.ask("freeze", timeout_ms=50)).is_error
         second = int(await running.told("whoami"))
         assert second != first
         assert not is_running(first)
 
-    play(act)
+    with_servers(scenario)
 
 
+@pytest.mark.slow
 def test_an_http_server_that_dies_and_comes_back(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -301,6 +309,7 @@ def test_an_http_server_that_dies_and_comes_back(
     run(main())
 
 
+@pytest.mark.slow
 def test_a_server_without_tools_yet_is_tried_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -337,6 +346,7 @@ def test_nothing_is_left_at_the_end(tmp_path: Path) -> None:
     assert not any(map(is_running, pids))
 
 
+@pytest.mark.slow
 def test_a_cancelled_program_leaves_no_process(tmp_path: Path) -> None:
     starts = tmp_path / "starts"
 
@@ -358,6 +368,7 @@ def test_a_cancelled_program_leaves_no_process(tmp_path: Path) -> None:
     assert not is_running(int(starts.read_text()))
 
 
+@pytest.mark.slow
 def test_a_program_cancelled_while_servers_start(tmp_path: Path) -> None:
     starts = tmp_path / "starts"
     script = f"echo $$ > {starts}; exec sleep 3600"

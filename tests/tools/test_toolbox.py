@@ -19,7 +19,7 @@ from oshaberi.providers.request.context_items import ToolResult
 from oshaberi.tools import Tool, ToolBox, ToolContext, ToolFailedError, tool
 from oshaberi.tools.toolbox import MOST_CALLS
 from oshaberi.virtual_time import run_virtual
-from tests.tools.fakes import MIKA, REN, context
+from tests.tools.fake_tool_context import MIKA, REN, context
 
 TOKEN = "sk-abcdefghijklmnop"
 KEY = "correct horse battery"
@@ -364,7 +364,7 @@ STUCK = """
 import asyncio, threading
 from oshaberi.chunks import ToolCall
 from oshaberi.tools import ToolBox, tool
-from tests.tools.fakes import context
+from tests.tools.fake_tool_context import context
 
 @tool
 def stuck() -> str:

@@ -19,7 +19,7 @@ from oshaberi.tools import ToolBox, builtin_tools
 from oshaberi.tools.builtin import read_web_page as module
 from oshaberi.tools.builtin.page_text import page_text
 from oshaberi.tools.builtin.read_web_page import web_page_tool
-from tests.tools.fakes import context
+from tests.tools.fake_tool_context import context
 
 HOME = ip_address("127.0.0.1")
 ON = TurnConfig(web_page_tool_enabled=True)

@@ -11,7 +11,7 @@ from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.storage.stored_records import PersonaRecord
 from oshaberi.turns.admission import admission_rules as module
 from oshaberi.turns.admission.admission_rules import ADMITTED, WHY, Cooldowns, admission
-from tests.turns.house import ALICE, BOT_ID, EPOCH, REN, TOMORI
+from tests.turns.turn_harness import ALICE, BOT_ID, EPOCH, REN, TOMORI
 
 PERSONAS = (TOMORI, REN)
 

@@ -28,7 +28,7 @@ from oshaberi.turns.context.context_building import (
 )
 from oshaberi.turns.generation.engine_config import speakers, text_config
 from oshaberi.turns.post_turn.shown_reasoning import shown_thoughts
-from tests.turns.house import ALICE, BOB, BOT_ID, EPOCH, REN, TOMORI
+from tests.turns.turn_harness import ALICE, BOB, BOT_ID, EPOCH, REN, TOMORI
 
 BOT = Person(BOT_ID, "Tomori", is_bot=True)
 CAT = AttachedFile("cat.png", "https://x.test/cat.png", "image/png", 1000)

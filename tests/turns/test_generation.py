@@ -13,16 +13,16 @@ from oshaberi.storage.stored_records import KeyRecord, ModelRecord
 from oshaberi.stream.provider_protocol import Silence
 from oshaberi.turns.generation.key_cooldowns import KeyCooldowns, rest_seconds
 from oshaberi.turns.turn_services import OperatorModel
-from tests.turns.house import (
+from tests.turns.turn_harness import (
     ALICE,
     CHANNEL,
     EPOCH,
     SERVER,
-    House,
+    TurnHarness,
     fails,
     link,
-    play,
     quick,
+    run_turns,
     spoil,
     text,
     used,
@@ -32,113 +32,113 @@ TWO_KEYS = (link("m", "k1", "k2"), link("spare", "s1"))
 
 
 def test_the_next_key_is_tried_quietly() -> None:
-    async def scene(house: House) -> None:
-        await house.answer()
-        assert house.models.asked == [("m", "k1"), ("m", "k2")]
-        assert house.turn_channel.contents == ["Fine."]
-        assert house.turn_channel.embeds == []
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer()
+        assert harness.models.asked == [("m", "k1"), ("m", "k2")]
+        assert harness.turn_channel.contents == ["Fine."]
+        assert harness.turn_channel.embeds == []
 
-    play(scene, [fails("rate_limit")], [text("Fine.")], links=TWO_KEYS)
+    run_turns(scenario, [fails("rate_limit")], [text("Fine.")], links=TWO_KEYS)
 
 
 def test_the_next_model_is_tried_when_all_keys_failed() -> None:
-    async def scene(house: House) -> None:
-        house.models.play([text("Spare.")], model="spare")
-        await house.answer()
-        assert house.models.asked == [("m", "k1"), ("m", "k2"), ("spare", "s1")]
-        assert house.turn_channel.contents == ["Spare."]
-        assert house.turn_channel.embeds == []
+    async def scenario(harness: TurnHarness) -> None:
+        harness.models.play([text("Spare.")], model="spare")
+        await harness.answer()
+        assert harness.models.asked == [("m", "k1"), ("m", "k2"), ("spare", "s1")]
+        assert harness.turn_channel.contents == ["Spare."]
+        assert harness.turn_channel.embeds == []
 
-    play(scene, [fails("auth")], [fails("balance_exhausted")], links=TWO_KEYS)
+    run_turns(scenario, [fails("auth")], [fails("balance_exhausted")], links=TWO_KEYS)
 
 
 @pytest.mark.parametrize("kind", ["model_error", "content_blocked"])
 def test_other_keys_do_not_help_against_a_models_own_fault(kind: str) -> None:
-    async def scene(house: House) -> None:
-        await house.answer()
-        assert house.models.asked == [("m", "k1"), ("spare", "s1")]
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer()
+        assert harness.models.asked == [("m", "k1"), ("spare", "s1")]
 
-    play(scene, [fails(kind)], links=TWO_KEYS)
+    run_turns(scenario, [fails(kind)], links=TWO_KEYS)
 
 
 def test_a_silent_model_is_given_up_quietly() -> None:
-    async def scene(house: House) -> None:
-        await house.answer()
-        assert house.models.asked == [("m", "k1"), ("spare", "s1")]
-        assert house.turn_channel.contents == ["Hm."]
-        assert house.turn_channel.embeds == []
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer()
+        assert harness.models.asked == [("m", "k1"), ("spare", "s1")]
+        assert harness.turn_channel.contents == ["Hm."]
+        assert harness.turn_channel.embeds == []
 
     config = quick(inactivity_timeout_ms=1000)
-    play(scene, [Silence(60_000)], links=TWO_KEYS, stream=config)
+    run_turns(scenario, [Silence(60_000)], links=TWO_KEYS, stream=config)
 
 
 def test_a_model_that_only_thinks_is_given_up() -> None:
-    async def scene(house: House) -> None:
-        house.models.play(endless, model="spare")
-        await house.answer()
-        assert house.models.asked == [("m", "k1"), ("spare", "s1")]
-        assert house.turn_channel.embeds == ["The model took too long to answer"]
-        assert "thought for 300 seconds" in house.turn_channel.channel.records[-1]["description"]
-        assert house.store.turns.kept[-1].status == "timeout"
+    async def scenario(harness: TurnHarness) -> None:
+        harness.models.play(endless, model="spare")
+        await harness.answer()
+        assert harness.models.asked == [("m", "k1"), ("spare", "s1")]
+        assert harness.turn_channel.embeds == ["The model took too long to answer"]
+        assert "thought for 300 seconds" in harness.turn_channel.channel.records[-1]["description"]
+        assert harness.store.turns.kept[-1].status == "timeout"
 
     thought = Chunk("text", thoughts=(ThoughtPart("hm", "raw"),))
     endless = [step for _ in range(100) for step in (thought, Silence(10_000))]
-    play(scene, endless, links=TWO_KEYS)
+    run_turns(scenario, endless, links=TWO_KEYS)
 
 
 def test_the_last_failure_is_shown_once() -> None:
-    async def scene(house: House) -> None:
+    async def scenario(harness: TurnHarness) -> None:
         later = fails("provider_overloaded", {"retry_after_s": 60}, "come later")
-        house.models.play([later], model="spare")
-        await house.answer()
-        assert house.turn_channel.embeds == ["The model is overloaded right now"]
-        assert house.turn_channel.channel.records[-1]["description"] == "come later"
-        assert house.store.turns.kept[-1].status == "error"
+        harness.models.play([later], model="spare")
+        await harness.answer()
+        assert harness.turn_channel.embeds == ["The model is overloaded right now"]
+        assert harness.turn_channel.channel.records[-1]["description"] == "come later"
+        assert harness.store.turns.kept[-1].status == "error"
 
     limit = fails("rate_limit", {"retry_after_s": 60})
-    play(scene, [limit], [fails("network")], links=TWO_KEYS)
+    run_turns(scenario, [limit], [fails("network")], links=TWO_KEYS)
 
 
 def test_errors_stay_hidden_if_the_operator_wants_it() -> None:
-    async def scene(house: House) -> None:
-        await house.answer()
-        assert house.turn_channel.channel.posted == []
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer()
+        assert harness.turn_channel.channel.posted == []
 
-    play(scene, [fails("network")], stream=quick(suppress_user_errors=True))
+    run_turns(scenario, [fails("network")], stream=quick(suppress_user_errors=True))
 
 
 def test_nothing_is_tried_again_once_text_is_visible() -> None:
-    async def scene(house: House) -> None:
-        await house.answer()
-        assert house.models.asked == [("m", "k1")]
-        assert house.turn_channel.contents == ["Once upon"]
-        assert house.turn_channel.embeds == ["The model could not be reached"]
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer()
+        assert harness.models.asked == [("m", "k1")]
+        assert harness.turn_channel.contents == ["Once upon"]
+        assert harness.turn_channel.embeds == ["The model could not be reached"]
 
-    play(scene, [text("Once upon"), fails("network")], links=TWO_KEYS)
+    run_turns(scenario, [text("Once upon"), fails("network")], links=TWO_KEYS)
 
 
 def test_keys_rest_as_long_as_the_provider_says() -> None:
-    async def scene(house: House) -> None:
-        await house.answer()
-        await house.answer()
-        assert house.models.asked == [("m", "k1"), ("m", "k2"), ("m", "k2")]
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer()
+        await harness.answer()
+        assert harness.models.asked == [("m", "k1"), ("m", "k2"), ("m", "k2")]
         await asyncio.sleep(61)
-        await house.answer()
-        assert house.models.asked[-1] == ("m", "k1")
+        await harness.answer()
+        assert harness.models.asked[-1] == ("m", "k1")
 
-    play(scene, [fails("rate_limit", {"retry_after_s": 60})], links=TWO_KEYS)
+    run_turns(scenario, [fails("rate_limit", {"retry_after_s": 60})], links=TWO_KEYS)
 
 
 def test_if_everything_rests_the_shortest_rest_is_broken() -> None:
-    async def scene(house: House) -> None:
-        await house.answer()
-        assert house.turn_channel.embeds == ["The model is asked too often right now"]
-        house.models.asked.clear()
-        await house.answer()
-        assert house.models.asked == [("m", "k2")]
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer()
+        assert harness.turn_channel.embeds == ["The model is asked too often right now"]
+        harness.models.asked.clear()
+        await harness.answer()
+        assert harness.models.asked == [("m", "k2")]
 
-    play(
-        scene,
+    run_turns(
+        scenario,
         [fails("rate_limit", {"retry_after_s": 500})],
         [fails("rate_limit", {"retry_after_s": 200})],
         links=[link("m", "k1", "k2")],
@@ -151,17 +151,17 @@ def test_an_overloaded_model_is_waited_for_with_the_indicator_shown() -> None:
     async def typing(_ms: int | None) -> None:
         shown_at.append(asyncio.get_running_loop().time())
 
-    async def scene(house: House) -> None:
-        spoil(house.turn_channel.channel, "typing", typing)
-        await house.answer()
-        assert house.models.asked == [("m", "k1")] * 3
-        assert house.turn_channel.contents == ["Fine."]
-        assert house.turn_channel.embeds == []
+    async def scenario(harness: TurnHarness) -> None:
+        spoil(harness.turn_channel.channel, "typing", typing)
+        await harness.answer()
+        assert harness.models.asked == [("m", "k1")] * 3
+        assert harness.turn_channel.contents == ["Fine."]
+        assert harness.turn_channel.embeds == []
         assert asyncio.get_running_loop().time() == pytest.approx(12 + 8, abs=1)
         assert {0, 8, 12} <= set(map(round, shown_at))
 
-    play(
-        scene,
+    run_turns(
+        scenario,
         [fails("rate_limit", {"retry_after_s": 12})],
         [fails("provider_overloaded")],
         [text("Fine.")],
@@ -170,13 +170,15 @@ def test_an_overloaded_model_is_waited_for_with_the_indicator_shown() -> None:
 
 
 def test_who_is_waited_for_is_who_was_overloaded() -> None:
-    async def scene(house: House) -> None:
-        house.models.play([fails("model_error")], model="spare")
-        await house.answer()
-        assert [model for model, _ in house.models.asked] == ["m", "spare", "m"]
-        assert house.turn_channel.contents == ["Hm."]
+    async def scenario(harness: TurnHarness) -> None:
+        harness.models.play([fails("model_error")], model="spare")
+        await harness.answer()
+        assert [model for model, _ in harness.models.asked] == ["m", "spare", "m"]
+        assert harness.turn_channel.contents == ["Hm."]
 
-    play(scene, [fails("provider_overloaded")], links=[link("m", "k1"), link("spare", "s1")])
+    run_turns(
+        scenario, [fails("provider_overloaded")], links=[link("m", "k1"), link("spare", "s1")]
+    )
 
 
 @pytest.mark.parametrize(
@@ -189,53 +191,53 @@ def test_who_is_waited_for_is_who_was_overloaded() -> None:
     ],
 )
 def test_patience_ends_and_the_failure_is_told(failures: list[Chunk], waited_s: float) -> None:
-    async def scene(house: House) -> None:
-        await house.answer()
-        assert len(house.models.asked) == len(failures)
-        assert len(house.turn_channel.embeds) == 1
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer()
+        assert len(harness.models.asked) == len(failures)
+        assert len(harness.turn_channel.embeds) == 1
         assert asyncio.get_running_loop().time() == pytest.approx(waited_s, abs=1)
 
-    play(scene, *([one] for one in failures))
+    run_turns(scenario, *([one] for one in failures))
 
 
 def test_a_stop_ends_the_waiting() -> None:
-    async def scene(house: House) -> None:
-        await house.hear("hi")
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.hear("hi")
         await asyncio.sleep(5)
-        assert house.talks.stop(CHANNEL, ALICE.id, False).ok
-        await house.talks.idle()
+        assert harness.channel_turns.stop(CHANNEL, ALICE.id, False).ok
+        await harness.channel_turns.idle()
         assert asyncio.get_running_loop().time() < 6
-        assert len(house.models.asked) == 1
-        assert house.turn_channel.channel.posted == []
-        assert house.store.turns.kept[-1].status == "stopped_by_user"
+        assert len(harness.models.asked) == 1
+        assert harness.turn_channel.channel.posted == []
+        assert harness.store.turns.kept[-1].status == "stopped_by_user"
 
-    play(scene, [fails("rate_limit", {"retry_after_s": 25})])
+    run_turns(scenario, [fails("rate_limit", {"retry_after_s": 25})])
 
 
 def test_a_follow_up_ends_the_waiting() -> None:
-    async def scene(house: House) -> None:
-        await house.hear("hi")
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.hear("hi")
         await asyncio.sleep(5)
-        await house.answer("never mind")
-        assert house.turn_channel.contents == ["Fine."]
+        await harness.answer("never mind")
+        assert harness.turn_channel.contents == ["Fine."]
 
-    play(scene, [fails("rate_limit", {"retry_after_s": 25})], [text("Fine.")])
+    run_turns(scenario, [fails("rate_limit", {"retry_after_s": 25})], [text("Fine.")])
 
 
 def test_stored_keys_rest_in_the_database_too() -> None:
-    async def scene(house: House) -> None:
-        house.store.models.records = (ModelRecord(SERVER, "house", "m"),)
-        house.store.keys.records = [KeyRecord(SERVER, "house", "own", id=3)]
-        await house.answer()
-        assert house.models.asked == [("m", "own")]
-        assert house.store.keys.cooldowns == [(3, EPOCH + timedelta(seconds=70))]
+    async def scenario(harness: TurnHarness) -> None:
+        harness.store.models.records = (ModelRecord(SERVER, "scripted", "m"),)
+        harness.store.keys.records = [KeyRecord(SERVER, "scripted", "own", id=3)]
+        await harness.answer()
+        assert harness.models.asked == [("m", "own")]
+        assert harness.store.keys.cooldowns == [(3, EPOCH + timedelta(seconds=70))]
 
-    play(scene, [fails("rate_limit", {"retry_after_s": 70})])
+    run_turns(scenario, [fails("rate_limit", {"retry_after_s": 70})])
 
 
 def test_a_rest_that_another_process_noted_counts() -> None:
     cooldowns = KeyCooldowns()
-    key = KeyRecord(0, "house", "k", rest_until=EPOCH + timedelta(seconds=5))
+    key = KeyRecord(0, "scripted", "k", rest_until=EPOCH + timedelta(seconds=5))
     assert cooldowns.seconds_left(key, EPOCH, 100.0) == 5
     assert cooldowns.seconds_left(key, EPOCH + timedelta(seconds=5), 105.0) == 0
     assert cooldowns.seconds_left(None, EPOCH, 100.0) == 0
@@ -257,17 +259,17 @@ def test_how_long_a_key_rests(kind: Any, raw: Any, seconds: float) -> None:
 
 
 def test_the_operators_key_is_not_sent_where_an_admin_says() -> None:
-    async def scene(house: House) -> None:
-        house.store.models.records = (
+    async def scenario(harness: TurnHarness) -> None:
+        harness.store.models.records = (
             ModelRecord(SERVER, "openai", "m", base_url="http://evil.test"),
             ModelRecord(SERVER, "openai", "n"),
         )
-        house.models.play([fails("model_error")])
-        await house.answer()
-        assert house.models.asked == [("m", None), ("n", "operators")]
+        harness.models.play([fails("model_error")])
+        await harness.answer()
+        assert harness.models.asked == [("m", None), ("n", "operators")]
 
-    play(
-        scene,
+    run_turns(
+        scenario,
         links=[
             OperatorModel(ModelRecord(0, "openai", name), ("operators",)) for name in ("m", "n")
         ],
@@ -275,91 +277,92 @@ def test_the_operators_key_is_not_sent_where_an_admin_says() -> None:
 
 
 def test_keys_of_the_settings_serve_the_same_model_at_the_same_address_only() -> None:
-    async def scene(house: House) -> None:
-        house.store.models.records = (
+    async def scenario(harness: TurnHarness) -> None:
+        harness.store.models.records = (
             ModelRecord(SERVER, "openai", "x", base_url="http://other.test"),
             ModelRecord(SERVER, "openai", "y", base_url="http://mine.test"),
             ModelRecord(SERVER, "openai", "x", base_url="http://mine.test"),
         )
-        house.models.play([fails("model_error")], model="x")
-        house.models.play([fails("model_error")], model="y")
-        await house.answer()
-        assert house.models.asked == [("x", None), ("y", None), ("x", "given")]
+        harness.models.play([fails("model_error")], model="x")
+        harness.models.play([fails("model_error")], model="y")
+        await harness.answer()
+        assert harness.models.asked == [("x", None), ("y", None), ("x", "given")]
 
-    play(
-        scene, links=[OperatorModel(ModelRecord(0, "openai", "x", "http://mine.test"), ("given",))]
+    run_turns(
+        scenario,
+        links=[OperatorModel(ModelRecord(0, "openai", "x", "http://mine.test"), ("given",))],
     )
 
 
 def test_an_empty_answer_is_asked_for_twice_more() -> None:
-    async def scene(house: House) -> None:
-        await house.answer()
-        assert len(house.models.requests) == 3
-        assert house.turn_channel.contents == ["At last."]
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer()
+        assert len(harness.models.requests) == 3
+        assert harness.turn_channel.contents == ["At last."]
 
-    play(scene, [], [Chunk("done", finish_reason="stop")], [text("At last.")])
+    run_turns(scenario, [], [Chunk("done", finish_reason="stop")], [text("At last.")])
 
 
 def test_an_answer_that_stays_empty_is_told() -> None:
-    async def scene(house: House) -> None:
-        await house.answer()
-        assert len(house.models.requests) == 3
-        assert house.turn_channel.embeds == ["The model gave no answer"]
-        assert house.store.turns.kept[-1].status == "empty_response"
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer()
+        assert len(harness.models.requests) == 3
+        assert harness.turn_channel.embeds == ["The model gave no answer"]
+        assert harness.store.turns.kept[-1].status == "empty_response"
 
-    play(scene, [], [], [])
+    run_turns(scenario, [], [], [])
 
 
 def test_after_length_the_oldest_history_goes() -> None:
-    async def scene(house: House) -> None:
+    async def scenario(harness: TurnHarness) -> None:
         for number in range(8):
-            house.turn_channel.write(f"old {number}", mention=False)
-        await house.answer("now")
+            harness.turn_channel.write(f"old {number}", mention=False)
+        await harness.answer("now")
         told = [
             [item.text for item in request.items if getattr(item, "tag", "") == "history"]
-            for request in house.models.requests
+            for request in harness.models.requests
         ]
         assert [len(one) for one in told] == [8, 4, 2]
         assert told[2] == ["Alice: old 6", "Alice: old 7"]
 
     cut = [Chunk("done", finish_reason="length")]
-    play(scene, cut, cut, [text("Fits.")])
+    run_turns(scenario, cut, cut, [text("Fits.")])
 
 
 def test_a_conversation_too_long_is_shortened_before_another_model_is_asked() -> None:
-    async def scene(house: House) -> None:
+    async def scenario(harness: TurnHarness) -> None:
         for number in range(8):
-            house.turn_channel.write(f"old {number}", mention=False)
-        await house.answer("now")
-        assert house.models.asked == [("m", "k1")] * 2
-        assert house.turn_channel.contents == ["Fits."]
+            harness.turn_channel.write(f"old {number}", mention=False)
+        await harness.answer("now")
+        assert harness.models.asked == [("m", "k1")] * 2
+        assert harness.turn_channel.contents == ["Fits."]
 
-    play(scene, [fails("context_length")], [text("Fits.")], links=TWO_KEYS)
+    run_turns(scenario, [fails("context_length")], [text("Fits.")], links=TWO_KEYS)
 
 
 def test_without_a_model_the_reader_is_told_what_to_do() -> None:
-    async def scene(house: House) -> None:
-        house.services.models = ()
-        await house.answer()
-        assert house.turn_channel.embeds == ["This model cannot be used"]
-        assert "/model" in house.turn_channel.channel.records[-1]["description"]
+    async def scenario(harness: TurnHarness) -> None:
+        harness.services.models = ()
+        await harness.answer()
+        assert harness.turn_channel.embeds == ["This model cannot be used"]
+        assert "/model" in harness.turn_channel.channel.records[-1]["description"]
 
-    play(scene)
+    run_turns(scenario)
 
 
 def test_a_model_that_cannot_be_connected_is_skipped() -> None:
-    async def scene(house: House) -> None:
-        await house.answer()
-        assert house.models.asked == [("spare", None)]
-        assert house.turn_channel.contents == ["Hm."]
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer()
+        assert harness.models.asked == [("spare", None)]
+        assert harness.turn_channel.contents == ["Hm."]
 
-    play(scene, links=[link("broken"), link("spare")])
+    run_turns(scenario, links=[link("broken"), link("spare")])
 
 
 def test_parameters_of_the_model() -> None:
-    async def scene(house: House) -> None:
-        await house.answer()
-        request = house.models.requests[0]
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer()
+        request = harness.models.requests[0]
         assert (request.temperature, request.thinking) == (0.5, "low")
         assert request.extra == {"min_p": 0.1}
         assert request.stop_strings == ("###",)
@@ -367,29 +370,29 @@ def test_parameters_of_the_model() -> None:
         assert "Ren" in request.speakers
 
     params = {"temperature": 0.5, "thinking": "low", "min_p": 0.1, "top_p": None}
-    play(
-        scene,
-        links=[OperatorModel(ModelRecord(0, "house", "m", params=params))],
+    run_turns(
+        scenario,
+        links=[OperatorModel(ModelRecord(0, "scripted", "m", params=params))],
         turn={"llm_stop_strings": ("###",)},
         stream=quick(registered_speaker_guard_enabled=True),
     )
 
 
 def test_a_wrong_parameter_is_the_models_fault_not_a_crash() -> None:
-    async def scene(house: House) -> None:
-        await house.answer()
-        assert house.models.asked == [("spare", None)]
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer()
+        assert harness.models.asked == [("spare", None)]
 
-    bad = OperatorModel(ModelRecord(0, "house", "m", params={"thinking": "much"}))
-    play(scene, links=[bad, link("spare")])
+    bad = OperatorModel(ModelRecord(0, "scripted", "m", params={"thinking": "much"}))
+    run_turns(scenario, links=[bad, link("spare")])
 
 
 def test_usage_is_noted_of_every_attempt() -> None:
-    async def scene(house: House) -> None:
-        await house.answer()
-        assert house.store.usage.kept == [
-            (SERVER, "house", "m", 5, 0),
-            (SERVER, "house", "m", 7, 7),
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer()
+        assert harness.store.usage.kept == [
+            (SERVER, "scripted", "m", 5, 0),
+            (SERVER, "scripted", "m", 7, 7),
         ]
 
-    play(scene, [used(5, 0)], [text("Hi."), used(7, 7)])
+    run_turns(scenario, [used(5, 0)], [text("Hi."), used(7, 7)])

@@ -18,18 +18,18 @@ from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.turns.channel_turns import ChannelTurns
 from oshaberi.turns.generation.adapter_pool import AdapterPool
 from oshaberi.turns.turn_services import OperatorModel, TurnServices
-from tests.turns.house import TOMORI, FakeRoom, Fixed, quick
+from tests.turns.turn_harness import TOMORI, FakeTurnChannel, Fixed, quick
 
 pytest.importorskip("openai")
 
 T = TypeVar("T")
-Scene = Callable[[ChannelTurns, FakeRoom, list[ModelServer]], Awaitable[T]]
+Scene = Callable[[ChannelTurns, FakeTurnChannel, list[ModelServer]], Awaitable[T]]
 BUSY = Status(
     429, '{"error": {"message": "slow down", "code": "rate_limit_exceeded"}}', {"retry-after": "70"}
 )
 
 
-def perform(scene: Scene[T], *servers: list[list[Step]], keys: tuple[str, ...] = ("k1",)) -> T:
+def perform(scenario: Scene[T], *servers: list[list[Step]], keys: tuple[str, ...] = ("k1",)) -> T:
     """One model per server; each plays its scripts in order."""
 
     async def main() -> T:
@@ -49,7 +49,7 @@ def perform(scene: Scene[T], *servers: list[list[Step]], keys: tuple[str, ...] =
             services = TurnServices(
                 _settings, StopRegistry(), pool, models=tuple(links), persona=TOMORI
             )
-            return await scene(ChannelTurns(services), FakeRoom(), started)
+            return await scenario(ChannelTurns(services), FakeTurnChannel(), started)
 
     return asyncio.run(main())
 
@@ -58,9 +58,9 @@ async def _settings(_server_id: int) -> Fixed:
     return Fixed(quick(), TurnConfig())
 
 
-async def ask(talks: ChannelTurns, turn_channel: FakeRoom) -> None:
-    await talks.submit(turn_channel.write("hi"), turn_channel)
-    await talks.idle()
+async def ask(channel_turns: ChannelTurns, turn_channel: FakeTurnChannel) -> None:
+    await channel_turns.submit(turn_channel.write("hi"), turn_channel)
+    await channel_turns.idle()
 
 
 def keys_of(server: ModelServer) -> list[str]:
@@ -68,61 +68,61 @@ def keys_of(server: ModelServer) -> list[str]:
 
 
 def test_a_429_moves_on_to_the_next_key_and_rests_the_first() -> None:
-    async def scene(
-        talks: ChannelTurns, turn_channel: FakeRoom, servers: list[ModelServer]
+    async def scenario(
+        channel_turns: ChannelTurns, turn_channel: FakeTurnChannel, servers: list[ModelServer]
     ) -> None:
-        await ask(talks, turn_channel)
+        await ask(channel_turns, turn_channel)
         assert keys_of(servers[0]) == ["k1", "k2"]
-        await ask(talks, turn_channel)
+        await ask(channel_turns, turn_channel)
         assert keys_of(servers[0]) == ["k1", "k2", "k2"]
         assert turn_channel.contents == ["Fine.", "Again."]
         assert turn_channel.embeds == []
 
-    perform(scene, [[BUSY], [Say("Fine.")], [Say("Again.")]], keys=("k1", "k2"))
+    perform(scenario, [[BUSY], [Say("Fine.")], [Say("Again.")]], keys=("k1", "k2"))
 
 
 def test_a_429_on_every_key_moves_on_to_the_next_model() -> None:
-    async def scene(
-        talks: ChannelTurns, turn_channel: FakeRoom, servers: list[ModelServer]
+    async def scenario(
+        channel_turns: ChannelTurns, turn_channel: FakeTurnChannel, servers: list[ModelServer]
     ) -> None:
-        await ask(talks, turn_channel)
+        await ask(channel_turns, turn_channel)
         assert [len(server.requests) for server in servers] == [2, 0]
         assert turn_channel.contents == []
         assert turn_channel.embeds == ["The model is asked too often right now"]
 
     async def moved(
-        talks: ChannelTurns, turn_channel: FakeRoom, servers: list[ModelServer]
+        channel_turns: ChannelTurns, turn_channel: FakeTurnChannel, servers: list[ModelServer]
     ) -> None:
-        await ask(talks, turn_channel)
+        await ask(channel_turns, turn_channel)
         assert [len(server.requests) for server in servers] == [1, 1]
         assert turn_channel.contents == ["From the spare."]
         assert turn_channel.embeds == []
 
-    perform(scene, [[BUSY], [BUSY]], [], keys=("k1", "k2"))
+    perform(scenario, [[BUSY], [BUSY]], [], keys=("k1", "k2"))
     perform(moved, [[Refuse("provider_overloaded")]], [[Say("From the spare.")]])
 
 
 def test_the_last_refusal_is_shown_without_the_key() -> None:
-    async def scene(
-        talks: ChannelTurns, turn_channel: FakeRoom, servers: list[ModelServer]
+    async def scenario(
+        channel_turns: ChannelTurns, turn_channel: FakeTurnChannel, servers: list[ModelServer]
     ) -> None:
-        await ask(talks, turn_channel)
+        await ask(channel_turns, turn_channel)
         assert len(servers[0].requests) == 1
         assert turn_channel.embeds == ["The model's provider does not accept our key"]
         assert "k1-secret" not in str(turn_channel.channel.records)
 
     message = "Incorrect API key provided: k1-secret-key"
-    perform(scene, [[Refuse("auth", message)]], keys=("k1-secret-key",))
+    perform(scenario, [[Refuse("auth", message)]], keys=("k1-secret-key",))
 
 
 def test_tool_results_go_back_to_the_model() -> None:
-    async def scene(
-        talks: ChannelTurns, turn_channel: FakeRoom, servers: list[ModelServer]
+    async def scenario(
+        channel_turns: ChannelTurns, turn_channel: FakeTurnChannel, servers: list[ModelServer]
     ) -> None:
-        await ask(talks, turn_channel)
+        await ask(channel_turns, turn_channel)
         assert turn_channel.contents == ["Let me see.", "I have none."]
         body = json.loads(servers[0].requests[1].body)
         roles = [message["role"] for message in body["messages"]]
         assert roles[-2:] == ["assistant", "tool"]
 
-    perform(scene, [[Say("Let me see."), Call("look")], [Say("I have none.")]])
+    perform(scenario, [[Say("Let me see."), Call("look")], [Say("I have none.")]])

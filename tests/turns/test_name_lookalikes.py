@@ -9,8 +9,8 @@ from oshaberi.conversation.name_lookalikes import mixes_alphabets, skeleton
 from oshaberi.conversation.transcript_lines import TranscriptNames, reserved_names
 from oshaberi.storage.stored_records import PersonaRecord
 from oshaberi.turns.context.context_building import context_items
-from tests.turns.house import ALICE, REN, TOMORI
 from tests.turns.test_context import around, by, current, history, tagged
+from tests.turns.turn_harness import ALICE, REN, TOMORI
 
 MALLORY = 66
 LIKE_TOMORI = [

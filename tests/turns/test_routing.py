@@ -10,7 +10,7 @@ from oshaberi.conversation.conversation_messages import ChannelMessage, Incoming
 from oshaberi.storage.stored_records import PersonaRecord
 from oshaberi.turns.admission.persona_routing import who_answers, who_is_called
 from oshaberi.turns.context.message_attribution import AttributedSpeaker, speaker_of
-from tests.turns.house import ALICE, BOT_ID, EPOCH, REN, TOMORI
+from tests.turns.turn_harness import ALICE, BOT_ID, EPOCH, REN, TOMORI
 
 KAI = PersonaRecord(7, "Kai", aliases=("Captain",), triggers=("kai",))
 PERSONAS = (TOMORI, REN, KAI)

@@ -67,7 +67,7 @@ def test_secrets_are_not_shown() -> None:
 
 
 def log(*parts: ThoughtPart, url: str | None = None, ms: int = 1500) -> ThoughtLog:
-    return ThoughtLog(parts, "house", "m", ms, url)
+    return ThoughtLog(parts, "scripted", "m", ms, url)
 
 
 def test_the_log_has_summaries_first() -> None:
@@ -75,7 +75,7 @@ def test_the_log_has_summaries_first() -> None:
     (embed,) = thought_embeds("Ren", [first, log(ThoughtPart("raw two"))])
     assert embed.title == "Ren thought"
     assert embed.description == (
-        "m (house) · 3.0 s · [the answer](https://d.test/1)\n\n"
+        "m (scripted) · 3.0 s · [the answer](https://d.test/1)\n\n"
         "**Summary**\nshort\n\n**Thoughts**\nraw one\n\nraw two"
     )
 

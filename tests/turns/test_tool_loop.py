@@ -8,7 +8,17 @@ from collections.abc import Sequence
 from oshaberi.chunks import Chunk, ThoughtPart, ToolCall
 from oshaberi.providers.request.context_items import ToolDeclaration, ToolResult, ToolRound
 from oshaberi.tools.tool_definition import ToolContext
-from tests.turns.house import CHANNEL, SERVER, House, calls, fails, link, play, text, used
+from tests.turns.turn_harness import (
+    CHANNEL,
+    SERVER,
+    TurnHarness,
+    calls,
+    fails,
+    link,
+    run_turns,
+    text,
+    used,
+)
 
 
 class Workshop:
@@ -46,35 +56,35 @@ class Workshop:
 LOOK = ToolCall("look", {"at": "moon"}, "c1")
 
 
-def rounds_of(house: House, number: int) -> list[ToolRound]:
-    return [item for item in house.models.requests[number].items if isinstance(item, ToolRound)]
+def rounds_of(harness: TurnHarness, number: int) -> list[ToolRound]:
+    return [item for item in harness.models.requests[number].items if isinstance(item, ToolRound)]
 
 
 def test_text_tool_text() -> None:
     tools = Workshop("round")
 
-    async def scene(house: House) -> None:
-        await house.answer("look at the moon")
-        assert house.turn_channel.contents == ["Let me see.", "It is round."]
-        (first,) = rounds_of(house, 1)
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer("look at the moon")
+        assert harness.turn_channel.contents == ["Let me see.", "It is round."]
+        (first,) = rounds_of(harness, 1)
         assert first.calls == (LOOK,)
         assert first.results == (ToolResult("round"),)
         assert first.text == "Let me see."
         assert first.thoughts == (ThoughtPart("hm", "raw", "sig"),)
-        assert first.provider == "house"
-        assert house.models.requests[0].tools == (ToolDeclaration("look_for_Tomori"),)
+        assert first.provider == "scripted"
+        assert harness.models.requests[0].tools == (ToolDeclaration("look_for_Tomori"),)
         # One response: only its first message replies.
-        assert [r["reply"] for r in house.turn_channel.channel.records] == [True, False]
-        (kept,) = house.store.memory.kept
+        assert [r["reply"] for r in harness.turn_channel.channel.records] == [True, False]
+        (kept,) = harness.store.memory.kept
         assert kept.answered == "Let me see.\nIt is round."
-        assert house.store.usage.kept == [
-            (SERVER, "house", "m", 10, 1),
-            (SERVER, "house", "m", 20, 2),
+        assert harness.store.usage.kept == [
+            (SERVER, "scripted", "m", 10, 1),
+            (SERVER, "scripted", "m", 20, 2),
         ]
 
     thought = Chunk("text", thoughts=(ThoughtPart("hm", "raw", "sig"),))
-    play(
-        scene,
+    run_turns(
+        scenario,
         [thought, text("Let me see."), used(10, 1), calls(LOOK)],
         [text("It is round."), used(20, 2)],
         tools=tools,
@@ -84,83 +94,83 @@ def test_text_tool_text() -> None:
 def test_parallel_calls_stay_in_order() -> None:
     tools = Workshop("a", "b")
 
-    async def scene(house: House) -> None:
-        await house.answer()
-        (first,) = rounds_of(house, 1)
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer()
+        (first,) = rounds_of(harness, 1)
         assert [(c.name, r.content) for c, r in zip(first.calls, first.results, strict=True)] == [
             ("one", "a"),
             ("two", "b"),
         ]
         assert tools.asked == [("one", "two")]
 
-    play(scene, [calls(ToolCall("one"), ToolCall("two"))], [text("ok")], tools=tools)
+    run_turns(scenario, [calls(ToolCall("one"), ToolCall("two"))], [text("ok")], tools=tools)
 
 
 def test_too_many_rounds() -> None:
-    async def scene(house: House) -> None:
-        await house.answer()
-        assert len(house.models.requests) == 4
-        assert house.turn_channel.embeds == ["This took too many steps"]
-        assert house.store.turns.kept[-1].status == "timeout"
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer()
+        assert len(harness.models.requests) == 4
+        assert harness.turn_channel.embeds == ["This took too many steps"]
+        assert harness.store.turns.kept[-1].status == "timeout"
 
     turn = {"max_function_call_iterations": 3}
-    play(scene, *[[calls(LOOK)]] * 10, tools=Workshop(), turn=turn)
+    run_turns(scenario, *[[calls(LOOK)]] * 10, tools=Workshop(), turn=turn)
 
 
 def test_still_working_is_told_once() -> None:
-    async def scene(house: House) -> None:
-        await house.answer()
-        assert len(house.models.requests) == 31
-        assert house.turn_channel.embeds == ["Still working"]
-        assert house.turn_channel.contents == ["Done."]
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer()
+        assert len(harness.models.requests) == 31
+        assert harness.turn_channel.embeds == ["Still working"]
+        assert harness.turn_channel.contents == ["Done."]
 
-    play(scene, *[[calls(LOOK)]] * 30, [text("Done.")], tools=Workshop())
+    run_turns(scenario, *[[calls(LOOK)]] * 30, [text("Done.")], tools=Workshop())
 
 
 def test_failures_in_a_row_end_it() -> None:
     tools = Workshop(*[ValueError("no")] * 9)
 
-    async def scene(house: House) -> None:
-        await house.answer()
-        assert len(house.models.requests) == 3
-        assert house.turn_channel.embeds == ["The tools keep failing"]
-        assert house.store.turns.kept[-1].status == "error"
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer()
+        assert len(harness.models.requests) == 3
+        assert harness.turn_channel.embeds == ["The tools keep failing"]
+        assert harness.store.turns.kept[-1].status == "error"
 
     turn = {"max_consecutive_tool_errors": 3}
-    play(scene, *[[calls(LOOK)]] * 9, tools=tools, turn=turn)
+    run_turns(scenario, *[[calls(LOOK)]] * 9, tools=tools, turn=turn)
 
 
 def test_a_success_between_failures_counts() -> None:
     tools = Workshop(ValueError("no"), ValueError("no"), "yes", ValueError("no"), ValueError("no"))
 
-    async def scene(house: House) -> None:
-        await house.answer()
-        assert house.turn_channel.contents == ["Done."]
-        assert house.turn_channel.embeds == []
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer()
+        assert harness.turn_channel.contents == ["Done."]
+        assert harness.turn_channel.embeds == []
 
     turn = {"max_consecutive_tool_errors": 3}
-    play(scene, *[[calls(LOOK)]] * 5, [text("Done.")], tools=tools, turn=turn)
+    run_turns(scenario, *[[calls(LOOK)]] * 5, [text("Done.")], tools=tools, turn=turn)
 
 
 def test_a_stop_during_a_tool_ends_the_turn_at_once() -> None:
     tools = Workshop(1000.0)
 
-    async def scene(house: House) -> None:
-        await house.hear("look")
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.hear("look")
         await asyncio.sleep(5)
         loop = asyncio.get_running_loop()
         began = loop.time()
-        assert house.talks.stop(CHANNEL, 1, False).ok
-        await house.talks.idle()
+        assert harness.channel_turns.stop(CHANNEL, 1, False).ok
+        await harness.channel_turns.idle()
         assert loop.time() - began < 0.05
         assert tools.cancelled == 1
-        assert len(house.models.requests) == 1
-        assert house.turn_channel.contents == ["Wait."]
-        turn = house.store.turns.kept[-1]
+        assert len(harness.models.requests) == 1
+        assert harness.turn_channel.contents == ["Wait."]
+        turn = harness.store.turns.kept[-1]
         assert turn.status == "stopped_by_user"
-        assert not house.talks.is_busy(CHANNEL)
+        assert not harness.channel_turns.is_busy(CHANNEL)
 
-    play(scene, [text("Wait."), calls(LOOK)], [text("never")], tools=tools)
+    run_turns(scenario, [text("Wait."), calls(LOOK)], [text("never")], tools=tools)
 
 
 def test_a_tool_that_ignores_its_cancellation_holds_nobody_up() -> None:
@@ -178,49 +188,49 @@ def test_a_tool_that_ignores_its_cancellation_holds_nobody_up() -> None:
 
     tools = Stubborn()
 
-    async def scene(house: House) -> None:
-        await house.hear("look")
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.hear("look")
         await asyncio.sleep(5)
         began = asyncio.get_running_loop().time()
-        assert house.talks.stop(CHANNEL, 1, False).ok
-        await house.talks.idle()
+        assert harness.channel_turns.stop(CHANNEL, 1, False).ok
+        await harness.channel_turns.idle()
         assert asyncio.get_running_loop().time() - began < 0.05
         assert tools.cancelled == 1
         await asyncio.sleep(200)
 
-    play(scene, [calls(LOOK)], tools=tools)
+    run_turns(scenario, [calls(LOOK)], tools=tools)
 
 
 def test_a_follow_up_during_a_tool_begins_anew() -> None:
     tools = Workshop(1000.0)
 
-    async def scene(house: House) -> None:
-        await house.hear("look")
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.hear("look")
         await asyncio.sleep(5)
-        await house.answer("no, at the sun")
+        await harness.answer("no, at the sun")
         assert tools.cancelled == 1
-        assert house.turn_channel.contents == ["Wait.", "The sun."]
-        assert [turn.status for turn in house.store.turns.kept] == [
+        assert harness.turn_channel.contents == ["Wait.", "The sun."]
+        assert [turn.status for turn in harness.store.turns.kept] == [
             "follow_up_interrupt",
             "completed",
         ]
-        told = [item.text for item in house.models.requests[1].items if hasattr(item, "text")]
+        told = [item.text for item in harness.models.requests[1].items if hasattr(item, "text")]
         assert told[-3:] == ["Alice: look", "Wait.", "Alice: no, at the sun"]
 
-    play(scene, [text("Wait."), calls(LOOK)], [text("The sun.")], tools=tools)
+    run_turns(scenario, [text("Wait."), calls(LOOK)], [text("The sun.")], tools=tools)
 
 
 def test_after_a_tool_another_model_may_go_on() -> None:
-    async def scene(house: House) -> None:
-        house.models.play([text("Spare.")], model="spare")
-        await house.answer()
-        assert [model for model, _ in house.models.asked] == ["m", "m", "spare"]
-        assert house.turn_channel.contents == ["Wait.", "Spare."]
-        (first,) = rounds_of(house, 2)
-        assert first.provider == "house"
+    async def scenario(harness: TurnHarness) -> None:
+        harness.models.play([text("Spare.")], model="spare")
+        await harness.answer()
+        assert [model for model, _ in harness.models.asked] == ["m", "m", "spare"]
+        assert harness.turn_channel.contents == ["Wait.", "Spare."]
+        (first,) = rounds_of(harness, 2)
+        assert first.provider == "scripted"
 
-    play(
-        scene,
+    run_turns(
+        scenario,
         [text("Wait."), calls(LOOK)],
         [fails("network")],
         tools=Workshop(),
@@ -229,20 +239,20 @@ def test_after_a_tool_another_model_may_go_on() -> None:
 
 
 def test_silence_after_a_tool_is_fine_if_something_was_said_before() -> None:
-    async def scene(house: House) -> None:
-        await house.answer()
-        assert len(house.models.requests) == 2
-        assert house.turn_channel.embeds == []
-        assert house.store.turns.kept[-1].status == "completed"
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer()
+        assert len(harness.models.requests) == 2
+        assert harness.turn_channel.embeds == []
+        assert harness.store.turns.kept[-1].status == "completed"
 
-    play(scene, [text("I react."), calls(LOOK)], [], tools=Workshop())
+    run_turns(scenario, [text("I react."), calls(LOOK)], [], tools=Workshop())
 
 
 def test_a_model_that_calls_tools_nobody_has() -> None:
-    async def scene(house: House) -> None:
-        await house.answer()
-        (first,) = rounds_of(house, 1)
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer()
+        (first,) = rounds_of(harness, 1)
         assert first.results[0].is_error
-        assert house.turn_channel.contents == ["Oh."]
+        assert harness.turn_channel.contents == ["Oh."]
 
-    play(scene, [calls(LOOK)], [text("Oh.")])
+    run_turns(scenario, [calls(LOOK)], [text("Oh.")])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oshaberi.storage.stored_records import KeyRecord, ModelRecord, PersonaRecord
 from oshaberi.turns.turn_services import OperatorModel
-from tests.turns.house import ALICE, BOB, SERVER, TOMORI, House, play, text
+from tests.turns.turn_harness import ALICE, BOB, SERVER, TOMORI, TurnHarness, run_turns, text
 
 OPERATORS = OperatorModel(ModelRecord(0, "openai", "gpt-x"), ("sk-operator",))
 
@@ -12,26 +12,26 @@ OPERATORS = OperatorModel(ModelRecord(0, "openai", "gpt-x"), ("sk-operator",))
 def test_the_operators_key_serves_no_model_but_the_operators() -> None:
     """A server's admin chose a dear model before this was refused: it is stored."""
 
-    async def scene(house: House) -> None:
-        house.store.models.records = (ModelRecord(SERVER, "openai", "o1-pro"),)
-        await house.answer()
-        assert house.models.asked == []
-        assert house.turn_channel.embeds == ["This model cannot be used"]
-        told = house.turn_channel.channel.records[-1]["description"]
+    async def scenario(harness: TurnHarness) -> None:
+        harness.store.models.records = (ModelRecord(SERVER, "openai", "o1-pro"),)
+        await harness.answer()
+        assert harness.models.asked == []
+        assert harness.turn_channel.embeds == ["This model cannot be used"]
+        told = harness.turn_channel.channel.records[-1]["description"]
         assert "openai/o1-pro needs an API key of this server" in told
         assert "openai/gpt-x" in told
 
-    play(scene, links=[OPERATORS])
+    run_turns(scenario, links=[OPERATORS])
 
 
 def test_a_message_with_fifty_trigger_words_is_answered_by_three_personas() -> None:
     crowd = [PersonaRecord(SERVER, f"P{n}", triggers=(f"word{n}",)) for n in range(50)]
 
-    async def scene(house: House) -> None:
-        await house.answer(" ".join(f"word{n}" for n in range(50)), mention=False)
-        assert len(house.models.asked) == 3
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer(" ".join(f"word{n}" for n in range(50)), mention=False)
+        assert len(harness.models.asked) == 3
 
-    play(scene, personas=(TOMORI, *crowd))
+    run_turns(scenario, personas=(TOMORI, *crowd))
 
 
 def test_personas_that_call_everybody_stop_calling() -> None:
@@ -39,71 +39,71 @@ def test_personas_that_call_everybody_stop_calling() -> None:
     crowd = [PersonaRecord(SERVER, f"P{n}", triggers=(f"word{n}",)) for n in range(50)]
     everybody = " ".join(f"word{n}" for n in range(50))
 
-    async def scene(house: House) -> None:
-        await house.answer(everybody, mention=False)
-        assert len(house.models.asked) == 3 + 3
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer(everybody, mention=False)
+        assert len(harness.models.asked) == 3 + 3
 
-    play(scene, *[[text(everybody)] for _ in range(60)], personas=(TOMORI, *crowd))
+    run_turns(scenario, *[[text(everybody)] for _ in range(60)], personas=(TOMORI, *crowd))
 
 
 def test_a_key_of_the_server_pays_for_any_model() -> None:
-    async def scene(house: House) -> None:
-        house.store.models.records = (ModelRecord(SERVER, "openai", "o1-pro"),)
-        house.store.keys.records = [KeyRecord(SERVER, "openai", "sk-server", id=1)]
-        await house.answer()
-        assert house.models.asked == [("o1-pro", "sk-server")]
+    async def scenario(harness: TurnHarness) -> None:
+        harness.store.models.records = (ModelRecord(SERVER, "openai", "o1-pro"),)
+        harness.store.keys.records = [KeyRecord(SERVER, "openai", "sk-server", id=1)]
+        await harness.answer()
+        assert harness.models.asked == [("o1-pro", "sk-server")]
 
-    play(scene, links=[OPERATORS])
+    run_turns(scenario, links=[OPERATORS])
 
 
 def test_a_key_of_direct_messages_pays_for_its_owner_alone() -> None:
     """Alice's key and model in her direct messages; Bob writes to the bot in his."""
 
-    async def scene(house: House) -> None:
-        house.store.models.records = (ModelRecord(0, "openai", "o1-pro", user_id=ALICE.id),)
-        house.store.keys.records = [KeyRecord(0, "openai", "sk-alice", id=1, user_id=ALICE.id)]
-        await house.answer("hi", BOB)
-        assert house.models.asked == [("gpt-x", "sk-operator")]
-        await house.answer("hi", ALICE)
-        assert house.models.asked[1:] == [("o1-pro", "sk-alice")]
+    async def scenario(harness: TurnHarness) -> None:
+        harness.store.models.records = (ModelRecord(0, "openai", "o1-pro", user_id=ALICE.id),)
+        harness.store.keys.records = [KeyRecord(0, "openai", "sk-alice", id=1, user_id=ALICE.id)]
+        await harness.answer("hi", BOB)
+        assert harness.models.asked == [("gpt-x", "sk-operator")]
+        await harness.answer("hi", ALICE)
+        assert harness.models.asked[1:] == [("o1-pro", "sk-alice")]
 
-    play(scene, links=[OPERATORS], turn_channel={"server_id": 0})
+    run_turns(scenario, links=[OPERATORS], turn_channel={"server_id": 0})
 
 
 def test_a_key_of_direct_messages_pays_in_no_server() -> None:
-    async def scene(house: House) -> None:
-        house.store.keys.records = [KeyRecord(0, "openai", "sk-alice", id=1, user_id=ALICE.id)]
-        house.store.models.records = (
+    async def scenario(harness: TurnHarness) -> None:
+        harness.store.keys.records = [KeyRecord(0, "openai", "sk-alice", id=1, user_id=ALICE.id)]
+        harness.store.models.records = (
             ModelRecord(0, "openai", "o1-pro", user_id=ALICE.id),
             ModelRecord(SERVER, "openai", "gpt-y"),
         )
-        await house.answer("hi", ALICE)
-        assert house.models.asked == []
+        await harness.answer("hi", ALICE)
+        assert harness.models.asked == []
 
-    play(scene, links=[OPERATORS])
+    run_turns(scenario, links=[OPERATORS])
 
 
 def test_a_model_that_lacks_its_key_is_passed_over_for_its_fallback() -> None:
-    async def scene(house: House) -> None:
-        house.store.models.records = (
+    async def scenario(harness: TurnHarness) -> None:
+        harness.store.models.records = (
             ModelRecord(SERVER, "openai", "o1-pro"),
             ModelRecord(SERVER, "openai", "gpt-x", position=1),
         )
-        await house.answer()
-        assert house.models.asked == [("gpt-x", "sk-operator")]
-        assert house.turn_channel.embeds == []
+        await harness.answer()
+        assert harness.models.asked == [("gpt-x", "sk-operator")]
+        assert harness.turn_channel.embeds == []
 
-    play(scene, links=[OPERATORS])
+    run_turns(scenario, links=[OPERATORS])
 
 
 def test_on_the_operators_key_the_operators_parameters_hold() -> None:
     """Else a server that names the same model would be rid of `max_output_tokens`."""
 
-    async def scene(house: House) -> None:
-        house.store.models.records = (ModelRecord(SERVER, "openai", "gpt-x"),)
-        await house.answer()
-        assert house.models.asked == [("gpt-x", "sk-operator")]
-        assert house.models.requests[0].max_output_tokens == 100
+    async def scenario(harness: TurnHarness) -> None:
+        harness.store.models.records = (ModelRecord(SERVER, "openai", "gpt-x"),)
+        await harness.answer()
+        assert harness.models.asked == [("gpt-x", "sk-operator")]
+        assert harness.models.requests[0].max_output_tokens == 100
 
     model = ModelRecord(0, "openai", "gpt-x", params={"max_output_tokens": 100})
-    play(scene, links=[OperatorModel(model, ("sk-operator",))])
+    run_turns(scenario, links=[OperatorModel(model, ("sk-operator",))])

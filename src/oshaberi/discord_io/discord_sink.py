@@ -70,7 +70,7 @@ class SharedSinkState:
 
 
 class DiscordSink:
-    """For one response: at most one `send`, `edit` or `witnesses` at a time."""
+    """For one response: at most one `send`, `edit` or `find_arrivals` at a time."""
 
     def __init__(
         self,

@@ -122,14 +122,16 @@ class RedisCoordination:
 
         They get as long to say that they are there as they have at any time.
         """
-        mine, now = _alive(self._name), asyncio.get_running_loop().time()
+        mine, now = _alive(self._name), asyncio.get_running_loop().time
         if not await self._redis.set(mine, 1, xx=True, ex=ALIVE_SECONDS):
+            self._believes_from = now() + ALIVE_SECONDS
             await self._redis.set(mine, 1, ex=ALIVE_SECONDS)
-            self._believes_from = now + ALIVE_SECONDS
-        if now < self._believes_from:
+        if now() < self._believes_from:
             return
         gone = {one for one in self._others if not await self._redis.exists(_alive(one))}
-        if gone:
+        if not gone or not await self._redis.exists(mine):
+            return  # or it forgot everything between two questions
+        if now() >= self._believes_from:
             self._others -= gone
             self._departed.set()
 

@@ -1,0 +1,224 @@
+"""The bot's client on a stage, with a real database, and people who give it commands."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import discord
+
+from oshaberi.bot.client.discord_client import OshaberiClient
+from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
+from oshaberi.bot.commands import CommandContext
+from oshaberi.config import EffectiveSettings, LoadedSettings, effective
+from oshaberi.conversation.conversation_messages import IncomingMessage
+from oshaberi.conversation.turn_channel import TurnChannel
+from oshaberi.stage import Settings as StageSettings
+from oshaberi.stage import Stage
+from oshaberi.stage.interactions.interaction_flow import Interaction
+from oshaberi.stage.scaled_loop import run_scaled
+from oshaberi.stage.testing import logged_in, staged
+from oshaberi.stage.world.discord_records import StageMessage
+from oshaberi.storage import Database, SecretVault
+from oshaberi.stream.stops.stop_registry import StopRegistry
+from oshaberi.turns.channel_turns import ChannelTurns
+from oshaberi.turns.generation.adapter_pool import AdapterPool
+from oshaberi.turns.turn_services import OperatorModel, TurnServices
+
+SPEED = 5.0
+FAST = StageSettings(time_scale=100.0, interaction_s=60.0)
+"""On a loop that runs faster, a slow import must not count as a slow answer."""
+OWNER, ADMIN, MODERATOR, MEMBER = "mika", "kei", "aya", "ren"
+
+
+def world(*channels: object, **more: object) -> dict[str, object]:
+    """One server: mika owns it and the bot, kei manages the server, aya its messages."""
+    guild: dict[str, object] = {
+        "name": "Stage",
+        "roles": [
+            {"name": "admins", "permissions": ["manage_guild"]},
+            {"name": "mods", "permissions": ["manage_messages"]},
+        ],
+        "members": [
+            OWNER,
+            {"name": ADMIN, "roles": ["admins"]},
+            {"name": MODERATOR, "roles": ["mods"]},
+            {"name": MEMBER, "display_name": "Ren", "nick": "Renny"},
+        ],
+        "channels": list(channels) or ["general", "logs"],
+        "emojis": ["wave"],
+    }
+    return {"guilds": [guild | more]}
+
+
+class NotedChannelTurns(ChannelTurns):
+    """Real ones that also note what they were given. `answering` off: nobody says anything."""
+
+    def __init__(self, services: TurnServices, *, answering: bool) -> None:
+        super().__init__(services)
+        self.heard: list[tuple[IncomingMessage, TurnChannel]] = []
+        self._answering = answering
+
+    async def submit(self, incoming: IncomingMessage, turn_channel: TurnChannel) -> str:
+        self.heard.append((incoming, turn_channel))
+        return await super().submit(incoming, turn_channel) if self._answering else "noted"
+
+
+class ClientHarness:
+    """Everything a test needs."""
+
+    def __init__(
+        self, stage: Stage, client: OshaberiClient, channel_turns: NotedChannelTurns
+    ) -> None:
+        self.stage = stage
+        self.client = client
+        self.channel_turns = channel_turns
+
+    @property
+    def db(self) -> Database:
+        return self.client.context.db
+
+    @property
+    def server_id(self) -> int:
+        return next(iter(self.stage.world.guilds))
+
+    def id_of(self, channel: str) -> int:
+        return self.stage.world.channel(channel).id
+
+    def channel(self, name: str = "general") -> Any:
+        found = self.client.get_channel(self.id_of(name))
+        assert found is not None, name
+        return found
+
+    def turn_channel(
+        self, name: str = "general", message: discord.Message | None = None
+    ) -> DiscordTurnChannel:
+        return self.client.turn_channel(self.channel(name), message)
+
+    async def heard(self, count: int) -> list[IncomingMessage]:
+        await self.stage.wait_for(lambda: len(self.channel_turns.heard) >= count)
+        return [incoming for incoming, _turn_channel in self.channel_turns.heard]
+
+    async def answer(self, asked: Interaction) -> StageMessage:
+        """What the bot said to it, once it is there in full."""
+        await self.stage.wait_for(lambda: self._answer(asked) is not None)
+        said = self._answer(asked)
+        assert said is not None
+        return said
+
+    async def run(
+        self,
+        command: str,
+        options: Mapping[str, object] | None = None,
+        *,
+        user: str = OWNER,
+        channel: str = "general",
+    ) -> str:
+        """A command's answer, which must be for the one who asked alone."""
+        asked = self.stage.people.run(command, options, user=user, channel=channel)
+        return await self.private(asked)
+
+    async def choose(self, entry: str, message: int, *, user: str = OWNER) -> str:
+        return await self.private(self.stage.people.choose(entry, message, user=user))
+
+    async def private(self, asked: Interaction) -> str:
+        message = await self.answer(asked)
+        assert message.ephemeral_to == asked.user_id
+        assert not message.mentions
+        embeds = [str(embed.get("description")) for embed in message.embeds]
+        return "\n".join(filter(None, [message.content, *embeds]))
+
+    async def form(
+        self,
+        command: str,
+        options: Mapping[str, object],
+        values: Mapping[str, str],
+        *,
+        user: str = OWNER,
+    ) -> str:
+        """A command that opens a form, filled in."""
+        asked = self.stage.people.run(command, options, user=user, channel="general")
+        await self.stage.wait_for(lambda: asked.reply)
+        assert asked.modal is not None, await self.private(asked)
+        return await self.private(self.stage.people.submit(asked, values))
+
+    async def choices(
+        self,
+        command: str,
+        option: str,
+        typed: str = "",
+        *,
+        options: Mapping[str, object] | None = None,
+        user: str = OWNER,
+    ) -> list[str]:
+        """The values that are offered."""
+        people = self.stage.people
+        asked = people.complete(command, option, typed, options=options, user=user)
+        await self.stage.wait_for(lambda: asked.reply)
+        return [str(choice["value"]) for choice in asked.choices]
+
+    def _answer(self, asked: Interaction) -> StageMessage | None:
+        there = self.stage.world.messages.get(asked.channel_id, {})
+        said = there.get(asked.original_id or 0)
+        return said if said is not None and (said.content or said.embeds) else None
+
+
+ClientScenario = Callable[[ClientHarness], Awaitable[None]]
+
+
+@asynccontextmanager
+async def context_of(
+    own: LoadedSettings | None = None,
+    *,
+    models: Sequence[OperatorModel] = (),
+    adapters: AdapterPool | None = None,
+    answering: bool = False,
+    url: str = "sqlite://",
+    **services: Any,
+) -> AsyncIterator[tuple[CommandContext, NotedChannelTurns]]:
+    own = own or LoadedSettings()
+    async with Database.open(url, SecretVault([SecretVault.new_key()])) as db:
+
+        async def settings_of(server_id: int) -> EffectiveSettings:
+            return effective(own, await db.servers.config(server_id))
+
+        pool = AdapterPool() if adapters is None else adapters
+        services.setdefault("allow_local_models", lambda: own.allow_local_models)
+        services.setdefault("operator_turn", lambda: own.turn)
+        shared = TurnServices(
+            settings_of, StopRegistry(), pool, store=db, models=tuple(models), **services
+        )
+        channel_turns = NotedChannelTurns(shared, answering=answering)
+        try:
+            yield CommandContext(db, channel_turns, shared, lambda: own), channel_turns
+        finally:
+            await channel_turns.shutdown(0.1)
+            await pool.aclose()
+
+
+@asynccontextmanager
+async def client_harness(
+    described: Mapping[str, object] | None = None,
+    *,
+    client: Mapping[str, Any] | None = None,
+    settings: StageSettings = FAST,
+    **context: Any,
+) -> AsyncIterator[ClientHarness]:
+    async with (
+        context_of(**context) as (place, channel_turns),
+        staged(described or world(), settings) as stage,
+    ):
+        bot = OshaberiClient(place, guild_ready_timeout=0.1, **(client or {}))
+        async with logged_in(stage, bot):
+            yield ClientHarness(stage, bot, channel_turns)
+
+
+def run_with_client(
+    scenario: ClientScenario, described: Mapping[str, object] | None = None, **options: Any
+) -> None:
+    async def main() -> None:
+        async with client_harness(described, **options) as harness:
+            await scenario(harness)
+
+    run_scaled(main(), SPEED)

@@ -1,0 +1,193 @@
+"""Discord's messages as values: names, mentions, emoji, files, replies, and whose they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from oshaberi.conversation.conversation_messages import ChannelMessage
+from oshaberi.delivery.sink import Embed, Post, WebhookFace, WireState
+from oshaberi.discord_io.webhooks.reply_notice import is_reply_notice
+from oshaberi.stage.rules.message_rules import MessageDraft
+from oshaberi.stage.world import message_posting
+from oshaberi.stage.world.discord_records import MessageType
+from tests.bot.client_harness import MEMBER, MODERATOR, OWNER, ClientHarness, run_with_client, world
+
+MOCHI = WebhookFace("Mochi", "https://pictures.test/mochi.png")
+
+
+async def _say(
+    harness: ClientHarness, text: str, face: WebhookFace | None = None, embed: Embed | None = None
+) -> int:
+    """The bot writes; the id of its message."""
+    sink = harness.turn_channel().sink(None)
+    if face is not None:
+        await sink.open_webhook()
+    sent = await sink.send(
+        Post(f"n{len(harness.stage.requests)}", text, face=face, embed=embed), WireState(0)
+    )
+    assert sent.id is not None
+    return sent.id
+
+
+async def _last(harness: ClientHarness) -> ChannelMessage:
+    incoming = (await harness.heard(1))[-1]
+    return incoming.said
+
+
+def test_who_writes_and_what_they_may_do() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        for user in (MEMBER, MODERATOR, OWNER):
+            harness.stage.people.post("general", "hello", user=user)
+        ren, aya, mika = (one.said.author for one in await harness.heard(3))
+        assert (ren.name, ren.handles) == ("Renny", ("Ren", "ren"))
+        assert ren.username == "ren"
+        assert ren.avatar_url
+        assert (ren.is_bot, ren.can_manage_messages, ren.can_manage_server) == (False,) * 3
+        assert (aya.can_manage_messages, aya.can_manage_server) == (True, False)
+        assert (mika.can_manage_messages, mika.can_manage_server) == (True, True)
+
+    run_with_client(scenario)
+
+
+def test_mentions_and_emoji_read_as_people_see_them() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        ren = harness.stage.world.user(MEMBER).id
+        wave = next(iter(next(iter(harness.stage.world.guilds.values())).emojis))
+        text = (
+            f"<@{ren}> and <@{harness.stage.world.bot.id}>, see <#{harness.id_of('logs')}> "
+            f"<:wave:{wave}> <@&{harness.stage.world.role('mods').id}> </stop:1> <t:1:R> <@12345>"
+        )
+        harness.stage.people.post("general", text, user=OWNER)
+        (incoming,) = await harness.heard(1)
+        assert incoming.said.text == (
+            "@Renny and @Oshaberi, see #logs :wave: @mods /stop <t:1:R> <@12345>"
+        )
+        assert [one.name for one in incoming.said.mentions] == ["Renny"]
+        assert incoming.mentions_us
+        assert (incoming.channel_id, incoming.server_id) == (
+            harness.id_of("general"),
+            harness.server_id,
+        )
+        assert not incoming.is_direct
+
+    run_with_client(scenario)
+
+
+def test_the_role_that_bears_the_bots_name_is_a_mention_too() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        role = harness.stage.world.role("Oshaberi").id
+        harness.stage.people.post("general", f"<@&{role}> hi", user=OWNER)
+        harness.stage.people.post("general", "just talking", user=OWNER)
+        first, second = await harness.heard(2)
+        assert first.mentions_us
+        assert not second.mentions_us
+
+    run_with_client(scenario)
+
+
+def test_files_come_along() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        harness.stage.people.post("general", "", user=MEMBER, files={"notes.txt": b"abc"})
+        (file,) = (await _last(harness)).files
+        assert (file.name, file.mime, file.size) == ("notes.txt", "text/plain", 3)
+        assert file.url.endswith("/notes.txt")
+
+    run_with_client(scenario)
+
+
+def test_a_reply_brings_what_it_replies_to() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        ours = await _say(harness, "I said *this*", MOCHI)
+        harness.stage.people.post("general", "why?", user=MEMBER, reply_to=ours)
+        (incoming,) = await harness.heard(1)
+        assert incoming.said.reply_to == ours
+        assert incoming.replied is not None
+        assert incoming.replied.by_us
+        assert incoming.replied.shown_as == "Mochi"
+        assert incoming.replied.text == "I said *this*"
+
+    run_with_client(scenario)
+
+
+def test_a_reply_to_what_was_deleted_has_no_other_side() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        gone = harness.stage.people.post("general", "soon gone", user=OWNER)
+        asked = harness.stage.people.post("general", "what?", user=MEMBER, reply_to=gone)
+        await harness.heard(2)
+        harness.stage.people.delete(gone)
+        turn_channel = harness.turn_channel()
+        message = await harness.channel().fetch_message(asked.id)
+        assert (await harness.client.reader.incoming(message)).replied is None
+        again = await turn_channel.incoming(asked.id)
+        assert again is not None
+        assert again.said.reply_to == gone.id
+
+    run_with_client(scenario)
+
+
+def test_direct_messages_and_threads() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        harness.stage.people.dm("psst", user=MEMBER)
+        harness.stage.people.post("side", "in a thread", user=OWNER)
+        direct, threaded = await harness.heard(2)
+        assert direct.is_direct
+        assert direct.said.author.name == "Ren"
+        assert (threaded.channel_id, threaded.parent_id) == (
+            harness.id_of("side"),
+            harness.id_of("general"),
+        )
+
+    run_with_client(scenario, world({"name": "general", "threads": ["side"]}, "logs"))
+
+
+def test_what_is_ours_is_not_handed_on() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        await _say(harness, "as the bot")
+        await _say(harness, "as a persona", MOCHI)
+        await harness.stage.settled()
+        harness.stage.people.post("general", "somebody", user=MEMBER)
+        assert [one.said.text for one in await harness.heard(1)] == ["somebody"]
+
+    run_with_client(scenario)
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_a_proxy_of_others_is_a_bot_unless_it_is_known(trusted: bool) -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        state = harness.stage.state
+        speaker = message_posting.PostAuthor(4711, 4711, "Somebody", None, 466)
+        message_posting.post(
+            state, harness.stage.world.channel("general"), speaker, MessageDraft(content="hi")
+        )
+        author = (await _last(harness)).author
+        assert (author.name, author.is_bot) == ("Somebody", not trusted)
+        assert author.username == ""  # a webhook calls itself what it likes
+        channel_info = await harness.turn_channel().channel_info(None, 10)
+        assert channel_info.people == ()  # nobody can mention a webhook
+
+    run_with_client(scenario, client={"proxies": [466]} if trusted else {})
+
+
+def test_only_a_notice_is_taken_for_one() -> None:
+    link = "https://discord.com/channels/1/2/3"
+    assert is_reply_notice(f"-# ↩ **Ren**: what is it {link}")
+    assert is_reply_notice(f"-# ↩ **Ren** {link}")
+    assert not is_reply_notice("-# ↩ small print of mine")
+    assert not is_reply_notice(f"look: -# ↩ **Ren** {link}")
+
+
+def test_a_thread_starts_with_what_it_was_made_from() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        start = harness.stage.people.post("general", "a question", user=MEMBER)
+        await harness.heard(1)
+        message = await harness.channel().fetch_message(start.id)
+        thread = await message.create_thread(name="about it")
+        starter = harness.stage.people.post(thread.id, "-", user=OWNER)
+        starter.type, starter.content = MessageType.THREAD_STARTER, ""
+        starter.reference = {"channel_id": str(start.channel_id), "message_id": str(start.id)}
+        harness.stage.people.post(thread.id, "inside", user=OWNER)
+        channel_info = await harness.client.turn_channel(thread).channel_info(None, 10)
+        told = [(said.author.name, said.text) for said in channel_info.history]
+        assert told == [("Renny", "a question"), (OWNER, "inside")]
+
+    run_with_client(scenario)

@@ -1,0 +1,307 @@
+"""What a new process does with the journal of an earlier one."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
+from oshaberi.bot.coordination.crash_recovery import (
+    GO_ON,
+    IN_DOUBT,
+    INTERRUPTED,
+    TITLE,
+    CrashRecovery,
+)
+from oshaberi.bot.coordination.orphaned_journals import LOOKS_SILENT, OrphanedJournals
+from oshaberi.bot.coordination.process_coordination import SingleProcess
+from oshaberi.delivery.bookkeeping.send_journal import post_as_body
+from oshaberi.delivery.sink import Post, WebhookFace, WireState
+from oshaberi.stage import WEBHOOK, Fault
+from oshaberi.storage.stored_records import JournalledPost, JournalledStream, TurnRecord
+from oshaberi.turns.turn_services import nobody_else
+from tests.bot.client_harness import MEMBER, ClientHarness, ClientScenario, run_with_client
+
+INSTANCE, KEY = "main", "abcdef"
+POST = Post(f"{KEY}-1", "first line")
+
+
+async def begun(harness: ClientHarness, *posts: Post) -> JournalledStream:
+    """A crash in the middle of an answer: these were about to be sent."""
+    asked = harness.stage.people.post("general", "hello", user=MEMBER)
+    place = harness.stage.world.channel("general")
+    stream = JournalledStream(
+        key=KEY,
+        instance=INSTANCE,
+        server_id=harness.server_id,
+        channel_id=place.id,
+        user_id=asked.author_id,
+        answering_id=asked.id,
+        persona="Mochi",
+        began=datetime.now(UTC),
+    )
+    await harness.db.journal.begin(stream)
+    for number, post in enumerate(posts, 1):
+        entry = JournalledPost(post.nonce, number, post_as_body(post), newest_id=asked.id)
+        await harness.db.journal.intend(KEY, entry)
+    return stream
+
+
+def recovery(harness: ClientHarness, shared: SingleProcess | None = None) -> CrashRecovery:
+    alone = nobody_else if shared is None else shared.alone
+    return CrashRecovery(harness.db, INSTANCE, harness.client.find_turn_channel, alone)
+
+
+def told(harness: ClientHarness) -> list[str]:
+    """What the bot has said, notices by their title."""
+    bot = harness.stage.world.bot.id
+    ours = [one for one in harness.stage.world.history("general") if one.author_id == bot]
+    return [one.content or str(one.embeds[0]["title"]) for one in ours]
+
+
+async def left(harness: ClientHarness) -> int:
+    return len(await harness.db.journal.unfinished(INSTANCE))
+
+
+def play(scenario: ClientScenario) -> None:
+    run_with_client(scenario)
+
+
+@pytest.mark.parametrize("arrived", [True, False])
+def test_what_was_about_to_leave_is_there_once(arrived: bool) -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        stream = await begun(harness, POST)
+        if arrived:
+            await (
+                harness.turn_channel()
+                .sink(None)
+                .send(POST, WireState(asyncio.get_running_loop().time()))
+            )
+        assert await recovery(harness).run() == 1
+        assert told(harness) == ["first line", TITLE]
+        assert await left(harness) == 0
+        turn = await harness.db.turns.last(stream.channel_id)
+        assert turn is not None
+        assert (turn.status, turn.asked_id, len(turn.message_ids)) == (
+            INTERRUPTED,
+            stream.answering_id,
+            2,
+        )
+        assert await harness.db.seen.last(stream.channel_id) == stream.answering_id
+        assert await recovery(harness).run() == 0
+
+    play(scenario)
+
+
+def test_a_recovery_that_crashed_itself_tells_it_once() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        stream = await begun(harness, POST)
+        await recovery(harness).run()
+        # It died before the last step, which forgets the stream.
+        await harness.db.journal.begin(stream)
+        assert await recovery(harness).run() == 1
+        assert told(harness) == ["first line", TITLE]
+        assert await left(harness) == 0
+
+    play(scenario)
+
+
+def test_an_answer_that_was_complete_is_not_called_interrupted() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        stream = await begun(harness)
+        turn = TurnRecord(
+            stream.channel_id, stream.server_id, stream.user_id, stream.answering_id, "Mochi"
+        )
+        await harness.db.turns.remember(replace(turn, status="completed", at=datetime.now(UTC)))
+        await recovery(harness).run()
+        assert told(harness) == []
+        assert await left(harness) == 0
+
+    play(scenario)
+
+
+@pytest.mark.parametrize(("persona", "is_one"), [("Mochi", True), ("Kuro", False)])
+def test_an_interrupted_continuation_belongs_to_its_answer(persona: str, is_one: bool) -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        stream = await begun(harness, POST)
+        await harness.db.journal.finish(KEY)
+        before = datetime.now(UTC) - timedelta(minutes=1)
+        turn = TurnRecord(stream.channel_id, stream.server_id, stream.user_id, 5, persona, (6,))
+        await harness.db.turns.remember(replace(turn, status="completed", at=before))
+        await harness.db.journal.begin(replace(stream, answering_id=None))
+        await recovery(harness).run()
+        first, last = (
+            await harness.db.turns.of_message(6),
+            await harness.db.turns.last(stream.channel_id),
+        )
+        assert first is not None
+        assert last is not None
+        assert (last.status, last.asked_id) == (INTERRUPTED, 5 if is_one else None)
+        assert (await harness.db.turns.whole(last) == (first, last)) is is_one
+
+    play(scenario)
+
+
+def test_an_earlier_answer_to_the_same_message_hides_nothing() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        stream = await begun(harness)
+        before = datetime.now(UTC) - timedelta(minutes=1)
+        turn = TurnRecord(
+            stream.channel_id, stream.server_id, stream.user_id, stream.answering_id, "Mochi"
+        )
+        await harness.db.turns.remember(replace(turn, status="completed", at=before))
+        await recovery(harness).run()
+        assert told(harness) == [TITLE]
+
+    play(scenario)
+
+
+def test_a_turn_that_still_runs_elsewhere_is_left_alone() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        shared = SingleProcess()
+        stream = await begun(harness, POST)
+        async with shared.alone(f"turn:{stream.channel_id}"):
+            waiting = asyncio.create_task(recovery(harness, shared).run())
+            await harness.stage.settled()
+            assert not waiting.done()
+            assert told(harness) == []
+            await harness.db.journal.finish(KEY)
+        assert await waiting == 0
+        assert told(harness) == []
+
+    play(scenario)
+
+
+def test_two_processes_of_one_name_tell_it_once() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        shared = SingleProcess()
+        await begun(harness, POST)
+        both = [recovery(harness, shared).run(), recovery(harness, shared).run()]
+        assert sorted(await asyncio.gather(*both)) == [0, 1]
+        assert told(harness) == ["first line", TITLE]
+
+    play(scenario)
+
+
+def test_what_a_name_left_that_does_not_come_back_is_settled() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        stream = await begun(harness, POST)
+        heir = CrashRecovery(harness.db, "other", harness.client.find_turn_channel)
+        ready: list[bool] = []
+        orphaned_journals = OrphanedJournals(harness.db, "other", heir, lambda: bool(ready))
+        await harness.db.instances.beat(INSTANCE)
+        ready.append(True)
+        assert await orphaned_journals.look() == 0
+        await long_ago(harness, INSTANCE)
+        ready.clear()
+        assert await orphaned_journals.look() == 0
+        ready.append(True)
+        assert [await orphaned_journals.look() for _ in range(LOOKS_SILENT)] == [0, 0, 1]
+        assert told(harness) == ["first line", TITLE]
+        assert await left(harness) == 0
+        assert await orphaned_journals.look() == 0
+        turn = await harness.db.turns.last(stream.channel_id)
+        assert turn is not None
+        assert turn.status == INTERRUPTED
+
+    play(scenario)
+
+
+def test_who_succeeds_leaves_its_own_running_answers_alone() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        stream = await begun(harness, POST)
+        running = replace(stream, key="mine", instance="other")
+        await harness.db.journal.begin(running)
+        await harness.db.instances.beat(INSTANCE)
+        await long_ago(harness, INSTANCE)
+        heir = CrashRecovery(harness.db, "other", harness.client.find_turn_channel)
+        orphaned_journals = OrphanedJournals(harness.db, "other", heir, lambda: True)
+        assert sum([await orphaned_journals.look() for _ in range(LOOKS_SILENT)]) == 1
+        assert [one.key for one in await harness.db.journal.unfinished("other")] == ["mine"]
+        assert told(harness) == ["first line", TITLE]
+
+    play(scenario)
+
+
+def test_who_is_there_is_not_succeeded_when_the_clock_is_set_forward() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        await begun(harness, POST)
+        heir = CrashRecovery(harness.db, "other", harness.client.find_turn_channel)
+        orphaned_journals = OrphanedJournals(harness.db, "other", heir, lambda: True)
+        await harness.db.instances.beat(INSTANCE)
+        harness.db.instances._store.now = lambda: datetime.now(UTC) + timedelta(hours=1)
+        assert await orphaned_journals.look() == 0
+        await harness.db.instances.beat(INSTANCE)
+        assert [await orphaned_journals.look() for _ in range(LOOKS_SILENT)] == [0] * LOOKS_SILENT
+        assert told(harness) == []
+        assert await left(harness) == 1
+
+    play(scenario)
+
+
+async def long_ago(harness: ClientHarness, name: str) -> None:
+    """It was last heard of long ago."""
+    now, store = datetime.now(UTC), harness.db.instances._store
+    store.now = lambda: now - timedelta(minutes=3)
+    await harness.db.instances.beat(name)
+    store.now = lambda: datetime.now(UTC)
+
+
+def test_a_channel_that_is_gone_is_forgotten() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        await begun(harness, POST)
+        harness.stage.delete_channel("general")
+        await harness.stage.settled()
+        await recovery(harness).run()
+        assert await left(harness) == 0
+
+    play(scenario)
+
+
+def test_a_channel_that_cannot_be_reached_is_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        await begun(harness, POST)
+
+        async def away(_channel_id: int) -> DiscordTurnChannel | None:
+            raise ConnectionResetError("the line is dead")
+
+        await CrashRecovery(harness.db, INSTANCE, away).run()
+        assert await left(harness) == 1
+        await recovery(harness).run()
+        assert told(harness) == ["first line", TITLE]
+
+    play(scenario)
+    assert "not settled: the line is dead" in caplog.text
+
+
+def test_where_nobody_can_look_it_is_not_sent_again() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        await begun(harness, POST)
+        harness.stage.deny("general", "read_message_history")
+        await harness.stage.settled()
+        await recovery(harness).run()
+        assert await left(harness) == 0
+        assert told(harness) == [TITLE]
+        notice = harness.stage.world.history("general")[-1].embeds[0]
+        assert IN_DOUBT in str(notice["description"])
+
+    play(scenario)
+
+
+def test_a_webhook_that_keeps_failing_gives_way_to_the_bot() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        await begun(harness, replace(POST, face=WebhookFace("Ren")))
+        harness.stage.fault(Fault(kind="status", status=500, route=WEBHOOK, times=None))
+        await recovery(harness).run()
+        assert await left(harness) == 0
+        assert told(harness) == ["**Ren**: first line", TITLE]
+
+    play(scenario)
+
+
+def test_the_notice_says_what_can_be_done() -> None:
+    assert "/continue" in GO_ON
+    assert "/regenerate" in GO_ON

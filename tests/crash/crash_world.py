@@ -1,0 +1,54 @@
+"""A world with two personas, and what the bot's process must know to run in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from oshaberi.stage import Stage
+from oshaberi.stage.bot_runner import TOKEN_VARIABLE, URL_VARIABLE
+from oshaberi.storage import Database, SecretVault
+from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord
+from tests.crash.numbered_lines_model import ALTER, PERSONA, SPRITE
+
+CHANNEL = "general"
+USER, OTHER, MODERATOR = "mika", "ren", "aya"
+
+
+def world(*channels: str) -> dict[str, object]:
+    guild = {
+        "name": "Stage",
+        "owner": "kei",
+        "roles": [{"name": "mods", "permissions": ["manage_messages"]}],
+        "members": ["kei", USER, OTHER, {"name": MODERATOR, "roles": ["mods"]}],
+        "channels": list(channels) or [CHANNEL],
+    }
+    return {"bot": {"name": PERSONA}, "guilds": [guild]}
+
+
+def environment(
+    folder: Path, stage: Stage, model_url: str, database_url: str, **settings: str
+) -> Mapping[str, str]:
+    model = {"provider": "openai", "model": "lines", "base_url": model_url, "api_keys": ["none"]}
+    told = {
+        "discord_token": stage.token,
+        "data_dir": str(folder),
+        "database_url": database_url,
+        "models": json.dumps([model]),
+        "humanizer_degree": "1",
+        **settings,
+    }
+    named = {f"OSHABERI_{key.upper()}": value for key, value in told.items()}
+    return {URL_VARIABLE: stage.url, TOKEN_VARIABLE: stage.token, **named}
+
+
+async def settle_in(stage: Stage, database_url: str, folder: Path) -> None:
+    """The bot's own persona wears another face for some lines; the alter speaks by webhook only."""
+    server_id = next(iter(stage.world.guilds))
+    sprite = SpriteRecord(SPRITE, f"{stage.url}/cdn/{SPRITE}.png")
+    vault = SecretVault.from_environment_or_file(folder / "secret.key")
+    async with Database.open(database_url, vault) as db:
+        mochi = PersonaRecord(server_id, PERSONA, sprites=(sprite,), is_default=True)
+        await db.personas.save(mochi)
+        await db.personas.save(PersonaRecord(server_id, ALTER, triggers=(ALTER.lower(),)))

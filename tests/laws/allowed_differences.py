@@ -1,0 +1,161 @@
+"""Which differences between V and what went out the specification lists (L3, L5)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import regex
+
+from .expected_atoms import utf16
+from .visible_text import BLOCK_MARK
+
+NEXT_MESSAGE = "\x1e"
+"""Joins the messages into one string. Python counts it as whitespace."""
+
+_CARRIED = re.compile(r"[.,!?;。！？、，]{1,16}(?=\s|$)")
+_CARRIED_END = re.compile(r"\n\s*[.,!?;。！？、，]{1,16}$")
+_ORPHAN = frozenset(".,!?;。！？、，…")
+_PUNCTUATION = re.compile(r"[.,!?;:。！？、，…]+")
+_TOKEN_END = re.compile(r"<a?:\w+:\d+>[.,!?;:。！？、，…]*$")
+_TOKEN_START = re.compile(r"<a?:\w+:\d+>")
+_EXTENDS = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
+_UNSEEN = regex.compile(r"[\s\p{Cf}]*")
+_UNSEEN_REST = regex.compile(r"[\s\p{Cf}]*\Z")
+_UNSEEN_END = regex.compile(r"(?r)[\s\p{Cf}]*$")
+_SENTENCE_END = re.compile(r"[。．｡！？!?.…](?:[^\w\s]|_)*$")
+_SPAN_STARTS = frozenset('([{（「『“„«»《*~|"`<\\')
+_SPAN_ENDS = frozenset(')]}）」』”“»«》*~|"`>')
+_WIDE = frozenset("。．｡！？")
+
+
+@dataclass(slots=True)
+class Sides:
+    """A prose `source`, the `outputs` that came of it, and these as one string."""
+
+    source: str
+    outputs: list[str]
+    limit: int
+    buffer: int
+    loosely: bool = False
+    """Degree 3: case may change, commas, semicolons and a final period may go."""
+    out: str = ""
+
+    def may_join(self, before: str, i: int, j: int) -> bool:
+        """Whether the white space `before` the place may be gone."""
+        source, out = self.source, self.out
+        if "\n" in before and _CARRIED.match(source, i):
+            return True
+        head = out[max(out.rfind(NEXT_MESSAGE, 0, j), out.rfind("\n", 0, j)) + 1 : j]
+        if _is_expression(head) or self._is_own_segment(head, i):
+            return True
+        if _TOKEN_START.match(source, i) and _TOKEN_END.search(source[: i - len(before)]):
+            return True  # emoji that share a message
+        word = source[i - len(before) - 1]
+        fragment = self._ends_in_fragment(i, j) or (head and _PUNCTUATION.fullmatch(head))
+        end = out.find(NEXT_MESSAGE, j)
+        message = head + out[j : end if end >= 0 else len(out)]
+        near_cut = "\n" in before or word == ">" or utf16(message) > self.limit // 2
+        return bool(fragment) and near_cut
+
+    def _ends_in_fragment(self, i: int, j: int) -> bool:
+        """Punctuation at `i` that ends a word of V, or its message."""
+        run = _PUNCTUATION.match(self.source, i)
+        if run is None:
+            return False
+        behind = self.source[run.end() : run.end() + 1] or " "
+        return behind.isspace() or self.out.startswith(NEXT_MESSAGE, j + run.end() - i)
+
+    def _is_own_segment(self, head: str, i: int) -> bool:
+        """S1 where segments share a line: the punctuation before `i` stood behind a sentence, or
+        behind what was carried."""
+        orphan = head[len(head.rstrip("".join(_ORPHAN))) :]
+        if not _is_expression(orphan):
+            return False
+        at = i
+        for char in reversed(orphan):
+            at -= 1
+            while at >= 0 and self.source[at] != char:  # a blank, or a stray that was withheld
+                if not self.source[at].isspace() and self.source[at] not in _ORPHAN:
+                    return False
+                at -= 1
+        before = self.source[: max(at, 0)].rstrip()
+        stop = (_SENTENCE_END if self.loosely else _CARRIED_END).search(before)
+        return stop is not None and (len(before) < at or not _WIDE.isdisjoint(stop[0]))
+
+    def may_cut(self, i: int, kept: list[tuple[int, int]], full: bool) -> bool:
+        """A message may begin inside a word only at an emoji, span, sentence, or in a huge word.
+
+        Whitespace inside an atom cannot be cut at, nor inside a span that a full message ends in.
+        """
+        inside = {k for a, b in kept for k in range(a, b)}
+        start = i
+        while start and (
+            not self.source[start - 1].isspace()
+            or start - 1 in inside
+            or _EXTENDS.match(self.source, start)  # a cluster, whose blank is no place to cut at
+        ):
+            start -= 1
+        end = i
+        while end < len(self.source) and (not self.source[end].isspace() or end in inside):
+            end += 1
+        if full and not _SPAN_STARTS.isdisjoint(self.source[max(0, i - self.limit) : i]):
+            return True
+        if BLOCK_MARK in self.source[start:i] or end - start >= min(self.buffer, self.limit) // 5:
+            return True
+        before = self.source[start:i]
+        return bool(
+            _TOKEN_END.search(before)
+            or _TOKEN_START.match(self.source, i)
+            or _SENTENCE_END.search(before)
+            or self.source[i] in _SPAN_STARTS
+            or (before and before[-1] in _SPAN_ENDS)
+        )
+
+    def _paragraph(self, i: int) -> str:
+        """In `blocks` that is what is cut when it is too long for the buffer."""
+        return self.source[self.source.rfind("\n\n", 0, i) + 1 : i]
+
+    def is_unseen(self, i: int, j: int) -> bool:
+        """B8: whether what is at `i` stands in a segment or message with nothing visible."""
+        start, end = self.source.rfind("\n", 0, i) + 1, self.source.find("\n", i)
+        line = self.source[start : end if end >= 0 else len(self.source)]
+        cut = not j or NEXT_MESSAGE in self.out[j : skip(self.out, j)]
+        if cut and utf16(line) > min(self.limit, self.buffer):
+            return True
+        if _UNSEEN_REST.match(self.source, i) and utf16(self._paragraph(i)) > self.buffer:
+            return True  # what is left behind a cut, at the very end
+        behind = _UNSEEN.match(line, i - start)
+        after = behind.end() if behind else 0
+        if after < len(line) and not _TOKEN_START.match(line, after):
+            return False
+        tail = _UNSEEN_END.search(line[: i - start])
+        before = line[: tail.start() if tail else 0]
+        carried = start and line[len(before)].isspace() and _CARRIED.fullmatch(before.strip())
+        if not before or carried or _TOKEN_END.search(before):
+            return True
+        stop = _SENTENCE_END.search(before) if self.loosely else None
+        wide = stop is not None and not _WIDE.isdisjoint(stop[0])
+        return wide or (stop is not None and line[len(before)].isspace())
+
+
+def _is_expression(text: str) -> bool:
+    """S1: what is held and put in front of the next segment."""
+    return bool(text) and _ORPHAN.issuperset(text) and (len(text) > 2 or "…" in text)
+
+
+def skip(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
+
+
+def could_close(source: str, closers: str) -> bool:
+    """Whether the last lines of V hold an opener for each closer put behind them."""
+    lines = [line for line in source.split("\n") if line.strip()][-2:]
+    tail = "\n".join(lines)
+    openers = {
+        ")": "(", "）": "（", "」": "「", "』": "『", "”": "“„", "“": "„", "»": "«", "«": "»",
+        "》": "《", '"': '"', "*": "*", "~": "~", "|": "|",
+    }  # fmt: skip
+    return all(closers.count(c) <= sum(tail.count(o) for o in openers[c]) for c in set(closers))

@@ -1,0 +1,17 @@
+"""`python -m tests.local_run.patient_program run …`: `oshaberi`, which never joins waiting lines.
+
+Lines are joined when a message took longer than a second to send. On a busy machine that happens
+by chance, and a test could not say how many messages an answer has.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+
+from oshaberi.cli import main
+from oshaberi.delivery import deliverer
+
+if __name__ == "__main__":
+    deliverer.BLOCKED_SECONDS = math.inf
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""Which model speaks on the local stage, and what of that anybody may see."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from oshaberi.local_run.model_choice import ModelChoice
+from oshaberi.stage.demo_model import MODEL, DemoModel
+from oshaberi.stage.stage_errors import StageError
+from oshaberi.storage.stored_records import ModelRecord
+from oshaberi.stream.stops.stop_registry import StopRegistry
+from oshaberi.turns.generation.adapter_pool import AdapterPool
+from oshaberi.turns.turn_services import EffectiveConfigs, OperatorModel, TurnServices
+
+OWN = OperatorModel(ModelRecord(0, "openrouter", "some/model"), ("sk-of-the-settings",))
+KEY = "sk-only-in-memory"
+
+
+async def no_settings(_server_id: int) -> EffectiveConfigs:
+    raise AssertionError("nobody asks")
+
+
+def chosen(
+    scenario: Callable[[ModelChoice, TurnServices], Awaitable[None]], *configured: OperatorModel
+) -> None:
+    async def main() -> None:
+        async with DemoModel() as demo_model:
+            choice = ModelChoice(demo_model, configured)
+            services = TurnServices(no_settings, StopRegistry(), AdapterPool())
+            choice.give_to(services)
+            await scenario(choice, services)
+
+    asyncio.run(main())
+
+
+def test_without_settings_the_demo_model_speaks() -> None:
+    async def scenario(choice: ModelChoice, services: TurnServices) -> None:
+        (link,) = services.models
+        assert link.model.model == MODEL
+        state = await choice.read({})
+        assert (state["kind"], state["speed"], state["configured"]) == ("demo", 1.0, False)
+
+    chosen(scenario)
+
+
+def test_the_models_of_the_settings_come_first_and_come_back() -> None:
+    async def scenario(choice: ModelChoice, services: TurnServices) -> None:
+        assert services.models == (OWN,)
+        await choice.act({"use": "demo"})
+        assert services.models[0].model.model == MODEL
+        state = await choice.act({"use": "configured"})
+        assert services.models == (OWN,)
+        assert state["kind"] == "configured"
+
+    chosen(scenario, OWN)
+
+
+def test_a_key_is_used_and_never_shown() -> None:
+    async def scenario(choice: ModelChoice, services: TurnServices) -> None:
+        said = {"use": "openai-compatible", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
+        state = await choice.act({**said, "key": KEY})
+        (link,) = services.models
+        assert link.keys == (KEY,)
+        assert link.model.base_url == "http://127.0.0.1:9/v1"
+        assert KEY not in str(state)
+        assert KEY not in repr(services.models)
+
+    chosen(scenario)
+
+
+@pytest.mark.parametrize(
+    ("said", "named"),
+    [
+        ({"speed": 0}, "speed"),
+        ({"speed": "fast"}, "speed"),
+        ({"speed": True}, "speed"),
+        ({"use": "magic"}, "use"),
+        ({"use": "ollama"}, "model"),
+        ({"use": "openai-compatible", "model": "m"}, "base_url"),
+        ({"use": "openai-compatible", "model": "m", "base_url": "ftp://x"}, "http"),
+        ({"use": "openai-compatible", "model": "m", "base_url": "http://x", "key": "a b"}, "key"),
+        *(
+            ({"use": "openai-compatible", "model": "m", "base_url": url}, "is no address")
+            for url in (
+                *("http://", "http://[::1", "http://a\0b", "http://a b/", "http://x:99999999"),
+                *("http://\ud800", "http://" + "x" * 70_000),
+            )
+        ),
+    ],
+)
+def test_what_makes_no_sense_changes_nothing(said: dict[str, Any], named: str) -> None:
+    async def scenario(choice: ModelChoice, services: TurnServices) -> None:
+        before = services.models
+        with pytest.raises(StageError, match=named):
+            await choice.act(said)
+        assert services.models == before
+
+    chosen(scenario)
+
+
+def test_speed() -> None:
+    async def scenario(choice: ModelChoice, _services: TurnServices) -> None:
+        assert (await choice.act({"speed": 4}))["speed"] == 4.0
+
+    chosen(scenario)

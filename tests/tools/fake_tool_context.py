@@ -1,0 +1,133 @@
+"""A channel, a store and a tool context in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from oshaberi.conversation.conversation_messages import (
+    ChannelInfo,
+    ChannelMessage,
+    IncomingMessage,
+    Person,
+)
+from oshaberi.delivery.sink import Embed, Sink, WebhookFace
+from oshaberi.delivery.sinks.recording_sink import RecordingSink
+from oshaberi.storage.stored_records import Exchange, Fact
+from oshaberi.tools.tool_definition import ToolContext
+
+MIKA = Person(77, "Mika", ("mika_m",), avatar_url="https://cdn.test/mika.png")
+REN = Person(78, "Ren", can_manage_server=True)
+NOW = datetime(2026, 11, 3, 21, 5, 9, tzinfo=UTC)
+SERVER, CHANNEL = 5, 9
+
+
+def said(message_id: int, text: str, author: Person = MIKA, **more: Any) -> ChannelMessage:
+    return ChannelMessage(message_id, author, text, NOW, **more)
+
+
+@dataclass
+class FakeToolChannel:
+    """A channel with messages, and a sink per message that is answered."""
+
+    messages: list[ChannelMessage] = field(default_factory=list)
+    emojis: tuple[str, ...] = ("<:wave2:123>", "<a:Dance:456>")
+    sinks: dict[int | None, RecordingSink] = field(default_factory=dict)
+    reactions: list[tuple[int, str]] = field(default_factory=list)
+    may_react: bool = True
+    channel_id: int = CHANNEL
+    server_id: int = SERVER
+    parent_id: int | None = None
+
+    def sink(self, answering: IncomingMessage | None) -> Sink:
+        key = None if answering is None else answering.said.id
+        return self.sinks.setdefault(key, RecordingSink())
+
+    async def channel_info(self, before: int | None, limit: int) -> ChannelInfo:
+        older = [one for one in self.messages if before is None or one.id < before]
+        people = {one.author.id: one.author for one in self.messages}
+        return ChannelInfo(
+            server_name="Tea House",
+            channel_name="general",
+            channel_topic="tea",
+            bot_name="Oshaberi",
+            people=tuple(people.values()),
+            emojis=self.emojis,
+            history=tuple(older[-limit:] if limit else ()),
+        )
+
+    async def said(self, message_id: int) -> ChannelMessage | None:
+        return next((one for one in self.messages if one.id == message_id), None)
+
+    async def react(self, message_id: int, emoji: str) -> bool:
+        self.reactions.append((message_id, emoji))
+        return self.may_react
+
+    async def unreact(self, message_id: int, emoji: str) -> None:
+        self.reactions.remove((message_id, emoji))
+
+    async def delete(self, message_ids: Sequence[int]) -> None:
+        self.messages = [one for one in self.messages if one.id not in message_ids]
+
+    async def log_thoughts(
+        self, channel_id: int, embeds: Sequence[Embed], face: WebhookFace | None
+    ) -> None:
+        raise AssertionError((channel_id, embeds, face))
+
+
+class FakeFacts:
+    def __init__(self) -> None:
+        self.kept: list[Fact] = []
+        self._last = 0
+
+    async def add(self, fact: Fact) -> Fact:
+        self._last += 1
+        self.kept.append(replace(fact, id=self._last))
+        return self.kept[-1]
+
+    async def of(self, server_id: int, user_id: int | None) -> tuple[Fact, ...]:
+        return tuple(
+            one for one in self.kept if (one.server_id, one.user_id) == (server_id, user_id)
+        )
+
+    async def delete(self, server_id: int, user_id: int | None, fact_id: int) -> bool:
+        gone = [one for one in await self.of(server_id, user_id) if one.id == fact_id]
+        self.kept = [one for one in self.kept if one not in gone]
+        return bool(gone)
+
+    async def delete_all(self, server_id: int, user_id: int | None) -> int:
+        gone = await self.of(server_id, user_id)
+        self.kept = [one for one in self.kept if one not in gone]
+        return len(gone)
+
+
+class FakeExchanges:
+    def __init__(self, *kept: Exchange) -> None:
+        self.kept = kept
+
+    async def recent(self, channel_id: int, limit: int) -> tuple[Exchange, ...]:
+        return tuple(one for one in self.kept if one.channel_id == channel_id)[-limit:]
+
+
+@dataclass
+class FakeStore:
+    facts: FakeFacts = field(default_factory=FakeFacts)
+    memory: FakeExchanges = field(default_factory=FakeExchanges)
+
+
+def asking(text: str = "hi", author: Person = MIKA, server_id: int = SERVER) -> IncomingMessage:
+    return IncomingMessage(said(100, text, author), CHANNEL, server_id)
+
+
+def context(
+    turn_channel: FakeToolChannel | None = None,
+    *,
+    author: Person = MIKA,
+    server_id: int = SERVER,
+    **more: Any,
+) -> ToolContext:
+    turn_channel = turn_channel if turn_channel is not None else FakeToolChannel()
+    more.setdefault("now", lambda: NOW)
+    return ToolContext(turn_channel, asking(author=author, server_id=server_id), **more)

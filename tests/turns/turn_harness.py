@@ -1,0 +1,338 @@
+"""A channel, models and a database for turns: all in memory, in virtual time, and inspectable."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from oshaberi.chunks import Chunk, ProviderError, ToolCall, Usage
+from oshaberi.conversation.conversation_messages import (
+    ChannelInfo,
+    ChannelMessage,
+    IncomingMessage,
+    Person,
+)
+from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.delivery.sink import Embed, Sink, WebhookFace
+from oshaberi.delivery.sinks.recording_sink import RecordingSink
+from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.errors import ConfigError
+from oshaberi.providers.request.model_request import Request
+from oshaberi.storage import Database, SecretVault
+from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
+from oshaberi.stream.provider_protocol import ScriptedProvider, Step
+from oshaberi.stream.stops.stop_registry import StopRegistry
+from oshaberi.text.text_config import TextConfig
+from oshaberi.turns.channel_turns import ChannelTurns, Claim
+from oshaberi.turns.generation.adapter_pool import AdapterPool
+from oshaberi.turns.turn_services import OperatorModel, TurnServices
+from oshaberi.turns.turn_store import TurnStore
+from oshaberi.virtual_time import run_virtual
+from tests.turns.memory_store import MemoryStore
+
+T = TypeVar("T")
+
+EPOCH = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
+CHANNEL, SERVER, BOT_ID = 50, 7, 999
+ALICE = Person(1, "Alice", ("alice_w",))
+BOB = Person(2, "Bob", ("bob",))
+TOMORI = PersonaRecord(SERVER, "Tomori", prompt="You are shy.", is_default=True)
+REN = PersonaRecord(SERVER, "Ren", triggers=("ren",), avatar_url="https://x.test/ren.png")
+
+
+def text(content: str) -> Chunk:
+    return Chunk("text", content)
+
+
+def calls(*asked: ToolCall) -> Chunk:
+    return Chunk("function_call", calls=asked)
+
+
+def fails(kind: Any, raw: Any = None, message: str = "") -> Chunk:
+    return Chunk("error", error=ProviderError(kind, message, raw=raw))
+
+
+def used(tokens_in: int, tokens_out: int) -> Chunk:
+    return Chunk("done", finish_reason="stop", usage=Usage(tokens_in, tokens_out))
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """The same settings for every server."""
+
+    stream: StreamConfig
+    turn: TurnConfig
+
+
+class Models:
+    """Every scripted model. Scripts are played in order, whoever asks; then it says `Hm.`."""
+
+    def __init__(self, stops: StopRegistry) -> None:
+        self.stops = stops
+        self.requests: list[Request] = []
+        self.asked: list[tuple[str, str | None]] = []
+        """Model and key of each request."""
+        self.scripts: dict[str, deque[Sequence[Step]]] = {}
+        self.closed = 0
+
+    def play(self, *scripts: Sequence[Step], model: str = "m") -> None:
+        self.scripts.setdefault(model, deque()).extend(scripts)
+
+    def connect(self, _provider: str, model: str, *, api_key: str | None, base_url: Any) -> Any:
+        del base_url
+        if model == "broken":
+            raise ConfigError("scripted: this model is broken")
+        return Model(self, model, api_key)
+
+
+class Model:
+    name = "scripted"
+    reemits = False
+    text: Mapping[str, Any] = MappingProxyType({})
+
+    def __init__(self, models: Models, model: str, key: str | None) -> None:
+        self.model = model
+        self._models = models
+        self._key = key
+
+    def open(self, request: Request) -> AsyncIterator[Any]:
+        self._models.requests.append(request)
+        self._models.asked.append((self.model, self._key))
+        scripts = self._models.scripts.get(self.model)
+        steps = scripts.popleft() if scripts else [text("Hm.")]
+        script = ScriptedProvider(steps, stops=self._models.stops, channel=str(CHANNEL))
+        return script.open(request)
+
+    def normalise(self, raw: Any) -> Chunk | None:
+        return raw if isinstance(raw, Chunk) else None
+
+    def classify(self, error: Exception) -> ProviderError:
+        return ProviderError("api_error", str(error))
+
+    async def aclose(self) -> None:
+        self._models.closed += 1
+
+
+class ChannelSink(RecordingSink):
+    """Numbers its messages together with everybody else's."""
+
+    def __init__(self, turn_channel: FakeTurnChannel, **options: Any) -> None:
+        super().__init__(**options)
+        self._turn_channel = turn_channel
+
+    def _next_id(self) -> int:
+        return self._turn_channel.next_id()
+
+
+class FakeTurnChannel:
+    """One channel. What people write is put in with `write`."""
+
+    def __init__(
+        self,
+        channel_id: int = CHANNEL,
+        server_id: int = SERVER,
+        first_id: int = 101,
+        parent_id: int | None = None,
+        **options: Any,
+    ) -> None:
+        self.channel_id = channel_id
+        self.server_id = server_id
+        self.parent_id = parent_id
+        self.people: list[ChannelMessage] = []
+        self.reactions: list[tuple[int, str]] = []
+        self.undone: list[tuple[int, str]] = []
+        self.deleted: list[int] = []
+        self.thoughts: list[tuple[int, tuple[Embed, ...], WebhookFace | None]] = []
+        self.answering: list[int | None] = []
+        self.emojis: tuple[str, ...] = ()
+        self._last_id = first_id - 1
+        self.channel = ChannelSink(self, display_name="Tomori", **options)
+
+    def next_id(self) -> int:
+        self._last_id += 1
+        return self._last_id
+
+    def write(
+        self, words: str, author: Person = ALICE, *, mention: bool = True, **fields: Any
+    ) -> IncomingMessage:
+        """Somebody writes, and the bot hears of it."""
+        replied = fields.pop("replied", None)
+        said = ChannelMessage(self.next_id(), author, words, now(), **fields)
+        self.people.append(said)
+        return IncomingMessage(
+            said, self.channel_id, self.server_id, mentions_us=mention, replied=replied
+        )
+
+    @property
+    def contents(self) -> list[str]:
+        return self.channel.contents
+
+    @property
+    def embeds(self) -> list[str]:
+        return [p.post.embed.title for p in self.channel.posted if p.post.embed]
+
+    def sink(self, answering: IncomingMessage | None) -> Sink:
+        self.answering.append(None if answering is None else answering.said.id)
+        return self.channel
+
+    async def channel_info(self, before: int | None, limit: int) -> ChannelInfo:
+        ours = [
+            ChannelMessage(
+                posted.id,
+                Person(BOT_ID, "Tomori", is_bot=True),
+                posted.post.content,
+                EPOCH,
+                by_us=True,
+                shown_as=posted.post.face.username if posted.post.face else "Tomori",
+            )
+            for posted in self.channel.posted
+            if posted.post.content and posted.id not in self.deleted
+        ]
+        everything = sorted([*ours, *self.people], key=lambda one: one.id)
+        seen = [one for one in everything if before is None or one.id < before]
+        return ChannelInfo(
+            server_name="Home",
+            channel_name="general",
+            bot_name="Tomori",
+            people=tuple(dict.fromkeys(one.author for one in self.people)),
+            emojis=self.emojis,
+            history=tuple(seen[-limit:]) if limit else (),
+        )
+
+    async def said(self, message_id: int) -> ChannelMessage | None:
+        return next((one for one in self.people if one.id == message_id), None)
+
+    async def react(self, message_id: int, emoji: str) -> bool:
+        self.reactions.append((message_id, emoji))
+        return True
+
+    async def unreact(self, message_id: int, emoji: str) -> None:
+        self.undone.append((message_id, emoji))
+
+    async def delete(self, message_ids: Sequence[int]) -> None:
+        self.deleted += message_ids
+
+    async def log_thoughts(
+        self, channel_id: int, embeds: Sequence[Embed], face: WebhookFace | None
+    ) -> None:
+        self.thoughts.append((channel_id, tuple(embeds), face))
+
+
+@dataclass
+class TurnHarness:
+    """Everything of one test."""
+
+    services: TurnServices
+    turn_channel: FakeTurnChannel
+    channel_turns: ChannelTurns
+    store: MemoryStore
+
+    @property
+    def models(self) -> Models:
+        connect: Any = self.services.adapters._connect
+        models: Models = connect.__self__
+        return models
+
+    async def hear(self, words: str, author: Person = ALICE, **fields: Any) -> str:
+        """Somebody writes; the turn has only begun when this returns."""
+        return await self.channel_turns.submit(
+            self.turn_channel.write(words, author, **fields), self.turn_channel
+        )
+
+    async def answer(self, words: str = "hi", author: Person = ALICE, **fields: Any) -> str:
+        """Somebody writes, and everything that follows is over when this returns."""
+        reason = await self.hear(words, author, **fields)
+        await self.channel_turns.idle()
+        return reason
+
+
+def now() -> datetime:
+    return EPOCH + timedelta(seconds=asyncio.get_running_loop().time())
+
+
+def spoil(thing: Any, name: str, how: Any) -> None:
+    """Put something else in the place of a method."""
+    setattr(thing, name, how)
+
+
+def link(model: str = "m", *keys: str) -> OperatorModel:
+    return OperatorModel(ModelRecord(0, "scripted", model), keys)
+
+
+def quick(**options: Any) -> StreamConfig:
+    """Degree 1: sent at once."""
+    words = {key: options.pop(key) for key in list(options) if key in _TEXT}
+    return StreamConfig(text=TextConfig(**{"humanizer_degree": 1, **words}), **options)
+
+
+_TEXT = frozenset(TextConfig.__dataclass_fields__)
+
+
+def run_turns(
+    scenario: Callable[[TurnHarness], Coroutine[Any, Any, T]],
+    *scripts: Sequence[Step],
+    turn: Mapping[str, Any] | None = None,
+    stream: StreamConfig | None = None,
+    personas: Iterable[PersonaRecord] = (TOMORI, REN),
+    links: Iterable[OperatorModel] | None = None,
+    turn_channel: Mapping[str, Any] | None = None,
+    claim: Claim | None = None,
+    **services: Any,
+) -> T:
+    """Run a scene in virtual time. The scripts are what model `m` says, in order."""
+
+    async def main() -> T:
+        store = MemoryStore(personas)
+        made = _services(Fixed(stream or quick(), TurnConfig(**(turn or {}))), store, **services)
+        made.models = tuple(links or [link()])
+        harness = TurnHarness(
+            made, FakeTurnChannel(**(turn_channel or {})), ChannelTurns(made, claim=claim), store
+        )
+        harness.models.play(*scripts)
+        return await scenario(harness)
+
+    return run_virtual(main())
+
+
+def run_stored_turns(
+    folder: Path,
+    scenario: Callable[[TurnHarness, Database], Coroutine[Any, Any, T]],
+    *scripts: Sequence[Step],
+) -> T:
+    """Run a scene with the real database, in a file, in real time."""
+
+    async def main() -> T:
+        vault = SecretVault.from_environment_or_file(folder / "key", {})
+        async with Database.open(f"sqlite:///{folder}/turns.db", vault) as db:
+            for persona in (TOMORI, REN):
+                await db.personas.save(persona)
+            made = _services(Fixed(quick(), TurnConfig()), db, journal=db.journal, instance="test")
+            made.models = (link(),)
+            harness = TurnHarness(made, FakeTurnChannel(), ChannelTurns(made), MemoryStore(()))
+            harness.models.play(*scripts)
+            return await scenario(harness, db)
+
+    return asyncio.run(main())
+
+
+def _services(fixed: Fixed, store: TurnStore, **others: Any) -> TurnServices:
+    stops = StopRegistry()
+
+    async def settings(_server_id: int) -> Fixed:
+        return fixed
+
+    return TurnServices(
+        settings=settings,
+        stops=stops,
+        adapters=AdapterPool(Models(stops).connect),
+        store=store,
+        persona=TOMORI,
+        clock=now,
+        **others,
+    )
