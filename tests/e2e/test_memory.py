@@ -99,7 +99,7 @@ def test_what_is_forgotten_is_not_told_to_the_model_again() -> None:
         oolong = {"fact": numbers["drinks oolong"]}
         assert "Nothing is remembered" in await here.run("memory list", user="aya")
         assert "no such fact" in await here.run("memory forget one", oolong, user="aya")
-        assert "forgotten" in await here.run("memory forget one", oolong, user=MEMBER)
+        assert "deleted" in await here.run("memory forget one", oolong, user=MEMBER)
         here.ask("what do you know?")
         await here.says("Kept.", "Something.")
         assert "drinks oolong" not in here.asked().text
@@ -107,7 +107,7 @@ def test_what_is_forgotten_is_not_told_to_the_model_again() -> None:
         here.ask("and me?", user="aya")
         await here.says("Kept.", "Something.", "Nothing.")
         assert "hates mornings" not in here.asked().text
-        assert "forgotten" in await here.run("memory forget all", user=MEMBER)
+        assert "Deleted" in await here.run("memory forget all", user=MEMBER)
         for message in here.stage.world.history("general"):
             here.stage.people.delete(message)
         here.ask("and now?")

@@ -221,7 +221,9 @@ def test_thoughts_are_logged_only_where_the_admin_may_write() -> None:
     async def scenario(harness: ClientHarness) -> None:
         number = harness.id_of("owners-only-plans")
         given = {"key": "thought_log_channel_id", "value": str(number)}
-        assert "is no channel of this server" in await harness.run("config set", given, user=ADMIN)
+        assert "is not a channel of this server" in await harness.run(
+            "config set", given, user=ADMIN
+        )
         assert "is now" in await harness.run("config set", given, user=OWNER)
 
     run_with_client(scenario, PRIVATE)

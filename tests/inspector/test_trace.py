@@ -95,7 +95,7 @@ def test_one_sentence_each() -> None:
     told = traced("one\n", {"type": "wait", "ms": 900}, "two (and\nmore) yes", degree=2)
     assert whys(told) == [
         "Ended at the newline; sent at once.",
-        "Ended where the text ends; held together while “(” was open; waited 1.1 s.",
+        "Ended where the text ends; held together while “(” was open; waited 0.8 s.",
     ]
     hold = told["holds"][0]
     assert (hold["marker"], hold["at"], hold["rule"]) == ("(", 12, "H1")

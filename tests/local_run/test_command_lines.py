@@ -116,7 +116,7 @@ def test_no_option_takes_a_secret() -> None:
 
 
 OPTIONS = """
-from oshaberi.cli.app import app
+from oshaberi.cli.command_group import app
 import click
 def walk(command, context):
     for parameter in command.params:

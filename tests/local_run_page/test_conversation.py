@@ -19,7 +19,9 @@ def test_a_setting_changes_the_next_answer(chat: ChatPage) -> None:
     assert "\n" in whole.texts[0]
     chat.box.fill("/config reset all")
     chat.box.press("Enter")
-    expect(chat.page.locator(".message.ephemeral").last).to_contain_text("at their defaults")
+    expect(chat.page.locator(".message.ephemeral").last).to_contain_text(
+        "have their defaults again"
+    )
     assert len(chat.ask("show me all your faces").messages) == 6
 
 

@@ -145,4 +145,8 @@ def test_every_scene_of_ours_can_be_a_model() -> None:
         acted = {type(step).__name__ for step in played.steps}
         if acted & {"Stop", "FollowUp"} or played.faults or played.reply_to:
             continue
-        assert sent_by(replay(Path(path)), played.config) == perform(played).records, path
+        sent, expected = sent_by(replay(Path(path)), played.config), perform(played).records
+        if any(getattr(step, "type", "") == "function_call" for step in played.steps):
+            # A call that comes at the same instant as the text may find the typing begun.
+            sent, expected = ([r for r in one if r["kind"] != "typing"] for one in (sent, expected))
+        assert [*sent] == [*expected], path

@@ -117,12 +117,12 @@ def test_requests_at_once_do_not_pass_the_limit(url: str) -> None:
 PROCESS = """
 import asyncio, json, sys
 from datetime import date
-from oshaberi.storage import Database, Vault
+from oshaberi.storage import Database, SecretVault
 from oshaberi.storage.usage_accounts import UsageAccount, UsageLimit
 
 async def main():
     limit = UsageLimit(UsageAccount("operator", 0, "user", 5), requests=25)
-    async with Database.open(sys.argv[1], Vault([sys.argv[2]])) as db:
+    async with Database.open(sys.argv[1], SecretVault([sys.argv[2]])) as db:
         sys.stdin.readline()
         asked = [await db.usage_counts.reserve(date(2026, 11, 15), [limit], 1) for _ in range(20)]
     print(json.dumps(asked.count(None)))
