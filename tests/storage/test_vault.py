@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -140,3 +143,13 @@ def test_what_is_no_key_is_refused_without_showing_it(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StorageError, match=VARIABLE):
         SecretVault.from_environment_or_file(tmp_path / "file" / "key", {})
+
+
+def test_the_command_of_the_page_makes_a_key() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "deploying.md").read_text(encoding="utf-8")
+    command = re.search(r'A secret key is made with `python -c "([^"`]+)"`', page)
+    assert command is not None
+    program = [sys.executable, "-c", command[1]]
+    made = subprocess.run(program, capture_output=True, text=True, check=True, timeout=60)
+    vault = SecretVault([made.stdout.strip()])
+    assert vault.decrypt(vault.encrypt("sk-1")) == "sk-1"

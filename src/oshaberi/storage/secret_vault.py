@@ -74,7 +74,7 @@ class SecretVault:
         return True
 
     def __repr__(self) -> str:
-        return f"Vault(source={self.source!r})"
+        return f"SecretVault(source={self.source!r})"
 
 
 def _split(text: str) -> list[str]:
