@@ -17,10 +17,10 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 
-.PHONY: help setup run test test-slow check lint bench fuzz faults soak crash turns release clean
+.PHONY: help setup run test test-slow test-compiled check lint bench bench-bot crowd fuzz faults soak crash turns requirements release clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY) ## install everything for development into .venv
 
@@ -54,14 +54,24 @@ test: lint ## lint and all tests but the slow ones: four minutes on two cores
 test-slow: setup ## the slow tests, and all properties with more examples
 	$(PYTEST) -m "slow or hypothesis" --hypothesis-profile=full --durations=10
 
+test-compiled: setup ## the tests of text, laws, scenes and streams against the compiled engine
+	$(BIN)/python -m tests.compiled_build -n $(WORKERS) -m "not slow"
+
 check: lint ## lint and the quick tests, while you work: a minute
 	$(PYTEST) -m "not slow" -q $(CHECKED)
 
 bench: setup ## measure speed and memory
 	$(BIN)/python -m bench
 
-fuzz: setup ## search for texts that break a law, for SECONDS=600
+bench-bot: setup ## the whole bot under load, beside a bare discord.py bot
+	$(BIN)/python -m bench.whole_bot $(ARGS)
+
+crowd: setup ## 500 channels at once, with Discord's rate limits on: three minutes
+	$(BIN)/python -m bench.whole_bot.limited_crowd $(ARGS)
+
+fuzz: setup ## search for texts that break a law, for SECONDS=600; then compare both builds as long
 	$(BIN)/python -m tests.laws.fuzz --seconds $(SECONDS)
+	$(BIN)/python -m tests.laws.build_fuzz --seconds $(SECONDS)
 
 faults: setup ## every fault in every position, against the stage
 	$(BIN)/python -m tests.faults
@@ -69,14 +79,17 @@ faults: setup ## every fault in every position, against the stage
 soak: setup ## 10 000 messages with random faults
 	$(BIN)/python -m tests.faults.soak --messages 10000 --channels 50
 
-crash: setup ## kill the bot 50 times, and check the channels
-	$(BIN)/python -m tests.crash --kills 50
+crash: setup ## kill the bot 50 times, then end it with 200 open questions, and check the channels
+	$(BIN)/python -m tests.crash --kills 50 --busy-channels 100
 
 turns: setup ## 10 000 turns, one after another
 	$(BIN)/python -m tests.crash.many_turns --turns 10000
+
+requirements: setup ## pin the versions of the Docker image: those that are installed here
+	$(BIN)/python -m tests.pinned_requirements
 
 release: | $(BIN)/python ## build sdist and wheel, and check them in fresh environments
 	$(BIN)/python -m tests.release
 
 clean: ## remove .venv, caches and builds
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

@@ -9,14 +9,14 @@ from dataclasses import asdict, dataclass, field
 
 import click
 
-from bench import adapters, growth, memory, report, stops, streams, tokens
+from bench import adapters, growth, memory, reader, report, stops, streams, tokens
 from bench.engines import MakeEngine, text_engine
 from bench.growth import Growth
 from bench.readmes import readmes
 from bench.shapes import SHAPES, Shape
 from bench.taps import markdown_chunks
 
-PARTS = ("tokens", "growth", "memory", "streams", "stops", "adapters")
+PARTS = ("tokens", "growth", "memory", "streams", "stops", "adapters", "reader")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class Effort:
     token_size: int = 12_000
     crowd: streams.Plan = field(default_factory=streams.Plan)
     stops: int = 200
+    documents: int = reader.DOCUMENTS
 
 
 FULL = Effort(rounds=9, plan=growth.Plan(), engines=1000, streamed=1_000_000)
@@ -40,6 +41,7 @@ QUICK = Effort(
     streamed=200_000,
     crowd=streams.Plan(seconds=3, tries=2, rounds=5),
     stops=40,
+    documents=10,
 )
 
 
@@ -63,7 +65,8 @@ def main(as_json: bool, quick: bool, only: tuple[str, ...]) -> None:
     shapes = {name: SHAPES[name] for name in names} or SHAPES
     effort = QUICK if quick else FULL
     found = {}
-    for part in parts:
+    for number, part in enumerate(parts, start=1):
+        click.echo(f"measuring {part} ({number} of {len(parts)})", err=True)
         table, found[part] = bench(part, text_engine, shapes, effort)
         if not as_json:
             click.echo(table)
@@ -92,6 +95,9 @@ def bench(
     if part == "adapters":
         paid = adapters.run(effort.token_size, effort.rounds)
         return report.adapter_table(paid), [report.adapter_json(cost) for cost in paid]
+    if part == "reader":
+        views = reader.run(reader.documents()[: effort.documents])
+        return report.reader_table(views), [report.reader_json(view) for view in views]
     weighed = memory.run(make, effort.engines, effort.streamed, effort.rounds)
     return report.memory_table(weighed), [asdict(one) for one in weighed]
 

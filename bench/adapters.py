@@ -21,18 +21,25 @@ from bench.timing import Job, best_in_turns
 from bench.tokens import chunk_json
 from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.adapter_registry import connect
-from oshaberi.providers.anthropic.adapter import AnthropicAdapter
+from oshaberi.providers.anthropic.anthropic_adapter import AnthropicAdapter
 from oshaberi.providers.endpoint import Endpoint
-from oshaberi.providers.google.adapter import GoogleAdapter
-from oshaberi.providers.openai_chat.adapter import OpenAIChatAdapter
+from oshaberi.providers.google.google_adapter import GoogleAdapter
+from oshaberi.providers.openai_chat.openai_chat_adapter import OpenAIChatAdapter
+from oshaberi.providers.openai_responses.openai_responses_adapter import OpenAIResponsesAdapter
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.providers.request.context_items import said
 from oshaberi.providers.request.model_request import Request
-from oshaberi.stage.model_servers import AnthropicWire, ModelServer, OpenAIWire, WireFormat
+from oshaberi.stage.model_servers import (
+    AnthropicWire,
+    ModelServer,
+    OpenAIResponsesWire,
+    OpenAIWire,
+    WireFormat,
+)
 from oshaberi.stage.model_servers.google_wire import GoogleWire
 from oshaberi.stage.model_servers.model_script import Say
 
-LIMIT = 4.0
+LIMIT = 2.0
 """Not held against Google, whose adapter also keeps the time: its SDK cannot, see `limited`."""
 _MICRO = 1e6
 _ASK = Request((said("user", "hi", "current"),))
@@ -135,6 +142,15 @@ class _OpenAIBytes(OpenAIChatAdapter):
         return _Response(self._pieces)
 
 
+class _ResponsesBytes(OpenAIResponsesAdapter):
+    def __init__(self, pieces: Sequence[bytes]) -> None:
+        super().__init__(Endpoint("openai", "m", PRESETS["openai"].base_url))
+        self._pieces = pieces
+
+    def _creating(self, _wanted: Any) -> Any:
+        return _Response(self._pieces)
+
+
 class _AnthropicBytes(AnthropicAdapter):
     def __init__(self, pieces: Sequence[bytes]) -> None:
         super().__init__(Endpoint("anthropic", "m", PRESETS["anthropic"].base_url))
@@ -151,6 +167,23 @@ class _GoogleBytes(GoogleAdapter):
 
     def _answer(self, _asked: Any) -> Any:
         return _Response(self._pieces)
+
+
+def _responses_event(token: str) -> str:
+    event = {
+        "type": "response.output_text.delta",
+        "content_index": 0,
+        "delta": token,
+        "item_id": "msg_0f3c1d5be2a94c7700694f1b0c6a5081928f4e7d3ab1",
+        "logprobs": [],
+        "obfuscation": "kQ3vW0aZpXdL",
+        "output_index": 0,
+        "sequence_number": 12,
+    }
+    return json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+
+
+_RESPONSES_END = '{"type":"response.completed","response":{"status":"completed","output":[]}}'
 
 
 def _anthropic_event(token: str) -> str:
@@ -186,6 +219,14 @@ class _Family:
 
 _FAMILIES = (
     _Family("openai", OpenAIWire, chunk_json, "", ("[DONE]",), _OpenAIBytes),
+    _Family(
+        "openai-responses",
+        OpenAIResponsesWire,
+        _responses_event,
+        "event: response.output_text.delta\n",
+        (_RESPONSES_END,),
+        _ResponsesBytes,
+    ),
     _Family(
         "anthropic",
         AnthropicWire,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from bench import adapters, growth, stops, streams, tokens
+from bench import adapters, growth, reader, stops, streams, tokens
 from bench.adapters import AdapterCost
 from bench.growth import Growth
 from bench.memory import Measured
+from bench.reader import ReaderView
 from bench.stops import Stops
 from bench.streams import Cost, Load
 from bench.tokens import TokenCost
@@ -25,19 +26,19 @@ def token_table(costs: Sequence[TokenCost]) -> str:
         "Per 4-character token, and as a ratio to json.loads of its chunk "
         f"({_FLAG} at degree 2: over {tokens.REAL_LIMIT} on real text, {tokens.WORST_LIMIT:g} else)"
     )
-    return _table(title, [*head, ""], rows)
+    return aligned_table(title, [*head, ""], rows)
 
 
 def growth_table(found: Sequence[Growth]) -> str:
     sizes = sorted({size for one in found for size in one.cost_ns})
     head = ["shape", "degree", "fed", *(f"{size / 1000:g} kB" for size in sizes), "growth", ""]
     title = f"Nanoseconds per character as the text grows ({_FLAG}: over {growth.LIMIT})"
-    return _table(title, head, [_growth_row(one, sizes) for one in found])
+    return aligned_table(title, head, [_growth_row(one, sizes) for one in found])
 
 
 def memory_table(found: Sequence[Measured]) -> str:
     rows = [[one.what, f"{one.value:,.1f}", one.unit] for one in found]
-    return _table("Memory", ["what", "value", ""], rows)
+    return aligned_table("Memory", ["what", "value", ""], rows)
 
 
 def stream_tables(costs: Sequence[Cost], loads: Sequence[Load]) -> str:
@@ -50,7 +51,7 @@ def stop_table(found: Sequence[Stops]) -> str:
         "From a stop to the result, the provider closed, and requests that left too late "
         f"({_FLAG}: {stops.LIMIT_MS:g} ms or more; after a send counted from its answer)"
     )
-    return _table(title, head, [_stop_row(one) for one in found])
+    return aligned_table(title, head, [_stop_row(one) for one in found])
 
 
 def adapter_table(costs: Sequence[AdapterCost]) -> str:
@@ -59,7 +60,18 @@ def adapter_table(costs: Sequence[AdapterCost]) -> str:
         "Adapters, per 4-character token: from bytes to a Chunk, and from the socket, "
         f"SDK included ({_FLAG} bytes: over {adapters.LIMIT:g} × json.loads of the event)"
     )
-    return _table(title, head, [_adapter_row(cost) for cost in costs])
+    return aligned_table(title, head, [_adapter_row(cost) for cost in costs])
+
+
+def reader_table(views: Sequence[ReaderView]) -> str:
+    head = ["degree", "first s", "last s", "worst s", "silence s", "requests", "refused", ""]
+    count = max((view.documents for view in views), default=0)
+    title = (
+        f"What a reader sees of {count} documents at {reader.TOKENS_PER_SECOND:g} tokens/s through "
+        "Discord's limits: first text, last text after the model's end, longest silence (medians); "
+        f"refused of all requests ({_FLAG}: late, or over {reader.MOST_REFUSED:.0%} refused)"
+    )
+    return aligned_table(title, head, [_reader_row(view) for view in views])
 
 
 def token_json(cost: TokenCost) -> dict[str, object]:
@@ -69,6 +81,10 @@ def token_json(cost: TokenCost) -> dict[str, object]:
 
 def adapter_json(cost: AdapterCost) -> dict[str, object]:
     return asdict(cost) | {"ratio": cost.ratio, "flagged": cost.flagged}
+
+
+def reader_json(view: ReaderView) -> dict[str, object]:
+    return asdict(view) | {"refused_share": view.refused_share, "flagged": view.flagged}
 
 
 def growth_json(one: Growth) -> dict[str, object]:
@@ -98,7 +114,7 @@ def _cost_table(costs: Sequence[Cost]) -> str:
         "A token's way from provider to sink: a bare loop, ours above it, json.loads of its chunk; "
         "and what a stream costs to begin and end, and holds"
     )
-    return _table(title, head, rows)
+    return aligned_table(title, head, rows)
 
 
 def _load_table(loads: Sequence[Load]) -> str:
@@ -118,7 +134,7 @@ def _load_table(loads: Sequence[Load]) -> str:
         f"({_FLAG}: lag p99 of {streams.LAG_LIMIT_MS:g} ms or more; "
         "waited: others had the processor)"
     )
-    return _table(title, head, [_load_row(load) for load in loads])
+    return aligned_table(title, head, [_load_row(load) for load in loads])
 
 
 def _load_row(load: Load) -> list[str]:
@@ -142,6 +158,17 @@ def _stop_row(one: Stops) -> list[str]:
     return [one.situation, str(one.count), *shown, str(one.late_requests), flag]
 
 
+def _reader_row(view: ReaderView) -> list[str]:
+    times = (view.first_s, view.last_s, view.worst_last_s, view.silence_s)
+    return [
+        view.mode,
+        *(f"{seconds:.2f}" for seconds in times),
+        f"{view.requests:g}",
+        f"{view.refused} of {view.all_requests}",
+        _FLAG if view.flagged else "",
+    ]
+
+
 def _token_row(cost: TokenCost) -> list[str]:
     row = [cost.text, f"{cost.json_us:.2f}"]
     for degree in tokens.DEGREES:
@@ -162,7 +189,7 @@ def _growth_row(one: Growth, sizes: Sequence[int]) -> list[str]:
     return [one.shape, str(one.degree), one.way, *costs, f"{one.ratio:.2f}", flag]
 
 
-def _table(title: str, head: list[str], rows: list[list[str]]) -> str:
+def aligned_table(title: str, head: list[str], rows: list[list[str]]) -> str:
     """The first column to the left, numbers to the right."""
     lines = [head, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]

@@ -13,7 +13,7 @@ from typing import Any
 from bench.engines import cut
 from bench.readmes import readmes
 from oshaberi.chunks import Chunk, ProviderError
-from oshaberi.delivery.sink import Post, Sent, WebhookFace, WireState
+from oshaberi.delivery.sink import Post, RequestKind, RequestRoom, Sent, WebhookFace, WireState
 
 _TICK_SECONDS = 0.002
 
@@ -60,6 +60,9 @@ class NullSink:
 
     def __init__(self) -> None:
         self.sent = 0
+
+    def room(self, _kind: RequestKind) -> RequestRoom | None:
+        return None
 
     async def send(self, _post: Post, _wire: WireState) -> Sent:
         self.sent += 1

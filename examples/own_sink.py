@@ -11,7 +11,15 @@ from collections.abc import Sequence
 
 from oshaberi import Persona, Sprite, TextConfig
 from oshaberi.chunks import Chunk
-from oshaberi.delivery.sink import DiscordRefusalError, Post, Sent, WebhookFace, WireState
+from oshaberi.delivery.sink import (
+    DiscordRefusalError,
+    Post,
+    RequestKind,
+    RequestRoom,
+    Sent,
+    WebhookFace,
+    WireState,
+)
 from oshaberi.stream import (
     ScriptedProvider,
     StreamConfig,
@@ -34,6 +42,10 @@ class LineSink:
     @property
     def display_name(self) -> str | None:
         return self._name
+
+    def room(self, _kind: RequestKind) -> RequestRoom | None:
+        """Say how many requests the place still takes, if it has limits."""
+        return None
 
     async def send(self, post: Post, _wire: WireState) -> Sent:
         """Raise DiscordRefusalError if it was refused, AmbiguousError if you cannot know."""

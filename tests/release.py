@@ -89,7 +89,7 @@ def _check_commands(python: Path, folder: Path, version: str) -> None:
     empty = folder / "empty"
     empty.mkdir()
     said = _run(python, "-m", "oshaberi", "--version", cwd=empty)
-    if said != f"oshaberi {version}\n":
+    if said != f"oshaberi {version} (text engine: pure Python)\n":
         raise ReleaseError(f"--version prints {said!r}")
     given = "<think>hm</think>One (still\nthe same).\nTwo :tada:\n"
     said = _run(python, "-m", "oshaberi", "chunk", cwd=empty, given=given)

@@ -25,13 +25,13 @@ from oshaberi.recording import (
     StreamRecorder,
     file_name,
     record_into,
+    recording_redaction,
     scene_of,
-    secret_masker,
     secrets_in,
     write_scene,
 )
+from oshaberi.recording.recording_redaction import IMAGE, LONGEST_ARGUMENT, SLICE
 from oshaberi.recording.scene_writing import encoded
-from oshaberi.recording.secret_masker import IMAGE, LONGEST_ARGUMENT, SLICE
 from oshaberi.scenes import Scene, find_scenes, load_scene, parse_scene
 from oshaberi.scenes.scene_playback import perform
 from oshaberi.stream import ScriptedProvider, Silence, Step, StreamContext, stream_to_sink
@@ -305,7 +305,7 @@ def test_masking_never_looks_far_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
         lengths.append(len(text))
         return text
 
-    monkeypatch.setattr(secret_masker, "redact", looked_at)
+    monkeypatch.setattr(recording_redaction, "redact", looked_at)
     word = "-eyJaaaaaaaa" * 4000
     assert SecretMasker().text(word) == word
     assert (max(lengths) <= SLICE, sum(lengths)) == (True, len(word))

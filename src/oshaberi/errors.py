@@ -1,19 +1,27 @@
-"""Every error Oshaberi raises on purpose. Each says whose fault it is and what to do."""
+"""Every error Oshaberi raises on purpose. The message says what is wrong and what to do."""
 
 from __future__ import annotations
 
 
 class OshaberiError(Exception):
-    """The root: catch this to catch all of ours."""
+    """The base class: catch this to catch all of ours."""
 
 
 class ConfigError(OshaberiError):
-    """A setting has a value that is not allowed. Names the key, the value and what is allowed."""
+    """A setting has an invalid value. The message names the key, the value and what is allowed."""
+
+
+class TemporaryError(OshaberiError):
+    """Something is missing that may come back by itself: starting again later can help."""
+
+
+class AddressUnavailableError(ConfigError, TemporaryError):
+    """Nothing answers at an address that the settings name, or another program uses it."""
 
 
 class SceneError(OshaberiError):
-    """A scene file cannot be used. Names the file, the key and the reason."""
+    """A scene file cannot be used. The message names the file, the key and the reason."""
 
 
 class EngineClosedError(OshaberiError):
-    """A text engine serves one stream; it was fed after that stream ended."""
+    """A text engine was fed after its stream had ended. It serves one stream."""

@@ -1,6 +1,6 @@
-"""Values that cross a seam. What the text engine says, in the order it says it.
+"""The values between the stages: what the text engine returns, in order.
 
-Frozen, comparable and free of behaviour: a stage is fed values and returns values.
+Frozen, comparable and without behaviour: a stage takes values and returns values.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Under which name and face a message goes out, when it is not the persona's own."""
+    """The name and avatar of a message that is not sent as the persona itself."""
 
     username: str
     avatar_url: str | None
@@ -38,7 +38,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One Discord message, exactly as it is to be sent."""
+    """One Discord message, exactly as it will be sent."""
 
     text: str
     boundary: Boundary
@@ -65,28 +65,28 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """The inside of a think block: never shown."""
+    """The content of a think block. Never shown."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """The inside of a details block: for memory, never shown."""
+    """The content of a details block, for memory. Never shown."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class SpeakerStop:
-    """The model began to speak for somebody else: the stream is to be stopped."""
+    """The model began to speak for somebody else, so the stream must be stopped."""
 
     label: str
 
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """Visible text that was kept back on purpose, and why."""
+    """Visible text that was withheld on purpose, and the reason."""
 
     text: str
     reason: str

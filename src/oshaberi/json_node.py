@@ -1,4 +1,4 @@
-"""A value of a JSON document that knows where it stands, so that a complaint can say so."""
+"""A value of a JSON document that knows its path, for error messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _KINDS |= {list: "a list", dict: "an object", type(None): "null"}
 
 
 class JsonNode:
-    """`source` is the file, `path` the place in it: `chunks[3].type`."""
+    """A value. `source` is the file, `path` the place in it: `chunks[3].type`."""
 
     def __init__(self, value: object, source: str, path: str = "") -> None:
         self.value = value
@@ -57,7 +57,7 @@ class JsonNode:
     def fields(
         self, allowed: Collection[str], required: Collection[str] = ()
     ) -> dict[str, JsonNode]:
-        """The fields that are there. One that nobody knows, or one that is missing, is an error."""
+        """Return the fields. An unknown or a missing one is an error."""
         if not isinstance(self.value, dict):
             self._expected("an object")
         for key in self.value:
@@ -77,7 +77,7 @@ class JsonNode:
 
 
 def hint(word: str, known: Collection[str]) -> str:
-    """`; did you mean …?`, if something is near."""
+    """Return `; did you mean …?` if a known word is similar, else an empty text."""
     from difflib import get_close_matches
 
     near = get_close_matches(word.lower(), known, n=1)

@@ -55,11 +55,11 @@ _ENDINGS: Mapping[EmojiKind, str] = {"72x72": "png", "svg": "svg"}
 
 
 class AssetError(OshaberiError):
-    """A file is not installed, or it is not the one it should be. The text says which."""
+    """A file is missing, or has the wrong content. The message says which."""
 
 
 def font_file(package: str, name: str) -> Path:
-    """A font of an installed package. Raises AssetError."""
+    """Return the path of a font of an installed package. Raises AssetError."""
     found = _checked_font(package, name)
     if isinstance(found, str):
         raise AssetError(found)
@@ -67,7 +67,7 @@ def font_file(package: str, name: str) -> Path:
 
 
 def emoji_file(name: str, kind: EmojiKind) -> Path:
-    """A picture of Twemoji by its code points: `1f600`. Raises AssetError."""
+    """Return the path of a Twemoji picture by its code points: `1f600`. Raises AssetError."""
     path = f"{EMOJI_ASSETS}{kind}/{name}.{_ENDINGS[kind]}"
     if path not in _emoji_hashes():
         raise AssetError(f"{EMOJI_PACKAGE} has no picture {name[:80]}")
@@ -78,7 +78,7 @@ def emoji_file(name: str, kind: EmojiKind) -> Path:
 
 
 def emoji_names() -> frozenset[str]:
-    """The names of all of them. Raises AssetError."""
+    """Return the names of all emoji pictures. Raises AssetError."""
     ending = f".{_ENDINGS['72x72']}"
     folder = f"{EMOJI_ASSETS}72x72/"
     paths = (path for path in _emoji_hashes() if path.startswith(folder))
@@ -87,7 +87,7 @@ def emoji_names() -> frozenset[str]:
 
 @cache
 def _checked_font(package: str, name: str) -> Path | str:
-    """Its path, or what is wrong. Looked at once."""
+    """Return its path, or what is wrong with it. Checked once."""
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         return f"{package} is not installed"
@@ -97,7 +97,7 @@ def _checked_font(package: str, name: str) -> Path | str:
 
 @cache
 def _checked_emoji(path: str) -> Path | str:
-    """Only listed ones come here, so that not more is remembered than there is."""
+    """Return its path, or what is wrong. Only listed files are checked, to bound the cache."""
     place = Path(str(distribution(EMOJI_PACKAGE).locate_file(path)))
     return _checked(place, _unpacked(_emoji_hashes()[path]))
 
@@ -126,7 +126,7 @@ def _emoji_hashes() -> Mapping[str, str]:
 
 @cache
 def _listed_emoji() -> Mapping[str, str] | str:
-    """Path → hash, as the wheel's RECORD has it, if that is the list we know."""
+    """Map path to hash from the wheel's RECORD, if that is the known list."""
     try:
         record = distribution(EMOJI_PACKAGE).read_text("RECORD")
     except PackageNotFoundError:
@@ -140,5 +140,5 @@ def _listed_emoji() -> Mapping[str, str] | str:
 
 
 def _unpacked(sha: str) -> bytes:
-    """RECORD has them in base64, without its padding."""
+    """Decode a hash of RECORD: base64 without padding."""
     return base64.urlsafe_b64decode(sha.removeprefix("sha256=") + "=")

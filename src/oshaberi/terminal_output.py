@@ -1,4 +1,4 @@
-"""What a terminal may show: colours where they are wanted, and no text that steers it."""
+"""Output for a terminal: colours if they are wanted, and no control characters in texts."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _CONTROLS |= {0x7F: 0x2421, **dict.fromkeys(range(0x80, 0xA0), 0xFFFD)}
 
 
 def harmless(text: str) -> str:
-    """A model's words must not steer the terminal: control characters become visible."""
+    """Make control characters visible, so that a model's text cannot control the terminal."""
     return text.translate(_CONTROLS)
 
 
 def can_move(stream: TextIO) -> bool:
-    """Whether it is a terminal that understands more than text."""
+    """Tell whether the stream is a terminal that can move its cursor."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 class TerminalPalette:
-    """Paints text where colours are wanted, and leaves it alone elsewhere."""
+    """Colours text if colours are wanted."""
 
     def __init__(self, colours: bool) -> None:
         self._colours = colours
@@ -37,7 +37,7 @@ class TerminalPalette:
         return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if self._colours and text else text
 
     def lines_of(self, content: str) -> Iterator[str]:
-        """A message line by line; code and custom emoji stand out."""
+        """Yield a message line by line, with code and custom emoji highlighted."""
         in_code = False
         for line in harmless(content).split("\n"):
             fence = line.count("```") % 2 == 1

@@ -26,11 +26,11 @@ REAL_TURNS = 5
 
 
 class DeadlockError(OshaberiError):
-    """Everything waits, and nothing is left that could ever wake it."""
+    """All tasks wait, and nothing can ever wake them."""
 
 
 class _Moment(float):
-    """A deadline that knows its place among equal ones: asyncio's heap alone does not."""
+    """A deadline with an order among equal ones, which asyncio's heap alone does not have."""
 
     order: int
 
@@ -46,7 +46,7 @@ class _Moment(float):
 
 
 class _JumpingSelector(selectors.DefaultSelector):
-    """Polls; where a real selector would sleep, it asks the loop what to do instead."""
+    """A selector that polls, and asks the loop what to do instead of sleeping."""
 
     on_sleep: Callable[[float | None], float | None]
 
@@ -58,7 +58,7 @@ class _JumpingSelector(selectors.DefaultSelector):
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """An event loop with a clock of its own that starts at zero."""
+    """An event loop with its own clock, which starts at zero."""
 
     def __init__(self) -> None:
         selector = _JumpingSelector()
@@ -107,14 +107,14 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             self._jobs -= 1
 
     async def idle(self) -> None:
-        """Return when nothing else can run at this instant, before the clock moves on."""
+        """Return when nothing else can run at this instant, before the clock moves."""
         future = self.create_future()
         self._idle.append(future)
         await future
 
     @contextmanager
     def still(self) -> Iterator[None]:
-        """The clock does not move inside."""
+        """Stop the clock for the block."""
         self._jobs += 1
         try:
             yield
@@ -125,7 +125,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._jobs -= 1
 
     def _jump(self, timeout: float | None) -> float | None:
-        """Nothing is ready: how long the selector may really sleep."""
+        """Return how long the selector may really sleep when nothing is ready."""
         if self._jobs:
             return None
         while self._idle:
@@ -140,7 +140,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 def outside_work() -> AbstractContextManager[None]:
-    """Something outside the loop is waited for (a database): virtual time stands still inside."""
+    """Stop virtual time while something outside the loop (a database) is awaited."""
     loop = asyncio.get_running_loop()
     return loop.still() if isinstance(loop, VirtualLoop) else nullcontext()
 
@@ -156,6 +156,6 @@ async def settle() -> None:
 
 
 def run_virtual(main: Coroutine[Any, Any, T]) -> T:
-    """Like `asyncio.run`, in virtual time."""
+    """Run like `asyncio.run`, in virtual time."""
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(main)

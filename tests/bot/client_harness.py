@@ -22,9 +22,11 @@ from oshaberi.stage.testing import logged_in, staged
 from oshaberi.stage.world.discord_records import StageMessage
 from oshaberi.storage import Database, SecretVault
 from oshaberi.stream.stops.stop_registry import StopRegistry
+from oshaberi.turns.admission.channel_queue import Arrival
 from oshaberi.turns.channel_turns import ChannelTurns
 from oshaberi.turns.generation.adapter_pool import AdapterPool
 from oshaberi.turns.turn_services import OperatorModel, TurnServices
+from tests.storage.migrated_database import database_url
 
 SPEED = 5.0
 FAST = StageSettings(time_scale=100.0, interaction_s=60.0)
@@ -60,9 +62,11 @@ class NotedChannelTurns(ChannelTurns):
         self.heard: list[tuple[IncomingMessage, TurnChannel]] = []
         self._answering = answering
 
-    async def submit(self, incoming: IncomingMessage, turn_channel: TurnChannel) -> str:
+    async def submit(
+        self, incoming: IncomingMessage, turn_channel: TurnChannel, arrival: Arrival = "new"
+    ) -> str:
         self.heard.append((incoming, turn_channel))
-        return await super().submit(incoming, turn_channel) if self._answering else "noted"
+        return await super().submit(incoming, turn_channel, arrival) if self._answering else "noted"
 
 
 class ClientHarness:
@@ -119,6 +123,25 @@ class ClientHarness:
         asked = self.stage.people.run(command, options, user=user, channel=channel)
         return await self.private(asked)
 
+    async def confirmed(
+        self,
+        command: str,
+        options: Mapping[str, object] | None = None,
+        *,
+        user: str = OWNER,
+        button: str = "Delete",
+    ) -> str:
+        """A command that asks first, and what stands in the place of its question afterwards."""
+        asked = self.stage.people.run(command, options, user=user, channel="general")
+        message = await self.answer(asked)
+        assert "cannot be undone" in message.content
+        labels = [part["label"] for row in message.components for part in row["components"]]
+        label = next(label for label in labels if label.startswith(button))
+        self.stage.people.press(message, label, user=user)
+        await self.stage.wait_for(lambda: "cannot be undone" not in message.content)
+        assert not message.components
+        return message.content
+
     async def choose(self, entry: str, message: int, *, user: str = OWNER) -> str:
         return await self.private(self.stage.people.choose(entry, message, user=user))
 
@@ -174,27 +197,28 @@ async def context_of(
     models: Sequence[OperatorModel] = (),
     adapters: AdapterPool | None = None,
     answering: bool = False,
-    url: str = "sqlite://",
     **services: Any,
 ) -> AsyncIterator[tuple[CommandContext, NotedChannelTurns]]:
     own = own or LoadedSettings()
-    async with Database.open(url, SecretVault([SecretVault.new_key()])) as db:
+    vault = SecretVault([SecretVault.new_key()])
+    with database_url() as url:
+        async with Database.open(url, vault) as db:
 
-        async def settings_of(server_id: int) -> EffectiveSettings:
-            return effective(own, await db.servers.config(server_id))
+            async def settings_of(server_id: int) -> EffectiveSettings:
+                return effective(own, await db.servers.config(server_id))
 
-        pool = AdapterPool() if adapters is None else adapters
-        services.setdefault("allow_local_models", lambda: own.allow_local_models)
-        services.setdefault("operator_turn", lambda: own.turn)
-        shared = TurnServices(
-            settings_of, StopRegistry(), pool, store=db, models=tuple(models), **services
-        )
-        channel_turns = NotedChannelTurns(shared, answering=answering)
-        try:
-            yield CommandContext(db, channel_turns, shared, lambda: own), channel_turns
-        finally:
-            await channel_turns.shutdown(0.1)
-            await pool.aclose()
+            pool = AdapterPool() if adapters is None else adapters
+            services.setdefault("allow_local_models", lambda: own.allow_local_models)
+            services.setdefault("operator_turn", lambda: own.turn)
+            shared = TurnServices(
+                settings_of, StopRegistry(), pool, store=db, models=tuple(models), **services
+            )
+            channel_turns = NotedChannelTurns(shared, answering=answering)
+            try:
+                yield CommandContext(db, channel_turns, shared, lambda: own), channel_turns
+            finally:
+                await channel_turns.shutdown(0.1)
+                await pool.aclose()
 
 
 @asynccontextmanager
@@ -215,10 +239,14 @@ async def client_harness(
 
 
 def run_with_client(
-    scenario: ClientScenario, described: Mapping[str, object] | None = None, **options: Any
+    scenario: ClientScenario,
+    described: Mapping[str, object] | None = None,
+    *,
+    speed: float = SPEED,
+    **options: Any,
 ) -> None:
     async def main() -> None:
         async with client_harness(described, **options) as harness:
             await scenario(harness)
 
-    run_scaled(main(), SPEED)
+    run_scaled(main(), speed)

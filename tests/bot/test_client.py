@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 
+from oshaberi.bot.client import missed_messages
 from oshaberi.bot.client.discord_client import OshaberiClient, intents
 from oshaberi.bot.client.incoming_messages import MessageReader
+from oshaberi.config import LoadedSettings
 from oshaberi.errors import ConfigError, OshaberiError
 from oshaberi.stage import Fault, Stage
 from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stage.testing import logged_in, staged
+from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import PersonaRecord, TurnRecord
 from tests.bot.client_harness import (
     FAST,
@@ -82,7 +85,7 @@ def test_a_room_is_found_by_its_id() -> None:
 
 async def _missed(stage: Stage, **more: Any) -> list[str]:
     """What a bot that starts now hands on."""
-    async with context_of() as (context, channel_turns):
+    async with context_of(more.get("own")) as (context, channel_turns):
         if asked := more.get("turn_of"):
             place = stage.world.channel("general")
             turn = TurnRecord(place.id, place.guild_id or 0, 1, asked, "Mochi")
@@ -118,6 +121,34 @@ def on_empty_stage(scenario: Any) -> None:
     run_scaled(main(), SPEED)
 
 
+def test_an_outage_of_the_database_at_the_start_only_delays_what_is_taken_up() -> None:
+    async def scenario(stage: Stage) -> None:
+        tries: list[str] = []
+        done = asyncio.Event()
+
+        def fails_twice(what: str) -> None:
+            tries.append(what)
+            if tries.count(what) < 3:
+                raise StorageAwayError("no answer within 1.5 s")
+
+        async def when_ready() -> None:
+            fails_twice("ready")
+
+        async def take_up() -> None:
+            fails_twice("questions")
+            done.set()
+
+        async with context_of() as (context, _channel_turns):
+            client = OshaberiClient(
+                context, guild_ready_timeout=0.1, when_ready=when_ready, take_up=take_up
+            )
+            async with logged_in(stage, client):
+                await done.wait()
+        assert tries == ["ready"] * 3 + ["questions"] * 3
+
+    on_empty_stage(scenario)
+
+
 def test_what_was_said_to_the_bot_while_it_was_away_is_answered() -> None:
     async def scenario(stage: Stage) -> None:
         mention = f"<@{stage.world.bot.id}>"
@@ -125,9 +156,43 @@ def test_what_was_said_to_the_bot_while_it_was_away_is_answered() -> None:
         for number in range(5):
             stage.people.post("general", f"{mention} {number}", user=MEMBER)
         missed = await _missed(stage)
-        assert missed == ["@Oshaberi 2", "@Oshaberi 3", "@Oshaberi 4"]
+        assert missed == [f"@Oshaberi {number}" for number in range(5)]
         quiet = stage.world.channel("quiet").id
         assert stage.calls(f"GET /channels/{quiet}/messages") == []
+
+    on_empty_stage(scenario)
+
+
+def test_in_a_busy_channel_the_newest_messages_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(missed_messages, "MOST_MESSAGES", 120)
+
+    async def scenario(stage: Stage) -> None:
+        mention = f"<@{stage.world.bot.id}>"
+        for number in range(150):
+            text = f"{mention} {number}" if number % 40 == 20 else f"chatter {number}"
+            stage.people.post("general", text, user=MEMBER)
+        assert await _missed(stage) == ["@Oshaberi 60", "@Oshaberi 100", "@Oshaberi 140"]
+
+    on_empty_stage(scenario)
+
+
+def test_every_channel_is_looked_at() -> None:
+    names = [f"c{number}" for number in range(70)]
+
+    async def main() -> None:
+        async with staged(world(*names)) as stage:
+            for name in names:
+                stage.people.post(name, f"<@{stage.world.bot.id}> in {name}", user=MEMBER)
+            found = await _missed(stage)
+            assert sorted(found) == sorted(f"@Oshaberi in {name}" for name in names)
+
+    run_scaled(main(), SPEED)
+
+
+def test_what_is_too_old_is_left_alone() -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.people.post("general", f"<@{stage.world.bot.id}> hi", user=MEMBER)
+        assert await _missed(stage, own=LoadedSettings(max_question_age_s=0)) == []
 
     on_empty_stage(scenario)
 

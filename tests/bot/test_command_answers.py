@@ -19,6 +19,9 @@ from oshaberi.bot.commands.command_answers import (
     choices,
 )
 from oshaberi.errors import ConfigError
+from oshaberi.providers.capabilities import ModelPlace
+from oshaberi.providers.capabilities.learned_limits import Lesson
+from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.stage import Settings, Stage
 from oshaberi.stage.interactions.interaction_flow import InteractionReply
 from oshaberi.storage import StorageError
@@ -144,6 +147,18 @@ def test_status_tells_latency_queue_health_and_usage() -> None:
         assert "ready, 2 keys, 1 of them paused" in await harness.run("status")
         await harness.db.models.set_chain(server, [ModelRecord(server, "ollama", "small")])
         assert "ollama/small: ready, needs no key" in await harness.run("status")
+
+    run_with_client(scenario, models=[OPERATORS])
+
+
+def test_status_tells_what_a_model_refused() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        learned = harness.client.context.services.adapters.learned
+        place = ModelPlace("openai", PRESETS["openai"].base_url, "gpt-x")
+        learned.learn(place, Lesson("it takes no images; a note stands for each"))
+        learned.learn(place._replace(model="other"), Lesson("it takes no tools"))
+        told = await harness.run("status", user=MEMBER)
+        assert "gpt-x: ready, 1 key; it takes no images; a note stands for each\n" in f"{told}\n"
 
     run_with_client(scenario, models=[OPERATORS])
 

@@ -1,29 +1,47 @@
-"""What the files in deploy/ say must be what the program understands."""
+"""What the files in deploy/ say must be what the program understands, and be safe."""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
+from packaging.requirements import Requirement
 
-from oshaberi.bot.wiring import GRACE_SECONDS
-from oshaberi.config import load
+from oshaberi.cli.exit_status import BAD_INPUT, CONFIGURATION, TEMPORARY
+from oshaberi.config import LoadedSettings, load
 from oshaberi.config.setting_declarations import DECLARED
 from oshaberi.storage.secret_vault import VARIABLE as SECRET_KEY
-from oshaberi.turns.channel_turns import COURTESY_SECONDS, LAST_SECONDS
+from oshaberi.turns.channel_turns import LAST_SECONDS, REACTION_SECONDS
+from tests.pinned_requirements import image_extras, pinned
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 NAMES = ("Dockerfile", "compose.yaml", "oshaberi.service")
 SETTINGS = {f"OSHABERI_{key.upper()}" for key in DECLARED} | {SECRET_KEY}
+MOST_EXPOSED = 4.0
+"""What `systemd-analyze security` may say of the unit; 10 is the worst."""
 
 
 def text_of(name: str) -> str:
     return (DEPLOY / name).read_text(encoding="utf-8")
+
+
+def program(name: str, needed_in_ci: bool) -> str:
+    """Where it is; without it the test is skipped, or fails where CI must have it."""
+    found = shutil.which(name) or shutil.which(name, path=str(Path(sys.executable).parent))
+    if found is None:
+        if needed_in_ci and os.environ.get("CI") == "true":
+            pytest.fail(f"{name} is not installed; .ci/run should have done it")
+        pytest.skip(f"{name} is not installed")
+    return found
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -33,51 +51,177 @@ def test_every_variable_is_a_setting(name: str) -> None:
     assert named <= SETTINGS
 
 
+@pytest.mark.parametrize("path", sorted(DEPLOY.iterdir()), ids=lambda path: path.name)
+def test_no_file_names_a_registry(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert not re.search(r"index-url|find-links|trusted-host", text)
+    # A service of the compose file has a name without a dot.
+    hosts = re.findall(r"https?://([^/:\s\"']+)", text)
+    assert [host for host in hosts if "." in host and host != "127.0.0.1"] == []
+    for image in re.findall(r"(?m)^\s*(?:FROM|image:) (\S+)", text):
+        assert "." not in image.partition("/")[0].partition(":")[0], image
+
+
+# -- Docker ---------------------------------------------------------------------------------------
+
+
+def test_hadolint_finds_nothing() -> None:
+    hadolint = program("hadolint", needed_in_ci=False)
+    command = [hadolint, "--no-color", str(DEPLOY / "Dockerfile")]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (told.stdout, told.returncode) == ("", 0)
+
+
+def test_the_image_runs_as_a_number_and_is_told_to_end() -> None:
+    final = text_of("Dockerfile").rpartition("\nFROM ")[2]
+    assert re.search(r"^USER [1-9]\d*:[1-9]\d*$", final, re.MULTILINE)
+    assert "STOPSIGNAL SIGTERM" in final
+    assert "HEALTHCHECK" in final
+    assert 'ENTRYPOINT ["/opt/oshaberi/bin/oshaberi"]' in final  # no shell between the signals
+
+
+def test_dependencies_are_a_layer_of_their_own() -> None:
+    """A change of the program does not install them again."""
+    text = text_of("Dockerfile")
+    assert text.index("--requirement requirements.txt") < text.index("COPY src")
+    assert "--constraint requirements.txt" in text
+
+
+def test_images_have_a_version() -> None:
+    images = re.findall(r"^FROM (\S+)", text_of("Dockerfile"), re.MULTILINE)
+    images += [one["image"] for one in services().values() if "image" in one]
+    assert len(images) == 4
+    for image in images:
+        assert re.fullmatch(r"[a-z]+:\d[\w.-]*", image), image
+
+
+def test_what_the_image_copies_is_there_and_is_not_ignored() -> None:
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", text_of("Dockerfile"), re.MULTILINE)
+    assert copied
+    allowed = re.findall(r"^!(\S+)$", text_of("Dockerfile.dockerignore"), re.MULTILINE)
+    for path in " ".join(copied).split():
+        assert (ROOT / path).exists(), path
+        assert path in allowed
+
+
+@pytest.mark.parametrize("place", ["deploy/Dockerfile", "docs/deploying.md"])
+def test_the_extras_exist(place: str) -> None:
+    named = re.findall(r'"[^"\s]*\[([\w,]+)\]"', (ROOT / place).read_text(encoding="utf-8"))
+    assert named
+    for extras in named:
+        assert set(extras.split(",")) <= set(project()["optional-dependencies"])
+
+
+def project() -> dict[str, Any]:
+    found: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return found
+
+
+def test_the_pinned_versions_are_allowed() -> None:
+    pins = pinned()
+    extras = project()["optional-dependencies"]
+    wanted = [*project()["dependencies"], *(one for name in image_extras() for one in extras[name])]
+    for one in map(Requirement, wanted):
+        name = one.name.lower().replace(".", "-")
+        assert one.specifier.contains(pins[name]), f"{one} does not allow {pins[name]}"
+
+
+def test_every_line_pins_one_version() -> None:
+    for name, number in pinned().items():
+        assert re.fullmatch(r"[a-z0-9-]+", name)
+        assert re.fullmatch(r"\d[\w.]*", number)
+
+
+# -- Compose --------------------------------------------------------------------------------------
+
+
+def services() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(text_of("compose.yaml"))["services"]
+    return found
+
+
 def test_what_compose_sets_can_be_read() -> None:
-    given = re.findall(r"^ +(OSHABERI_\w+): (.+)$", text_of("compose.yaml"), re.MULTILINE)
-    environ = {key: re.sub(r"\$\{\w+:\?[^}]*\}", "secret", value) for key, value in given}
-    settings = load(None, {key: value.strip('"') for key, value in environ.items()})
+    given = services()["bot"]["environment"]
+    environ = {key: re.sub(r"\$\{\w+:\?[^}]*\}", "secret", value) for key, value in given.items()}
+    settings = load(None, environ)
     assert settings.database_url.startswith("postgresql+asyncpg://oshaberi:secret@postgres/")
     assert (settings.health_port, settings.log_format) == (8421, "json")
     assert settings.redis_url is not None
 
 
-@pytest.mark.parametrize("place", ["deploy/Dockerfile", "docs/deploying.md"])
-def test_the_extras_exist(place: str) -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    named = re.findall(r'"[^"\s]*\[([\w,]+)\]"', (ROOT / place).read_text(encoding="utf-8"))
-    assert named
-    for extras in named:
-        assert set(extras.split(",")) <= set(project["optional-dependencies"])
+@pytest.mark.parametrize("name", services())
+def test_every_container_is_confined(name: str) -> None:
+    one = services()[name]
+    assert one["cap_drop"] == ["ALL"]
+    assert one["security_opt"] == ["no-new-privileges:true"]
+    assert one["init"] is True
+    assert re.fullmatch(r"\d+[mg]", one["mem_limit"])
+    assert one["pids_limit"] <= 256
+    assert one["logging"]["options"].keys() == {"max-size", "max-file"}
 
 
-@pytest.mark.parametrize(
-    ("name", "pattern"),
-    [
-        ("compose.yaml", r"stop_grace_period: (\d+)s"),
-        ("oshaberi.service", r"TimeoutStopSec=(\d+)"),
-    ],
-)
-def test_nobody_is_killed_who_ends_gracefully(name: str, pattern: str) -> None:
-    found = re.search(pattern, text_of(name))
-    assert found is not None
-    assert int(found[1]) > GRACE_SECONDS + LAST_SECONDS + COURTESY_SECONDS
+def test_the_bot_needs_no_rights_and_no_root_file_system() -> None:
+    bot = services()["bot"]
+    assert "cap_add" not in bot
+    assert "privileged" not in bot
+    assert bot["read_only"] is True
+    assert bot["tmpfs"] == ["/tmp"]
 
 
-def test_what_the_image_copies_is_there() -> None:
-    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", text_of("Dockerfile"), re.MULTILINE)
-    assert copied
-    for path in " ".join(copied).split():
-        assert (ROOT / path).exists(), path
+@pytest.mark.parametrize("name", services())
+def test_only_what_is_meant_for_others_is_open_to_them(name: str) -> None:
+    assert "ports" not in services()[name]
+    assert "network_mode" not in services()[name]
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd here")
+# -- systemd --------------------------------------------------------------------------------------
+
+
+def unit(key: str) -> str:
+    """The last value of a key of the unit."""
+    values: list[str] = re.findall(rf"^{key}=(.*)$", text_of("oshaberi.service"), re.MULTILINE)
+    return values[-1]
+
+
+@pytest.mark.parametrize("given", ["compose", "unit"])
+def test_nobody_is_killed_who_ends_gracefully(given: str) -> None:
+    patience = (
+        services()["bot"]["stop_grace_period"] if given == "compose" else unit("TimeoutStopSec")
+    )
+    needed_s = LoadedSettings().shutdown_grace_s + LAST_SECONDS + REACTION_SECONDS
+    assert int(patience.removesuffix("s")) > needed_s
+
+
+def test_systemd_is_told_and_starts_again_what_may_pass() -> None:
+    assert (unit("Type"), unit("NotifyAccess"), unit("Restart")) == ("notify", "main", "on-failure")
+    assert int(unit("WatchdogSec")) >= 30
+    kept_down = {int(one) for one in unit("RestartPreventExitStatus").split()}
+    assert kept_down == {BAD_INPUT, CONFIGURATION}
+    assert TEMPORARY not in kept_down
+
+
 def test_systemd_understands_the_service(tmp_path: Path) -> None:
     """But for the program, which is not installed where tests run."""
-    unit = tmp_path / "oshaberi.service"
-    unit.write_text(text_of("oshaberi.service").replace("/opt/oshaberi/bin/oshaberi", "/bin/true"))
+    analyze = program("systemd-analyze", needed_in_ci=True)
+    copy = tmp_path / "oshaberi.service"
+    copy.write_text(text_of("oshaberi.service").replace("/opt/oshaberi/bin/oshaberi", "/bin/true"))
     told = subprocess.run(
-        ["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, timeout=60
+        [analyze, "verify", str(copy)], capture_output=True, text=True, timeout=60
     )
     ours = [line for line in told.stderr.splitlines() if "oshaberi" in line]
     assert (ours, told.returncode) == ([], 0)
+
+
+def test_the_service_is_confined() -> None:
+    analyze = program("systemd-analyze", needed_in_ci=True)
+    command = [
+        analyze,
+        "security",
+        "--offline=true",
+        "--no-pager",
+        str(DEPLOY / "oshaberi.service"),
+    ]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    found = re.search(r"exposure level for oshaberi\.service: ([\d.]+)", told.stdout)
+    assert found is not None, told.stdout + told.stderr
+    assert float(found[1]) <= MOST_EXPOSED

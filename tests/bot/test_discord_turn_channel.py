@@ -108,6 +108,19 @@ def test_one_message_or_none() -> None:
     run_with_client(scenario)
 
 
+def test_the_newest_message_is_known_without_asking_discord() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        asked = harness.stage.people.post("general", "hello", user=MEMBER)
+        await harness.heard(1)
+        turn_channel = harness.channel_turns.heard[0][1]
+        assert turn_channel.newest_message_id == asked.id
+        later = harness.stage.people.post("general", "by the way", user=OWNER)
+        await harness.heard(2)
+        assert turn_channel.newest_message_id == later.id
+
+    run_with_client(scenario)
+
+
 def test_the_answer_replies_to_what_was_asked() -> None:
     async def scenario(harness: ClientHarness) -> None:
         asked = harness.stage.people.post("general", "hello", user=MEMBER)

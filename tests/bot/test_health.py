@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as families
 
-from oshaberi.bot.observability.health_endpoint import health_endpoint
+from oshaberi.bot.observability.health_endpoint import Check, HealthChecks, health_endpoint
 from oshaberi.bot.observability.metrics import BotMetrics
-from oshaberi.bot.wiring import open_bot
 from oshaberi.chunks import ProviderError, Usage
-from oshaberi.config import load
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.errors import ConfigError
-from oshaberi.stage import Stage
-from oshaberi.stage.testing import staged
 from oshaberi.stream.provider_protocol import ScriptedProvider
 from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import Metrics, StreamResult
@@ -46,11 +42,17 @@ def values(text: str) -> dict[str, float]:
     return found
 
 
+def checks(
+    gateway: Check = lambda: None, ready: Check = lambda: None, **parts: Check
+) -> HealthChecks:
+    return HealthChecks(gateway, ready, parts)
+
+
 def watch(
     scenario: Callable[[str], Awaitable[None]], bot_metrics: BotMetrics, problem: str | None
 ) -> None:
     async def main() -> None:
-        async with health_endpoint(bot_metrics, lambda: problem, 0) as url:
+        async with health_endpoint(bot_metrics, checks(lambda: problem), 0) as url:
             await scenario(url)
 
     asyncio.run(main())
@@ -74,9 +76,39 @@ def test_a_problem_is_a_status(problem: str | None, status: int) -> None:
     async def scenario(url: str) -> None:
         told, body = await get(f"{url}/health")
         assert told == status
-        assert (f'"problem": "{problem}"' in body) is (problem is not None)
+        assert json.loads(body)["parts"] == {"gateway": problem or "ok"}
+        assert (f'"problem": "gateway: {problem}"' in body) is (problem is not None)
 
     watch(scenario, BotMetrics(), problem)
+
+
+def test_a_part_that_ails_is_named_and_does_not_change_the_status() -> None:
+    async def main() -> None:
+        ailing = checks(database=lambda: "is away", models=lambda: None)
+        async with health_endpoint(BotMetrics(), ailing, 0) as url:
+            status, body = await get(f"{url}/health")
+            assert (status, json.loads(body)) == (
+                200,
+                {
+                    "ok": True,
+                    "problem": "database: is away",
+                    "parts": {"gateway": "ok", "database": "is away", "models": "ok"},
+                },
+            )
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("part", ["gateway", "ready"])
+def test_readiness_needs_the_gateway_and_a_process_that_takes_questions(part: str) -> None:
+    async def main() -> None:
+        async with health_endpoint(BotMetrics(), checks(database=lambda: "is away"), 0) as url:
+            assert (await get(f"{url}/ready"))[0] == 200
+        async with health_endpoint(BotMetrics(), checks(**{part: lambda: "no"}), 0) as url:
+            status, body = await get(f"{url}/ready")
+            assert (status, json.loads(body)) == (503, {"ok": False, "problem": "no"})
+
+    asyncio.run(main())
 
 
 def test_metrics_count_what_happened() -> None:
@@ -129,49 +161,8 @@ def test_a_port_that_is_taken() -> None:
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
             taken.listen()
-            async with health_endpoint(BotMetrics(), lambda: None, taken.getsockname()[1]):
+            async with health_endpoint(BotMetrics(), checks(), taken.getsockname()[1]):
                 pytest.fail("it was opened")
 
     with pytest.raises(ConfigError, match=r"health_port: .* cannot be used"):
         asyncio.run(main())
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
-
-
-async def _serve(stage: Stage, folder: Path, statuses: list[Any]) -> None:
-    port = free_port()
-    url = f"http://127.0.0.1:{port}/health"
-    environ = {
-        "OSHABERI_DISCORD_TOKEN": stage.token,
-        "OSHABERI_DATA_DIR": str(folder),
-        "OSHABERI_HEALTH_PORT": str(port),
-    }
-    settings = load(None, environ)
-    ready = asyncio.Event()
-    opened = open_bot(settings, environ, on_ready=ready.set, guild_ready_timeout=0.1)
-    async with opened as bot:
-        statuses.append((await get(url))[0])
-        serving = asyncio.create_task(bot.client.serve(stage.token))
-        await ready.wait()
-        statuses.append((await get(url))[0])
-        await bot.client.close()
-        statuses.append((await get(url))[0])
-        await serving
-    with pytest.raises(aiohttp.ClientError):
-        await get(url)
-
-
-def test_the_bot_is_well_while_it_is_connected(tmp_path: Path) -> None:
-    statuses: list[Any] = []
-
-    async def main() -> None:
-        async with staged() as stage:
-            await _serve(stage, tmp_path, statuses)
-
-    asyncio.run(main())
-    assert statuses == [503, 200, 503]

@@ -31,6 +31,8 @@ def test_while_the_database_is_away_a_server_keeps_its_settings(
             with monkeypatch.context() as patch:
                 patch.setattr(db.servers, "config", away)
                 assert (await live_settings.of(SERVER)).turn.blocked_users == (5,)
+                db.changes.forget_all()
+                assert (await live_settings.of(SERVER)).turn.blocked_users == (5,)
                 with pytest.raises(StorageError):
                     await live_settings.of(NEW)
             await db.servers.reset_config(SERVER, None)
@@ -39,5 +41,5 @@ def test_while_the_database_is_away_a_server_keeps_its_settings(
     with caplog.at_level(logging.ERROR):
         asyncio.run(main())
     assert [one.getMessage() for one in caplog.records] == [
-        f"server {SERVER} keeps its settings as they were: the database is away"
+        f"the settings of {SERVER} stay as they were: the database is away"
     ]

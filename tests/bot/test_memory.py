@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from oshaberi.storage.stored_records import Exchange, Fact
+from datetime import UTC, datetime
+
+from oshaberi.bot.client.deleted_messages import forget_deleted
+from oshaberi.storage.stored_records import ConversationSummary, Exchange, Fact
 from tests.bot.client_harness import ADMIN, MEMBER, MODERATOR, OWNER, ClientHarness, run_with_client
 
 
@@ -39,7 +42,10 @@ def test_forgetting_all_takes_what_was_said_lately_too() -> None:
         for user_id in (who, 99):
             exchange = Exchange(harness.id_of("general"), user_id, "hi", "hello")
             await harness.db.memory.add(exchange, keep=10, days=1)
-        told = await harness.run("memory forget all", user=MEMBER)
+        kept = await harness.confirmed("memory forget all", user=MEMBER, button="Cancel")
+        assert kept == "Nothing was deleted."
+        assert "likes tea" in await harness.run("memory list", user=MEMBER)
+        told = await harness.confirmed("memory forget all", user=MEMBER)
         assert told == "Deleted: 2 facts and 1 exchanges."
         assert "Nothing is remembered about you" in await harness.run("memory list", user=MEMBER)
         (left,) = await harness.db.memory.recent(harness.id_of("general"), 10)
@@ -60,7 +66,7 @@ def test_what_the_server_remembers_needs_manage_server() -> None:
         offered = await harness.choices("memory forget one", "fact", options=servers, user=ADMIN)
         assert offered == [str(rule.id)]
         assert await harness.run("memory forget one", one, user=ADMIN) == "The fact is deleted."
-        assert await harness.run("memory forget all", servers, user=ADMIN) == (
+        assert await harness.confirmed("memory forget all", servers, user=ADMIN) == (
             "Deleted: 0 facts of this server."
         )
 
@@ -74,5 +80,41 @@ def test_a_channel_is_forgotten_by_moderators() -> None:
         assert "Manage Messages" in await harness.run("memory forget channel", user=MEMBER)
         assert "1 exchanges" in await harness.run("memory forget channel", user=MODERATOR)
         assert await harness.db.memory.recent(harness.id_of("general"), 10) == ()
+
+    run_with_client(scenario)
+
+
+def test_summaries_are_told_by_status_and_forgotten() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        channel, who = harness.id_of("general"), harness.stage.world.user(MEMBER).id
+        at = datetime(2026, 1, 2, tzinfo=UTC)
+
+        async def summarise() -> None:
+            made = ConversationSummary(channel, "Tea.", 100, 200, 34, frozenset({who}), at)
+            await harness.db.summaries.keep(made, days=10_000)
+
+        assert "Summarised" not in await harness.run("status")
+        await summarise()
+        status = await harness.run("status")
+        assert f"Summarised here: 34 earlier messages, <t:{int(at.timestamp())}:R>." in status
+        told = await harness.confirmed("memory forget all", user=MEMBER)
+        assert told == "Deleted: 0 facts and 0 exchanges. Summaries of 1 channels too."
+        await summarise()
+        told = await harness.run("memory forget channel", user=MODERATOR)
+        assert told == "Deleted: 0 exchanges of this channel and its summary."
+        assert await harness.db.summaries.of(channel) is None
+
+    run_with_client(scenario)
+
+
+def test_a_deleted_message_takes_its_summary_along() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        channel = harness.id_of("general")
+        made = ConversationSummary(channel, "Tea.", 100, 200, 34, at=datetime.now(UTC))
+        await harness.db.summaries.keep(made, days=9)
+        await forget_deleted(harness.client.context, channel, [99, 201])
+        assert await harness.db.summaries.of(channel) == made
+        await forget_deleted(harness.client.context, channel, [150])
+        assert await harness.db.summaries.of(channel) is None
 
     run_with_client(scenario)

@@ -88,7 +88,12 @@ def test_a_provider_that_is_unknown_is_refused_with_what_may_be_meant() -> None:
         assert "did you mean 'anthropic'" in told
         assert "replay" in await harness.run("model set", {"provider": "replay", "model": "x"})
         assert await harness.db.models.chain(harness.server_id) == ()
-        assert await harness.choices("model set", "provider", "open") == ["openai", "openrouter"]
+        assert (await harness.choices("model set", "provider", "open"))[:4] == [
+            "openai",
+            "openai-chat",
+            "openai-responses",
+            "openrouter",
+        ]
         assert "replay" not in await harness.choices("model set", "provider", "r")
 
     run_with_client(scenario)
@@ -240,3 +245,57 @@ def test_a_key_added_in_direct_messages_is_for_that_person_alone() -> None:
         )
 
     run_with_client(scenario, models=[OPERATORS])
+
+
+# -- options -------------------------------------------------------------------------------------
+
+
+def test_an_option_is_set_shown_and_removed() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        option = {"option": "window", "value": "32768"}
+        assert "no such model" in await harness.run("model option", option)
+        for command, name in (("model set", "a"), ("model fallback add", "b")):
+            await harness.run(command, {"provider": "ollama", "model": name})
+        told = await harness.run("model option", option, user=ADMIN)
+        assert told == "`window` of **ollama/a** is now 32768."
+        await harness.run("model option", {"option": "price", "value": "1.5 6", "number": 2})
+        first, second = await harness.db.models.chain(harness.server_id)
+        assert first.params == {"window": 32768}
+        assert second.params == {"price": {"input": 1.5, "output": 6}}
+        assert "1. ollama/a (window 32768)" in await harness.run("model show")
+        told = await harness.run("model option", {"option": "window"})
+        assert told == "`window` of **ollama/a** is as usual again."
+        assert (await harness.db.models.chain(harness.server_id))[0].params == {}
+        assert "window" in await harness.choices("model option", "option", "win")
+
+    run_with_client(scenario, own=LoadedSettings(allow_local_models=True))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"option": "windw", "value": "1"}, "did you mean 'window'"),
+        ({"option": "window", "value": "huge"}, "window: 'huge' is not a whole number"),
+        ({"option": "window", "value": "4096", "number": 2}, "no such model"),
+    ],
+)
+def test_an_option_that_does_not_fit_is_refused(given: dict[str, object], said: str) -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        await harness.run("model set", {"provider": "ollama", "model": "a"})
+        assert said in await harness.run("model option", given)
+        assert "Manage Server" in await harness.run("model option", given, user=MEMBER)
+        (model,) = await harness.db.models.chain(harness.server_id)
+        assert model.params == {}
+
+    run_with_client(scenario, own=LoadedSettings(allow_local_models=True))
+
+
+def test_the_operators_options_are_shown_to_the_owner_alone() -> None:
+    params = {"window": 9000, "prefill": "Hush:"}
+    operators = OperatorModel(ModelRecord(0, "openai", "gpt-x", params=params), ("sk-key",))
+
+    async def scenario(harness: ClientHarness) -> None:
+        assert "window" not in await harness.run("model show", user=ADMIN)
+        assert "(window 9000, prefill Hush:)" in await harness.run("model show", user=OWNER)
+
+    run_with_client(scenario, models=[operators])

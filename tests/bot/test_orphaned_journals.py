@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -16,14 +17,25 @@ from oshaberi.bot.coordination.crash_recovery import (
     TITLE,
     CrashRecovery,
 )
-from oshaberi.bot.coordination.orphaned_journals import LOOKS_SILENT, OrphanedJournals
-from oshaberi.bot.coordination.process_coordination import SingleProcess
+from oshaberi.bot.coordination.orphaned_journals import (
+    LOOKS_MISSING,
+    LOOKS_SILENT,
+    OrphanedJournals,
+)
+from oshaberi.bot.coordination.process_coordination import InstanceLease, SingleProcess
+from oshaberi.bot.coordination.question_recovery import QuestionRecovery
 from oshaberi.delivery.bookkeeping.send_journal import post_as_body
 from oshaberi.delivery.sink import Post, WebhookFace, WireState
 from oshaberi.stage import WEBHOOK, Fault
-from oshaberi.storage.stored_records import JournalledPost, JournalledStream, TurnRecord
+from oshaberi.storage.stored_records import (
+    JournalledPost,
+    JournalledStream,
+    StoredQuestion,
+    TurnRecord,
+    TurnTraces,
+)
 from oshaberi.turns.turn_services import nobody_else
-from tests.bot.client_harness import MEMBER, ClientHarness, ClientScenario, run_with_client
+from tests.bot.client_harness import MEMBER, ClientHarness, run_with_client
 
 INSTANCE, KEY = "main", "abcdef"
 POST = Post(f"{KEY}-1", "first line")
@@ -66,10 +78,6 @@ async def left(harness: ClientHarness) -> int:
     return len(await harness.db.journal.unfinished(INSTANCE))
 
 
-def play(scenario: ClientScenario) -> None:
-    run_with_client(scenario)
-
-
 @pytest.mark.parametrize("arrived", [True, False])
 def test_what_was_about_to_leave_is_there_once(arrived: bool) -> None:
     async def scenario(harness: ClientHarness) -> None:
@@ -93,7 +101,7 @@ def test_what_was_about_to_leave_is_there_once(arrived: bool) -> None:
         assert await harness.db.seen.last(stream.channel_id) == stream.answering_id
         assert await recovery(harness).run() == 0
 
-    play(scenario)
+    run_with_client(scenario)
 
 
 def test_a_recovery_that_crashed_itself_tells_it_once() -> None:
@@ -106,7 +114,39 @@ def test_a_recovery_that_crashed_itself_tells_it_once() -> None:
         assert told(harness) == ["first line", TITLE]
         assert await left(harness) == 0
 
-    play(scenario)
+    run_with_client(scenario)
+
+
+@pytest.mark.parametrize("arrived", [True, False])
+def test_an_answer_that_is_to_go_on_is_completed_and_not_told(arrived: bool) -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        stream = await begun(harness, POST)
+        if arrived:
+            wire = WireState(asyncio.get_running_loop().time())
+            await harness.turn_channel().sink(None).send(POST, wire)
+        turn = TurnRecord(
+            stream.channel_id, stream.server_id, stream.user_id, stream.answering_id, "Mochi", (7,)
+        )
+        turn = replace(turn, status=INTERRUPTED, at=datetime.now(UTC))
+        question = StoredQuestion(
+            stream.channel_id, stream.answering_id or 0, stream.server_id, stream.user_id, INSTANCE
+        )
+        question = replace(question, is_begun=True)
+        harness.db.queue_turn(TurnTraces(turn, cut_question=question))
+        assert await recovery(harness).run() == 1
+        assert told(harness) == ["first line"]
+        assert await left(harness) == 0
+        last = await harness.db.turns.last(stream.channel_id)
+        assert last is not None
+        (ours,) = [
+            one.id for one in harness.stage.world.history("general") if one.content == "first line"
+        ]
+        assert (last.status, last.message_ids) == (INTERRUPTED, (7, ours))
+        assert await harness.db.turns.of_message(ours) == last
+        harness.db.questions._process = "next"
+        assert [one.is_begun for one in await harness.db.questions.left(INSTANCE)] == [True]
+
+    run_with_client(scenario)
 
 
 def test_an_answer_that_was_complete_is_not_called_interrupted() -> None:
@@ -120,7 +160,7 @@ def test_an_answer_that_was_complete_is_not_called_interrupted() -> None:
         assert told(harness) == []
         assert await left(harness) == 0
 
-    play(scenario)
+    run_with_client(scenario)
 
 
 @pytest.mark.parametrize(("persona", "is_one"), [("Mochi", True), ("Kuro", False)])
@@ -142,7 +182,7 @@ def test_an_interrupted_continuation_belongs_to_its_answer(persona: str, is_one:
         assert (last.status, last.asked_id) == (INTERRUPTED, 5 if is_one else None)
         assert (await harness.db.turns.whole(last) == (first, last)) is is_one
 
-    play(scenario)
+    run_with_client(scenario)
 
 
 def test_an_earlier_answer_to_the_same_message_hides_nothing() -> None:
@@ -156,7 +196,7 @@ def test_an_earlier_answer_to_the_same_message_hides_nothing() -> None:
         await recovery(harness).run()
         assert told(harness) == [TITLE]
 
-    play(scenario)
+    run_with_client(scenario)
 
 
 def test_a_turn_that_still_runs_elsewhere_is_left_alone() -> None:
@@ -172,7 +212,7 @@ def test_a_turn_that_still_runs_elsewhere_is_left_alone() -> None:
         assert await waiting == 0
         assert told(harness) == []
 
-    play(scenario)
+    run_with_client(scenario)
 
 
 def test_two_processes_of_one_name_tell_it_once() -> None:
@@ -183,15 +223,15 @@ def test_two_processes_of_one_name_tell_it_once() -> None:
         assert sorted(await asyncio.gather(*both)) == [0, 1]
         assert told(harness) == ["first line", TITLE]
 
-    play(scenario)
+    run_with_client(scenario)
 
 
 def test_what_a_name_left_that_does_not_come_back_is_settled() -> None:
     async def scenario(harness: ClientHarness) -> None:
         stream = await begun(harness, POST)
-        heir = CrashRecovery(harness.db, "other", harness.client.find_turn_channel)
+        other = CrashRecovery(harness.db, "other", harness.client.find_turn_channel)
         ready: list[bool] = []
-        orphaned_journals = OrphanedJournals(harness.db, "other", heir, lambda: bool(ready))
+        orphaned_journals = orphans(harness, other, lambda: bool(ready))
         await harness.db.instances.beat(INSTANCE)
         ready.append(True)
         assert await orphaned_journals.look() == 0
@@ -207,7 +247,7 @@ def test_what_a_name_left_that_does_not_come_back_is_settled() -> None:
         assert turn is not None
         assert turn.status == INTERRUPTED
 
-    play(scenario)
+    run_with_client(scenario)
 
 
 def test_who_succeeds_leaves_its_own_running_answers_alone() -> None:
@@ -217,20 +257,20 @@ def test_who_succeeds_leaves_its_own_running_answers_alone() -> None:
         await harness.db.journal.begin(running)
         await harness.db.instances.beat(INSTANCE)
         await long_ago(harness, INSTANCE)
-        heir = CrashRecovery(harness.db, "other", harness.client.find_turn_channel)
-        orphaned_journals = OrphanedJournals(harness.db, "other", heir, lambda: True)
+        other = CrashRecovery(harness.db, "other", harness.client.find_turn_channel)
+        orphaned_journals = orphans(harness, other)
         assert sum([await orphaned_journals.look() for _ in range(LOOKS_SILENT)]) == 1
         assert [one.key for one in await harness.db.journal.unfinished("other")] == ["mine"]
         assert told(harness) == ["first line", TITLE]
 
-    play(scenario)
+    run_with_client(scenario)
 
 
 def test_who_is_there_is_not_succeeded_when_the_clock_is_set_forward() -> None:
     async def scenario(harness: ClientHarness) -> None:
         await begun(harness, POST)
-        heir = CrashRecovery(harness.db, "other", harness.client.find_turn_channel)
-        orphaned_journals = OrphanedJournals(harness.db, "other", heir, lambda: True)
+        other = CrashRecovery(harness.db, "other", harness.client.find_turn_channel)
+        orphaned_journals = orphans(harness, other)
         await harness.db.instances.beat(INSTANCE)
         harness.db.instances._store.now = lambda: datetime.now(UTC) + timedelta(hours=1)
         assert await orphaned_journals.look() == 0
@@ -239,7 +279,100 @@ def test_who_is_there_is_not_succeeded_when_the_clock_is_set_forward() -> None:
         assert told(harness) == []
         assert await left(harness) == 1
 
-    play(scenario)
+    run_with_client(scenario)
+
+
+def orphans(
+    harness: ClientHarness,
+    other: CrashRecovery,
+    is_ready: Callable[[], bool] = lambda: True,
+    leases: Mapping[str, InstanceLease] | None = None,
+) -> OrphanedJournals:
+    questions = QuestionRecovery(
+        harness.db,
+        "other",
+        harness.client.find_turn_channel,
+        harness.channel_turns,
+        timedelta(minutes=10),
+    )
+    return OrphanedJournals(harness.db, "other", other, questions, is_ready, leases or {})
+
+
+class ToldLease:
+    """Says what it is told to say."""
+
+    def __init__(self, verdict: bool | None) -> None:
+        self.verdict = verdict
+        self.asked: list[str] = []
+
+    async def is_gone(self, name: str) -> bool | None:
+        self.asked.append(name)
+        return self.verdict
+
+
+def test_what_a_process_without_a_lease_left_is_settled_within_seconds() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        stream = await begun(harness, POST)
+        asked = harness.stage.people.post(
+            "logs", f"<@{harness.stage.world.bot.id}> hi", user=MEMBER
+        )
+        question = StoredQuestion(
+            asked.channel_id, asked.id, harness.server_id, asked.author_id, INSTANCE, "mention"
+        )
+        await harness.db.questions.keep(question)
+        harness.db.questions._process = "another"
+        heard = len(await harness.heard(2))
+        other = CrashRecovery(harness.db, "other", harness.client.find_turn_channel)
+        redis, postgres = ToldLease(False), ToldLease(True)
+        looking = orphans(harness, other, leases={"redis": redis, "postgresql": postgres})
+        await harness.db.instances.beat(INSTANCE, ["redis", "postgresql"])
+        assert [await looking.look_at_leases() for _ in range(5)] == [0] * 5, "it only hangs"
+        redis.verdict = True
+        assert [await looking.look_at_leases() for _ in range(LOOKS_MISSING)] == [0, 0, 2]
+        assert told(harness) == ["first line", TITLE]
+        assert await left(harness) == 0
+        assert [one.said.id for one, _ in harness.channel_turns.heard[heard:]] == [asked.id]
+        assert await looking.look_at_leases() == 0
+        assert stream.instance == INSTANCE
+
+    run_with_client(scenario)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "held", "count"),
+    [
+        ({"redis": None}, ["redis"], 0),
+        ({"redis": None, "postgresql": True}, ["redis", "postgresql"], 1),
+        ({"postgresql": True}, [], 0),
+        ({"postgresql": True}, ["redis"], 0),
+    ],
+)
+def test_only_a_lease_that_was_held_proves_something(
+    verdicts: dict[str, bool | None], held: list[str], count: int
+) -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        await begun(harness, POST)
+        other = CrashRecovery(harness.db, "other", harness.client.find_turn_channel)
+        leases = {kind: ToldLease(verdict) for kind, verdict in verdicts.items()}
+        looking = orphans(harness, other, leases=leases)
+        await harness.db.instances.beat(INSTANCE, held)
+        assert sum([await looking.look_at_leases() for _ in range(LOOKS_MISSING)]) == count
+
+    run_with_client(scenario)
+
+
+def test_who_takes_its_lease_again_in_time_is_left_alone() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        await begun(harness, POST)
+        other = CrashRecovery(harness.db, "other", harness.client.find_turn_channel)
+        lease = ToldLease(True)
+        looking = orphans(harness, other, leases={"postgresql": lease})
+        await harness.db.instances.beat(INSTANCE, ["postgresql"])
+        for verdict in (True, True, False, True, True):
+            lease.verdict = verdict
+            assert await looking.look_at_leases() == 0
+
+    run_with_client(scenario)
 
 
 async def long_ago(harness: ClientHarness, name: str) -> None:
@@ -258,7 +391,7 @@ def test_a_channel_that_is_gone_is_forgotten() -> None:
         await recovery(harness).run()
         assert await left(harness) == 0
 
-    play(scenario)
+    run_with_client(scenario)
 
 
 def test_a_channel_that_cannot_be_reached_is_tried_again(caplog: pytest.LogCaptureFixture) -> None:
@@ -273,7 +406,7 @@ def test_a_channel_that_cannot_be_reached_is_tried_again(caplog: pytest.LogCaptu
         await recovery(harness).run()
         assert told(harness) == ["first line", TITLE]
 
-    play(scenario)
+    run_with_client(scenario)
     assert "not settled: the line is dead" in caplog.text
 
 
@@ -288,7 +421,7 @@ def test_where_nobody_can_look_it_is_not_sent_again() -> None:
         notice = harness.stage.world.history("general")[-1].embeds[0]
         assert IN_DOUBT in str(notice["description"])
 
-    play(scenario)
+    run_with_client(scenario)
 
 
 def test_a_webhook_that_keeps_failing_gives_way_to_the_bot() -> None:
@@ -299,7 +432,7 @@ def test_a_webhook_that_keeps_failing_gives_way_to_the_bot() -> None:
         assert await left(harness) == 0
         assert told(harness) == ["**Ren**: first line", TITLE]
 
-    play(scenario)
+    run_with_client(scenario, speed=100.0)
 
 
 def test_the_notice_says_what_can_be_done() -> None:

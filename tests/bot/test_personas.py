@@ -37,7 +37,10 @@ def test_a_persona_is_created_edited_and_deleted() -> None:
         assert stored is not None
         assert (stored.prompt, stored.triggers) == ("You are Mochi.", ("rice",))
         assert await harness.run("persona list") == "- **Mochi** (default; called by rice)"
-        told = await harness.run("persona delete", {"name": "Mochi"})
+        kept = await harness.confirmed("persona delete", {"name": "Mochi"}, button="Cancel")
+        assert kept == "Nothing was deleted."
+        assert await harness.db.personas.get(harness.server_id, "Mochi") is not None
+        told = await harness.confirmed("persona delete", {"name": "Mochi"})
         assert told == "**Mochi** is deleted. Oshaberi is now the default."
 
     run_with_client(scenario)
@@ -50,7 +53,8 @@ def test_another_one_becomes_the_default() -> None:
         told = await harness.run("persona default", {"name": "anko"})
         assert told == "**Anko** is now the default: it answers when no other is called."
         assert await harness.choices("persona default", "name", "m") == ["Mochi"]
-        assert "Mochi is now the default" in await harness.run("persona delete", {"name": "Anko"})
+        told = await harness.confirmed("persona delete", {"name": "Anko"})
+        assert "Mochi is now the default" in told
         (left,) = await harness.db.personas.of(harness.server_id)
         assert (left.name, left.is_default) == ("Mochi", True)
 

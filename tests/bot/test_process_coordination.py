@@ -263,3 +263,55 @@ def test_two_processes_make_one_webhook(shared: bool, made: int) -> None:
             assert len(stage.world.webhooks) == made
 
     with_pair(scenario)
+
+
+# -- leases ----------------------------------------------------------------------------------------
+
+
+def test_a_lease_lasts_as_long_as_a_process_of_its_name() -> None:
+    url = redis_url()
+
+    async def main() -> None:
+        async with AsyncExitStack() as own:
+            other = await own.enter_async_context(over_redis(url, "other"))
+            life = await own.enter_async_context(AsyncExitStack())
+            await life.enter_async_context(over_redis(url, "main"))
+            async with over_redis(url, "main"):
+                assert set(other.leases) == {"redis"}
+                assert await other.is_gone("main") is False
+                assert await other.is_gone("nobody") is True
+                await life.aclose()
+                await asyncio.sleep(3 * redis_coordination.RENEW_SECONDS)
+                assert await other.is_gone("main") is False
+            assert await other.is_gone("main") is True
+
+    asyncio.run(main())
+
+
+def test_the_lease_of_a_crashed_process_runs_out() -> None:
+    async def scenario(pair: Pair) -> None:
+        await pair.redis.set("oshaberi:instance:main", "crashed", px=100)
+        assert await pair.second.is_gone("main") is False
+        async with asyncio.timeout(SOON_S):
+            while not await pair.second.is_gone("main"):
+                await asyncio.sleep(0.02)
+
+    with_pair(scenario)
+
+
+def test_a_redis_that_is_away_or_has_forgotten_tells_nothing() -> None:
+    async def scenario(pair: Pair) -> None:
+        await pair.line.cut()
+        assert await pair.second.is_gone("main") is None
+        await pair.line.mend()
+        assert await pair.second.is_gone("main") is True
+        for _ in range(20):
+            await pair.redis.flushall()
+            assert await pair.second.is_gone("main") is None
+            await asyncio.sleep(redis_coordination.RENEW_SECONDS / 10)
+
+    with_pair(scenario)
+
+
+def test_alone_there_is_no_lease() -> None:
+    assert SingleProcess().leases == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from oshaberi.chunks import Chunk
@@ -39,6 +40,7 @@ class Model:
     name = "script"
     model = "script"
     reemits = False
+    continues = False
 
     def __init__(self, answers: Sequence[Sequence[str | Step]]) -> None:
         self.text: Mapping[str, Any] = {}
@@ -48,6 +50,12 @@ class Model:
         steps = self._answers.pop(0)
         chunks = [Chunk("text", step) if isinstance(step, str) else step for step in steps]
         return ScriptedProvider([*chunks, Chunk("done", finish_reason="stop")]).open(request)
+
+    def takes_prefill(self, _request: Any) -> bool:
+        return False
+
+    async def left_out(self, _request: Any, _share: float = 1.0) -> frozenset[int]:
+        return frozenset()
 
     def normalise(self, raw: Any) -> Chunk | None:
         return raw if isinstance(raw, Chunk) else None
@@ -89,7 +97,7 @@ async def said(harness: ClientHarness, *texts: str) -> list[int]:
     return [number for number, _text in ours()]
 
 
-def test_a_mention_is_answered() -> None:
+def test_a_mention_is_answered_with_a_reply() -> None:
     async def scenario(harness: ClientHarness) -> None:
         asked = await ask(harness)
         (first, _second) = await said(harness, "Hi there.", "How are you?")
@@ -102,7 +110,8 @@ def test_a_mention_is_answered() -> None:
         assert turn.asked_id == asked
         assert await harness.db.seen.last(harness.id_of("general")) == asked
 
-    talk(scenario, ["Hi there.\nHow are you?"])
+    own = replace(SETTINGS, turn=replace(SETTINGS.turn, reply_mode="first"))
+    talk(scenario, ["Hi there.\nHow are you?"], own=own)
 
 
 def test_stop_is_for_the_one_who_asked_and_for_moderators() -> None:

@@ -22,7 +22,9 @@ def test_in_a_checkout_it_measures(
     tiny = Plan(sizes=(200, 1600), base=200, compared=1600, rounds=1, retries=0)
     monkeypatch.setattr(bench, "QUICK", replace(bench.QUICK, plan=tiny))
     assert cli.main(["bench", "--quick", "--json", "--only", "growth", "--only", "rules"]) == 0
-    measured = json.loads(capsys.readouterr().out)
+    said = capsys.readouterr()
+    assert "measuring growth (1 of 1)" in said.err, "it may take minutes"
+    measured = json.loads(said.out)
     assert {row["shape"] for row in measured["growth"]} == {"rules"}
 
 

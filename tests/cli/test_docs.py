@@ -99,6 +99,24 @@ def test_settings_in_the_documents_can_be_used(content: str, tmp_path: Path) -> 
     mcp_servers(settings.mcp_servers)
 
 
+RECIPES = (
+    *("ollama", "llamacpp", "lmstudio", "vllm"),
+    *("openrouter", "openai", "anthropic", "google"),
+)
+
+
+def test_there_is_a_recipe_of_four_lines_for_each_common_provider(tmp_path: Path) -> None:
+    first = blocks(DOCS / "providers.md")[: len(RECIPES)]
+    assert [language for language, _ in first] == ["toml"] * len(RECIPES)
+    path = tmp_path / "oshaberi.toml"
+    for name, (_, content) in zip(RECIPES, first, strict=True):
+        assert len(content.splitlines()) == 4
+        path.write_text(content, encoding="utf-8")
+        [model] = load(path, {}).models
+        assert model.provider == name
+        assert model.base_url or model.variable
+
+
 def test_the_example_file_can_be_used(tmp_path: Path) -> None:
     example = next(code for language, code in blocks(SETTINGS) if language == "toml")
     path = tmp_path / "oshaberi.toml"

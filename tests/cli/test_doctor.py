@@ -154,10 +154,17 @@ def ask_model(
     return asyncio.run(main())
 
 
+def test_a_model_without_the_address_that_it_needs(tmp_path: Path) -> None:
+    finding, requests = ask_model(str(tmp_path), 200, {}, provider="azure", base_url=None)
+    assert "needs a base_url" in finding.text
+    assert requests == []
+
+
 @pytest.mark.parametrize(
     ("family", "path", "header", "value"),
     [
         ("openai", "/models", "Authorization", f"Bearer {KEY}"),
+        ("azure", "/models", "Authorization", f"Bearer {KEY}"),
         ("anthropic", "/v1/models", "x-api-key", KEY),
         ("google", "/v1beta/models", "x-goog-api-key", KEY),
     ],

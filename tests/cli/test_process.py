@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from oshaberi import __version__, cli
+from oshaberi.cli.engine_build import build_name
 
 SCENES = Path(__file__).parents[1] / "scenes"
 OSHABERI = [sys.executable, "-m", "oshaberi"]
@@ -191,7 +192,8 @@ def test_replay_draws_only_what_has_to_be_drawn() -> None:
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--version"]) == 0
-    assert capsys.readouterr().out == f"oshaberi {__version__}\n"
+    told = f"oshaberi {__version__} (text engine: {build_name()})\n"
+    assert capsys.readouterr().out == told
 
 
 @pytest.mark.parametrize("args", [[], ["--help"]])

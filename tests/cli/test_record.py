@@ -157,7 +157,8 @@ def test_what_is_asked(desk: Desk) -> None:
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "hi"},
     ]
-    assert (body["reasoning_effort"], body["max_completion_tokens"]) == ("low", 9)
+    # The thoughts have room of their own.
+    assert (body["reasoning_effort"], body["max_completion_tokens"]) == ("low", 9 + 2048)
 
 
 def test_the_prompt_may_come_through_a_pipe(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +194,8 @@ def test_a_refusal_that_quotes_the_key(desk: Desk, caplog: pytest.LogCaptureFixt
     with serving(OpenAIWire(), (refusal,)) as server:
         ran = desk.ask(server)
     assert (ran.status, ran.out) == (2, "")
-    assert ran.err == "oshaberi: openai: auth: Incorrect API key provided: [secret]\n"
+    told = "Incorrect API key provided: [secret] (the key that ends in body)"
+    assert ran.err == f"oshaberi: openai: auth: {told}\n"
     assert KEY not in caplog.text
     assert not desk.path.exists()
 

@@ -31,10 +31,16 @@ def _first_words(docstring: str | None) -> str:
     return " ".join((docstring or "").split("\n\n")[0].split())
 
 
+def _fields(kind: type) -> tuple[str, ...]:
+    """Of a dataclass or a named tuple."""
+    named: tuple[str, ...] | None = getattr(kind, "_fields", None)
+    return tuple(one.name for one in fields(kind)) if named is None else named
+
+
 def _values(kinds: Iterable[type]) -> str:
     rows = []
     for kind in kinds:
-        inside = ", ".join(f"`{one.name}`" for one in fields(kind))
+        inside = ", ".join(f"`{name}`" for name in _fields(kind))
         rows.append(f"| `{kind.__name__}` | {inside} | {_first_words(inspect.getdoc(kind))} |")
     return table("| value | fields | what |", rows)
 

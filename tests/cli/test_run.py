@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 from pathlib import Path
@@ -14,7 +15,7 @@ from oshaberi.cli.command_group import app
 from tests.local_run.local_run_process import OSHABERI, environment, local_run
 
 
-def refused(data: Path, *options: str, **more: str) -> str:
+def refused(data: Path, *options: str, status: int = 78, **more: str) -> str:
     """The one line it says, when it does not start."""
     done = subprocess.run(
         [*OSHABERI, "run", "--no-browser", *options],
@@ -23,7 +24,7 @@ def refused(data: Path, *options: str, **more: str) -> str:
         env=environment(data, **more),
         timeout=60,
     )
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.returncode, done.stdout) == (status, "")
     (line,) = done.stderr.splitlines()
     return line
 
@@ -32,7 +33,7 @@ def test_a_newcomer_gets_a_page_and_a_streamed_answer(tmp_path: Path) -> None:
     scenes = tmp_path / "scenes"
     with local_run(tmp_path / "data", "--speed", "50", "--record", str(scenes)) as running:
         assert "<title>Oshaberi" in running.page()
-        assert len(running.get("prompts")) == 6
+        assert sum(prompt["first"] for prompt in running.get("prompts")) == 6
         running.post("post", channel="general", content="Compare three kinds of tea in a table")
         answered = running.until(lambda found: any(one["attachments"] for one in found[1:]))
         assert answered[1]["author"]["username"] == "Mochi"
@@ -73,15 +74,27 @@ def test_a_port_in_use(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        line = refused(tmp_path, "--port", str(port))
+        line = refused(tmp_path, "--port", str(port), status=75)
     assert line.startswith(f"oshaberi: stage_port: {port} is in use")
     assert "--port" in line
 
 
 @pytest.mark.slow
+def test_the_advice_about_a_port_in_use_works(tmp_path: Path) -> None:
+    """Also when it is our own program: with another port alone the folder would be in use."""
+    with local_run(tmp_path / "data") as first:
+        port = first.url.rpartition(":")[2]
+        line = refused(tmp_path / "data", "--port", port, status=75)
+        advice = re.search(r"OSHABERI_DATA_DIR=(\S+) oshaberi run --port 0$", line)
+        assert advice is not None
+        with local_run(tmp_path / advice[1]) as second:
+            assert second.get("world")["bot"]
+
+
+@pytest.mark.slow
 def test_two_on_one_folder(tmp_path: Path) -> None:
     with local_run(tmp_path / "data"):
-        line = refused(tmp_path / "data", "--port", "0")
+        line = refused(tmp_path / "data", "--port", "0", status=75)
     assert line.startswith(f"oshaberi: another oshaberi runs on {tmp_path / 'data'}")
     assert "OSHABERI_DATA_DIR" in line
 

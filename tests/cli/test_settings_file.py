@@ -28,6 +28,7 @@ TITLES = (
 BY_HAND = "# --- Who the bot is"
 FOR_EXAMPLE = {
     "discord_token": "...",
+    "discord_api_url": "http://localhost:8080",
     "data_dir": "/var/lib/oshaberi",
     "database_url": "postgresql://oshaberi:password@localhost/oshaberi",
     "redis_url": "redis://localhost:6379/0",

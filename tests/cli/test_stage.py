@@ -123,17 +123,16 @@ def test_a_script_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.slow
 def test_what_the_stage_does_not_have_is_told(tmp_path: Path) -> None:
     path = tmp_path / "bot.py"
-    asking = "await client.fetch_application_emojis()"
-    lines = (
-        f"    for _ in range(2):\n        try: {asking}\n        except discord.NotFound: pass\n"
-    )
+    asking = "await client.fetch_premium_sticker_packs()"
+    lines = f"    for _ in range(2):\n        try: {asking}\n"
+    lines += "        except discord.HTTPException: pass\n"
     path.write_text(BOT.replace("    channel =", f"{lines}    channel ="))
     done = subprocess.run(
         [*OSHABERI, "stage", "exec", str(path)], capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 3
     (told,) = done.stderr.splitlines()[1:]
-    assert told.startswith("The stage: unknown route: GET /applications/")
+    assert told == "The stage: missing route: GET /sticker-packs"
 
 
 def test_a_port_in_use(bot: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -143,3 +142,73 @@ def test_a_port_in_use(bot: str, capsys: pytest.CaptureFixture[str]) -> None:
         port = taken.getsockname()[1]
         assert cli.main(["stage", "exec", "--port", str(port), bot]) == 2
     assert capsys.readouterr().err == f"oshaberi: --port: {port} is in use; 0 takes any free port\n"
+
+
+WORLD = """{"bot": {"name": "Helper"}, "guilds": [{"id": "100000000000000001", "name": "Mine",
+"members": ["mika"], "channels": [{"name": "general", "id": "100000000000000002"}]}]}"""
+TELLS = """
+import os, warnings
+warnings.simplefilter("ignore")
+import discord
+client = discord.Client(intents=discord.Intents.default(), guild_ready_timeout=0.1)
+@client.event
+async def on_ready():
+    [guild] = client.guilds
+    granted = guild.me.guild_permissions
+    print(guild.id, guild.name, guild.channels[0].id, granted.kick_members, client.user.id)
+    print(os.environ["DISCORD_TOKEN"], repr(__package__), flush=True)
+    await client.close()
+client.run(os.environ["DISCORD_TOKEN"], log_handler=None)
+"""
+
+
+def told(folder: Path, *arguments: str) -> list[str]:
+    done = subprocess.run(
+        [*OSHABERI, "stage", "exec", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=folder,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_a_world_permissions_and_a_token_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "world.json").write_text(WORLD)
+    (tmp_path / "tells.py").write_text(TELLS)
+    options = ("--world", "world.json", "--permissions", "kick_members", "--token", "secret")
+    number, name, channel, kicks, bot_id, token, package = told(tmp_path, *options, "tells.py")
+    assert (number, name, channel) == ("100000000000000001", "Mine", "100000000000000002")
+    assert (kicks, token, package) == ("True", "secret", "''")
+    # The ids that are not fixed are the same at every start, and a module runs like a script.
+    (tmp_path / "my_bot").mkdir()
+    (tmp_path / "my_bot" / "__main__.py").write_text(TELLS)
+    again = told(tmp_path, "--world", "world.json", "-m", "my_bot")
+    assert (again[4], again[3], again[6]) == (bot_id, "False", "'my_bot'")
+
+
+@pytest.mark.parametrize(
+    ("options", "world", "error"),
+    [
+        ((), "{", "--world: world.json cannot be read"),
+        ((), "[]", "--world: world.json must hold an object"),
+        ((), "{}", "world: describes no guild"),
+        (("--permissions", "fly"), WORLD, "world: bot.permissions[0]: 'fly'"),
+        ((), WORLD.replace('"100000000000000002"', '"x"'), "channels[0].id: 'x' is not an id"),
+    ],
+)
+def test_a_world_that_cannot_be_used(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    options: tuple[str, ...],
+    world: str,
+    error: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("world.json").write_text(world)
+    Path("bot.py").write_text("")
+    status = cli.main(["stage", "exec", "--world", "world.json", *options, "bot.py"])
+    assert status == 2
+    assert error in capsys.readouterr().err

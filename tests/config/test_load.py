@@ -140,6 +140,33 @@ def test_switches_in_the_environment(read: Load, text: str, value: bool) -> None
     assert read(OSHABERI_STATUS_REACTIONS=text).turn.status_reactions is value
 
 
+def test_the_options_of_a_model(read: Load) -> None:
+    (entry,) = read("""
+        [[models]]
+        provider = "ollama"
+        model = "qwen3"
+        window = 32768
+        max_output_tokens = 900
+        images = false
+        thinking = "low"
+        prefill = "Well,"
+        reemits = true
+        text = { flush_buffer_size = 300 }
+        params = { temperature = 0.9, seed = 3 }
+    """).models
+    assert entry.all_params() == {
+        "window": 32768,
+        "max_output_tokens": 900,
+        "images": False,
+        "thinking": "low",
+        "prefill": "Well,",
+        "reemits": True,
+        "text": {"flush_buffer_size": 300},
+        "temperature": 0.9,
+        "seed": 3,
+    }
+
+
 def test_models_persona_and_servers_of_tools(read: Load) -> None:
     settings = read(
         """
@@ -215,6 +242,8 @@ BAD_FILE = [
     ("auto_channels = [-1]", "auto_channels[0]: -1 is not a list of ids"),
     ("min_random_pause_ms = 2000", "min_random_pause_ms: 2000 is not at most max_random_pause_ms"),
     ("shard_ids = [2]\nshard_count = 2", "shard_ids: 2 is not below shard_count, 2"),
+    ('discord_api_url = "proxy:8080"', "discord_api_url: 'proxy:8080' is not an address like"),
+    ('discord_api_url = "http://[x"', "discord_api_url: 'http://[x' is not an address like"),
     ("data_dir = 5", "data_dir: 5 is not a path"),
     ("redis_url = 5", "redis_url: 5 is not a text"),
     ('redis_url = " "', "redis_url: ' ' is not a text"),
@@ -226,6 +255,12 @@ BAD_FILE = [
     ("[[models]]\nprovider='openai'\nmodel='m'\nkey='x'", "models[0].key: no such key"),
     ("[[models]]\nprovider='opnai'\nmodel='m'", "models[0].provider: 'opnai' is not known"),
     ("[[models]]\nprovider='openai'\nmodel=3", "models[0].model: 3 is not a text"),
+    ("[[models]]\nprovider='openai'\nmodel='m'\nwindow=1", "models[0]: window: 1 is not a whole"),
+    ("[[models]]\nprovider='openai'\nmodel='m'\nthinking='x'", "models[0]: thinking: 'x' is not"),
+    (
+        "[[models]]\nprovider='openai'\nmodel='m'\ntext={x=1}",
+        "models[0]: text: {'x': 1} is not a table with some of flush_buffer_size",
+    ),
     ("[persona]\nprompt = 'x'", "persona.name: is missing"),
     ("[persona]\nname = ' '", "persona: needs a name"),
     (

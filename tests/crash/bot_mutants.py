@@ -45,8 +45,13 @@ def has_no_journal() -> None:
     async def nothing(*_given: Any) -> None:
         """Not written down."""
 
+    def nothing_queued(*_given: Any) -> None:
+        """Not written down either."""
+
     for name in ("begin", "intend", "sent", "refused"):
         setattr(JournalRepository, name, nothing)
+    for name in ("queue_begin", "queue_sent", "queue_refused"):
+        setattr(JournalRepository, name, nothing_queued)
 
 
 def says_nothing() -> None:

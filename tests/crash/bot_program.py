@@ -13,7 +13,7 @@ from oshaberi.bot.wiring import run
 from oshaberi.config import load
 from oshaberi.logs import setup
 from oshaberi.stage.bot_runner import URL_VARIABLE
-from oshaberi.stage.discord_patch import patch_discord
+from oshaberi.stage.discord_py_redirect import patch_discord
 
 
 def main() -> None:

@@ -145,8 +145,8 @@ async def crash_rounds(
             return BotProcess.launched(environ, folder / "bot.log", module)
 
         rounds = await CrashStage(stage, launch, chance).play(kills)
-    unfinished = await _unfinished(database_url, folder)
-    return Played(tuple(rounds), unfinished, errors_in(folder / "bot.log"))
+    left = await unfinished(database_url, folder)
+    return Played(tuple(rounds), left, errors_in(folder / "bot.log"))
 
 
 class CrashStage:
@@ -241,7 +241,7 @@ def _is_line(content: str) -> bool:
     return re.fullmatch(r"question \d+ line \d+", content) is not None
 
 
-async def _unfinished(database_url: str, folder: Path) -> int:
+async def unfinished(database_url: str, folder: Path) -> int:
     vault = SecretVault.from_environment_or_file(folder / "secret.key")
     async with Database.open(database_url, vault) as db:
         return len(await db.journal.unfinished(INSTANCE))

@@ -37,6 +37,7 @@ def environment(
         "database_url": database_url,
         "models": json.dumps([model]),
         "humanizer_degree": "1",
+        "reply_mode": "first",
         **settings,
     }
     named = {f"OSHABERI_{key.upper()}": value for key, value in told.items()}

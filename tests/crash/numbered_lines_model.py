@@ -95,16 +95,16 @@ async def _complete_at_once(request: web.Request) -> web.StreamResponse:
 
 def lined_model() -> AbstractAsyncContextManager[str]:
     """Its base URL, for an OpenAI-compatible client."""
-    return _serving(_complete)
+    return serving(_complete)
 
 
 def instant_model() -> AbstractAsyncContextManager[str]:
     """The same, but it says the first lines only, all at once."""
-    return _serving(_complete_at_once)
+    return serving(_complete_at_once)
 
 
 @asynccontextmanager
-async def _serving(complete: Handler) -> AsyncIterator[str]:
+async def serving(complete: Handler) -> AsyncIterator[str]:
     application = web.Application()
     application.router.add_post("/v1/chat/completions", complete)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)

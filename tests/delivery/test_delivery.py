@@ -379,9 +379,9 @@ class TestLive:
         assert played.messages == ["a", "b\nc"]
 
     def test_a_refused_edit_withholds_its_text_alone(self) -> None:
-        played = play(
-            "a\nb\n", Silence(3000), "c", delivery="live", faults=[ScriptedFault("edit", 1, 200000)]
-        )
+        """First the edit that shows it unfinished, then the finished one."""
+        refusals = [ScriptedFault("edit", nth, 200000) for nth in (1, 2)]
+        played = play("a\nb\n", Silence(3000), "c", delivery="live", faults=refusals)
         assert played.messages == ["a\nc"]
         assert played.result.undelivered == "b"
 

@@ -17,7 +17,7 @@ from oshaberi.delivery.sink import AmbiguousError, Post, WebhookFace, WireState
 from oshaberi.delivery.sinks.recording_sink import RecordingSink
 from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
 from oshaberi.events import Message, Withheld
-from oshaberi.redaction import MASK, redact
+from oshaberi.secret_redaction import MASK, redact
 from oshaberi.virtual_time import run_virtual
 
 

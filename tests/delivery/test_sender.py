@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.delivery.posting.refusal_recovery import RECOVERIES, RefusalRecovery, recovery_of
+from oshaberi.delivery.posting.error_code_recovery import RECOVERIES, RefusalRecovery, recovery_of
 from oshaberi.delivery.sinks.recording_sink import RecordingSink
 from oshaberi.delivery.sinks.scripted_faults import CallKind, ScriptedFault, Trouble
 

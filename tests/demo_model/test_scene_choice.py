@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 import pytest
 
-from oshaberi.stage.demo_model.request_reading import DemoRequest
-from oshaberi.stage.demo_model.scene_choice import scene_for
+from oshaberi.stage.demo_model.request_reading import DemoRequest, read
+from oshaberi.stage.demo_model.scene_choice import scene_for, scene_of
 from oshaberi.stage.demo_model.small_talk import talk
 from tests.demo_model.demo_questions import answer, text
 
@@ -30,6 +31,7 @@ from tests.demo_model.demo_questions import answer, text
         ("", None),
         ("?!", None),
         ("数えて！", "count"),
+        ("write me a haiku", "haiku"),
         ("おしゃべりって何？", "about"),
     ],
 )
@@ -49,20 +51,57 @@ def test_it_greets_by_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["Why do penguins swim?", "how do I draw penguins", "penguins..."]
+    "words",
+    [
+        "Why do penguins swim?",
+        "how do I draw penguins",
+        "what is the capital of france?",
+        "can you help me with my homework",
+        "penguins...",
+    ],
 )
-def test_it_talks_about_what_it_was_asked(words: str) -> None:
+def test_what_is_not_in_the_script_gets_an_honest_answer(words: str) -> None:
     answers = {said(words, turns=turns) for turns in range(1, 9)}
-    assert any("penguins" in one.lower() for one in answers)
     assert len(answers) >= 4
-    assert all(len(one.splitlines()) >= 3 for one in answers)
-    assert all("{{" not in one for one in answers)
+    for one in answers:
+        assert "written scenes" in one
+        assert "Try *" in one
+        assert "connect a model" in one
+        assert "{{" not in one
+
+
+def test_what_it_recommends_is_there() -> None:
+    for language, turns in (("penguins", 40), ("ペンギン", 40)):
+        told = "".join(said(language, turns=turn) for turn in range(turns))
+        named = re.findall(r"\*([^*]+)\*|「([^」]+)」", told)
+        scenes = {scene_for(english or japanese) for english, japanese in named}
+        scenes.discard(None) if language == "ペンギン" else None  # 「Connect a model」
+        assert None not in scenes
+        assert len(scenes) >= 7
+
+
+@pytest.mark.parametrize("words", ["hello!", "how are you?", "thanks", "what about penguins"])
+def test_nobody_is_called_you(words: str) -> None:
+    told = "".join(said(words, user="You", turns=turns) for turns in range(40))
+    assert ", You" not in told
 
 
 def test_it_says_what_it_is() -> None:
-    first = said("penguins!", turns=1)
-    assert any(word in first for word in ("demo model", "script", "handwriting"))
+    assert "written scenes" in said("hello", turns=1)
     assert "「" in said("ペンギンは泳ぎますか？")
+
+
+def test_a_file_is_not_what_was_said() -> None:
+    """A name or a text with the key words of a scene in it is no request for that scene."""
+    said = "Ren: look\n  [file: story.txt, 1 kB]\n[file story.txt]\n  a table\n[end of story.txt]"
+    asked = read({"stream": True, "messages": [{"role": "user", "content": said}]})
+    assert (asked.words, asked.has_files) == ("look", True)
+    scene = scene_of(asked)
+    assert scene is not None
+    assert scene.name == "files"
+    told = text(answer("what is this?\n[image: error.png]"))
+    assert "I can't look at it" in told
+    assert not read({"stream": True, "messages": [{"role": "user", "content": "a"}]}).has_files
 
 
 def test_the_same_words_get_the_same_answer() -> None:

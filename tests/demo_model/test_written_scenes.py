@@ -13,6 +13,7 @@ from oshaberi.providers.request.context_items import ToolResult, ToolRound
 from oshaberi.scenes import parse_scene
 from oshaberi.scenes.scene_playback import perform
 from oshaberi.stage.demo_model import PROMPTS, DemoModel
+from oshaberi.stage.demo_model.page_prompts import ALL_PROMPTS, PagePrompt
 from oshaberi.stage.demo_model.scene_choice import scene_for
 from oshaberi.stage.demo_model.written_scenes import library, written
 from tests.demo_model.demo_questions import CLOCK, MEMORY, answer, ask, chunks, text, with_model
@@ -75,9 +76,11 @@ def test_a_tool_is_called_only_if_it_is_there() -> None:
     found = answer("What time is it?", tools=(CLOCK,))
     call = next(call for chunk in found for call in chunk.calls)
     assert (call.name, dict(call.args)) == ("current_time", {})
-    round_ = ToolRound((call,), (ToolResult("half past four"),), text(found))
+    told = "Monday, 16:30. In a message, <t:1794866607:F> shows it in every reader's own time."
+    round_ = ToolRound((call,), (ToolResult(told),), text(found))
     after = answer("What time is it?", round_, tools=(CLOCK,))
-    assert "> half past four" in text(after)
+    assert "it is <t:1794866607:F>." in text(after)
+    assert "In a message" not in text(after)
     assert not [chunk for chunk in after if chunk.calls]
 
 
@@ -94,11 +97,18 @@ def test_a_tool_gets_what_it_insists_on(words: str) -> None:
 
 def test_faces_are_those_of_the_persona() -> None:
     shown = text(answer("show me your faces"))
-    assert "Mochi (happy): " in shown
-    assert "Mochi (sleepy): " in shown
+    assert [f"Mochi ({face}): " in shown for face in ("happy", "sleepy", "sad")] == [1, 1, 0]
     without = text(answer("show me your faces", system="You are Mochi."))
     assert "Mochi (" not in without
     assert "/sprite add" in without
+    direct = text(answer("show me your faces", system="You are Mochi.\nPlace: a direct message"))
+    assert "/sprite" not in direct
+    assert "Mochi (" not in direct
+
+
+def test_a_haiku_is_in_the_language_it_was_asked_in() -> None:
+    assert text(answer("write me a haiku")).isascii()
+    assert "古池や" in text(answer("俳句を詠んで"))
 
 
 def test_an_impression_of_whoever_asks() -> None:
@@ -111,6 +121,11 @@ def test_prompts_show_one_feature_each(prompt: object) -> None:
     names = [scene.name for scene in scenes if scene is not None]
     assert names == ["table", "code", "thinking", "faces", "time", "count"]
     assert prompt in PROMPTS
+
+
+@pytest.mark.parametrize("prompt", ALL_PROMPTS, ids=lambda prompt: prompt.title)
+def test_every_prompt_of_the_page_has_a_scene(prompt: PagePrompt) -> None:
+    assert scene_for(prompt.text) is not None
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in (*ENDLESS, *FAILING)])

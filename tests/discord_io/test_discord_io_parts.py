@@ -18,8 +18,8 @@ from oshaberi.discord_io import (
     notice_embed,
     thought_log_embed,
 )
-from oshaberi.discord_io.requests.discord_refusals import refusal_of
-from oshaberi.discord_io.requests.request_forms import avatar_url, edit_form, webhook_form
+from oshaberi.discord_io.requests.answer_classification import refusal_of
+from oshaberi.discord_io.requests.request_parameters import avatar_url, edit_form, webhook_form
 from oshaberi.discord_io.webhooks.reply_notice import quoted
 from oshaberi.stage import Settings
 from oshaberi.stream import ThoughtLog

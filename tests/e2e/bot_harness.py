@@ -30,9 +30,11 @@ from oshaberi.storage import Database
 from oshaberi.storage.stored_records import PersonaRecord
 from tests.bot.client_harness import MEMBER, OWNER, world
 from tests.e2e.model_question import ModelQuestion
+from tests.storage.migrated_database import place_database
 
 QUICK: Mapping[str, object] = {
     "humanizer_degree": 1,
+    "reply_mode": "first",
     "base_type_speed_ms_per_char": 0,
     "min_visible_typing_duration_ms": 0,
     "max_typing_time_ms": 0,
@@ -103,6 +105,20 @@ class BotHarness:
         """A slash command and its answer, which only the one who asked may see."""
         asked = self.stage.people.run(command, options, user=user, channel=channel)
         return await self.private(asked)
+
+    async def confirmed(
+        self, command: str, options: Mapping[str, object] | None = None, *, user: str = OWNER
+    ) -> str:
+        """A command that asks first, and what it says when its button was pressed."""
+        asked = self.stage.people.run(command, options, user=user, channel="general")
+        await self.private(asked)
+        message = self._reply(asked)
+        assert message is not None
+        question = message.content
+        label = message.components[0]["components"][0]["label"]
+        self.stage.people.press(message, label, user=user)
+        await self.wait_for(lambda: message.content != question)
+        return message.content
 
     async def choose(self, entry: str, message: int, *, user: str = OWNER) -> str:
         return await self.private(self.stage.people.choose(entry, message, user=user))
@@ -256,6 +272,7 @@ async def bot_harness(
     """
     async with AsyncExitStack() as stack:
         place = folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        place_database(place / "oshaberi.db")
         servers = [
             await stack.enter_async_context(ModelServer(wire, *map(script, said)))
             for wire, said in zip(

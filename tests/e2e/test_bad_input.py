@@ -42,15 +42,15 @@ def started(folder: Path, token: str, **environ: str) -> subprocess.CompletedPro
     )
 
 
-def told_in_one_line(ended: subprocess.CompletedProcess[str]) -> str:
-    assert ended.returncode == 2, ended
+def told_in_one_line(ended: subprocess.CompletedProcess[str], status: int) -> str:
+    assert ended.returncode == status, ended
     (line,) = ended.stderr.splitlines()
     return line
 
 
 def test_a_malformed_file_is_told_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "oshaberi.toml").write_text("humanizer_degree = 9\n")
-    told = told_in_one_line(started(tmp_path, "t"))
+    told = told_in_one_line(started(tmp_path, "t"), 78)
     assert "humanizer_degree" in told
     assert "0 to 3" in told
 
@@ -58,7 +58,7 @@ def test_a_malformed_file_is_told_in_one_line(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_database_that_does_not_answer_is_told_in_one_line(tmp_path: Path) -> None:
     url = "postgresql://oshaberi:hunter2@127.0.0.1:1/oshaberi"
-    told = told_in_one_line(started(tmp_path, "t", OSHABERI_DATABASE_URL=url))
+    told = told_in_one_line(started(tmp_path, "t", OSHABERI_DATABASE_URL=url), 75)
     assert "cannot be reached" in told
     assert "hunter2" not in told
 
@@ -198,7 +198,7 @@ def test_question_persona_and_webhook_go_away_during_an_answer() -> None:
         asked = here.post("狐?")
         await here.wait_for(lambda: "1." in here.said())
         here.stage.people.delete(asked)
-        assert "is deleted" in await here.run("persona delete", {"name": "Zoë 🦊 狐"})
+        assert "is deleted" in await here.confirmed("persona delete", {"name": "Zoë 🦊 狐"})
         for webhook in list(here.stage.world.webhooks):
             here.stage.revoke_webhook(webhook)
         await here.wait_for(lambda: "4." in here.said())

@@ -126,7 +126,7 @@ def test_a_persona_made_by_command_answers_at_once() -> None:
             assert f"**{name}** is created" in told
         here.post("mochi?")
         await here.wait_for(lambda: spoken(here)[1:] == [("Mochi", "Meow.")])
-        told = await here.run("persona delete", {"name": "Mochi"})
+        told = await here.confirmed("persona delete", {"name": "Mochi"})
         assert told == "**Mochi** is deleted."
         here.post("mochi? are you there?")
         here.ask("where is she?")

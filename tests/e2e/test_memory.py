@@ -107,7 +107,7 @@ def test_what_is_forgotten_is_not_told_to_the_model_again() -> None:
         here.ask("and me?", user="aya")
         await here.says("Kept.", "Something.", "Nothing.")
         assert "hates mornings" not in here.asked().text
-        assert "Deleted" in await here.run("memory forget all", user=MEMBER)
+        assert "Deleted" in await here.confirmed("memory forget all", user=MEMBER)
         for message in here.stage.world.history("general"):
             here.stage.people.delete(message)
         here.ask("and now?")

@@ -16,6 +16,8 @@ from oshaberi.stage import Stage
 from oshaberi.stage.model_servers import ModelServer, OpenAIWire
 from oshaberi.stage.model_servers.model_script import Count, Refuse, Say, Stall
 from oshaberi.stage.testing import staged
+from oshaberi.turns.context.context_building import GO_ON
+from oshaberi.turns.turn_notices import RESTARTED
 from tests.bot.client_harness import world
 from tests.e2e.bot_harness import (
     FAST,
@@ -110,7 +112,8 @@ def test_a_changed_file_is_taken_up_and_a_signal_lets_the_answer_end(tmp_path: P
 
 def test_what_waits_at_the_end_is_answered_after_the_next_start(tmp_path: Path) -> None:
     async def main() -> None:
-        answers = [(Say("One.\nTwo"), Stall()), (Say("Three."),), (Say("Four."),)]
+        said = [(Say(f"{word}."),) for word in ("Two", "Three", "Four")]
+        answers = [(Say("One.\nTw"), Stall()), *said]
         async with ModelServer(OpenAIWire(), *answers) as server, staged(world(), FAST) as stage:
             given = {**QUICK, "models": links([server]), "follow_up_policy": "queue"}
             settings = settings_of(tmp_path, {}, **given)
@@ -123,8 +126,10 @@ def test_what_waits_at_the_end_is_answered_after_the_next_start(tmp_path: Path) 
                 await here.wait_for(lambda: bot.channel_turns.waiting() == 2)
             async with serving(settings, stage) as bot:
                 here = BotHarness(stage, bot, [server], settings)
-                await here.says("One.", "Two", "Three.", "Four.")
-                assert [here.asked(n).last for n in (1, 2)] == [
+                await here.says("One.", "", "Two.", "Three.", "Four.")
+                assert here.notices() == [RESTARTED]
+                assert [here.asked(n).last for n in (1, 2, 3)] == [
+                    GO_ON,
                     "Renny: @Oshaberi go on",
                     "mika: @Oshaberi and you?",
                 ]
@@ -149,7 +154,9 @@ def test_health_and_metrics() -> None:
         await here.idle()
         async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session:
             async with session.get("/health") as health:
-                assert (health.status, await health.json()) == (200, {"ok": True, "problem": None})
+                told = await health.json()
+                assert (health.status, told["ok"]) == (200, True)
+                assert told["problem"] == "models: openai model-0: auth", "the last answer failed"
             async with session.get("/metrics") as metrics:
                 lines = (await metrics.text()).splitlines()
             await here.bot.client.close()

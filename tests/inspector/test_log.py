@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from oshaberi.chunks import Chunk, ToolCall
+from oshaberi.chunks import Chunk, ProviderError, ToolCall
+from oshaberi.delivery.sink import Sent
 from oshaberi.delivery.sinks.recording_sink import RecordingSink
 from oshaberi.inspector import StreamLog, trace
 from oshaberi.inspector.logged_stream import MOST_CHUNKS
@@ -198,3 +199,22 @@ def test_a_turn_that_was_cancelled_leaves_nothing_running() -> None:
     second, first = run(scenario).streams()
     assert (first["running"], first["status"]) == (False, "")
     assert second["said"] == "again"
+
+
+def test_a_failed_stream_keeps_its_error_and_its_other_tries() -> None:
+    async def scenario(log: StreamLog) -> None:
+        context = StreamContext(channel="general")
+        broken = ProviderError("provider_overloaded", "try later")
+        await stream(log, [Chunk("error", error=broken)], context=context)
+        await stream(log, crumbs("elsewhere"))
+        await stream(log, crumbs("Hello."), context=context)
+        context.response.notices.append(Sent(77))
+
+    log = run(scenario)
+    third, second, first = log.streams()
+    assert first["error"] == "provider overloaded: try later"
+    assert (second["error"], third["error"]) == ("", "")
+    assert first["turn"] == third["turn"] != second["turn"]
+    found = log.find(message=77)
+    assert found is not None
+    assert found.id == third["id"], "a notice that came after the stream leads to it"

@@ -214,7 +214,7 @@ def test_another_degree_in_two_columns(in_browser: PanelBrowser) -> None:
             other_way = await asyncio.to_thread(replayed, panel.log.scene(kept), degree)
             texts = [m["text"] for m in other_way]
             other = page.locator(".in-column").nth(1)
-            await expect(other.locator("h4")).to_have_text(f"At degree {degree}")
+            await expect(other.locator("h4")).to_have_text(f"At degree {degree}, played again")
             await expect(other.locator(".in-bubble")).to_have_count(len(texts))
             await expect(other.locator(".in-bubble").first).to_contain_text(texts[0])
             await expect(page.locator(".in-column").first.locator(".in-bubble")).to_have_count(2)
@@ -233,7 +233,7 @@ def test_it_is_copied_as_a_scene(in_browser: PanelBrowser) -> None:
         copied = await page.evaluate("navigator.clipboard.readText()")
         assert parse_scene(json.loads(copied), "it").text == "One.\nTwo 🎉."
         async with page.expect_download() as waiting:
-            await page.get_by_role("button", name="Download").click()
+            await page.get_by_role("button", name="Save as a file").click()
         download = await waiting.value
         assert download.suggested_filename == "stream-1.json"
         saved = Path(await download.path()).read_text(encoding="utf-8")

@@ -17,7 +17,9 @@ def told(here: LocalRunProcess, words: str) -> None:
 
 def test_local_presets_can_be_tried(tmp_path: Path) -> None:
     with local_run(tmp_path / "data") as here:
+        assert here.get("model")["overridden_by"] is None
         told(here, "llamacpp/x")
+        assert here.get("model")["overridden_by"] == "llamacpp/x"
 
 
 def test_unless_the_settings_say_no(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_without_settings_the_demo_model_speaks() -> None:
         (link,) = services.models
         assert link.model.model == MODEL
         state = await choice.read({})
-        assert (state["kind"], state["speed"], state["configured"]) == ("demo", 1.0, False)
+        assert (state["kind"], state["speed"], state["configured"]) == ("demo", 1.0, None)
 
     chosen(scenario)
 
@@ -50,8 +50,11 @@ def test_without_settings_the_demo_model_speaks() -> None:
 def test_the_models_of_the_settings_come_first_and_come_back() -> None:
     async def scenario(choice: ModelChoice, services: TurnServices) -> None:
         assert services.models == (OWN,)
+        await choice.act({"use": "configured"})
+        assert services.context_since is None
         await choice.act({"use": "demo"})
         assert services.models[0].model.model == MODEL
+        assert services.context_since is not None, "another model starts afresh"
         state = await choice.act({"use": "configured"})
         assert services.models == (OWN,)
         assert state["kind"] == "configured"

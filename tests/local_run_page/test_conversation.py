@@ -11,7 +11,7 @@ from tests.local_run_page.chat_page import ChatPage
 
 def test_a_setting_changes_the_next_answer(chat: ChatPage) -> None:
     lines = chat.ask("show me all your faces")
-    assert len(lines.messages) == 6
+    assert len(lines.messages) == 8
     chat.command("/config set", "humanizer_degree", "0")
     expect(chat.page.locator(".message.ephemeral")).to_contain_text("humanizer_degree")
     whole = chat.ask("tell me a long story")
@@ -22,7 +22,7 @@ def test_a_setting_changes_the_next_answer(chat: ChatPage) -> None:
     expect(chat.page.locator(".message.ephemeral").last).to_contain_text(
         "have their defaults again"
     )
-    assert len(chat.ask("show me all your faces").messages) == 6
+    assert len(chat.ask("show me all your faces").messages) == 8
 
 
 def test_why_this_turn(chat: ChatPage) -> None:
@@ -49,9 +49,11 @@ def test_in_quiet_only_a_mention_is_answered(chat: ChatPage) -> None:
     chat.send("nobody in particular")
     turn = chat.ask("@Mochi hello")
     (first, second) = [m for m in chat.local_run.messages("quiet") if not m["author"].get("bot")]
-    assert turn.messages[0]["message_reference"]["message_id"] == second["id"]
-    answered = {m["message_reference"]["message_id"] for m in turn.messages if m.get("type") == 19}
-    assert first["id"] not in answered
+    assert int(turn.messages[0]["id"]) > int(second["id"])
+    # Nothing was said in between, so that the answer needs no reply (reply_mode "auto").
+    assert [m for m in turn.messages if m.get("type") == 19] == []
+    between = [m for m in chat.local_run.messages("quiet") if first["id"] < m["id"] < second["id"]]
+    assert between == []
 
 
 def test_another_persona_answers_to_her_name(chat: ChatPage) -> None:

@@ -35,7 +35,7 @@ def test_a_session_that_is_invalid(chat: ChatPage) -> None:
 def test_a_webhook_that_is_revoked(chat: ChatPage) -> None:
     chat.break_it("Revoke the webhook")
     turn = chat.ask("show me all your faces")
-    assert len(turn.texts) == len(set(turn.texts)) == 6
+    assert len(turn.texts) == len(set(turn.texts)) == 8
     assert [bool(message.get("webhook_id")) for message in turn.messages].count(True) >= 4
 
 
@@ -48,3 +48,20 @@ def assert_whole(chat: ChatPage, question: str) -> None:
     shown = chat.messages.evaluate_all("all => all.map(one => one.dataset.id)")
     assert len(shown) == len(set(shown))
     expect(chat.page.locator("#bot-state")).to_have_text("")
+
+
+def test_a_failed_answer_can_be_tried_again(chat: ChatPage) -> None:
+    """The button belongs to the bot: it is there on Discord, too."""
+    chat.ask("show me an error")
+    notice = chat.messages.filter(has_text="overloaded").last
+    number = notice.get_attribute("data-id")
+    notice.get_by_role("button", name="Try again").click()
+    expect(chat.page.locator(f"#message-{number}")).to_have_count(0)
+    again = chat.messages.filter(has_text="overloaded").last
+    expect(again.get_by_role("button", name="Try again")).to_be_visible()
+    assert again.get_attribute("data-id") != number
+    # An answer that came later is not taken back by an old button.
+    told = chat.ask("hello")
+    again.get_by_role("button", name="Try again").click()
+    expect(chat.page.locator(".message.ephemeral").last).to_contain_text("Only my newest answer")
+    expect(chat.of(told.messages[-1])).to_be_visible()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
+from oshaberi.local_run.demo_world import FACES
 from tests.local_run.local_run_process import LocalRunProcess
 from tests.local_run_page.chat_page import FAST, ChatPage, ChatTurn, fast_local_run, until
 
@@ -29,6 +30,19 @@ def test_the_greeting_has_six_things_to_try(chat: ChatPage) -> None:
     expect(greeting.locator(".prompt")).to_have_count(6)
     expect(chat.page.locator("#members")).to_contain_text("Mochi")
     expect(chat.stop).to_be_hidden()
+
+
+def test_the_first_screen_says_who_speaks(chat: ChatPage) -> None:
+    greeting = chat.page.get_by_role("region", name="Things to try")
+    expect(greeting).to_contain_text("Mochi is scripted and plays written scenes")
+    greeting.get_by_role("button", name="Connect a model").click()
+    panel = chat.page.get_by_role("dialog", name="Connect a model")
+    panel.get_by_role("radio", name="Another address").check()
+    panel.get_by_role("textbox", name="Address").fill("http://127.0.0.1:9/v1")
+    panel.get_by_role("button", name="List models").click()
+    expect(panel.locator(".field", has=chat.page.get_by_label("Address"))).to_contain_text(
+        "http://127.0.0.1:9/v1/models cannot be reached"
+    )
 
 
 def test_a_table_is_a_picture_with_words(chat: ChatPage) -> None:
@@ -73,7 +87,7 @@ def test_faces_are_pictures_of_the_same_name(chat: ChatPage) -> None:
     webhooks = [message for message in turn.messages if message.get("webhook_id")]
     moods = [chat.of(m).locator("img.avatar").first for m in webhooks]
     sources = [face.get_attribute("src") or "" for face in moods if face.count()]
-    assert [re.sub(".*mood=", "", source) for source in sources] == ["happy", "sad", "sleepy"]
+    assert [re.sub(".*mood=", "", source) for source in sources] == [*FACES]
     assert all("/cdn/faces/Mochi.svg" in source for source in sources)
     assert {str(m["author"]["username"]).partition(" ")[0] for m in webhooks} == {"Mochi"}
     assert not re.search(r"^Mochi.*:", turn.text, re.MULTILINE)
@@ -82,8 +96,9 @@ def test_faces_are_pictures_of_the_same_name(chat: ChatPage) -> None:
 def test_a_tool_is_asked_in_the_middle(chat: ChatPage) -> None:
     turn = press(chat, "Use a tool")
     assert turn.texts[0].startswith("I don't wear a watch")
-    assert "The clock answered" in turn.text
-    expect(chat.page.locator("#log blockquote").last).to_contain_text(re.compile(r"\d\d:\d\d"))
+    said = chat.of(turn.message_with("The clock says it is"))
+    expect(said.locator("time.timestamp")).to_contain_text(re.compile(r"\d:\d\d"))
+    assert "In a message" not in turn.text
 
 
 def test_counting_is_stopped_by_the_button(chat: ChatPage) -> None:

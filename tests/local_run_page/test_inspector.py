@@ -41,20 +41,20 @@ def test_it_follows_the_stream(chat: ChatPage) -> None:
 
 def test_a_message_says_why_and_where_it_is_from(chat: ChatPage) -> None:
     turn = chat.ask("show me all your faces")
-    chat.of(turn.message_with("Now sad.")).hover()
+    chat.of(turn.message_with("This is sad.")).hover()
     toolbar = chat.page.get_by_role("toolbar")
     toolbar.get_by_role("button", name="Why is it as it is?").click()
     item = chat.inspector.locator(".in-item.open")
     expect(item.locator(".in-why")).to_contain_text("newline")
-    expect(item).to_contain_text("Now sad.")
+    expect(item).to_contain_text("This is sad.")
     source = "".join(chat.inspector.locator(".in-raw .selected").all_text_contents())
-    assert source.startswith("Mochi (sad): Now sad.")
+    assert source.startswith("Mochi (sad): This is sad.")
     struck = chat.inspector.locator(".in-raw .withheld.selected")
     assert "".join(struck.all_text_contents()) == "Mochi (sad): "
     chat.inspector.locator(".in-raw .source.tint-0").last.click()
-    expect(chat.inspector.locator(".in-item.open")).to_contain_text("for balance.")
+    expect(chat.inspector.locator(".in-item.open")).to_contain_text("This is sleepy.")
     chat.inspector.get_by_role("button", name="Show it in the chat").click()
-    expect(chat.of(turn.message_with("for balance."))).to_be_focused()
+    expect(chat.of(turn.message_with("This is sleepy."))).to_be_focused()
 
 
 def test_another_degree_beside_what_was_sent(chat: ChatPage) -> None:
@@ -65,11 +65,11 @@ def test_another_degree_beside_what_was_sent(chat: ChatPage) -> None:
     columns = chat.inspector.locator(".in-column")
     expect(columns).to_have_count(2)
     expect(columns.first.locator(".in-bubble")).to_have_count(len(turn.messages))
-    expect(columns.last.locator("h4")).to_have_text("At degree 3")
+    expect(columns.last.locator("h4")).to_have_text("At degree 3, played again")
     assert columns.last.locator(".in-bubble").count() > len(turn.messages)
     for _ in range(3):
         slider.press("ArrowLeft")
-    expect(columns.last.locator("h4")).to_have_text("At degree 0")
+    expect(columns.last.locator("h4")).to_have_text("At degree 0, played again")
 
 
 def test_what_is_copied_is_a_scene(chat: ChatPage, tmp_path: Path) -> None:
@@ -95,3 +95,76 @@ def test_members_make_room_for_it(chat: ChatPage) -> None:
     expect(members).to_be_visible()
     chat.page.set_viewport_size({"width": 1900, "height": 900})
     expect(members).to_be_visible()
+
+
+def test_a_refusal_and_its_retry_are_shown_as_they_happened(chat: ChatPage) -> None:
+    """The stage's log knows the 503; playing the stream again does not."""
+    chat.break_it("503 on the next message")
+    turn = chat.ask("what can you do?")
+    row = chat.inspector.locator(".in-row").first
+    row.click()
+    recorded = chat.inspector.locator(".in-item.open .in-recorded li")
+    expect(recorded.first).to_contain_text("Try 1: refused (503)")
+    expect(recorded.last).to_contain_text("Try 2: sent (200)")
+    expect(chat.inspector.locator(".in-wait.retry").first).to_be_visible()
+    expect(chat.inspector.locator(".in-origin")).to_contain_text("recorded while it ran")
+    expect(chat.inspector.locator(".in-item.open")).to_contain_text("Played again")
+    told = chat.local_run.get("stream", f"?message={turn.messages[0]['id']}")
+    first, last = told["sends"][0]["tries"]
+    assert (first["status"], last["status"]) == (503, 200)
+    shown = row.locator("time").inner_text()
+    assert shown == f"{last['at_ms'] / 1000:.2f} s"
+
+
+def test_a_failed_stream_says_with_what_and_its_notice_leads_to_it(chat: ChatPage) -> None:
+    chat.ask("show me an error")
+    expect(chat.inspector.locator(".in-failure")).to_contain_text("overloaded")
+    notice = chat.messages.locator(".embed").last
+    chat.ask("hello")
+    expect(chat.inspector.locator(".in-failure")).to_be_hidden()
+    notice.hover()
+    toolbar = chat.page.get_by_role("toolbar")
+    toolbar.get_by_role("button", name="Why is it as it is?").click()
+    expect(chat.inspector.locator(".in-failure")).to_contain_text("overloaded")
+    expect(chat.inspector.locator(".in-item", has_text="Notice: ")).to_be_visible()
+
+
+def test_a_command_answer_has_no_why(chat: ChatPage) -> None:
+    chat.command("/status")
+    answer = chat.messages.locator(".only-you").last
+    answer.hover()
+    toolbar = chat.page.get_by_role("toolbar")
+    expect(toolbar.get_by_role("button", name="Copy text")).to_be_visible()
+    expect(toolbar.get_by_role("button", name="Why is it as it is?")).to_have_count(0)
+
+
+def test_a_stream_is_shared_as_a_file(chat: ChatPage, tmp_path: Path) -> None:
+    chat.ask("show me your emoji")
+    first = chat.inspector.locator(".in-row").first.inner_text()
+    with chat.page.expect_download() as saving:
+        chat.inspector.get_by_role("button", name="Save as a file").click()
+    saving.value.save_as(tmp_path / "stream.json")
+    chat.ask("hello")
+    expect(chat.inspector.locator(".in-row").first).not_to_have_text(first)
+    chat.inspector.locator("input[type=file]").set_input_files(tmp_path / "stream.json")
+    expect(chat.inspector.locator(".in-choice option:checked")).to_contain_text("From a file:")
+    expect(chat.inspector.locator(".in-origin")).to_contain_text("Played again")
+    expect(chat.inspector.locator(".in-raw")).to_contain_text("An emoji alone")
+    (tmp_path / "no.json").write_text("{", encoding="utf-8")
+    chat.inspector.locator("input[type=file]").set_input_files(tmp_path / "no.json")
+    expect(chat.inspector.locator(".in-state")).to_have_text(
+        "no.json is no stream that was saved here."
+    )
+
+
+def test_the_picker_stays_in_sight_and_the_signs_are_explained(chat: ChatPage) -> None:
+    chat.ask("tell me a long story")
+    chat.inspector.get_by_text("What the signs mean").click()
+    expect(chat.inspector.locator(".in-legend")).to_contain_text("a token arrives (recorded)")
+    chat.inspector.locator(".in-row").last.scroll_into_view_if_needed()
+    expect(chat.inspector.get_by_role("combobox", name="Stream")).to_be_in_viewport(ratio=1)
+    degree = chat.inspector.get_by_role("slider", name="Degree").bounding_box()
+    first = chat.inspector.locator(".in-row").first.bounding_box()
+    assert degree is not None
+    assert first is not None
+    assert degree["y"] < first["y"]

@@ -35,7 +35,7 @@ def settings(page: Page) -> Locator:
 
 def test_the_speed_is_what_the_slider_says(chat: ChatPage) -> None:
     chat.speed(1)
-    slider = settings(chat.page).get_by_role("slider", name="Speed of the tokens")
+    slider = settings(chat.page).get_by_role("slider", name="Speed of the demo model")
     for _ in range(4):
         slider.press("ArrowRight")
     expect(slider).to_be_focused()
@@ -47,21 +47,29 @@ def test_the_speed_is_what_the_slider_says(chat: ChatPage) -> None:
     chat.speed(FAST)
 
 
+def connect(page: Page) -> Locator:
+    page.locator("#connect-model").click()
+    return page.get_by_role("dialog", name="Connect a model")
+
+
 def test_an_own_key_is_used_and_never_shown(chat: ChatPage, model: ModelServer) -> None:
-    panel = settings(chat.page)
-    panel.get_by_text("Use my own key").click()
+    chat.ask("show me all your faces")
+    panel = connect(chat.page)
+    panel.get_by_role("radio", name="Another address").check()
     panel.get_by_role("textbox", name="Address").fill(model.url)
-    panel.get_by_role("textbox", name="Model", exact=True).fill("big")
+    panel.get_by_role("combobox", name="Model").fill("big")
     panel.get_by_role("textbox", name="Key").fill(KEY)
-    panel.get_by_role("button", name="Use it").last.click()
-    expect(panel).to_contain_text("Now: My own key — big")
+    panel.get_by_role("button", name="Test and use").click()
+    expect(panel.locator(".connect-status")).to_contain_text("It answered “Hello!”")
+    expect(panel).to_contain_text("Now: big · Another address")
+    assert model.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    model.requests.clear()
     chat.page.keyboard.press("Escape")
     look_at_a_picture(chat, model)
-    assert settings(chat.page).get_by_role("textbox", name="Key").count() == 0
     assert KEY not in chat.page.content()
     assert KEY not in json.dumps([chat.local_run.get(one) for one in ("model", "streams", "world")])
-    chat.page.get_by_role("button", name="Back to the demo model").click()
-    expect(chat.page.get_by_role("group", name="Model")).to_contain_text("Now: Demo model")
+    connect(chat.page).get_by_role("button", name="Back to the demo model").click()
+    expect(panel).to_contain_text("Now: Demo model")
 
 
 def look_at_a_picture(chat: ChatPage, model: ModelServer) -> None:
@@ -76,6 +84,7 @@ def look_at_a_picture(chat: ChatPage, model: ModelServer) -> None:
     body = request.body.decode()
     assert "data:image/png;base64," in body
     assert "could not be read" not in body
+    assert "whole wardrobe" not in body, "another model starts afresh"
 
 
 def test_dark_and_light(chat: ChatPage) -> None:

@@ -12,12 +12,12 @@ import pytest
 
 from oshaberi.chunks import Chunk, ThoughtPart
 from oshaberi.delivery.sinks.recording_sink import RecordingSink
-from oshaberi.logs import StreamLogger, of_stream, setup, stream_id
+from oshaberi.logs import StreamLogger, TurnIds, of_stream, of_turn, setup, stream_id
 from oshaberi.logs.log_lines import _Handler
 from oshaberi.stream import ScriptedProvider, StreamConfig, StreamContext, stream_to_sink
-from oshaberi.stream.observed_engines import listen
 from oshaberi.stream.provider_protocol import Provider, Silence, Step
 from oshaberi.stream.stream_context import text_engine
+from oshaberi.stream.text_engine_observers import listen
 from oshaberi.text.text_config import TextConfig
 from oshaberi.virtual_time import run_virtual
 
@@ -66,6 +66,21 @@ def test_a_line_for_machines() -> None:
         "channel": "5",
     }
     assert "stream" not in second
+
+
+def test_the_ids_of_a_turn_are_in_its_lines() -> None:
+    out = lines()
+    with of_turn(TurnIds(1, 2, 3)):
+        log.info("waits")
+        with of_turn(TurnIds(0, 2, 3, "ab")):
+            log.info("runs")
+    log.info("after")
+    said = [line.split("tests ")[1] for line in out.getvalue().splitlines()]
+    assert said == [
+        "[server 1 channel 2 user 3] waits",
+        "[ab channel 2 user 3] runs",
+        "after",
+    ]
 
 
 def test_the_stream_is_known_in_tasks_that_it_began() -> None:

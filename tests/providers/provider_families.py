@@ -11,7 +11,13 @@ import pytest
 from oshaberi.chunks import ErrorType
 from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.adapter_registry import connect
-from oshaberi.stage.model_servers import AnthropicWire, ModelServer, OpenAIWire, WireFormat
+from oshaberi.stage.model_servers import (
+    AnthropicWire,
+    ModelServer,
+    OpenAIResponsesWire,
+    OpenAIWire,
+    WireFormat,
+)
 from oshaberi.stage.model_servers.google_wire import GoogleWire
 from oshaberi.stage.model_servers.novelai_wire import NovelAIWire
 
@@ -47,6 +53,8 @@ FAMILIES: tuple[Family, ...] = (
     Family("openai", OpenAIWire, "openai"),
     Family("openrouter", lambda: OpenAIWire("reasoning"), "openrouter"),
     Family("deepseek", OpenAIWire, "deepseek"),
+    Family("openai-responses", OpenAIResponsesWire, "openai-responses"),
+    Family("xai-responses", OpenAIResponsesWire, "xai-responses"),
     Family("anthropic", AnthropicWire, "anthropic"),
     Family("google", GoogleWire, "google", lacks=frozenset({"call_pieces"})),
     Family("novelai", NovelAIWire, "novelai", lacks=EVERYTHING - {"error_events"}),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import ThoughtPart, ToolCall
-from oshaberi.providers.anthropic.body import DEFAULT_OUTPUT, body
+from oshaberi.providers.anthropic.anthropic_request_body import DEFAULT_OUTPUT, body
 from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.request.context_items import (
     ContextItem,
@@ -22,10 +22,11 @@ from oshaberi.providers.request.context_items import (
 from oshaberi.providers.request.model_request import Request, Thinking
 
 HI = said("user", "hi", "current")
+ADAPTIVE = {"type": "adaptive", "display": "summarized"}
 
 
-def _body(request: Request) -> dict[str, Any]:
-    return body(request, Endpoint("anthropic", "m"))
+def _body(request: Request, model: str = "m") -> dict[str, Any]:
+    return body(request, Endpoint("anthropic", model))
 
 
 def _text(text: str) -> dict[str, str]:
@@ -112,7 +113,7 @@ def test_parts() -> None:
         (None, None, None, DEFAULT_OUTPUT),
         ("off", {"type": "disabled"}, None, DEFAULT_OUTPUT),
         (0, {"type": "disabled"}, None, DEFAULT_OUTPUT),
-        ("high", {"type": "adaptive", "display": "summarized"}, "high", DEFAULT_OUTPUT),
+        ("low", {"type": "enabled", "budget_tokens": 2048}, None, DEFAULT_OUTPUT + 2048),
         (4000, {"type": "enabled", "budget_tokens": 4000}, None, DEFAULT_OUTPUT + 4000),
         (10, {"type": "enabled", "budget_tokens": 1024}, None, DEFAULT_OUTPUT + 1024),
     ],
@@ -122,6 +123,51 @@ def test_thinking(wanted: Thinking, thinking: Any, effort: str | None, longest: 
     assert asked.get("thinking") == thinking
     assert asked.get("output_config", {}).get("effort") == effort
     assert asked["max_tokens"] == longest
+
+
+@pytest.mark.parametrize(
+    ("model", "wanted", "thinking", "effort", "longest"),
+    [
+        ("claude-haiku-4-5", "high", {"type": "enabled", "budget_tokens": 24_576}, None, 32_768),
+        ("claude-opus-4-7", "high", ADAPTIVE, "high", DEFAULT_OUTPUT + 24_576),
+        ("claude-opus-4-7", 3000, ADAPTIVE, "medium", DEFAULT_OUTPUT + 3000),
+        ("claude-opus-4-7", "off", {"type": "disabled"}, None, DEFAULT_OUTPUT),
+        ("claude-opus-4-7", None, None, None, DEFAULT_OUTPUT),
+        ("claude-sonnet-5", None, None, None, DEFAULT_OUTPUT + 8192),
+        ("claude-sonnet-5-5", "off", {"type": "between_tools"}, None, DEFAULT_OUTPUT),
+        ("claude-opus-5-5", "off", None, "low", DEFAULT_OUTPUT + 2048),
+        ("claude-fable-5", "low", ADAPTIVE, "low", DEFAULT_OUTPUT + 2048),
+        ("claude-3-5-haiku-latest", "high", None, None, 8192),
+    ],
+)
+def test_thinking_of_a_known_model(
+    model: str, wanted: Thinking, thinking: Any, effort: str | None, longest: int
+) -> None:
+    asked = _body(Request((HI,), thinking=wanted, temperature=0.5), model)
+    assert asked.get("thinking") == thinking
+    assert asked.get("output_config", {}).get("effort") == effort
+    assert asked["max_tokens"] == longest
+
+
+def test_a_budget_fits_into_the_longest_output() -> None:
+    asked = _body(Request((HI,), thinking=90_000), "claude-opus-4-1")
+    assert asked["max_tokens"] == 32_000
+    assert asked["thinking"] == {"type": "enabled", "budget_tokens": 31_999}
+
+
+@pytest.mark.parametrize(
+    ("model", "kept"),
+    [
+        ("claude-3-5-sonnet-latest", {"temperature", "top_p"}),
+        ("claude-sonnet-4-5", {"temperature"}),
+        ("claude-sonnet-4-6", {"temperature", "top_p"}),
+        ("claude-opus-4-7", set()),
+        ("claude-something-new", set()),
+    ],
+)
+def test_sampling_of_a_known_model(model: str, kept: set[str]) -> None:
+    asked = _body(Request((HI,), temperature=0.5, top_p=0.9), model)
+    assert {"temperature", "top_p"} & set(asked) == kept
 
 
 def test_options() -> None:
@@ -137,3 +183,5 @@ def test_prefill() -> None:
     assert last == {"role": "assistant", "content": [_text("Well,")]}
     thinks = _body(Request((HI,), prefill="Well, ", thinking="low"))["messages"][-1]
     assert thinks["role"] == "user"
+    refuses = _body(Request((HI,), prefill="Well, "), "claude-opus-4-6")["messages"][-1]
+    assert refuses["role"] == "user"

@@ -7,10 +7,18 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import Chunk, ThoughtPart
-from oshaberi.providers.anthropic.events import read
+from oshaberi.providers.anthropic.anthropic_wire_events import read
 from oshaberi.providers.error_classification import error_type
 from oshaberi.providers.wire.sdk_loading import StreamError
-from oshaberi.providers.wire.wire_steps import CallPiece, FinishStep, SignedBlock, Step, TokenCount
+from oshaberi.providers.wire.sse_decoder import DONE
+from oshaberi.providers.wire.wire_event_steps import (
+    CallPiece,
+    CitedPage,
+    FinishStep,
+    SignedBlock,
+    Step,
+    TokenCount,
+)
 
 
 def _delta(**delta: Any) -> dict[str, Any]:
@@ -41,7 +49,74 @@ CASES: dict[str, tuple[dict[str, Any], list[Step]]] = {
     ),
     "a piece of a call": (
         _delta(type="input_json_delta", partial_json='{"a'),
-        [CallPiece(2, arguments='{"a')],
+        [CallPiece(2, arguments='{"a', only_continues=True)],
+    ),
+    "a citation": (
+        _delta(
+            type="citations_delta",
+            citation={
+                "type": "web_search_result_location",
+                "url": "https://a.test/x",
+                "title": "X",
+                "cited_text": "so",
+            },
+        ),
+        [CitedPage("https://a.test/x", "X")],
+    ),
+    "a citation of a document": (
+        _delta(type="citations_delta", citation={"type": "char_location", "document_index": 0}),
+        [],
+    ),
+    "a tool of the API": (
+        _start(type="server_tool_use", id="s", name="web_search", input={}),
+        [],
+    ),
+    "a tool of an MCP server": (
+        _start(type="mcp_tool_use", id="m", name="look", server_name="x", input={}),
+        [],
+    ),
+    "what its tool found": (
+        _start(type="web_search_tool_result", tool_use_id="s", content=[{"url": "https://a.test"}]),
+        [],
+    ),
+    "calls at the beginning": (
+        {
+            "type": "message_start",
+            "message": {
+                "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {"a": 1}}],
+                "stop_reason": "tool_use",
+                "usage": {"input_tokens": 5, "output_tokens": 0},
+            },
+        },
+        [
+            CallPiece("whole 0", "f", '{"a": 1}', "t"),
+            FinishStep("tool_calls"),
+            TokenCount(5, 0),
+        ],
+    ),
+    "a whole message": (
+        {
+            "type": "message",
+            "content": [
+                {"type": "thinking", "thinking": "hm", "signature": "s"},
+                {
+                    "type": "text",
+                    "text": "Hi",
+                    "citations": [{"url": "https://a.test", "title": None}],
+                },
+            ],
+            "stop_reason": "end_turn",
+            "usage": {"input_tokens": 5, "output_tokens": 1},
+        },
+        [
+            THOUGHT,
+            SignedBlock("whole 0", {"type": "thinking"}, {"thinking": "hm", "signature": "s"}),
+            SignedBlock("whole 1", {"type": "text"}, optional=True),
+            Chunk("text", "Hi"),
+            CitedPage("https://a.test"),
+            FinishStep("stop"),
+            TokenCount(5, 1),
+        ],
     ),
     "something new": (_delta(type="smell_delta", smell="roses"), []),
     "text begins": (
@@ -93,6 +168,15 @@ CASES: dict[str, tuple[dict[str, Any], list[Step]]] = {
 def test_events(case: str) -> None:
     event, steps = CASES[case]
     assert list(read(event)) == steps
+
+
+def test_the_end_of_another_format_is_an_end() -> None:
+    assert list(read(DONE)) == [FinishStep()]
+
+
+def test_an_error_without_a_type() -> None:
+    with pytest.raises(StreamError, match="too much"):
+        read({"error": {"message": "too much"}})
 
 
 @pytest.mark.parametrize(

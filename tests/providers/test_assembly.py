@@ -6,14 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oshaberi.chunks import Chunk, ThoughtPart, ToolCall
+from oshaberi.chunks import Chunk, ThoughtPart, ToolCall, text_chunk
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.wire.chunk_assembler import ChunkAssembler
 from oshaberi.providers.wire.reasoning_tail import LOOK_AHEAD, ReasoningTail
 from oshaberi.providers.wire.signed_blocks import SignedBlocks, unpacked
 from oshaberi.providers.wire.speaker_holdback import SpeakerHoldback
+from oshaberi.providers.wire.stop_string_cut import StopStringCut
 from oshaberi.providers.wire.tool_call_assembly import ToolCallAssembly
-from oshaberi.providers.wire.wire_steps import CallPiece, FinishStep, SignedBlock, Step, TokenCount
+from oshaberi.providers.wire.wire_event_steps import (
+    CallPiece,
+    CitedPage,
+    FinishStep,
+    SignedBlock,
+    Step,
+    TokenCount,
+)
 
 
 def _assembled(steps: list[Step], request: Request | None = None) -> list[Chunk]:
@@ -54,6 +62,11 @@ def test_glued_tails(text: str, tail: str) -> None:
     whole = _unglued([text])
     assert whole == (tail, text.removeprefix(tail) if tail else text)
     assert _unglued(list(text)) == whole
+
+
+def test_the_short_way_to_a_chunk_of_text() -> None:
+    assert text_chunk("a") == Chunk("text", "a")
+    assert type(text_chunk("a")) is Chunk
 
 
 def test_without_reasoning_nothing_is_glued() -> None:
@@ -209,3 +222,139 @@ def test_what_is_held_back_leaves_before_an_error() -> None:
     made = _assembled([Chunk("text", "Half an answer")], guarded)
     assert [chunk.content for chunk in made] == ["Half an answer", ""]
     assert made[-1].type == "error"
+
+
+@pytest.mark.parametrize("arguments", ["null", "", " ", "{}"])
+def test_no_arguments(arguments: str) -> None:
+    calls = ToolCallAssembly()
+    calls.add(CallPiece(0, "now", arguments, "id-a"))
+    assert calls.whole() == (ToolCall("now", {}, "id-a"),)
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [CallPiece(None, "a", '{"x": 1}'), CallPiece(None, "a", '{"x": 2}')],
+        [CallPiece(None, "a", ""), CallPiece(None, "b", '{"x": 2}')],
+        [CallPiece(None, "a", ""), CallPiece(None, "a", "")],
+        [CallPiece(0, "a", '{"x": 1}'), CallPiece(0, "b", '{"x": 2}')],
+        [CallPiece(0, "a", '{"x": 1}'), CallPiece(0, "a", '{"x": 2}')],
+        [CallPiece(None, "a", "{}", "id-a"), CallPiece(None, "a", "{}", "id-b")],
+        [CallPiece(None, "a", "", "id-a"), CallPiece(None, "b", "", "id-b")],
+    ],
+)
+def test_two_calls_stay_two(pieces: list[CallPiece]) -> None:
+    calls = ToolCallAssembly()
+    for piece in pieces:
+        calls.add(piece)
+    assert [call.name for call in calls.whole()] == [piece.name for piece in pieces]
+    assert all(call.error is None for call in calls.whole())
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [CallPiece(None, "a", '{"x"'), CallPiece(None, "", ": 1}")],
+        [CallPiece(None, "a", '{"x"', "id"), CallPiece(None, "", ": 1}", "id")],
+        [CallPiece(None, "a", '{"x"'), CallPiece(None, "a", ": 1}")],
+        [CallPiece(0, "a", "", "id"), CallPiece(0, "", '{"x": 1}', "another")],
+        [CallPiece(0, "a", '{"x": 1}'), CallPiece(0, "a", "")],
+        [CallPiece(0, "a", '{"y"', "id"), CallPiece(0, "", '{"x": 1}', is_whole=True)],
+        [CallPiece(0, "a", '{"y"', "id"), CallPiece(5, "a", '{"x": 1}', "id", is_whole=True)],
+    ],
+)
+def test_one_call_stays_one(pieces: list[CallPiece]) -> None:
+    calls = ToolCallAssembly()
+    for piece in pieces:
+        calls.add(piece)
+    (call,) = calls.whole()
+    assert (call.name, call.args) == ("a", {"x": 1})
+
+
+def test_what_only_continues_begins_nothing() -> None:
+    calls = ToolCallAssembly()
+    calls.add(CallPiece(1, arguments='{"query": "x"}', only_continues=True))
+    assert calls.whole() == ()
+
+
+@pytest.mark.parametrize("arguments", ['{"a": "lon', "", '{"a"', "["])
+def test_a_call_that_the_limit_cut_off_is_not_made(arguments: str) -> None:
+    whole = CallPiece(0, "a", '{"x": 1}', "id-a")
+    made = _assembled([whole, CallPiece(1, "b", arguments, "id-b"), FinishStep("length")])
+    assert [call.name for call in made[-1].calls] == ["a"]
+    (alone,) = _assembled([CallPiece(1, "b", arguments, "id-b"), FinishStep("length")])
+    assert (alone.type, alone.calls, alone.finish_reason) == ("done", (), "length")
+
+
+def test_a_whole_call_at_the_limit_is_made() -> None:
+    (made,) = _assembled([CallPiece(0, "a", '{"x": 1}', "id-a"), FinishStep("length")])
+    assert [call.args for call in made.calls] == [{"x": 1}]
+
+
+def test_the_reason_may_depend_on_the_calls() -> None:
+    finish = FinishStep("stop", "tool_calls")
+    assert _assembled([finish])[-1].finish_reason == "stop"
+    assert _assembled([CallPiece(0, "a", "{}"), finish])[-1].finish_reason == "tool_calls"
+
+
+def test_cited_pages_are_links_behind_the_text() -> None:
+    pages = [
+        CitedPage("https://a.test/1", "A page\nwith [marks] <b>"),
+        CitedPage("https://a.test/1", "Again"),
+        CitedPage("https://b.test/(x)>", ""),
+        CitedPage("javascript:alert(1)", "No"),
+        CitedPage("https://c.test", "x" * 200),
+    ]
+    made = _assembled([Chunk("text", "So."), *pages, FinishStep("stop")])
+    assert "".join(chunk.content for chunk in made) == "So."
+    links = made[-1].links.removeprefix("\n\n-# ").split(" · ")
+    assert links == [
+        "[A page with marks b](<https://a.test/1>)",
+        "[b.test](<https://b.test/%28x%29%3E>)",
+        f"[{'x' * 80}](<https://c.test>)",
+    ]
+
+
+def _cut(pieces: list[str], *stops: str) -> tuple[str, bool]:
+    cut = StopStringCut(stops)
+    out = ""
+    for piece in pieces:
+        out += cut.feed(piece)
+        if cut.is_found:
+            return out, True
+    return out + cut.finish(), False
+
+
+@given(st.text("ab#", max_size=30), st.lists(st.text("ab#", min_size=1, max_size=4), min_size=1))
+def test_stop_strings_end_the_text_wherever_it_is_cut(text: str, stops: list[str]) -> None:
+    ends = [text.find(stop) for stop in stops if stop in text]
+    out, is_found = _cut(list(text), *stops)
+    assert is_found == bool(ends)
+    if not ends:
+        assert out == text
+        assert _cut([text], *stops) == (text, False)
+    else:
+        # Bit by bit the one that is complete first is found; both cut before a stop string.
+        assert any(text[len(out) :].startswith(stop) for stop in stops)
+        assert _cut([text], *stops) == (text[: min(ends)], True)
+
+
+def test_a_stop_string_and_a_label() -> None:
+    request = Request((), speaker_guard=True, speakers=("Mika",))
+    for text, said, reason in (
+        ("Yes.###\nMika: no", "Yes.", "stop"),
+        ("Yes.\nMika: no###", "Yes.", "speaker_guard"),
+        ("Yes.\nMika:###", "Yes.", "speaker_guard"),
+        ("Yes.", "Yes.", "stop"),
+    ):
+        for pieces in ([text], list(text)):
+            assembler = ChunkAssembler("p", request, ("###",))
+            made: list[Chunk] = []
+            for piece in pieces:
+                made += assembler.take((Chunk("text", piece),))
+                if assembler.is_over:
+                    break
+            else:
+                made += [*assembler.take((FinishStep("stop"),)), *assembler.finish()]
+            assert "".join(chunk.content for chunk in made) == said
+            assert [chunk.finish_reason for chunk in made if chunk.type == "done"] == [reason]

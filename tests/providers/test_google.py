@@ -100,7 +100,7 @@ def test_settings() -> None:
         "temperature": 0.5,
         "topP": 0.9,
         "topK": 3,
-        "maxOutputTokens": 77,
+        "maxOutputTokens": 77 + 8192,  # it thinks unasked
         "stopSequences": list("abcde"),
     }
     (declared,) = body["tools"][0]["functionDeclarations"]
@@ -116,8 +116,14 @@ def test_settings() -> None:
         ("gemini-3-flash", "off", {"include_thoughts": False, "thinking_level": "MINIMAL"}),
         ("gemini-3.1-pro", "high", {"include_thoughts": True, "thinking_level": "HIGH"}),
         ("gemini-flash-latest", "low", {"include_thoughts": True, "thinking_level": "LOW"}),
-        ("gemini-3-flash", 512, {"include_thoughts": True, "thinking_budget": 512}),
-        ("gemini-3-flash", 0, {"include_thoughts": False, "thinking_budget": 0}),
+        ("gemini-2.5-flash", 512, {"include_thoughts": True, "thinking_budget": 512}),
+        ("gemini-2.5-flash", 90_000, {"include_thoughts": True, "thinking_budget": 24_576}),
+        ("gemini-2.5-pro", "off", {"include_thoughts": False, "thinking_budget": 128}),
+        ("gemini-2.0-flash", "high", None),
+        ("gemini-3-pro-preview", "off", {"include_thoughts": False, "thinking_level": "LOW"}),
+        ("gemini-3-pro-preview", "medium", {"include_thoughts": True, "thinking_level": "HIGH"}),
+        ("gemini-3-flash", 512, {"include_thoughts": True, "thinking_level": "LOW"}),
+        ("gemini-3-flash", 0, {"include_thoughts": False, "thinking_level": "MINIMAL"}),
         ("gemini-3-flash", None, None),
     ],
 )

@@ -15,7 +15,7 @@ from oshaberi.chunks import Chunk, ToolCall
 from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.adapter_registry import connect
 from oshaberi.providers.endpoint import Endpoint
-from oshaberi.providers.novelai.adapter import _StopWatch, body, prompt
+from oshaberi.providers.novelai.novelai_adapter import _StopWatch, body, prompt
 from oshaberi.providers.request.context_items import (
     ContextItem,
     ImagePart,
@@ -162,7 +162,12 @@ def test_cuts_do_not_matter_to_stops(words: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize(
     ("status", "answer", "kind", "message"),
     [
-        (401, {"statusCode": 401, "message": f"Bad {KEY}"}, "auth", "Bad [secret]"),
+        (
+            401,
+            {"statusCode": 401, "message": f"Bad {KEY}"},
+            "auth",
+            "Bad [secret] (the key that ends in body)",
+        ),
         (402, {"statusCode": 402, "message": "subscribe"}, "balance_exhausted", "subscribe"),
         (502, "<html>Bad gateway</html>", "provider_overloaded", "HTTP 502"),
         (409, "locked", "api_error", "locked"),

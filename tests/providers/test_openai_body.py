@@ -9,7 +9,7 @@ import pytest
 from oshaberi.chunks import ThoughtPart, ToolCall
 from oshaberi.errors import ConfigError
 from oshaberi.providers.endpoint import Endpoint
-from oshaberi.providers.openai_chat.body import body
+from oshaberi.providers.openai_chat.openai_chat_request_body import body
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.providers.request.context_items import (
     ContextItem,

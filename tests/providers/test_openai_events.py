@@ -7,10 +7,17 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import Chunk, ThoughtPart
-from oshaberi.providers.error_classification import error_type
-from oshaberi.providers.openai_chat.events import DONE, read
+from oshaberi.providers.error_classification import error_type, provider_error
+from oshaberi.providers.openai_chat.openai_chat_wire_events import read
 from oshaberi.providers.wire.sdk_loading import StreamError
-from oshaberi.providers.wire.wire_steps import CallPiece, FinishStep, SignedBlock, Step, TokenCount
+from oshaberi.providers.wire.sse_decoder import DONE
+from oshaberi.providers.wire.wire_event_steps import (
+    CallPiece,
+    FinishStep,
+    SignedBlock,
+    Step,
+    TokenCount,
+)
 
 
 def _delta(delta: Any, finish: str | None = None, **fields: Any) -> dict[str, Any]:
@@ -64,11 +71,36 @@ CASES: dict[str, tuple[dict[str, Any], list[Step]]] = {
     ),
     "text before calls": (
         _delta({"tool_calls": [{"function": {"name": "f", "arguments": "{}"}}], "content": "Hi"}),
-        [TEXT, CallPiece(0, "f", "{}")],
+        [TEXT, CallPiece(None, "f", "{}")],
     ),
     "calls without numbers": (
         _delta({"tool_calls": [{"id": "a", "function": {"name": "f"}}, {"id": "b"}]}),
-        [CallPiece(0, "f", "", "a"), CallPiece(1, "", "", "b")],
+        [CallPiece(None, "f", "", "a"), CallPiece(None, "", "", "b")],
+    ),
+    "arguments as an object": (
+        _delta({"tool_calls": [{"index": 1, "function": {"name": "f", "arguments": {"a": 1}}}]}),
+        [CallPiece(1, "f", '{"a": 1}')],
+    ),
+    "null arguments": (
+        _delta({"tool_calls": [{"index": 1, "function": {"name": "f", "arguments": None}}]}),
+        [CallPiece(1, "f")],
+    ),
+    "a second answer": ({"choices": [{"index": 1, "delta": {"content": "No"}}]}, []),
+    "the end of a second answer": (
+        {
+            "choices": [{"index": 1, "delta": {}, "finish_reason": "length"}],
+            "usage": {"prompt_tokens": 3, "completion_tokens": 4},
+        },
+        [TokenCount(3, 4)],
+    ),
+    "two answers": (
+        {
+            "choices": [
+                {"index": 1, "delta": {"content": "No"}},
+                {"index": 0, "delta": {"content": "Hi"}, "finish_reason": None},
+            ]
+        },
+        [TEXT],
     ),
     "usage": (
         {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 4}},
@@ -112,9 +144,30 @@ def test_reasoning_is_kept_where_it_is_wanted_back() -> None:
         ({"error": "Insufficient balance"}, "balance_exhausted"),
         ({"error": {"code": 400, "metadata": {"raw": "prompt is too long"}}}, "context_length"),
         ({"error": ["odd"]}, "api_error"),
+        (_delta({"content": ""}, "error"), "api_error"),
+        (_delta({}, "insufficient_system_resource"), "provider_overloaded"),
+        (
+            {
+                "choices": [
+                    {
+                        "delta": {"content": ""},
+                        "finish_reason": "error",
+                        "error": {"code": 429, "message": "x"},
+                    }
+                ]
+            },
+            "rate_limit",
+        ),
     ],
 )
 def test_error_events(event: dict[str, Any], kind: str) -> None:
     with pytest.raises(StreamError) as caught:
         read(event)
     assert error_type(caught.value.failure) == kind
+
+
+@pytest.mark.parametrize("finish", ["error", "insufficient_system_resource"])
+def test_an_answer_that_failed_may_succeed_later(finish: str) -> None:
+    with pytest.raises(StreamError) as caught:
+        read(_delta({"content": ""}, finish))
+    assert provider_error(caught.value.failure, "p", str).retryable

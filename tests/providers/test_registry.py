@@ -22,11 +22,19 @@ from oshaberi.providers import (
     connect,
     families,
 )
+from oshaberi.providers.openai_chat.openai_chat_adapter import OpenAIChatAdapter
+from oshaberi.providers.openai_responses.openai_responses_adapter import OpenAIResponsesAdapter
 from oshaberi.providers.request.context_items import Part, TextPart
 from oshaberi.providers.wire import sdk_loading as sdks
-from oshaberi.providers.wire.wire_steps import FinishStep, Step
+from oshaberi.providers.wire.wire_event_steps import FinishStep, Step
 
-HOSTED = [preset.name for preset in PRESETS.values() if preset.family == "openai"]
+HOSTED = [
+    preset.name
+    for preset in PRESETS.values()
+    if preset.family in ("openai", "openai-responses") and not preset.needs_base_url
+]
+OPENAI = "https://api.openai.com/v1"
+ELSEWHERE = "http://127.0.0.1:9/v1"
 
 
 class Parrot(Adapter):
@@ -77,6 +85,45 @@ def test_presets_connect(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "base_url", "made"),
+    [
+        ("openai", None, OpenAIResponsesAdapter),
+        ("openai", OPENAI, OpenAIResponsesAdapter),
+        ("openai", f"{OPENAI}/", OpenAIResponsesAdapter),
+        ("openai", ELSEWHERE, OpenAIChatAdapter),
+        ("openai-chat", None, OpenAIChatAdapter),
+        ("openai-chat", ELSEWHERE, OpenAIChatAdapter),
+        ("openai-responses", None, OpenAIResponsesAdapter),
+        ("openai-responses", ELSEWHERE, OpenAIResponsesAdapter),
+        ("xai", None, OpenAIChatAdapter),
+        ("xai-responses", None, OpenAIResponsesAdapter),
+        ("openrouter-responses", None, OpenAIResponsesAdapter),
+        ("azure", "https://me.openai.azure.com/openai/v1", OpenAIResponsesAdapter),
+        ("ollama", ELSEWHERE, OpenAIChatAdapter),
+    ],
+)
+def test_which_of_openais_apis_is_spoken(name: str, base_url: str | None, made: type) -> None:
+    """Only OpenAI itself is known to speak the Responses API unless it is named."""
+    adapter = connect(name, "m", api_key="k" * 20, base_url=base_url)
+    assert type(adapter) is made
+    assert adapter.name == name
+    asyncio.run(adapter.aclose())
+
+
+def test_a_provider_that_is_somewhere_else_for_everybody() -> None:
+    with pytest.raises(ConfigError, match="azure: needs a base_url"):
+        connect("azure", "m", api_key="k" * 20)
+    with pytest.raises(ConfigError, match=r"azure: needs an API key \(usually AZURE_OPENAI"):
+        connect("azure", "m", base_url="https://me.openai.azure.com/openai/v1")
+
+
+def test_whose_key_an_address_gets() -> None:
+    assert PRESETS["openai"].key_name_at(None) == "OPENAI_API_KEY"
+    assert PRESETS["openai"].key_name_at(ELSEWHERE) is None
+    assert PRESETS["azure"].key_name_at(ELSEWHERE) == "AZURE_OPENAI_API_KEY"
+
+
+@pytest.mark.parametrize(
     ("name", "meant"), [("opnai", "'openai'"), ("Anthropic", "'anthropic'"), ("olama", "'ollama'")]
 )
 def test_an_unknown_preset_is_named_with_what_was_meant(name: str, meant: str) -> None:
@@ -85,7 +132,9 @@ def test_an_unknown_preset_is_named_with_what_was_meant(name: str, meant: str) -
 
 
 def test_an_unknown_preset_like_no_other() -> None:
-    with pytest.raises(ConfigError, match=r"'zzz' is not known \(known: anthropic, deepseek"):
+    with pytest.raises(
+        ConfigError, match=r"'zzz' is not known \(known: anthropic, azure, deepseek"
+    ):
         connect("zzz", "m")
 
 
@@ -154,7 +203,8 @@ def test_a_broken_sdk_is_not_called_missing(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_no_sdk_is_imported_before_it_is_asked_for() -> None:
     code = (
-        "import sys, oshaberi.providers, oshaberi.providers.openai_chat.adapter, "
+        "import sys, oshaberi.providers, oshaberi.providers.openai_chat.openai_chat_adapter, "
+        "oshaberi.providers.openai_responses.openai_responses_adapter, "
         "oshaberi.providers.anthropic; "
         "print(sorted({'openai', 'anthropic', 'httpx2', 'pydantic', 'aiohttp'} & set(sys.modules)))"
     )
@@ -163,7 +213,14 @@ def test_no_sdk_is_imported_before_it_is_asked_for() -> None:
 
 
 def test_families_of_ours() -> None:
-    assert set(families()) >= {"openai", "anthropic", "google", "novelai", "replay"}
+    assert set(families()) >= {
+        "openai",
+        "openai-responses",
+        "anthropic",
+        "google",
+        "novelai",
+        "replay",
+    }
 
 
 def test_images_are_fetched_by_us_and_not_from_private_addresses(

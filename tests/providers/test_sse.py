@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from oshaberi.providers.wire.sdk_loading import StreamError
-from oshaberi.providers.wire.sse_decoder import LONGEST_LINE, SseDecoder, read_object
+from oshaberi.providers.wire.sse_decoder import DONE, LONGEST_LINE, SseDecoder, read_object
 
 STREAM = (
     b": comment\n\n"
@@ -20,9 +21,23 @@ STREAM = (
     b"data: {\"a\": \"\xe2\x80\xa8 \xc2\x85 \xf0\x9f\x91\x8b\"}\n\n"
     b"data\n\n"
     b"data: \n\n"
+    b"data:\r\n\r\n"
+    b"error: {\"code\": 503}\n\n"
+    b"event: error\ndata: {\"message\": \"no\"}\n\n"
+    b"event: error\ndata: {\"error\": \"no\"}\n\n"
+    b"event: error\ndata: too much\n\n"
     b"data: last"
 )  # fmt: skip
-EVENTS = ["one", "two\n three", '{"a": "\u2028 \x85 👋"}', "", "last"]
+EVENTS = [
+    "one",
+    "two\n three",
+    '{"a": "\u2028 \x85 👋"}',
+    '{"error": {"code": 503}}',
+    '{"error": {"message": "no"}}',
+    '{"error": "no"}',
+    '{"error": "too much"}',
+    "last",
+]
 
 
 def _decoded(pieces: list[bytes]) -> list[str]:
@@ -46,7 +61,10 @@ def test_any_cuts(cuts: list[int]) -> None:
 
 
 LINES = st.sampled_from(
-    ["data: a", "data: ", "data:b", "event: x", "event: data: y", ": c", "id: 1", "", "", "\r", "d"]
+    [
+        *("data: a", "data: ", "data: {}", "data:b", "event: data: y", "error: e"),
+        *("event: x", "event: error", ": c", "id: 1", "", "", "\r", "d"),
+    ]
 )
 
 
@@ -77,9 +95,39 @@ def test_what_is_not_an_object(data: str) -> None:
         read_object(data)
 
 
+def test_the_end_that_is_not_json() -> None:
+    assert read_object("[DONE]") is DONE
+    assert read_object(" [DONE]\r") is DONE
+
+
+ANSWER = b'{\n  "choices": [\n    {"message": {"content": "Hi\\n"}}\n  ]\n}\n'
+
+
+@pytest.mark.parametrize("size", [1, 5, 1000])
+@pytest.mark.parametrize(
+    ("body", "events"),
+    [
+        (ANSWER, [{"choices": [{"message": {"content": "Hi\n"}}]}]),
+        (
+            b'[{"candidates": [1]},\n{"candidates": [2]}]',
+            [{"candidates": [1]}, {"candidates": [2]}],
+        ),
+        (b'{"output": "%b"}' % (b"x" * 20_000), [{"output": "x" * 20_000}]),
+    ],
+    ids=["an object", "a list", "a long one"],
+)
+def test_a_whole_answer_instead_of_a_stream(body: bytes, events: list[Any], size: int) -> None:
+    pieces = [body[at : at + size] for at in range(0, len(body), size)]
+    assert [json.loads(event) for event in _decoded(pieces)] == events
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [
+        (b'{"detail": "Not Found"}', "Not Found"),
+        (b'[{"error": {"message": "no such thing"}}]', "no such thing"),
+        (b"[]", r"\[\]"),
+        (b"7", "7"),
         (b"<html>\n<p>Hello</p>\n", "is the base URL right"),
         (b'{"error": "no such thing"}', "no such thing"),
         (b"\x00\xff\xfe garbage \n\n more", "not a stream"),

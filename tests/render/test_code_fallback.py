@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from oshaberi.events import Alignment, Table
 from oshaberi.render import alt_text, table_as_code
-from oshaberi.render.words.monospace_text import cell_lines, display_width, wrapped
+from oshaberi.render.text_forms.monospace_text import cell_lines, display_width, wrapped
 from oshaberi.text.text_measure import utf16_len
 
 ALIGNMENTS: list[Alignment] = ["left", "center", "right", "none"]

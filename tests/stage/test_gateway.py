@@ -239,7 +239,8 @@ def test_bad_manners_are_answered_with_a_close_code(
 ) -> None:
     async def main() -> None:
         described: dict[str, object] = {**world(), "bot": {"token": "t"}}
-        async with Stage(described) as stage:
+        # Acknowledged at once, so that the order of what is heard is that of what was said.
+        async with Stage(described, Settings(heartbeat_ack_s=0)) as stage:
             assert await talk(stage, *said) == heard
 
     asyncio.run(main())

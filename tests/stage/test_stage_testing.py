@@ -21,10 +21,10 @@ from tests.stage.listening_client import FAST, ListeningClient, run_on_stage
 def test_an_unknown_route_is_404_and_fails_the_test_at_its_end() -> None:
     async def scenario(stage: Stage, bot: ListeningClient) -> None:
         with pytest.raises(discord.NotFound):
-            await bot.http.request(discord.http.Route("GET", "/guilds/1/audit-logs"))
-        assert stage.state.journal.problems == ["unknown route: GET /guilds/1/audit-logs"]
+            await bot.http.request(discord.http.Route("GET", "/guilds/1/nonsense"))
+        assert stage.state.journal.problems == ["unknown route: GET /guilds/1/nonsense"]
 
-    with pytest.raises(StageProblemsError, match="unknown route: GET /guilds/1/audit-logs"):
+    with pytest.raises(StageProblemsError, match="unknown route: GET /guilds/1/nonsense"):
         run_on_stage(scenario)
 
 
@@ -176,4 +176,4 @@ def test_somebody_elses_tests_with_our_fixtures(tmp_path: Path) -> None:
         command, cwd=tmp_path, env=bare, capture_output=True, text=True, check=False
     )
     assert "1 failed, 1 passed" in ran.stdout, ran.stdout
-    assert "StageProblemsError: unknown route: GET /guilds/" in ran.stdout
+    assert "StageProblemsError: missing route: GET /guilds/{guild_id}/vanity-url" in ran.stdout

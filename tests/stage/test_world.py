@@ -136,7 +136,10 @@ MISTAKES: list[tuple[object, str]] = [
         {"guilds": [GUILD | {"channels": [{"name": "c", "overwrites": [{"allow": []}]}]}]},
         r"overwrites\[0\]: needs either `role` or `member`",
     ),
-    ({"guilds": [GUILD | {"everyone": ["fly"]}]}, r"everyone\[0\]: 'fly' is not one of: add_react"),
+    (
+        {"guilds": [GUILD | {"everyone": ["fly"]}]},
+        r"everyone\[0\]: 'fly' is not one of: create_i",
+    ),
     ({"guilds": [GUILD | {"emojis": ["no spaces"]}]}, r"emojis\[0\]: 'no spaces': an emoji's name"),
     ({"guilds": [GUILD | {"members": ["Oshaberi"]}]}, r"members\[0\]: is the bot's name"),
     ({"guilds": [GUILD], "bot": {"intents": ["all"]}}, r"bot.intents\[0\]: 'all' is not one of"),

@@ -8,7 +8,8 @@ import discord
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.stage_page.page_harness import PageHarness
+from tests.chromium import Visit
+from tests.stage_page.page_harness import PageHarness, open_page_harness
 
 
 def test_channels_threads_and_direct_messages(harness: PageHarness, page: Page) -> None:
@@ -100,3 +101,101 @@ def test_a_page_that_stays_open_does_not_grow_for_ever(harness: PageHarness, pag
     page.locator("#scroller").evaluate("box => (box.scrollTop = 0)")
     expect(page.get_by_text("message 400", exact=True)).to_be_attached()
     expect(page.locator(".message")).to_have_count(660)
+
+
+FORUM: dict[str, object] = {
+    "guilds": [
+        {
+            "name": "Tea House",
+            "members": [{"name": "mika", "display_name": "Mika"}],
+            "channels": [{"name": "general"}, {"name": "questions", "type": "forum"}],
+        }
+    ]
+}
+
+
+def test_a_thread_is_started_on_a_message(harness: PageHarness, page: Page) -> None:
+    number = harness.post("what about tea?")
+    page.locator(f"#message-{number} .content").click(button="right")
+    page.get_by_role("menuitem", name="Start a thread").click()
+    dialog = page.get_by_role("dialog", name="Start a thread")
+    name = dialog.get_by_role("textbox", name="Name of the thread")
+    name.fill("   ")
+    dialog.get_by_role("button", name="Start").click()
+    expect(name).to_have_accessible_description("a name has 1 to 100 characters")
+    name.fill("Tea talk")
+    dialog.get_by_role("textbox", name="First message").fill("sencha first")
+    dialog.get_by_role("button", name="Start").click()
+    expect(page.locator("#channel-title")).to_have_text("Tea talk")
+    expect(page.locator(".message .content")).to_have_text("sencha first")
+    thread = harness.wait_for(lambda: harness.bot.get_channel(int(number)))
+    assert isinstance(thread, discord.Thread)
+    assert thread.name == "Tea talk"
+    page.get_by_role("link", name="general").click()
+    expect(page.locator(".message .thread-link")).to_contain_text("Tea talk")
+    page.locator(f"#message-{number} .content").click(button="right")
+    expect(page.get_by_role("menuitem", name="Copy text")).to_be_visible()
+    expect(page.get_by_role("menuitem", name="Start a thread")).to_have_count(0)
+
+
+def test_a_post_is_made_in_a_forum(visit: Visit) -> None:
+    with open_page_harness(FORUM) as harness:
+        page = visit(harness.stage.page_url)
+        page.get_by_role("button", name="New post in questions").click()
+        dialog = page.get_by_role("dialog", name="New post in #questions")
+        dialog.get_by_role("textbox", name="Title").fill("How hot?")
+        dialog.get_by_role("textbox", name="Message").fill("For green tea.")
+        dialog.get_by_role("button", name="Post").click()
+        expect(page.locator("#channel-title")).to_have_text("How hot?")
+        expect(page.locator(".message .content")).to_have_text("For green tea.")
+        expect(page.get_by_role("link", name="How hot?")).to_be_visible()
+        thread = harness.wait_for(
+            lambda: next((one for one in harness.bot.guilds[0].threads), None)
+        )
+        assert thread is not None
+        assert thread.parent is not None
+        assert (thread.name, thread.parent.name) == ("How hot?", "questions")
+
+
+def test_the_way_to_the_newest_messages(harness: PageHarness, page: Page) -> None:
+    """Whenever one is not at the bottom, not only when something new has come."""
+    for number in range(30):
+        harness.say(f"line {number}")
+    newest = page.get_by_role("button", name="Go to the newest messages")
+    expect(page.get_by_text("line 29", exact=True)).to_be_in_viewport()
+    expect(newest).to_be_hidden()
+    page.locator("#log").hover()
+    page.mouse.wheel(0, -600)
+    expect(newest).to_be_visible()
+    newest.click()
+    expect(page.get_by_text("line 29", exact=True)).to_be_in_viewport()
+    expect(newest).to_be_hidden()
+
+
+COVERED = """toolbar => {
+  const box = toolbar.getBoundingClientRect();
+  const hit = ({ left, right, top, bottom }) =>
+    left < box.right && right > box.left && top < box.bottom && bottom > box.top;
+  return [...document.querySelectorAll("#log .content, #log header")].filter((part) => {
+    const range = document.createRange();
+    range.selectNodeContents(part);
+    return [...range.getClientRects()].some(hit);
+  }).length;
+}"""
+
+
+@pytest.mark.parametrize("width", [390, 900, 1400])
+def test_the_toolbar_covers_no_text(harness: PageHarness, visit: Visit, width: int) -> None:
+    options = {"viewport": {"width": width, "height": 800}, "has_touch": width < 500}
+    page = visit(harness.stage.page_url, **options)
+    for _ in range(6):
+        last = harness.say("a long line that reaches to the end of its room " * 6)
+    view = page.locator(f"#message-{last}")
+    expect(view).to_be_in_viewport()
+    view.locator(".content").click()
+    toolbar = page.get_by_role("toolbar")
+    expect(toolbar).to_be_visible()
+    assert toolbar.evaluate(COVERED) == 0
+    page.locator("#log .message").nth(3).hover()
+    expect(page.locator("#log .message").nth(3).get_by_role("toolbar")).to_be_visible()
+    assert toolbar.evaluate(COVERED) == 0

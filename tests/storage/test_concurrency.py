@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from oshaberi.storage import Database, SecretVault
-from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
+from oshaberi.storage.stored_records import Fact, ModelRecord, PersonaRecord
 from oshaberi.virtual_time import run_virtual
 
 from .database_servers import postgres_url
@@ -41,15 +41,15 @@ def test_two_programs_write_at_once(url: str) -> None:
 
 def test_who_is_cancelled_holds_nobody_up(url: str) -> None:
     async def scenario(db: Database) -> None:
-        tasks = [asyncio.create_task(db.usage.add(1, "p", "m", 1, 1)) for _ in range(TASKS)]
+        adds = [db.facts.add(Fact(1, f"fact {number}")) for number in range(TASKS)]
+        tasks = [asyncio.create_task(add) for add in adds]
         while not any(task.done() for task in tasks):
             await asyncio.sleep(0)
         cancelled = [task for task in tasks[::2] if task.cancel()]
         results = await asyncio.gather(*tasks, return_exceptions=True)
-        assert {type(result) for result in results} == {type(None), asyncio.CancelledError}
-        (used,) = await db.usage.of(1)
-        assert TASKS - len(cancelled) <= used.requests <= TASKS
-        await db.usage.add(1, "p", "m", 1, 1)
+        assert {type(result) for result in results} == {Fact, asyncio.CancelledError}
+        assert TASKS - len(cancelled) <= len(await db.facts.of(1, None)) <= TASKS
+        await db.facts.add(Fact(1, "one more"))
 
     with_database(url, scenario)
 

@@ -63,9 +63,9 @@ def test_what_one_left_is_adopted_once(url: str) -> None:
         await db.journal.begin(replace(STREAM, key="other", instance="two"))
         entry = JournalledPost("k-1", 1, {"content": "x"}, 9)
         await db.journal.intend("k", entry)
-        adopted = await asyncio.gather(*(db.journal.adopt("one", "heir") for _ in range(3)))
+        adopted = await asyncio.gather(*(db.journal.adopt("one", "other") for _ in range(3)))
         assert sorted(adopted) == [(), (), ("k",)]
-        (stream,) = await db.journal.unfinished("heir")
+        (stream,) = await db.journal.unfinished("other")
         assert (stream.key, stream.posts) == ("k", (entry,))
         assert await db.journal.unfinished("one") == ()
         assert len(await db.journal.unfinished("two")) == 1
@@ -177,6 +177,7 @@ def test_after_a_week_nobody_finishes_it(url: str) -> None:
         await db.journal.begin(replace(STREAM, key="old", began=None))
         clock.pass_days(8)
         await db.journal.begin(replace(STREAM, key="new", began=None))
+        await db.prune()
         assert [one.key for one in await db.journal.unfinished("one")] == ["new"]
 
     with_database(url, scenario, now=clock)

@@ -32,6 +32,9 @@ from .scenario_database import KEY, NOON, ask, with_database
 WHEN = "'2026-11-15 12:00:00+00:00'"
 LATER = "'2099-01-01 00:00:00+00:00'"
 
+ALL = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
+"""Every revision, in order."""
+
 
 def first_schema_with_data(url: str) -> None:
     assert asyncio.run(upgrade(url, to="0001")) == ("0001",)
@@ -57,8 +60,8 @@ def first_schema_with_data(url: str) -> None:
 
 def test_from_nothing(url: str) -> None:
     assert asyncio.run(current_revision(url)) is None
-    assert asyncio.run(upgrade(url)) == ("0001", "0002", "0003", "0004")
-    assert asyncio.run(current_revision(url)) == head_revision() == "0004"
+    assert asyncio.run(upgrade(url)) == ALL
+    assert asyncio.run(current_revision(url)) == head_revision() == ALL[-1]
     assert asyncio.run(upgrade(url)) == ()
 
 
@@ -85,7 +88,7 @@ def test_from_the_first_schema_with_data_in_it(url: str) -> None:
         await db.usage.add(1, "openai", "big", 1, 1)
 
     with_database(url, scenario)
-    assert asyncio.run(current_revision(url)) == "0004"
+    assert asyncio.run(current_revision(url)) == ALL[-1]
 
 
 def test_what_was_set_in_direct_messages_serves_nobody_else(url: str) -> None:
@@ -154,7 +157,7 @@ def test_a_step_that_fails_leaves_nothing_behind(url: str) -> None:
     with pytest.raises(Exception, match="usage"):
         ask(url, "SELECT * FROM usage")
     ask(url, "DROP TABLE turn_messages")
-    assert asyncio.run(upgrade(url)) == ("0002", "0003", "0004")
+    assert asyncio.run(upgrade(url)) == ALL[1:]
 
 
 @pytest.mark.slow
@@ -180,7 +183,7 @@ def test_processes_that_start_at_once(url: str) -> None:
     assert sorted(json.loads(output) for output in outputs) == [
         [],
         [],
-        ["0001", "0002", "0003", "0004"],
+        list(ALL),
     ]
 
 
@@ -188,7 +191,7 @@ def test_engines_that_start_at_once(url: str) -> None:
     async def main() -> list[tuple[str, ...]]:
         return await asyncio.gather(*(upgrade(url) for _ in range(4)))
 
-    assert sorted(asyncio.run(main())) == [(), (), (), ("0001", "0002", "0003", "0004")]
+    assert sorted(asyncio.run(main())) == [(), (), (), ALL]
 
 
 def test_databases_in_one_loop_do_not_mix_up(url: str, tmp_path: Any) -> None:
@@ -198,4 +201,4 @@ def test_databases_in_one_loop_do_not_mix_up(url: str, tmp_path: Any) -> None:
     async def main() -> list[tuple[str, ...]]:
         return await asyncio.gather(*(upgrade(one) for one in urls))
 
-    assert asyncio.run(main()) == [("0001", "0002", "0003", "0004")] * 4
+    assert asyncio.run(main()) == [ALL] * 4

@@ -125,6 +125,7 @@ def test_short_memory_is_bounded(url: str) -> None:
         for number in range(5):
             await db.memory.add(exchange(number), keep=3, days=30)
         await db.memory.add(exchange(9, channel_id=7), keep=3, days=30)
+        await db.prune()
         recent = await db.memory.recent(CHANNEL, 10)
         assert [one.asked for one in recent] == ["q2", "q3", "q4"]
         assert replace(recent[0], id=0) == replace(exchange(2), at=NOON)
@@ -145,6 +146,7 @@ def test_short_memory_expires(url: str) -> None:
         clock.pass_days(3)
         assert [one.asked for one in await db.memory.recent(CHANNEL, 9)] == ["q2"]
         await db.memory.add(exchange(3, channel_id=7), keep=9, days=10)
+        await db.prune()
 
     with_database(url, scenario, now=clock)
     assert ask(url, "SELECT asked FROM exchanges ORDER BY asked") == [("q2",), ("q3",)]
@@ -240,10 +242,12 @@ def test_messages_are_bounded(url: str, monkeypatch: pytest.MonkeyPatch) -> None
         await db.tables.remember(1, 7, "of another channel")
         for message_id in range(10, 15):
             await db.tables.remember(message_id, CHANNEL, "x")
+        await db.prune()
         known = await db.tables.sources(range(20))
         assert sorted(known) == [1, 12, 13, 14]
         clock.pass_days(181)
         await db.tables.remember(15, CHANNEL, "x")
+        await db.prune()
         assert sorted(await db.tables.sources(range(20))) == [15]
 
     with_database(url, scenario, now=clock)
@@ -313,6 +317,7 @@ def test_turns_are_bounded(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario(db: Database) -> None:
         for message_id in range(1, 5):
             await db.turns.remember(turn(message_id))
+        await db.prune()
         found = [await db.turns.of_message(message_id) for message_id in range(1, 5)]
         assert [one is not None for one in found] == [False, False, True, True]
 

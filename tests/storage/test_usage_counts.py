@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from oshaberi.storage import Database, SecretVault
 from oshaberi.storage.usage_accounts import UsageAccount, UsageLimit, UsageTotals, UsedUp
 
-from .scenario_database import KEY, ask, with_database
+from .scenario_database import KEY, Clock, ask, with_database
 
 DAY = date(2026, 11, 15)
 USER = UsageAccount("operator", 0, "user", 2**62 + 3)
@@ -74,9 +74,12 @@ def test_what_is_counted_survives_a_restart_and_not_the_ages(url: str) -> None:
         assert await db.usage_counts.tell_once(DAY, "q", 1, 3)
         assert await db.usage_counts.tell_once(DAY + timedelta(1), "q", 1, 2)
         await db.usage_counts.add(DAY + timedelta(63), [CHANNEL], UsageTotals(1))
+        clock.pass_days(63)
+        await db.prune()
 
+    clock = Clock()
     with_database(url, first)
-    with_database(url, second)
+    with_database(url, second, now=clock)
     assert ask(url, "SELECT subject FROM usage_counts") == [("channel",)]
     assert ask(url, "SELECT count(*) FROM quota_notices") == [(1,)]
 

@@ -53,6 +53,26 @@ def test_done_goes_on_and_keeps_the_finish_reason() -> None:
     assert (played.result.finish_reason, played.result.usage) == ("length", Usage(3, 4))
 
 
+def test_links_to_what_is_cited_stand_behind_the_text() -> None:
+    links = "\n\n-# [A page](<https://a.test/x>)"
+    done = Chunk("done", finish_reason="stop", links=links)
+    played = play("It is so.", done)
+    assert played.messages == ["It is so.", "-# [A page](<https://a.test/x>)"]
+
+
+def test_links_before_a_call() -> None:
+    links = "\n\n-# [A page](<https://a.test/x>)"
+    call = Chunk("function_call", calls=(ToolCall("look"),), finish_reason="stop", links=links)
+    played = play("It is so.", call)
+    assert played.messages == ["It is so.", "-# [A page](<https://a.test/x>)"]
+
+
+def test_a_divided_summary_is_several_thoughts() -> None:
+    parts = [ThoughtPart(text, "summary") for text in ("One ", "thing.", "", "Another.")]
+    played = play(*(Chunk("text", thoughts=(part,)) for part in parts), "Yes.")
+    assert played.result.thought_log.texts == ["One thing.", "Another."]
+
+
 def test_thoughts_of_chunks_and_blocks_stay_out_of_the_reply() -> None:
     def thought(text: str) -> Chunk:
         return Chunk("text", thoughts=(ThoughtPart(text),))

@@ -153,7 +153,10 @@ def test_nothing_but_a_possible_tag_is_held_back() -> None:
 def test_plain_text_passes_at_once() -> None:
     capture = Capture(code_limit=500)
     assert capture.passes("plain")
-    assert not capture.passes("a < b")
+    assert capture.passes("a < b <= c")
+    assert not capture.passes("a <b")
+    assert not capture.passes("a </")
+    assert not capture.passes("a <")
     assert not capture.passes("`")
     assert list(capture.feed("<think>x")) == []
     assert not capture.passes("still inside")

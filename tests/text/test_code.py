@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oshaberi.text.code_blocks import CodeBlock, split_code
+from oshaberi.text.code_block_splitting import CodeBlock, split_code
 from oshaberi.text.text_measure import utf16_len
 
 FENCE = "```"

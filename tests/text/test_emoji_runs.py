@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oshaberi.text.atoms import CUSTOM_EMOJI
 from oshaberi.text.messages.emoji_runs import isolate, parts
+from oshaberi.text.urls_and_mentions import CUSTOM_EMOJI
 
 SOUP = "<:soup:111111111111111111>"
 DANCE = "<a:dance:222222222222222222>"

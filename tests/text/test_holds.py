@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from oshaberi.text.closed_pair_scan import begun_url, find_spans
 from oshaberi.text.segments.marker_closing import closing
 from oshaberi.text.segments.marker_rules import MARKS, read_mark
 from oshaberi.text.segments.open_markers import (
@@ -16,7 +17,6 @@ from oshaberi.text.segments.open_markers import (
     code_limit,
 )
 from oshaberi.text.segments.segment_boundaries import SegmentBoundaries
-from oshaberi.text.span_scan import begun_url, find_spans
 from oshaberi.text.text_config import TextConfig
 
 from .engine_runs import messages, run, shown

@@ -13,12 +13,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from oshaberi.text.atoms import code_spans
+from oshaberi.text.decision_observer import Decision, Observer
 from oshaberi.text.normalize.normalizer_table import NORMALIZERS, Normalizers, cleaned_text
 from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
 from oshaberi.text.segments.open_markers import code_limit
 from oshaberi.text.text_config import Known, Persona, Sprite, TextConfig
 from oshaberi.text.text_measure import has_visible
+from oshaberi.text.urls_and_mentions import code_spans
 
 FULL = TextConfig(
     persona=Persona("Tomori", ("Lilya",), sprites=(Sprite("mad", "https://x.test/mad.png"),)),
@@ -69,17 +70,17 @@ def test_the_order_is_the_specifications() -> None:
 
 def test_every_rule_of_the_table_can_run() -> None:
     seen: list[str] = []
-    normalizers = Normalizers(FULL, observe=lambda *change: seen.append(change[0]))
+    normalizers = Normalizers(FULL, Observer(lambda change: seen.append(change.why)))
     text = "Tomori (mad): Tomori: :soup: a<br>b ｈ</think> :dance: @al\n---\nUser: x"
     normalizers.run(SegmentWork([TextPiece(text)]))
     assert seen == [name for _, *row in NORMALIZERS for name in row]
 
 
 def test_the_observer_sees_before_and_after() -> None:
-    seen = []
-    normalizers = Normalizers(FULL, observe=lambda *change: seen.append(change))
+    seen: list[Decision] = []
+    normalizers = Normalizers(FULL, Observer(seen.append))
     normalizers.run(SegmentWork([TextPiece("Lilya: hi @al")]))
-    assert seen == [
+    assert [(change.why, change.before, change.after) for change in seen] == [
         ("own_name", "Lilya: hi @al", "hi @al"),
         ("mentions", "hi @al", "hi <@1>"),
     ]

@@ -26,7 +26,7 @@ def shown(text: str, **settings: object) -> list[str]:
         ("it was a little fox ", ["it was a little fox"]),
         ("once it was a **little fox", ["once it was a **little**"]),
         ('it was a little (and "very ha', ['it was a little (and "very")']),
-        ("we look at this [little fox", []),
+        ("we look at this [little fox", ["we look at this"]),
         ("we all look at this [little fox](http://x", ["we all look at this"]),
         ("we all look at this https://x.test/a", ["we all look at this"]),
         ("we all look at this `some code", ["we all look at this"]),
@@ -35,8 +35,8 @@ def shown(text: str, **settings: object) -> list[str]:
         ("and then we asked you, @mika and", ["and then we asked you,"]),
         ("write to the fox, fox@wood.test now", ["write to the fox,"]),
         ("this may be | a table, or it may", []),
-        ("the fox", []),
-        ("Little Red Fox", []),
+        ("the fox", ["the"]),
+        ("Little Red Fox", ["Little Red"]),
         ("今日はとても良い天気ですね、散歩", ["今日はとても良い天気ですね、散"]),
         ("```py\nx = 1\ny = some", ["```py\nx = 1\ny =\n```"]),
         ("```py\nx", []),
@@ -47,9 +47,42 @@ def test_what_is_shown(text: str, expected: list[str]) -> None:
     assert shown(text) == expected
 
 
+KNOWN = [{"name": "Little Red Fox", "kind": "user", "id": "1"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "expected"),
+    [
+        ("Tom has", {"persona": PERSONA}, []),
+        ("**Tomori (quite", {"persona": PERSONA}, []),
+        ("tomori  (a b c d e", {"persona": PERSONA}, []),
+        ("{{char}} ", {"persona": PERSONA}, []),
+        ("Tomori went home", {"persona": PERSONA}, ["Tomori went"]),
+        ("Tomorrow we", {"persona": PERSONA}, ["Tomorrow"]),
+        ("ok\nLittle Red Fox ", {"known": KNOWN}, ["Little Red Fox"]),
+        (
+            "ok\nLittle Red Fox ",
+            {"known": KNOWN, "registered_speaker_guard_enabled": True},
+            [],
+        ),
+        (
+            "ok\nLittle Blue Fox ",
+            {"known": KNOWN, "registered_speaker_guard_enabled": True},
+            ["Little Blue Fox"],
+        ),
+        ("ok\nHuman ", {"registered_speaker_guard_enabled": True}, []),
+        ("ok\nLittle Blue Fox ", {"llm_stop_speaker_pattern_enabled": True}, []),
+    ],
+)
+def test_nothing_is_shown_of_what_may_be_a_label(
+    text: str, settings: dict[str, object], expected: list[str]
+) -> None:
+    assert shown(text, **settings) == expected
+
+
 def test_the_middle_of_a_line_is_no_label() -> None:
-    assert showable("then Bob: hi you all there", 200, goes_on=True) == "then"
-    assert showable("then we go on", 200, goes_on=True) == "then we go"
+    assert showable("then Bob: hi you all there", TextConfig(), goes_on=True) == "then"
+    assert showable("then we go on", TextConfig(), goes_on=True) == "then we go"
 
 
 def test_a_long_block_goes_on_as_code() -> None:

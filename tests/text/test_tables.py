@@ -135,9 +135,9 @@ def test_rows_as_they_come(rest: str, told: str | None) -> None:
     head = "| a | b |\n|---|---|\n"
     buffer = VisibleBuffer(NEVER)
     buffer.text = head + rest
-    behind, again = Behind(), Behind()
-    reader = TableReader(buffer, len(head), 100, lambda _at: behind, lambda: again)
-    following = {None: None, "end": behind, "too long": again}[told]
+    successor = Successor()
+    reader = TableReader(buffer, len(head), 100, successor)
+    following = {None: None, "end": successor.behind, "too long": successor.again}[told]
     assert reader.read(final=False) is following
     assert bool(buffer.take()) == (told == "end")
 
@@ -153,6 +153,22 @@ class Behind:
 
     def shift(self, by: int) -> None:
         raise AssertionError(by)
+
+
+class Successor:
+    """Gives another reader behind the table than for the table as text."""
+
+    def __init__(self) -> None:
+        self.behind, self.again = Behind(), Behind()
+
+    def begin(self, _at: int) -> Behind:
+        return self.behind
+
+    def behind_code(self, at: int) -> Behind:
+        raise AssertionError(at)
+
+    def refuse_table(self) -> Behind:
+        return self.again
 
 
 def test_what_is_taken_out_of_a_table_is_told() -> None:

@@ -41,6 +41,10 @@ class FakeToolChannel:
     server_id: int = SERVER
     parent_id: int | None = None
 
+    @property
+    def newest_message_id(self) -> int | None:
+        return max((one.id for one in self.messages), default=None)
+
     def sink(self, answering: IncomingMessage | None) -> Sink:
         key = None if answering is None else answering.said.id
         return self.sinks.setdefault(key, RecordingSink())

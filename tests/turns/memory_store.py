@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 
+from oshaberi.storage.changes.change_feed import ChangeFeed
+from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.stored_records import (
     TAKEN_BACK,
+    ConversationSummary,
     Exchange,
     Fact,
     KeyRecord,
     ModelRecord,
     PersonaRecord,
+    StoredQuestion,
+    StoredSurroundings,
+    SurroundingsQuery,
     TurnRecord,
+    TurnTraces,
+    UsedRequest,
 )
 from oshaberi.storage.usage_accounts import UsageAccount, UsageLimit, UsageTotals, UsedUp
 
@@ -93,6 +101,18 @@ class MemoryExchanges:
         before = len(self.kept)
         self.kept = [one for one in self.kept if (one.channel_id, one.at) != (channel_id, at)]
         return before - len(self.kept)
+
+
+class MemorySummaries:
+    def __init__(self) -> None:
+        self.kept: dict[int, ConversationSummary] = {}
+
+    async def keep(self, summary: ConversationSummary, *, days: int) -> None:
+        del days
+        self.kept[summary.channel_id] = summary
+
+    async def of(self, channel_id: int) -> ConversationSummary | None:
+        return self.kept.get(channel_id)
 
 
 class MemoryFacts:
@@ -174,6 +194,22 @@ class MemorySeen:
         self.newest[channel_id] = max(message_id, self.newest.get(channel_id, 0))
 
 
+class MemoryQuestions:
+    def __init__(self) -> None:
+        self.kept: dict[tuple[int, int], StoredQuestion] = {}
+
+    @property
+    def ids(self) -> list[int]:
+        return sorted(message_id for _channel_id, message_id in self.kept)
+
+    async def keep(self, question: StoredQuestion) -> None:
+        self.kept[question.channel_id, question.message_id] = question
+
+    async def settle(self, channel_id: int, message_ids: Collection[int]) -> None:
+        for message_id in message_ids:
+            self.kept.pop((channel_id, message_id), None)
+
+
 class MemoryTurns:
     def __init__(self) -> None:
         self.kept: list[TurnRecord] = []
@@ -191,6 +227,13 @@ class MemoryTurns:
         gone = replace(turn, message_ids=(), undelivered="", status=TAKEN_BACK)
         self.kept = [gone if one.id == turn.id else one for one in self.kept]
 
+    async def set_messages(self, turn: TurnRecord) -> None:
+        key = (turn.channel_id, turn.at)
+        self.kept = [
+            replace(one, message_ids=turn.message_ids) if (one.channel_id, one.at) == key else one
+            for one in self.kept
+        ]
+
     async def of_message(self, message_id: int) -> TurnRecord | None:
         found = [turn for turn in self.kept if message_id in turn.message_ids]
         return found[-1] if found else None
@@ -198,6 +241,23 @@ class MemoryTurns:
     async def last(self, channel_id: int) -> TurnRecord | None:
         found = [turn for turn in self.kept if turn.channel_id == channel_id]
         return found[-1] if found else None
+
+
+class MemoryReading:
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    async def surroundings(self, query: SurroundingsQuery) -> StoredSurroundings:
+        store, server = self._store, query.server_id
+        common = await store.facts.of(server, None) if server else ()
+        most = query.exchanges
+        return StoredSurroundings(
+            (*common, *await store.facts.of(server, query.user_id)),
+            await store.memory.recent(query.channel_id, most) if most else (),
+            await store.sprite_messages.labels(list(query.message_ids)),
+            await store.tables.sources(list(query.message_ids)),
+            await store.summaries.of(query.channel_id),
+        )
 
 
 class MemoryStore:
@@ -208,8 +268,60 @@ class MemoryStore:
         self.sprite_messages = MemorySprites()
         self.tables = MemoryTables()
         self.memory = MemoryExchanges()
+        self.summaries = MemorySummaries()
         self.facts = MemoryFacts()
         self.usage = MemoryUsage()
         self.usage_counts = MemoryUsageCounts()
         self.seen = MemorySeen()
+        self.questions = MemoryQuestions()
         self.turns = MemoryTurns()
+        self.changes = ChangeFeed(0.0)
+        self.queued: list[UsedRequest] = []
+        self.reading = MemoryReading(self)
+
+    async def keep_turn(self, traces: TurnTraces) -> dict[str, StorageError]:
+        """What fails does not hurt the rest."""
+        turn, exchange = traces.turn, traces.exchange
+        works: list[tuple[str, Coroutine[Any, Any, None]]] = [("turn", self.turns.remember(turn))]
+        if exchange is not None:
+            kept = self.memory.add(exchange, keep=traces.keep_exchanges, days=traces.exchange_days)
+            works.append(("memory", kept))
+        for number, words in traces.sprites.items():
+            shown = self.sprite_messages.remember(number, turn.channel_id, *words)
+            works.append(("sprites", shown))
+        for number, source in traces.tables.items():
+            works.append(("tables", self.tables.remember(number, turn.channel_id, source)))
+        works += [("usage", self._count(used)) for used in traces.used]
+        if traces.cut_question is not None:
+            works.append(("question", self.questions.keep(traces.cut_question)))
+        if traces.settled_question_id is not None:
+            settled_ids = (traces.settled_question_id,)
+            works.append(("question", self.questions.settle(turn.channel_id, settled_ids)))
+        failed: dict[str, StorageError] = {}
+        for what, work in works:
+            try:
+                await work
+            except OSError as error:
+                failed[what] = StorageError(str(error))
+        return failed
+
+    def queue_turn(self, traces: TurnTraces) -> None:
+        """Nothing here has to wait for anything."""
+        work = self.keep_turn(traces)
+        try:
+            work.send(None)
+        except StopIteration:
+            return
+        raise AssertionError("this store was told to be slow")
+
+    async def count_usage(self, used: Sequence[UsedRequest]) -> None:
+        for one in used:
+            await self._count(one)
+
+    def queue_usage(self, used: Sequence[UsedRequest]) -> None:
+        self.queued += used
+
+    async def _count(self, used: UsedRequest) -> None:
+        await self.usage_counts.add(used.day, used.accounts, used.counted)
+        tokens = (used.input_tokens, used.output_tokens)
+        await self.usage.add(used.server_id, used.provider, used.model, *tokens)

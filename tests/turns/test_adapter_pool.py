@@ -9,6 +9,11 @@ from typing import Any
 import pytest
 
 from oshaberi.errors import ConfigError
+from oshaberi.providers.capabilities import ModelPlace
+from oshaberi.providers.request.context_items import said
+from oshaberi.providers.request.model_request import Request
+from oshaberi.stage.model_servers import ModelServer, OpenAIWire
+from oshaberi.stage.model_servers.model_script import RefuseParameters, Say
 from oshaberi.turns.generation.adapter_pool import AdapterPool
 from oshaberi.virtual_time import run_virtual
 
@@ -112,3 +117,21 @@ def test_who_gives_up_takes_it_from_nobody() -> None:
         assert maker.made == ["a"]
 
     run_virtual(main())
+
+
+def test_what_an_endpoint_refused_is_known_under_every_key() -> None:
+    async def main() -> None:
+        request = Request((said("user", "hi"),), stop_strings=("###",))
+        async with ModelServer(OpenAIWire()) as server:
+            server.play(RefuseParameters("stop"), Say("ok"))
+            server.play(RefuseParameters("stop"), Say("ok"))
+            pool = AdapterPool()
+            for key in ("first-key", "second-key"):
+                async with pool.lease("openai", "m", server.url, key) as adapter:
+                    assert [chunk async for chunk in adapter.open(request)]
+            assert ["stop" in asked.json for asked in server.requests] == [True, False, False]
+            place = ModelPlace("openai", server.url, "m")
+            assert pool.learned.told(place) == ("it takes no stop strings",)
+            await pool.aclose()
+
+    asyncio.run(main())

@@ -15,7 +15,8 @@ from oshaberi.storage import StorageError
 from oshaberi.storage.stored_records import PersonaRecord
 from oshaberi.stream.provider_protocol import Silence, Step
 from oshaberi.turns.bounded_cache import BoundedCache, KeyedLocks
-from oshaberi.turns.channel_turns import FULL, TOO_SOON
+from oshaberi.turns.status_reactions import FULL, TOO_SOON
+from oshaberi.turns.turn_notices import RESTARTED
 from oshaberi.virtual_time import run_virtual
 from tests.turns.turn_harness import (
     ALICE,
@@ -424,7 +425,8 @@ def test_shutdown_stops_what_takes_too_long() -> None:
         await harness.channel_turns.shutdown(2)
         assert asyncio.get_running_loop().time() < 3.1
         assert harness.turn_channel.contents == ["One."]
-        assert statuses(harness) == ["stopped_by_user"]
+        assert harness.turn_channel.embeds == [RESTARTED]
+        assert statuses(harness) == ["interrupted"]
         assert len(asyncio.all_tasks()) == 1
 
     run_turns(scenario, SLOW)

@@ -337,7 +337,8 @@ def test_a_conversation_too_long_is_shortened_before_another_model_is_asked() ->
         assert harness.models.asked == [("m", "k1")] * 2
         assert harness.turn_channel.contents == ["Fits."]
 
-    run_turns(scenario, [fails("context_length")], [text("Fits.")], links=TWO_KEYS)
+    off = {"summarise_history": False}
+    run_turns(scenario, [fails("context_length")], [text("Fits.")], links=TWO_KEYS, turn=off)
 
 
 def test_without_a_model_the_reader_is_told_what_to_do() -> None:

@@ -15,7 +15,7 @@ from oshaberi.delivery.sink import WebhookFace
 from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
 from oshaberi.storage.key_scope import key_scope
 from oshaberi.storage.storage_errors import StorageError
-from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord
+from oshaberi.storage.stored_records import KeyRecord, ModelRecord, PersonaRecord, SpriteRecord
 from oshaberi.stream.provider_protocol import Silence, Step, Stop
 from tests.turns.turn_harness import (
     CHANNEL,
@@ -234,10 +234,26 @@ def test_while_the_database_is_away_a_server_without_models_asks_the_operators()
         await harness.answer()
         assert harness.turn_channel.contents == ["Hm.", "Hm."]
         assert harness.turn_channel.embeds == []
-        # It had some, and nobody knows which.
-        harness.services.guests.put(key_scope(SERVER, 0), False)
+        # Nobody knows whether it has some.
+        harness.services.chains.forget(key_scope(SERVER, 0))
         await harness.answer()
         assert harness.turn_channel.embeds == ["Something went wrong here"]
+
+    run_turns(scenario)
+
+
+def test_while_the_database_is_away_a_server_asks_its_own_models_as_before() -> None:
+    async def scenario(harness: TurnHarness) -> None:
+        harness.store.models.records = (ModelRecord(SERVER, "mistral", "own"),)
+        harness.store.keys.records = [KeyRecord(SERVER, "mistral", "a")]
+        await harness.answer()
+
+        async def away(*_scope: int) -> Any:
+            raise StorageError("the database is away")
+
+        spoil(harness.store.models, "chain", away)
+        await harness.answer()
+        assert harness.models.asked == [("own", "a"), ("own", "a")]
 
     run_turns(scenario)
 

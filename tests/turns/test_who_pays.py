@@ -24,6 +24,19 @@ def test_the_operators_key_serves_no_model_but_the_operators() -> None:
     run_turns(scenario, links=[OPERATORS])
 
 
+def test_a_provider_that_is_somewhere_else_for_everybody_needs_a_key_there_too() -> None:
+    azure = ModelRecord(SERVER, "azure", "mine", base_url="https://me.openai.azure.com/openai/v1")
+
+    async def scenario(harness: TurnHarness) -> None:
+        harness.store.models.records = (azure,)
+        await harness.answer()
+        assert harness.models.asked == []
+        told = harness.turn_channel.channel.records[-1]["description"]
+        assert "azure/mine needs an API key of this server" in told
+
+    run_turns(scenario, links=[OPERATORS])
+
+
 def test_a_message_with_fifty_trigger_words_is_answered_by_three_personas() -> None:
     crowd = [PersonaRecord(SERVER, f"P{n}", triggers=(f"word{n}",)) for n in range(50)]
 

@@ -24,6 +24,7 @@ from oshaberi.delivery.sinks.recording_sink import RecordingSink
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.errors import ConfigError
 from oshaberi.providers.request.model_request import Request
+from oshaberi.providers.request.window_budget import overflowing
 from oshaberi.storage import Database, SecretVault
 from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
 from oshaberi.stream.provider_protocol import ScriptedProvider, Step
@@ -80,12 +81,18 @@ class Models:
         """Model and key of each request."""
         self.scripts: dict[str, deque[Sequence[Step]]] = {}
         self.closed = 0
+        self.window: int | None = None
+        self.settings: list[Mapping[str, Any]] = []
+        """Settings of the endpoint that each was made with."""
 
     def play(self, *scripts: Sequence[Step], model: str = "m") -> None:
         self.scripts.setdefault(model, deque()).extend(scripts)
 
-    def connect(self, _provider: str, model: str, *, api_key: str | None, base_url: Any) -> Any:
+    def connect(
+        self, _provider: str, model: str, *, api_key: str | None, base_url: Any, **settings: Any
+    ) -> Any:
         del base_url
+        self.settings.append(settings)
         if model == "broken":
             raise ConfigError("scripted: this model is broken")
         return Model(self, model, api_key)
@@ -95,6 +102,7 @@ class Model:
     name = "scripted"
     reemits = False
     text: Mapping[str, Any] = MappingProxyType({})
+    continues = False
 
     def __init__(self, models: Models, model: str, key: str | None) -> None:
         self.model = model
@@ -108,6 +116,12 @@ class Model:
         steps = scripts.popleft() if scripts else [text("Hm.")]
         script = ScriptedProvider(steps, stops=self._models.stops, channel=str(CHANNEL))
         return script.open(request)
+
+    def takes_prefill(self, _request: Request) -> bool:
+        return True
+
+    async def left_out(self, request: Request, share: float = 1.0) -> frozenset[int]:
+        return overflowing(request, self._models.window, share=share)
 
     def normalise(self, raw: Any) -> Chunk | None:
         return raw if isinstance(raw, Chunk) else None
@@ -168,6 +182,10 @@ class FakeTurnChannel:
         return IncomingMessage(
             said, self.channel_id, self.server_id, mentions_us=mention, replied=replied
         )
+
+    @property
+    def newest_message_id(self) -> int:
+        return self._last_id
 
     @property
     def contents(self) -> list[str]:
@@ -271,6 +289,9 @@ def quick(**options: Any) -> StreamConfig:
     return StreamConfig(text=TextConfig(**{"humanizer_degree": 1, **words}), **options)
 
 
+USUAL: Mapping[str, Any] = MappingProxyType({"reply_mode": "first"})
+"""Settings of turns in tests that are not about them."""
+
 _TEXT = frozenset(TextConfig.__dataclass_fields__)
 
 
@@ -289,7 +310,9 @@ def run_turns(
 
     async def main() -> T:
         store = MemoryStore(personas)
-        made = _services(Fixed(stream or quick(), TurnConfig(**(turn or {}))), store, **services)
+        made = _services(
+            Fixed(stream or quick(), TurnConfig(**{**USUAL, **(turn or {})})), store, **services
+        )
         made.models = tuple(links or [link()])
         harness = TurnHarness(
             made, FakeTurnChannel(**(turn_channel or {})), ChannelTurns(made, claim=claim), store

@@ -14,7 +14,7 @@ from oshaberi.tools.toolbox import ToolBox
 
 @asynccontextmanager
 async def open_tools(settings: LoadedSettings, secrets: Iterable[str]) -> AsyncIterator[ToolBox]:
-    """MCP servers run until the end of the block."""
+    """Open all tools of the bot. MCP servers run until the end of the block."""
     folder = settings.file.parent if settings.file else Path.cwd()
     tools = (*builtin_tools(), *load_tools(settings.tools, folder))
     if not settings.mcp_servers:

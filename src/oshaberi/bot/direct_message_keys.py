@@ -1,7 +1,7 @@
 """Assigns models and keys that older versions stored in direct messages to the bot's owner.
 
-Older versions did not note whose direct messages they were, and used it for everybody. Where a
-team owns the bot nobody can say whose it is: it stays unused, and a line in the log says so.
+Older versions did not note whose direct messages they were, and used the keys for everybody. If a
+team owns the bot, the owner is unknown: they stay unused, and a line in the log says so.
 """
 
 from __future__ import annotations

@@ -1,25 +1,33 @@
-"""What holds now: the operator's settings, read again when they change, each server's on top."""
+"""The settings that apply now: the operator's, reloaded on change, with each server's on top."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from oshaberi.bot.operator_defaults import links, persona_of
 from oshaberi.config import EffectiveSettings, LoadedSettings, Reloader, effective
 from oshaberi.logs import set_level
-from oshaberi.storage import Database, StorageError
+from oshaberi.storage import Database
 from oshaberi.turns.bounded_cache import BoundedCache
+from oshaberi.turns.stored_cache import StoredCache
 from oshaberi.turns.turn_services import TurnServices
-
-log = logging.getLogger(__name__)
 
 MOST_SERVERS = 1000
 
 
+@dataclass(frozen=True, slots=True)
+class _Effective:
+    """Effective settings, and the values they were made from."""
+
+    operators: LoadedSettings
+    changed: Mapping[str, Any]
+    settings: EffectiveSettings
+
+
 class LiveSettings:
-    """`services` are told of new models and another persona."""
+    """Current settings. `services` gets new models and a new persona."""
 
     def __init__(
         self,
@@ -33,29 +41,29 @@ class LiveSettings:
         self._environ = environ
         self._db = db
         self._services = services
-        self._known: BoundedCache[int, Mapping[str, Any]] = BoundedCache(MOST_SERVERS)
+        self._changed: StoredCache[int, Mapping[str, Any]] = StoredCache(MOST_SERVERS, "settings")
+        self._effective: BoundedCache[int, _Effective] = BoundedCache(MOST_SERVERS)
 
     def operators(self) -> LoadedSettings:
         return self.reloader.current
 
     async def of(self, server_id: int) -> EffectiveSettings:
-        return effective(self.operators(), await self._changed(server_id))
+        """Return a server's settings; the last known ones while the database is down.
 
-    async def _changed(self, server_id: int) -> Mapping[str, Any]:
-        """By its admins. While the database is away, what was known last."""
-        try:
-            changed = await self._db.servers.config(server_id)
-        except StorageError as error:
-            known = self._known.get(server_id)
-            if known is None:
-                raise  # whom it blocks nobody knows
-            log.error("server %s keeps its settings as they were: %s", server_id, error)
-            return known
-        self._known.put(server_id, changed)
-        return changed
+        Raises StorageError if none are known: its lists of blocked users are unknown then
+        too.
+        """
+        db, operators = self._db, self.operators()
+        load = db.servers.config
+        changed = await self._changed.get(db.changes, server_id, server_id, lambda: load(server_id))
+        known = self._effective.get(server_id)
+        if known is None or known.operators is not operators or known.changed is not changed:
+            known = _Effective(operators, changed, effective(operators, changed))
+            self._effective.put(server_id, known)
+        return known.settings
 
     def _take_up(self, new: LoadedSettings) -> None:
-        """What may change while the bot runs; what the file leaves alone stays as it was chosen."""
+        """Apply settings that may change at runtime. Only changed ones are replaced."""
         old, self._held, services = self._held, new, self._services()
         set_level(new.log_level)
         if new.models != old.models:

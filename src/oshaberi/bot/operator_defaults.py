@@ -10,7 +10,7 @@ from oshaberi.turns.turn_services import NOBODY_YET, OperatorModel
 
 
 def links(settings: LoadedSettings, environ: Mapping[str, str]) -> tuple[OperatorModel, ...]:
-    """The chain of models, with their keys."""
+    """Return the operator's chain of models, with their keys."""
     return tuple(
         OperatorModel(
             ModelRecord(
@@ -18,7 +18,7 @@ def links(settings: LoadedSettings, environ: Mapping[str, str]) -> tuple[Operato
                 provider=entry.provider,
                 model=entry.model,
                 base_url=entry.base_url,
-                params=entry.params,
+                params=entry.all_params(),
                 position=position,
             ),
             entry.keys(environ),
@@ -29,7 +29,7 @@ def links(settings: LoadedSettings, environ: Mapping[str, str]) -> tuple[Operato
 
 
 def persona_of(settings: LoadedSettings) -> PersonaRecord:
-    """The default persona."""
+    """Return the operator's default persona."""
     entry = settings.persona
     if entry is None:
         return NOBODY_YET

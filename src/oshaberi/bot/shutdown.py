@@ -12,7 +12,10 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class ShutdownSignals:
-    """`with Ending() as ending: await ending.or_done(work)`, inside a running loop."""
+    """Catches signals: `with ShutdownSignals() as ending: await ending.or_done(work)`.
+
+    Needs a running loop.
+    """
 
     def __init__(self) -> None:
         self._asked: asyncio.Queue[None] = asyncio.Queue()
@@ -34,13 +37,14 @@ class ShutdownSignals:
             loop.remove_signal_handler(number)
 
     def ask(self) -> None:
-        """What a signal does."""
+        """Request shutdown, as a signal does."""
         self._asked.put_nowait(None)
 
     async def or_done(self, work: asyncio.Task[None] | Coroutine[Any, Any, None]) -> None:
-        """Until the work is done or the next signal comes. A task goes on; a coroutine does not.
+        """Wait until the work is done or the next signal comes.
 
-        A signal that came before counts: it came while nobody could listen.
+        Then a task continues and a coroutine is cancelled. A signal that came earlier
+        counts too.
         """
         task = work if isinstance(work, asyncio.Task) else asyncio.create_task(work)
         asked = asyncio.create_task(self._asked.get())

@@ -1,7 +1,7 @@
-"""Wires the bot together. What is opened first is closed last.
+"""Wires the bot together. The parts are closed in reverse order.
 
-`run` is the whole life of one process: it takes up what an earlier one left behind, answers until
-it is told to end, lets running answers finish, and leaves nothing open.
+`run` is the whole life of one process: it takes up what an earlier one left, answers until it is
+told to end, lets running answers finish, and closes everything.
 """
 
 from __future__ import annotations
@@ -11,40 +11,53 @@ import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
 
 from oshaberi.bot.bot_tools import open_tools
+from oshaberi.bot.cache_invalidation import cache_invalidation
 from oshaberi.bot.client.attached_text import read_text
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.commands import CommandContext
 from oshaberi.bot.coordination.crash_recovery import CrashRecovery
 from oshaberi.bot.coordination.orphaned_journals import OrphanedJournals
 from oshaberi.bot.coordination.process_coordination import ProcessCoordination, shared_state
+from oshaberi.bot.coordination.question_recovery import QuestionRecovery
+from oshaberi.bot.database_pruning import prune_regularly
 from oshaberi.bot.direct_message_keys import adopt_direct_keys
 from oshaberi.bot.live_settings import LiveSettings
-from oshaberi.bot.observability.health_endpoint import health_endpoint
+from oshaberi.bot.observability.health_endpoint import HealthChecks, health_endpoint
 from oshaberi.bot.observability.metrics import BotMetrics
+from oshaberi.bot.observability.model_health import ModelHealth
+from oshaberi.bot.observability.systemd_notify import SystemdNotifier
 from oshaberi.bot.operator_defaults import links, persona_of
+from oshaberi.bot.privacy.data_retention import DataRetention
 from oshaberi.bot.shutdown import ShutdownSignals
 from oshaberi.config import LoadedSettings, Reloader
+from oshaberi.discord_io import RequestBudget
+from oshaberi.discord_io.requests.api_address import requests_through
+from oshaberi.discord_io.requests.request_budget import PER_SECOND
 from oshaberi.errors import OshaberiError
 from oshaberi.logs import StreamLogger
 from oshaberi.providers.adapter_registry import connect
+from oshaberi.providers.capabilities import LearnedLimits
 from oshaberi.storage import Database, SecretVault
+from oshaberi.storage.postgres_lease import postgres_lease
 from oshaberi.storage.sqlite_ownership import sole_owner
 from oshaberi.stream.stream_observer import StreamObserver
+from oshaberi.turns.admission.turn_slots import TurnSlots
 from oshaberi.turns.channel_turns import ChannelTurns
 from oshaberi.turns.generation.adapter_pool import AdapterPool, Connect
 from oshaberi.turns.turn_services import TurnServices
 
 log = logging.getLogger(__name__)
 
-GRACE_SECONDS = 20.0
 GUILDS_READY_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Bot:
-    """Everything of a bot that is open. It does nothing until its client serves."""
+    """All open parts of a bot. It does nothing until its client serves."""
 
     client: OshaberiClient
     channel_turns: ChannelTurns
@@ -54,6 +67,7 @@ class Bot:
     bot_metrics: BotMetrics
     reloader: Reloader
     orphaned_journals: OrphanedJournals
+    data_retention: DataRetention
 
 
 async def run(
@@ -64,15 +78,23 @@ async def run(
     on_ready: Callable[[], None] = lambda: None,
     on_open: Callable[[Bot], None] = lambda _bot: None,
     guild_ready_timeout: float = GUILDS_READY_SECONDS,
-    grace_s: float = GRACE_SECONDS,
+    grace_s: float | None = None,
     connect: Connect = connect,
 ) -> None:
-    """Until a signal ends it. `on_ready` is called when it answers.
+    """Run the bot until a signal ends it. `on_ready` is called when it can answer.
 
-    Running answers get `grace_s` to finish; a second signal does not wait for them.
+    Running answers get `grace_s` seconds to finish (default `shutdown_grace_s`); a second
+    signal does not wait for them.
     """
     assert settings.discord_token is not None
-    opened = open_bot(settings, environ, observers, on_ready, guild_ready_timeout, connect)
+    grace_s = settings.shutdown_grace_s if grace_s is None else grace_s
+    systemd = SystemdNotifier(environ)
+
+    def ready() -> None:
+        systemd.ready()
+        on_ready()
+
+    opened = open_bot(settings, environ, observers, ready, guild_ready_timeout, connect)
     with ShutdownSignals() as ending:
         async with opened as bot:
             on_open(bot)
@@ -80,8 +102,12 @@ async def run(
             watching = asyncio.create_task(bot.reloader.watch())
             following = asyncio.create_task(_take_over(bot))
             succeeding = asyncio.create_task(bot.orphaned_journals.run())
+            pruning = asyncio.create_task(prune_regularly(bot.db))
+            retaining = asyncio.create_task(bot.data_retention.run())
+            living = asyncio.create_task(systemd.keep_alive())
             try:
                 await ending.or_done(serving)
+                systemd.stopping()
                 if not serving.done():
                     log.info("ending; a second Ctrl-C does not wait for running answers")
                     await ending.or_done(bot.channel_turns.shutdown(grace_s))
@@ -89,14 +115,17 @@ async def run(
                 await _end(watching)
                 await _end(following)
                 await _end(succeeding)
+                await _end(pruning)
+                await _end(retaining)
                 await bot.client.close()
                 await _end(serving)
+                await _end(living)
             if not serving.cancelled() and (error := serving.exception()) is not None:
                 raise error
 
 
 async def _take_over(bot: Bot) -> None:
-    """What an ended process had taken and not answered."""
+    """Take up messages that an ended process had claimed and not answered."""
     while True:
         await bot.shared.departure()
         try:
@@ -120,19 +149,29 @@ async def open_bot(
     guild_ready_timeout: float = GUILDS_READY_SECONDS,
     connect: Connect = connect,
 ) -> AsyncIterator[Bot]:
-    """Database, shared state, tools, models, client; closed in the opposite order."""
+    """Open database, coordination, tools, models and client; close them in reverse order."""
     async with AsyncExitStack() as stack:
+        stack.enter_context(requests_through(settings.discord_api_url))
         vault = SecretVault.from_environment_or_file(settings.secret_key_file)
         if settings.redis_url is None:  # with Redis each turn holds a lock
             stack.enter_context(sole_owner(settings.database_url, settings.instance))
         db = await stack.enter_async_context(Database.open(settings.database_url, vault))
-        shared = await stack.enter_async_context(shared_state(settings.redis_url))
+        shared = await stack.enter_async_context(
+            shared_state(settings.redis_url, settings.instance)
+        )
+        lease = await stack.enter_async_context(
+            postgres_lease(settings.database_url, settings.instance)
+        )
+        leases = {**shared.leases, **({} if lease is None else {"postgresql": lease})}
+        await stack.enter_async_context(cache_invalidation(db, settings.redis_url))
         secrets = settings.secrets(environ)
         tools = await stack.enter_async_context(open_tools(settings, secrets))
-        adapters = AdapterPool(connect)
+        learned = LearnedLimits()
+        adapters = AdapterPool(partial(connect, learned=learned), learned=learned)
         stack.push_async_callback(adapters.aclose)
         live_settings = LiveSettings(settings, environ, db, lambda: services)
         bot_metrics = BotMetrics(lambda: client.latency)
+        model_health = ModelHealth()
         services = TurnServices(
             settings=live_settings.of,
             stops=shared.stops,
@@ -144,19 +183,27 @@ async def open_bot(
             models=links(settings, environ),
             allow_local_models=lambda: live_settings.operators().allow_local_models,
             persona=persona_of(settings),
-            observers=(StreamLogger(), bot_metrics, *observers),
+            observers=(StreamLogger(), bot_metrics, model_health, *observers),
             read_text=read_text,
             alone=shared.alone,
+            slots=TurnSlots(settings.max_simultaneous_turns, settings.max_wait_s),
             operator_turn=lambda: live_settings.operators().turn,
         )
         channel_turns = ChannelTurns(services, claim=shared.claim)
+        max_age = timedelta(seconds=settings.max_question_age_s)
+
+        is_ready = asyncio.Event()
 
         async def when_ready() -> None:
             await adopt_direct_keys(db, client.application)
             count = await recovery.run()
             if count:
                 log.info("%d answers of an earlier process were settled", count)
+            is_ready.set()
             on_ready()
+
+        async def take_up() -> None:
+            await questions.run()
 
         context = CommandContext(db, channel_turns, services, live_settings.operators)
         client = OshaberiClient(
@@ -164,30 +211,67 @@ async def open_bot(
             alone=shared.alone,
             claim=shared.claim,
             when_ready=when_ready,
+            take_up=take_up,
             guild_ready_timeout=guild_ready_timeout,
             shard_ids=list(settings.shard_ids) or None,
             shard_count=settings.shard_count or None,
+            budget=RequestBudget(0 if settings.discord_api_url else PER_SECOND),
         )
         bot_metrics.watch(client.guard)
+        client.budget.on_waited = bot_metrics.request_wait.observe
+        db.watch_calls(bot_metrics.note_database_call)
+        client.unanswered.on_unanswered = bot_metrics.note_unanswered
+        bot_metrics.process_gauges.watch(
+            turns_running=lambda: services.slots.taken,
+            turns_waiting=lambda: channel_turns.waiting() + services.slots.waiting,
+            shards=lambda: len(client.gateway_state.shard_ids()),
+            shards_connected=client.gateway_state.connected_count,
+            discord_requests_waiting=lambda: client.budget.waiting,
+            database_away=lambda: db.problem() is not None,
+            redis_away=lambda: shared.problem is not None,
+        )
+        await stack.enter_async_context(bot_metrics.process_gauges.measuring_lag())
+        await stack.enter_async_context(shared.share_requests(client.guard, client.budget))
         stack.push_async_callback(client.close)
         recovery = CrashRecovery(db, settings.instance, client.find_turn_channel, shared.alone)
-        orphaned_journals = OrphanedJournals(db, settings.instance, recovery, client.is_ready)
+        questions = QuestionRecovery(
+            db, settings.instance, client.find_turn_channel, channel_turns, max_age
+        )
+        orphaned_journals = OrphanedJournals(
+            db, settings.instance, recovery, questions, client.is_ready, leases
+        )
         if settings.health_port:
-            problem = _problem_of(client)
+            parts = {"database": db.problem, "models": model_health.problem}
+            if settings.redis_url is not None:
+                parts["redis"] = lambda: shared.problem
+            checks = HealthChecks(
+                client.gateway_state.problem, _unready(is_ready, channel_turns), parts
+            )
             health = health_endpoint(
-                bot_metrics, problem, settings.health_port, settings.health_host
+                bot_metrics, checks, settings.health_port, settings.health_host
             )
             log.info("health and metrics: %s", await stack.enter_async_context(health))
         reloader = live_settings.reloader
+        await db.opt_outs.refresh()
         yield Bot(
-            client, channel_turns, services, db, shared, bot_metrics, reloader, orphaned_journals
+            client,
+            channel_turns,
+            services,
+            db,
+            shared,
+            bot_metrics,
+            reloader,
+            orphaned_journals,
+            DataRetention(db, live_settings.operators, client.server_ids, client.would_have),
         )
 
 
-def _problem_of(client: OshaberiClient) -> Callable[[], str | None]:
+def _unready(is_ready: asyncio.Event, channel_turns: ChannelTurns) -> Callable[[], str | None]:
+    """Return a check that tells why no new question is taken."""
+
     def problem() -> str | None:
-        if client.is_closed():
-            return "the bot has ended"
-        return None if client.is_ready() else "not connected to Discord"
+        if channel_turns.is_closing:
+            return "the bot is ending"
+        return None if is_ready.is_set() else "the bot is starting"
 
     return problem

@@ -1,6 +1,6 @@
 """The `oshaberi` command group: names its commands and turns errors into exit statuses.
 
-An error is one line on stderr and status 2; a traceback only with --debug.
+An error is one line on stderr; a traceback only with --debug.
 """
 
 from __future__ import annotations
@@ -19,10 +19,7 @@ from click.shell_completion import CompletionItem
 
 from oshaberi import OshaberiError, __version__
 from oshaberi.cli import INTERRUPTED
-
-BAD_INPUT = 2
-INTERNAL_ERROR = 70
-BROKEN_PIPE = 141
+from oshaberi.cli.exit_status import BAD_INPUT, BROKEN_PIPE, INTERNAL_ERROR, status_of
 
 DEBUG = "--debug"
 COMPLETE = "_OSHABERI_COMPLETE"
@@ -34,9 +31,11 @@ COMMANDS = {
     "replay": "Play scenes through the whole pipeline; --check compares.",
     "record": "Ask a model, and save its stream as a scene.",
     "explain": "Explain why a scene became these messages, decision by decision.",
-    "doctor": "Check token, permissions, keys, database, fonts; say what to do.",
+    "doctor": "Check token, permissions, models, database, fonts; say what to do.",
+    "models": "List the models that an endpoint offers.",
     "config": "Show the settings, and where each of them comes from.",
     "db": "Bring the database up to date.",
+    "data": "Export or delete a user's or a server's data.",
     "stage": "Run any discord.py bot on a local Discord.",
     "bench": "Measure what the engine, streams and adapters cost.",
     "completion": "Print a script that lets your shell complete commands.",
@@ -44,7 +43,7 @@ COMMANDS = {
 
 
 class LazyGroup(click.Group):
-    """Lists its commands without importing them."""
+    """A click group that lists its commands without importing them."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -77,7 +76,14 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="oshaberi", message="%(prog)s %(version)s")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=lambda context, _option, asked: _show_version(context) if asked else None,
+    help="Show the version, and whether the text engine is compiled.",
+)
 @click.option(DEBUG, is_flag=True, help="Show a traceback when something goes wrong.")
 def app(debug: bool) -> None:
     """A language model's token stream, as Discord messages a person would write.
@@ -89,13 +95,20 @@ def app(debug: bool) -> None:
     """
 
 
+def _show_version(context: click.Context) -> None:
+    from oshaberi.cli.engine_build import build_name
+
+    click.echo(f"oshaberi {__version__} (text engine: {build_name()})")
+    context.exit()
+
+
 def run(args: Sequence[str]) -> int:
-    """Run the command line and turn however it ends into an exit status."""
+    """Run the command line. Return the exit status, however it ends."""
     _write_anything()
     try:
         if COMPLETE in os.environ:
             return _complete(os.environ[COMPLETE])
-        # Not `app.main`: it has its own ideas about Ctrl-C and closed pipes.
+        # Not `app.main`: it handles Ctrl-C and closed pipes differently.
         with app.make_context("oshaberi", list(args)) as context:
             status = app.invoke(context)
         sys.stdout.flush()
@@ -106,9 +119,9 @@ def run(args: Sequence[str]) -> int:
         click.echo(error.format_message())
         return 0
     except click.ClickException as error:
-        return _refuse(_usage_line(error), args)
+        return _refuse(_usage_line(error), args, BAD_INPUT)
     except OshaberiError as error:
-        return _refuse(str(error), args)
+        return _refuse(str(error), args, status_of(error, _command_in(args)))
     except BrokenPipeError:
         _leave_pipe()
         return BROKEN_PIPE
@@ -116,17 +129,17 @@ def run(args: Sequence[str]) -> int:
         return INTERRUPTED
     except OSError as error:
         _leave_pipe()
-        return _refuse(f"cannot continue: {error.strerror or error}", args)
+        what = f"cannot continue: {error.strerror or error}"
+        return _refuse(what, args, status_of(error, _command_in(args)))
     except Exception as error:
         if _was_interrupted(error):
             return INTERRUPTED
         what = f"internal error: {type(error).__name__}: {error}"
-        _refuse(f"{what} ({_debugging(args)} shows where)", args)
-        return INTERNAL_ERROR
+        return _refuse(f"{what} ({_debugging(args)} shows where)", args, INTERNAL_ERROR)
 
 
 def _was_interrupted(error: BaseException) -> bool:
-    """Older Pythons wrap a Ctrl-C that comes while a class is made."""
+    """Tell whether Ctrl-C caused the error. Older Pythons wrap one during class creation."""
     while error.__cause__ is not None:
         error = error.__cause__
     return isinstance(error, KeyboardInterrupt)
@@ -138,24 +151,27 @@ def _complete(instruction: str) -> int:
     return shell_complete(app, {}, "oshaberi", COMPLETE, instruction)
 
 
-def _refuse(line: str, args: Sequence[str]) -> int:
+def _refuse(line: str, args: Sequence[str], status: int) -> int:
     if DEBUG in _before_command(args):
         import traceback
 
         traceback.print_exc()
     else:
         click.echo(f"oshaberi: {' '.join(line.split())}", err=True)
-    return BAD_INPUT
+    return status
 
 
 def _before_command(args: Sequence[str]) -> list[str]:
-    """What stands behind a command's name is the command's, or a script's."""
+    """Return the options before the command's name. The rest belong to the command."""
     return list(takewhile(lambda arg: arg.startswith("-"), args))
 
 
+def _command_in(args: Sequence[str]) -> str:
+    return next(iter(args[len(_before_command(args)) :]), "")
+
+
 def _debugging(args: Sequence[str]) -> str:
-    command = args[len(_before_command(args)) :][:1]
-    return " ".join(["oshaberi", DEBUG, *command, "…"])
+    return " ".join(filter(None, ["oshaberi", DEBUG, _command_in(args), "…"]))
 
 
 def _usage_line(error: click.ClickException) -> str:
@@ -175,9 +191,10 @@ def _near(word: str) -> str:
 
 
 def _write_anything() -> None:
-    """Pipes carry UTF-8 whatever the locale; what a terminal cannot show is escaped there.
+    """Let the output carry any character.
 
-    Somebody who closed a stream does not want to read it.
+    Pipes get UTF-8 whatever the locale; a terminal gets escapes for what it cannot show. Output
+    to a closed stream is dropped.
     """
     sys.stdout = sys.stdout or _nowhere()
     sys.stderr = sys.stderr or _nowhere()
@@ -192,7 +209,7 @@ def _nowhere() -> TextIO:
 
 
 def _leave_pipe() -> None:
-    """Python flushes once more on its way out; there is nobody left to read it."""
+    """Point stdout at the null device, because Python flushes once more and the reader has gone."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

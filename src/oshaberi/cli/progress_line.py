@@ -15,7 +15,7 @@ _ERASE_LINE = "\r\x1b[K"
 
 
 class Progress:
-    """Shown on stderr: what a command says goes elsewhere."""
+    """Shows progress on stderr, apart from the command's output."""
 
     def __init__(
         self, stream: TextIO | None = None, now: Callable[[], float] = time.monotonic
@@ -25,7 +25,7 @@ class Progress:
         self._now = now
 
     def over(self, items: Sequence[T], noun: str) -> Iterator[T]:
-        """The items, one after another."""
+        """Yield the items one after another, and show how many are done."""
         told = self._now()
         for number, item in enumerate(items):
             if self._live:
@@ -38,7 +38,7 @@ class Progress:
         self.clear()
 
     def clear(self) -> None:
-        """Call it before anything else is written to the same terminal."""
+        """Erase the line. Call it before anything else is written to the same terminal."""
         if self._live:
             self._out.write(_ERASE_LINE)
             self._out.flush()

@@ -11,14 +11,14 @@ from typing import cast
 
 import click
 
-from oshaberi.cli.settings_options import whisper
+from oshaberi.cli.config_file_option import whisper
 
 PIECE = 65_536
 STDIN = "-"
 
 
 def pieces_of(path: str) -> Iterator[str]:
-    """Each piece as soon as it is there: whoever writes slowly is read slowly."""
+    """Yield each piece of the input as soon as it arrives."""
     if path == STDIN:
         if sys.stdin is None:
             raise click.ClickException("standard input is closed; give a FILE")

@@ -22,7 +22,10 @@ Fingerprint = tuple[int, int, int] | None
 
 
 class Reloader:
-    """`current` is what holds now. What needs a restart stays as it was at the start."""
+    """Watches the settings file. `current` has the settings that apply now; a setting that needs a
+
+    restart keeps its value from the start.
+    """
 
     def __init__(
         self,
@@ -40,13 +43,13 @@ class Reloader:
         self._written = _written(settings, environ)
 
     async def watch(self) -> None:
-        """Until it is cancelled. Time is the loop's."""
+        """Check the file again and again, until the task is cancelled. Uses the loop's clock."""
         while True:
             await asyncio.sleep(self._every_s)
             self.check()
 
     def check(self) -> LoadedSettings | None:
-        """Look once. The new settings, if the file changed and can be used."""
+        """Look at the file once. Return the new settings if it changed and is valid."""
         seen = _fingerprint(self.current.file)
         if seen == self._seen:
             return None
@@ -73,7 +76,7 @@ class Reloader:
 
 
 def _written(settings: LoadedSettings, environ: Mapping[str, str]) -> LoadedSettings:
-    """What the file and the environment say: some of `settings` may be from a command line."""
+    """Return what the file and the environment say, without what came from the command line."""
     if settings.file is None:
         return settings
     try:
@@ -87,7 +90,7 @@ def _needs_restart(key: str) -> bool:
 
 
 def _with_old(new: LoadedSettings, old: LoadedSettings) -> LoadedSettings:
-    """The new ones, but of what needs a restart the old, with where that came from."""
+    """Return the new settings with the old values (and their origins) where a restart is needed."""
     staying = [one.name for one in fields(ProcessConfig) if _needs_restart(one.name)]
     origins = {key: place for key, place in new.origins.items() if key not in staying}
     origins |= {key: old.origins[key] for key in staying if key in old.origins}

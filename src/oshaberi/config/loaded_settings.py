@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from oshaberi.config.known_secrets import KnownSecrets, secrets_in_header, secrets_in_url
 from oshaberi.config.process_config import ProcessConfig
-from oshaberi.config.secret_masking import masked
+from oshaberi.config.secrets_in_settings import KnownSecrets, secrets_in_header, secrets_in_url
 from oshaberi.config.setting_declarations import DECLARED
+from oshaberi.config.shown_settings import masked
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.text.text_config import TextConfig
@@ -20,7 +20,10 @@ DEFAULT = "default"
 
 @dataclass(frozen=True, slots=True)
 class LoadedSettings(ProcessConfig):
-    """`load` makes them. Those of the process are attributes, as in `settings.database_url`."""
+    """All settings, as `load` returns them. Those of the process are attributes, such as
+
+    `settings.database_url`.
+    """
 
     stream: StreamConfig = field(default_factory=StreamConfig)
     turn: TurnConfig = field(default_factory=TurnConfig)
@@ -30,7 +33,7 @@ class LoadedSettings(ProcessConfig):
     """The file that was looked for, whether it is there or not."""
 
     def value(self, key: str) -> Any:
-        """Any setting by its name."""
+        """Return the value of any setting by its name."""
         homes: Mapping[type, object] = {
             TextConfig: self.stream.text,
             StreamConfig: self.stream,
@@ -40,7 +43,10 @@ class LoadedSettings(ProcessConfig):
         return getattr(homes[DECLARED[key].section], key)
 
     def shown(self, key: str, environ: Mapping[str, str] | None = None) -> Any:
-        """The same, as JSON can say it, without secrets: neither in their place nor repeated."""
+        """Return the value as JSON.
+
+        Every secret is masked, also where another setting repeats it.
+        """
         setting = DECLARED[key]
         value = masked(setting, self.value(key))
         if "choices" in setting.about:
@@ -51,9 +57,10 @@ class LoadedSettings(ProcessConfig):
         return self.origins.get(key, DEFAULT)
 
     def secrets(self, environ: Mapping[str, str]) -> tuple[str, ...]:
-        """What must not be seen anywhere."""
+        """Return all secret values: tokens, keys, passwords."""
         servers, models = self.mcp_servers.values(), self.models
-        urls = [self.database_url, self.redis_url, *(server.url for server in servers)]
+        own = [self.database_url, self.redis_url, self.discord_api_url]
+        urls = [*own, *(server.url for server in servers)]
         headers = [value for server in servers for value in server.headers.values()]
         found: list[str | None] = [
             self.discord_token,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
+from urllib.parse import urlsplit
 
 from oshaberi.conversation.turn_config import ids, strings
 from oshaberi.errors import ConfigError
@@ -33,9 +34,20 @@ class ModelPrice:
             raise ValueError(f"input and output are dollars, from 0 to {MOST_DOLLARS}")
 
 
+_MODEL_OPTIONS = (
+    "window",
+    "max_output_tokens",
+    "images",
+    "thinking",
+    "prefill",
+    "reemits",
+    "text",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class ModelEntry:
-    """A link of the chain of models for servers that have none of their own."""
+    """One model of the operator's chain, for servers that have no models of their own."""
 
     __pydantic_config__ = TABLES
 
@@ -45,11 +57,31 @@ class ModelEntry:
     api_keys: tuple[str, ...] = field(default=(), repr=False)
     api_key_env: str | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
-    """`temperature`, `top_p`, `max_output_tokens`, `thinking`."""
+    """`temperature`, `top_p`, and what goes to the model's API as it is."""
     price: ModelPrice | None = None
+    window: int | None = None
+    max_output_tokens: int | None = None
+    images: bool | None = None
+    thinking: str | int | None = None
+    prefill: str | None = None
+    reemits: bool | None = None
+    text: Mapping[str, int] | None = None
+
+    def __post_init__(self) -> None:
+        from oshaberi.providers.model_options import options_of
+
+        try:
+            options_of(self.all_params())
+        except ConfigError as wrong:
+            raise ValueError(str(wrong)) from None
+
+    def all_params(self) -> dict[str, Any]:
+        """Return `params` with the options that stand beside it."""
+        own = {name: getattr(self, name) for name in _MODEL_OPTIONS}
+        return {**self.params, **{name: one for name, one in own.items() if one is not None}}
 
     def keys(self, environ: Mapping[str, str]) -> tuple[str, ...]:
-        """Its API keys: given here, or in the variable that is named, or in the usual one."""
+        """Return its API keys: from the entry, the variable it names, or the usual one."""
         if self.api_keys:
             return self.api_keys
         key = environ.get(self.variable or "", "").strip()
@@ -57,17 +89,17 @@ class ModelEntry:
 
     @property
     def variable(self) -> str | None:
-        """Where its key is looked for. Another server never gets the key of the usual one."""
+        """Return the variable that has its key. The usual key is sent only to the usual server."""
         from oshaberi.providers.provider_presets import PRESETS
 
         preset = PRESETS.get(self.provider)
-        usual = preset.key_name if preset and self.base_url is None else None
+        usual = preset.key_name_at(self.base_url) if preset else None
         return self.api_key_env or usual
 
 
 @dataclass(frozen=True, slots=True)
 class McpServerEntry:
-    """Tools from elsewhere: a program that is started, or an address."""
+    """An MCP server: a program to start, or a URL."""
 
     __pydantic_config__ = TABLES
 
@@ -87,7 +119,7 @@ class McpServerEntry:
 
 @dataclass(frozen=True, slots=True)
 class PersonaEntry:
-    """Who the bot is in servers that have no persona of their own."""
+    """The persona for servers that have none of their own."""
 
     __pydantic_config__ = TABLES
 
@@ -106,7 +138,7 @@ class PersonaEntry:
 
 
 def data_home(environ: Mapping[str, str]) -> Path:
-    """Where a program keeps its data (XDG)."""
+    """Return the folder where programs keep their data (XDG)."""
     named = environ.get("XDG_DATA_HOME", "")
     if Path(named).is_absolute():
         return Path(named) / "oshaberi"
@@ -119,7 +151,7 @@ def _here() -> Path:
 
 
 def _text(what: str, **about: Any) -> Any:
-    """A text that may be missing. What may hold a secret stays out of representations."""
+    """Declare an optional text. If it may hold a secret, `repr` leaves it out."""
     hidden = about.keys() & {"secret", "url"}
     return field(default=None, repr=not hidden, metadata={"text": True, "what": what, **about})
 
@@ -134,10 +166,15 @@ def _table(what: str, allowed: str) -> Mapping[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class ProcessConfig:
-    """What concerns the running program rather than an answer."""
+    """The settings of the running program, not of one answer."""
 
     discord_token: str | None = _text(
         "the bot's token; without one the bot runs on the local stage", secret=True
+    )
+    discord_api_url: str | None = _text(
+        "a proxy that keeps Discord's limits for several processes, for example "
+        "`http://localhost:8080`; without one Discord is asked directly",
+        url=True,
     )
     data_dir: Path = field(
         default_factory=_here,
@@ -160,22 +197,45 @@ class ProcessConfig:
         "name of this process; must be the same after a restart",
         otherwise="`main`, or made from its shards",
     )
+    shutdown_grace_s: int = number(
+        20, 0, 600, "seconds that running answers get to end when the bot is shut down"
+    )
+    max_question_age_s: int = number(
+        600, 0, 86_400, "a question that is older after a restart is not answered, in seconds"
+    )
+    max_simultaneous_turns: int = number(
+        200, 1, 10_000, "maximum number of answers that are written at once; further questions wait"
+    )
+    max_wait_s: int = number(
+        120, 1, 3600, "a question that waits longer because of that is told so, in seconds"
+    )
     shard_ids: tuple[int, ...] = ids("the shards of this process; empty means all")
     shard_count: int = number(0, 0, MOST_SHARDS, "number of shards of the bot; 0 asks Discord")
     log_level: str = choice(
         "info", ("debug", "info", "warning", "error"), "how much is logged; `debug` is everything"
     )
     log_format: str = choice("text", ("text", "json"), "plain lines, or JSON objects")
-    health_port: int = number(0, 0, 65_535, "port for `/health` and `/metrics`; 0 is off")
-    health_host: str = _text(
-        "address for `/health` and `/metrics`; `0.0.0.0` means all", otherwise="`127.0.0.1`"
+    health_port: int = number(0, 0, 65_535, "port for `/health`, `/ready` and `/metrics`; 0 is off")
+    health_host: str = _text("address for these; `0.0.0.0` means all", otherwise="`127.0.0.1`")
+    retention_turns_days: int = number(
+        180, 1, 180, "for how many days is stored which messages were answered, and how"
+    )
+    retention_facts_days: int = number(
+        0, 0, 3650, "for how many days facts are remembered; 0 means until they are deleted"
+    )
+    retention_usage_days: int = number(
+        62, 1, 62, "for how many days daily counts of requests and tokens are stored"
+    )
+    retention_left_servers_days: int = number(
+        30, 0, 3650, "days after which the data of a server that the bot left is deleted; 0: never"
     )
     stage_port: int = number(8420, 0, 65_535, "port of the local stage; 0 takes any free one")
     models: tuple[ModelEntry, ...] = field(
         default=(),
         metadata=_table(
             "each has `provider`, `model` and optionally `base_url`, `api_keys` or `api_key_env`, "
-            "`params`, `price` (`input` and `output`: dollars for a million tokens); "
+            "`params`, `price` (`input` and `output`: dollars for a million tokens), `window`, "
+            "`max_output_tokens`, `images`, `thinking`, `prefill`, `reemits`, `text` (see below); "
             "they are tried in order",
             "a list of tables",
         ),
@@ -218,15 +278,32 @@ class ProcessConfig:
         if any(ord(sign) < 32 or ord(sign) == 127 for sign in self.discord_token or ""):
             what = "has a line break or another control character in it; copy it again"
             raise ConfigError(f"discord_token: {what}")
+        self._check_api_url()
         wrong = [shard for shard in self.shard_ids if shard >= self.shard_count]
         if wrong:
             allowed = f"below shard_count, {self.shard_count}"
             raise ConfigError(f"shard_ids: {wrong[0]} is not {allowed}")
+
+    def _check_api_url(self) -> None:
+        if self.discord_api_url is None:
+            return
+        try:
+            parts = urlsplit(self.discord_api_url)
+            is_address = parts.scheme in ("http", "https") and bool(parts.hostname)
+        except ValueError:
+            is_address = False
+        if not is_address:
+            allowed = "an address like http://localhost:8080"
+            raise ConfigError(f"discord_api_url: {self.discord_api_url!r} is not {allowed}")
 
     def _fill(self, key: str, value: object) -> None:
         if getattr(self, key) is None:
             object.__setattr__(self, key, value)
 
 
-LIVE = frozenset({"allow_local_models", "log_level", "models", "persona", "server_limits"})
+LIVE = frozenset(
+    {"allow_local_models", "log_level", "models", "persona", "server_limits"}
+    | {"retention_turns_days", "retention_facts_days", "retention_usage_days"}
+    | {"retention_left_servers_days"}
+)
 """What a running bot takes up when the file changes; the rest of this needs a restart."""

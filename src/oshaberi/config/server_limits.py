@@ -22,12 +22,12 @@ BY_OPERATOR = "that whoever runs the bot allows"
 
 
 def is_quota(key: str) -> bool:
-    """A server's own quotas and the operator's both hold, so neither bounds the other."""
+    """Tell whether a setting is a quota. Server quotas and operator quotas apply side by side."""
     return key.startswith(QUOTA_PREFIX)
 
 
 def most_allowed(settings: LoadedSettings, setting: Setting) -> int | None:
-    """The most that admins may choose; None if the setting is no such number."""
+    """Return the highest value that admins may choose, or None if the setting is not a number."""
     about = setting.about
     if not _is_bounded(setting):
         return None
@@ -46,7 +46,7 @@ def least_allowed(settings: LoadedSettings, setting: Setting) -> int | None:
 
 
 def allowed_here(settings: LoadedSettings, setting: Setting) -> str:
-    """What admins may choose, in words."""
+    """Describe in words which values admins may choose."""
     most, least = most_allowed(settings, setting), least_allowed(settings, setting)
     if most is None:
         return setting.allowed
@@ -54,7 +54,7 @@ def allowed_here(settings: LoadedSettings, setting: Setting) -> str:
 
 
 def check_limit(settings: LoadedSettings, key: str, value: Any) -> None:
-    """Raise a ConfigError that names the bound if an admin may not choose this."""
+    """Raise a ConfigError that names the limit if admins may not choose this value."""
     setting = DECLARED[key]
     most, least = most_allowed(settings, setting), least_allowed(settings, setting)
     if most is not None and value > most:
@@ -68,12 +68,15 @@ def check_limit(settings: LoadedSettings, key: str, value: Any) -> None:
 
 
 def limited(settings: LoadedSettings, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """What is stored for a server, within the bounds of today."""
+    """Return a server's stored settings, reduced to the operator's current limits."""
     return {key: _cut(settings, DECLARED[key], value) for key, value in changes.items()}
 
 
 def _cut(settings: LoadedSettings, setting: Setting, value: Any) -> Any:
-    """What is not of its kind stays: whoever checks it says so."""
+    """Reduce one value to the limits.
+
+    A value of the wrong type stays, so that the later check reports it.
+    """
     if isinstance(value, list | tuple):
         return _cut_list(setting.name, value, settings.value(setting.name))
     if not isinstance(value, int) or isinstance(value, bool):
@@ -93,7 +96,7 @@ def _cut_list(key: str, value: Sequence[Any], theirs: Any) -> Sequence[Any]:
 
 
 def check_limit_table(limits: Mapping[str, int]) -> None:
-    """Of the operator's file: each is a number that admins may change, within its range."""
+    """Check the operator's `server_limits`: numbers that admins may change, within their range."""
     from oshaberi.config.server_settings import SERVER_KEYS
 
     for key, value in limits.items():

@@ -9,6 +9,7 @@ from typing import Any
 
 from oshaberi.config.loaded_settings import LoadedSettings
 from oshaberi.config.process_config import ProcessConfig
+from oshaberi.config.renamed_settings import with_new_names
 from oshaberi.config.server_limits import is_quota, limited
 from oshaberi.config.setting_declarations import DECLARED, Setting, near, within
 from oshaberi.config.value_parsing import read
@@ -32,19 +33,19 @@ NO_QUOTAS: Mapping[str, Any] = {key: 0 for key in SERVER_KEYS if is_quota(key)}
 
 @dataclass(frozen=True, slots=True)
 class EffectiveSettings:
-    """The settings of one server."""
+    """The settings that apply in one server."""
 
     stream: StreamConfig
     turn: TurnConfig
 
 
 def effective(settings: LoadedSettings, server_config: Mapping[str, Any]) -> EffectiveSettings:
-    """The settings with what the server changed on top, within the operator's bounds.
+    """Return the operator's settings with the server's changes, within the operator's limits.
 
-    What is stored and no longer allowed is left out, with a line in the log: no admin's value
-    keeps the bot from answering.
+    A stored value that is no longer valid is ignored and logged: it must not stop the bot from
+    answering.
     """
-    known = {key: value for key, value in server_config.items() if key in SERVER_KEYS}
+    known = _known(server_config)
     kept = limited(settings, known)
     while kept:
         try:
@@ -57,13 +58,16 @@ def effective(settings: LoadedSettings, server_config: Mapping[str, Any]) -> Eff
 
 
 def check_together(settings: LoadedSettings, server_config: Mapping[str, Any]) -> None:
-    """Refuse what is allowed alone but not together. Call it before a change is stored."""
-    known = {key: value for key, value in server_config.items() if key in SERVER_KEYS}
+    """Raise if values that are valid alone contradict each other.
+
+    Call it before storing a change.
+    """
+    known = _known(server_config)
     _combined(settings, known)
 
 
 def parse_server_value(key: str, text: str) -> Any:
-    """What an admin typed as the value of a key, checked; a ConfigError says what is allowed."""
+    """Parse and check what an admin typed for a setting. A ConfigError says what is allowed."""
     if key not in SERVER_KEYS:
         if key in DECLARED:
             raise ConfigError(f"{key}: is set by whoever runs the bot")
@@ -73,6 +77,11 @@ def parse_server_value(key: str, text: str) -> Any:
     value = checked(SERVER_KEYS[key], read(SERVER_KEYS[key].about, text))
     # As it comes back from where it is stored.
     return list(value) if isinstance(value, tuple) else value
+
+
+def _known(server_config: Mapping[str, Any]) -> dict[str, Any]:
+    stored = with_new_names(server_config)
+    return {key: value for key, value in stored.items() if key in SERVER_KEYS}
 
 
 def _combined(settings: LoadedSettings, changes: Mapping[str, Any]) -> EffectiveSettings:

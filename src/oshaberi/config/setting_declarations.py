@@ -7,6 +7,7 @@ from dataclasses import MISSING, Field, dataclass, fields
 from typing import Any
 
 from oshaberi.config.process_config import ProcessConfig
+from oshaberi.config.renamed_settings import RENAMED
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.text.text_config import TextConfig
@@ -16,7 +17,7 @@ SECTIONS: tuple[type, ...] = (TextConfig, StreamConfig, TurnConfig, ProcessConfi
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One key. `about` is its declaration: a range, choices, …"""
+    """One setting. `about` has its declaration: range, choices, and so on."""
 
     name: str
     section: type
@@ -29,7 +30,7 @@ class Setting:
 
     @property
     def allowed(self) -> str:
-        """Behind "is not"."""
+        """Describe the allowed values, to be used after "is not"."""
         about = self.about
         if "low" in about:
             return f"a whole number from {about['low']} to {about['high']}"
@@ -72,13 +73,16 @@ DECLARED: Mapping[str, Setting] = {
 
 
 def within(section: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of one section among `values`."""
+    """Return those of `values` that belong to one section."""
     return {key: value for key, value in values.items() if DECLARED[key].section is section}
 
 
 def near(key: str, known: Iterable[str]) -> str:
-    """What may have been meant, for the end of a complaint."""
+    """Suggest the key that was probably meant, for the end of an error message."""
     from difflib import get_close_matches
 
+    new_name = RENAMED.get(key.lower())
+    if new_name is not None:
+        return f"; its name is {new_name!r} now"
     found = get_close_matches(key.lower(), list(known), n=1)
     return f"; did you mean {found[0]!r}?" if found else "; docs/settings.md lists them"

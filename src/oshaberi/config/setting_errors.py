@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from oshaberi.config.secret_masking import masked, plain
 from oshaberi.config.setting_declarations import DECLARED, near
+from oshaberi.config.shown_settings import masked, plain
 from oshaberi.errors import ConfigError
-from oshaberi.redaction import MASK
+from oshaberi.secret_redaction import MASK
 
 LONGEST = 80
 _EXTRA = ("extra_forbidden", "unexpected_keyword_argument")
@@ -23,7 +23,10 @@ _WORDS = {
 
 
 class SettingMistakesError(ConfigError):
-    """The settings have mistakes. Tells the first and counts the others; `lines` has all."""
+    """The settings have mistakes.
+
+    The message shows the first and counts the rest; `lines` has all.
+    """
 
     def __init__(self, lines: Iterable[str]) -> None:
         self.lines = tuple(lines)
@@ -33,7 +36,7 @@ class SettingMistakesError(ConfigError):
 
 
 def complaint(place: tuple[int | str, ...], wrong: Mapping[str, Any]) -> str:
-    """One line about one mistake; `place` is where, `wrong` an error of a ValidationError."""
+    """Describe one validation error in one line. `place` says where it is."""
     key, kind = str(place[0]), wrong["type"]
     if key not in DECLARED:
         return f"{key}: no such setting{near(key, DECLARED)}"

@@ -9,6 +9,7 @@ from typing import Any
 
 from oshaberi.config.loaded_settings import LoadedSettings
 from oshaberi.config.process_config import ModelEntry, ProcessConfig, data_home
+from oshaberi.config.renamed_settings import RENAMED
 from oshaberi.config.server_limits import check_limit_table
 from oshaberi.config.setting_declarations import DECLARED, near, within
 from oshaberi.config.value_parsing import read
@@ -25,16 +26,16 @@ NOT_SETTINGS = frozenset({FILE_VARIABLE, "OSHABERI_SECRET_KEY", "OSHABERI_STAGE_
 
 
 def load(file: Path | None, environ: Mapping[str, str]) -> LoadedSettings:
-    """The settings, or a ConfigError of one line: key, value, what is allowed, where it stands.
+    """Load the settings. A mistake is a one-line ConfigError: key, value, what is allowed, where.
 
-    Without a `file`: the one that OSHABERI_CONFIG names, or oshaberi.toml here, if there is one.
+    Without `file`, the file is the one in OSHABERI_CONFIG, or ./oshaberi.toml if it exists.
     """
     path, required = _file(file, environ)
     return load_from(path, environ, required=required)
 
 
 def load_from(path: Path, environ: Mapping[str, str], *, required: bool) -> LoadedSettings:
-    """The same of just this file. One that is not `required` may be missing."""
+    """Load the settings from this file only. It may be missing unless `required` is true."""
     from_file = _read_file(path, required)
     named = _named(environ)
     from_variables = _read_variables(named)
@@ -69,7 +70,10 @@ def _read_file(path: Path, required: bool) -> dict[str, Any]:
 
 
 def _named(environ: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """By key the variable and its text. An empty variable is one that is not set."""
+    """Return, by setting, the environment variable and its text.
+
+    Empty variables count as not set.
+    """
     return {
         variable.removeprefix(PREFIX).lower(): (variable, text)
         for variable, text in environ.items()
@@ -87,10 +91,14 @@ def _read_variables(named: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
 
 def _unknown(named: Mapping[str, tuple[str, str]]) -> list[str]:
     return [
-        f"{variable}: no such setting{near(key, DECLARED)}"
+        f"{variable}: no such setting{near(key, DECLARED)}{_variable_now(key)}"
         for key, (variable, _text) in named.items()
         if key not in DECLARED
     ]
+
+
+def _variable_now(key: str) -> str:
+    return f" ({PREFIX}{RENAMED[key].upper()})" if key in RENAMED else ""
 
 
 def _variables(keys: Mapping[str, Any]) -> dict[str, str]:
@@ -100,7 +108,7 @@ def _variables(keys: Mapping[str, Any]) -> dict[str, str]:
 def _merged(
     unknown: Sequence[str], origins: Mapping[str, str], *places: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What the places say together, or all that is wrong there and `unknown`."""
+    """Merge the sources. Raise all their mistakes together, with those of `unknown`."""
     try:
         from pydantic import ValidationError
 
@@ -121,7 +129,7 @@ def _merged(
 
 
 def _placed(line: str, origins: Mapping[str, str]) -> str:
-    """The complaint with where the value stands. It begins with its key."""
+    """Add to an error message where its value comes from."""
     key = line.partition(":")[0].partition(".")[0].partition("[")[0]
     return f"{line} (from {origins[key]})" if key in origins else line
 
@@ -141,7 +149,7 @@ def _settings(values: dict[str, Any], origins: Mapping[str, str], path: Path) ->
 
 
 def _check_providers(models: Sequence[ModelEntry]) -> None:
-    """Better now than at the first answer."""
+    """Check the providers now rather than at the first answer."""
     if not models:
         return
     from oshaberi.providers.adapter_registry import families, unknown

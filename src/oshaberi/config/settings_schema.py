@@ -29,7 +29,7 @@ _KINDS: Mapping[str, Any] = {
 
 
 class GivenSource(PydanticBaseSettingsSource):
-    """What one place says. Whole values: a table is not mixed with one from another place."""
+    """The settings from one source. A table is taken whole, never merged with another source's."""
 
     def __init__(self, model: type[BaseSettings], values: Mapping[str, Any]) -> None:
         super().__init__(model)
@@ -43,7 +43,7 @@ class GivenSource(PydanticBaseSettingsSource):
 
 
 def merged(*places: Mapping[str, Any]) -> dict[str, Any]:
-    """What is set, checked; earlier places win. A ValidationError has what is wrong."""
+    """Merge and check the sources; earlier ones win. Mistakes raise a ValidationError."""
 
     class Sourced(_model()):  # type: ignore[misc]  # made at run time
         @classmethod
@@ -57,7 +57,7 @@ def merged(*places: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def checked(setting: Setting, value: Any) -> Any:
-    """One value alone, or a ConfigError that says what is allowed."""
+    """Check one value. A ConfigError says what is allowed."""
     try:
         return TypeAdapter(_type(setting)).validate_python(value)
     except ValidationError as error:

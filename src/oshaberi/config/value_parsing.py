@@ -17,7 +17,7 @@ _MENTION = re.compile(r"<(?:#|@[!&]?)(\d+)>")
 
 
 def read(about: Mapping[str, Any], text: str) -> Any:
-    """The value that `text` stands for, by the metadata of a declaration."""
+    """Parse `text` as the declaration says."""
     text = text.strip()
     if "low" in about:
         return _whole(text)
@@ -47,7 +47,7 @@ def _whole(text: str) -> int | str:
 
 
 def _items(text: str, parts: list[str], convert: Any) -> Any:
-    """A JSON list, or items between commas. Texts with commas or line breaks need JSON."""
+    """Parse a JSON list, or items between commas. Items with commas or line breaks need JSON."""
     if text.startswith("["):
         with suppress(ValueError):
             return json.loads(text)

@@ -7,15 +7,33 @@ their own messages and what we answered to them.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
+from typing import TypeVar
 
 from oshaberi.conversation.conversation_messages import ChannelMessage, Person
 from oshaberi.storage.stored_records import Exchange
+
+Said = TypeVar("Said", ChannelMessage, Exchange)
+
+
+def said_since(said: Iterable[Said], since: datetime | None) -> tuple[Said, ...]:
+    """What is not older; without a moment, all of it."""
+    if since is None:
+        return tuple(said)
+    return tuple(one for one in said if _is_since(one, since))
+
+
+def _is_since(one: ChannelMessage | Exchange, since: datetime) -> bool:
+    return one.at is not None and one.at >= since
 
 
 def visible_history(
     history: Iterable[ChannelMessage], asker: Person, user_id: int
 ) -> tuple[ChannelMessage, ...]:
-    """Their own messages, and ours as long as nobody else has spoken in between."""
+    """Return what someone without Read Message History may see.
+
+    These are their own messages, and ours until somebody else speaks.
+    """
     if asker.can_read_history:
         return tuple(history)
     seen: list[ChannelMessage] = []
@@ -30,5 +48,5 @@ def visible_history(
 def visible_exchanges(
     exchanges: Iterable[Exchange], asker: Person, user_id: int
 ) -> tuple[Exchange, ...]:
-    """Of the short-term memory of a channel, what they asked themselves."""
+    """Return the exchanges of the channel's short-term memory that this person started."""
     return tuple(one for one in exchanges if asker.can_read_history or one.user_id == user_id)

@@ -61,7 +61,10 @@ _ALIKE = str.maketrans("il1|!0", "lllllo")
 
 
 def without_hidden(name: str, *, keep_joiners: bool = False) -> str:
-    """The name without what nobody sees. Joiners belong into emoji and into some scripts."""
+    """Return the name without invisible characters.
+
+    Joiners stay where an emoji or a script needs them.
+    """
     return "".join(
         char for char in name if not _is_hidden(char) or (keep_joiners and char in _JOINERS)
     )
@@ -69,7 +72,7 @@ def without_hidden(name: str, *, keep_joiners: bool = False) -> str:
 
 @lru_cache(maxsize=4096)
 def skeleton(name: str) -> str:
-    """What is left of a name when everything that can be overlooked is taken away."""
+    """Return a name's comparison form: look-alike names have the same one."""
     plain = unicodedata.normalize("NFKC", without_hidden(name))
     letters = "".join(map(_latin, plain.translate(_LOOK_LIKE)))
     # Cherokee has its capitals where others have small letters.
@@ -80,7 +83,7 @@ def skeleton(name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def mixes_alphabets(name: str) -> bool:
-    """Whether a word of the name takes letters, or a sign for a letter, from elsewhere."""
+    """Tell whether a word of the name mixes alphabets, or uses a symbol as a letter."""
     if name.isascii():
         return False
     plain = unicodedata.normalize("NFKC", without_hidden(name))
@@ -94,7 +97,10 @@ def _is_mixed(scripts: set[str]) -> bool:
 
 
 def _scripts(word: str) -> set[str]:
-    """By the first word of each letter's name. Modifier letters belong to every script."""
+    """Return the scripts of a word, by its letters' Unicode names.
+
+    Modifier letters fit every script.
+    """
     letters = (char for char in word if unicodedata.category(char) in _LETTERS)
     return {unicodedata.name(char, "").partition(" ")[0] for char in letters}
 
@@ -106,9 +112,9 @@ def _is_hidden(char: str) -> bool:
 
 
 def _latin(char: str) -> str:
-    """The letter that a small capital, a letter with a stroke or one in a circle shows.
+    """Return the plain letter behind a small capital, a circled letter or one with a stroke.
 
-    A digit of another script is the digit that it means.
+    A digit of another script becomes the ASCII digit.
     """
     if char.isascii():
         return char

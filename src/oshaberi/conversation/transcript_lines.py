@@ -35,24 +35,24 @@ _IMAGES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
 
 
 def plain_name(name: str) -> str:
-    """A name as it can stand before a colon."""
+    """Return a name without what would break a `name: text` line."""
     seen = without_hidden(_UNSAFE.sub(" ", name), keep_joiners=True)
     return " ".join(seen.split())[:MOST_NAME].strip() or NOBODY
 
 
 def indented(text: str) -> str:
-    """Every line but the first moved in, whatever kind of line break it is."""
+    """Indent every line but the first. All kinds of line breaks count."""
     return f"\n{INDENT}".join(text.splitlines())
 
 
 def shortened(text: str, most: int = MOST_QUOTED) -> str:
-    """How a text begins, in one line."""
+    """Return the beginning of a text, in one line."""
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
 def line(name: str, text: str, about: str = "") -> str:
-    """One message. `about` stands in brackets behind the name."""
+    """Return one message as a transcript line. `about` goes in brackets behind the name."""
     return f"{name}{f' ({about})' if about else ''}: {indented(text)}"
 
 
@@ -68,21 +68,21 @@ def file_note(file: AttachedFile) -> str:
 
 
 def words_of(said: ChannelMessage) -> str:
-    """A message's text with what was embedded and attached."""
+    """Return a message's text together with its embeds and attachments."""
     embeds = (f"[embed: {shortened(text, MOST_EMBED)}]" for text in said.embeds)
     return "\n".join(filter(None, [said.text.strip(), *embeds, *map(file_note, said.files)]))
 
 
 def reserved_names(personas: Sequence[PersonaRecord], bot_name: str) -> tuple[str, ...]:
-    """What no member may be called without their account being told."""
+    """Return the names that no member may carry without their account name beside it."""
     ours = (name for persona in personas for name in (persona.name, *persona.aliases))
     return tuple(filter(str.strip, (*ours, bot_name, *ROLES)))
 
 
 class TranscriptNames:
-    """What each person is called, so that no two are called alike and none like a persona.
+    """Gives each person a unique name in the transcript, different from every persona's.
 
-    A name that looks like another one, or that is made of two alphabets, is told with the account.
+    A name that looks like another one or mixes alphabets is shown with the account name.
     """
 
     def __init__(self, people: Iterable[Person], reserved: Iterable[str]) -> None:
@@ -99,7 +99,7 @@ class TranscriptNames:
         return self._labels.get(_key(person)) or plain_name(person.name)
 
     def in_text(self, said: ChannelMessage) -> ChannelMessage:
-        """The message, with those it mentions called as they are called everywhere."""
+        """Return the message with mentioned people under the same names as everywhere else."""
         text = said.text
         for person in said.mentions:
             if (label := self.of(person)) != person.name:
@@ -108,14 +108,14 @@ class TranscriptNames:
 
 
 def with_account(person: Person) -> str:
-    """A name and whose it is."""
+    """Return a person's name with their account name."""
     seen = unicodedata.normalize("NFKC", without_hidden(plain_name(person.name)))
     name = plain_name(_BRACKETS.sub(" ", seen))
     return f"{name} (user {_handle(person)})"
 
 
 def handle_of(person: Person) -> str:
-    """The name of their account, as far as it is known."""
+    """Return a person's account name, or an empty text if it is unknown."""
     return person.username or (person.handles[-1] if person.handles else "")
 
 
@@ -125,7 +125,7 @@ def _handle(person: Person) -> str:
 
 
 def _key(person: Person) -> int | tuple[int, str]:
-    """Several people may speak through one webhook, each under their own name."""
+    """Identify a person. Several people may speak through one webhook, so its name counts too."""
     return person.id if person.username else (person.id, person.name)
 
 

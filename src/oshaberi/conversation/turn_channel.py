@@ -10,37 +10,41 @@ from oshaberi.delivery.sink import Embed, Sink, WebhookFace
 
 
 class TurnChannel(Protocol):
-    """One channel, thread or direct message."""
+    """What a turn needs of one channel, thread or direct message."""
 
     @property
     def channel_id(self) -> int: ...
 
     @property
     def parent_id(self) -> int | None:
-        """The channel of a thread."""
+        """Return the id of a thread's channel; None if this is not a thread."""
 
     @property
     def server_id(self) -> int:
-        """0 for direct messages."""
+        """Return the server's id, or 0 for direct messages."""
+
+    @property
+    def newest_message_id(self) -> int | None:
+        """Return the id of the channel's newest message, as far as it is known."""
 
     def sink(self, answering: IncomingMessage | None) -> Sink:
-        """Where an answer goes."""
+        """Return the sink that sends an answer to this channel."""
 
     async def channel_info(self, before: int | None, limit: int) -> ChannelInfo:
-        """The channel now, with its newest `limit` messages older than `before`."""
+        """Return the channel's state and its newest `limit` messages older than `before`."""
 
     async def said(self, message_id: int) -> ChannelMessage | None:
-        """One message of this channel."""
+        """Return one message of this channel, or None if there is none with this id."""
 
     async def react(self, message_id: int, emoji: str) -> bool:
-        """Whether it is there now. A refusal is no error: reactions are a courtesy."""
+        """Add a reaction and tell whether it is there. A refusal is not an error."""
 
     async def unreact(self, message_id: int, emoji: str) -> None: ...
 
     async def delete(self, message_ids: Sequence[int]) -> None:
-        """Messages of ours; those that are gone already do not matter."""
+        """Delete messages of ours. Messages that are already gone are ignored."""
 
     async def log_thoughts(
         self, channel_id: int, embeds: Sequence[Embed], face: WebhookFace | None
     ) -> None:
-        """Into another channel, silently, under the face of the persona that spoke."""
+        """Post thoughts to another channel, silently, with the persona's name and avatar."""

@@ -11,12 +11,12 @@ from oshaberi.text.text_config import check_fields, choice, number, switch
 MOST_COUNTED = 10**12
 
 
-def strings(what: str) -> Any:
-    return field(default=(), metadata={"strings": True, "what": what})
+def strings(what: str, default: tuple[str, ...] = ()) -> Any:
+    return field(default=default, metadata={"strings": True, "what": what})
 
 
 def ids(what: str, mention: str = "") -> Any:
-    """`mention` is `#` for channels, `@` for users."""
+    """Declare a list of ids. `mention` is `#` for channels and `@` for users."""
     return field(default=(), metadata={"ids": True, "what": what, "mention": mention})
 
 
@@ -37,6 +37,18 @@ class TurnConfig:
         "interrupt",
         ("interrupt", "queue", "collect"),
         "a message that arrives during an answer interrupts it, waits, or is collected",
+    )
+    continue_after_restart: bool = switch(
+        True, "continue an answer that a restart cut off; `/continue` always can"
+    )
+    silence_markers: tuple[str, ...] = strings(
+        "the model answers with one of these to say nothing; never shown", ("NO_REPLY",)
+    )
+    reply_mode: str = choice(
+        "auto",
+        ("off", "auto", "first", "all"),
+        "which messages reply to the question: none; the first, if something else was said in "
+        "between; the first; all. In direct messages only `all` replies",
     )
     waiting_limit: int = number(10, 1, 100, "maximum number of messages that wait in a channel")
     reasoning_display: str = choice(
@@ -64,6 +76,11 @@ class TurnConfig:
     )
     history_messages: int = number(
         40, 0, 200, "how many earlier messages the model sees", server_high=100
+    )
+    summarise_history: bool = switch(
+        True,
+        "what does not fit into the model's window is summarised by the model, once, instead of "
+        "being dropped",
     )
     short_memory_size: int = number(
         20, 0, 200, "how many exchanges of a channel are remembered", server_high=50

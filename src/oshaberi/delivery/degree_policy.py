@@ -1,4 +1,4 @@
-"""What each degree means for delivery: one table (spec 00, degrees)."""
+"""The table of what each degree means for delivery (spec 00, degrees)."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ def policy_of(config: StreamConfig) -> DegreePolicy:
 
 
 def paces(config: StreamConfig) -> bool:
-    """Whether messages wait for simulated typing; live mode never does."""
+    """Tell whether messages wait for simulated typing. Live mode never does."""
     return policy_of(config).types and config.delivery == "messages"

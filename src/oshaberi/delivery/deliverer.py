@@ -1,7 +1,7 @@
 """Takes the engine's messages and sends them: in order, at a human pace, within the limits.
 
 One runs beside the reader of each stream. It ends when the queue is closed and empty, when a stop
-halts the gate, or when it cannot go on; what it leaves in the queue was not sent.
+halts it, or when it cannot continue; messages left in the queue were not sent.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ from collections.abc import Callable, Iterable, Sequence
 
 from oshaberi.delivery.bookkeeping.character_ledger import Ledger
 from oshaberi.delivery.bookkeeping.delivery_record import DeliveryRecord
+from oshaberi.delivery.bucket_waits import MessageRoom
 from oshaberi.delivery.degree_policy import paces, policy_of
+from oshaberi.delivery.live.edit_pace import EditTurns
 from oshaberi.delivery.live.live_edits import LiveEdits
 from oshaberi.delivery.outgoing_message import OutgoingMessage
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.pacing.typing_indicator import TypingIndicator
-from oshaberi.delivery.pacing.typing_pace import fit
+from oshaberi.delivery.posting.error_code_recovery import TOKEN_REVOKED
 from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
-from oshaberi.delivery.posting.limit_overrun import LimitOverrun
+from oshaberi.delivery.posting.length_limit_notice import LimitOverrun
 from oshaberi.delivery.posting.message_poster import MessagePoster
 from oshaberi.delivery.posting.outcome_handling import OutcomeHandler
-from oshaberi.delivery.posting.refusal_recovery import TOKEN_REVOKED
 from oshaberi.delivery.posting.send_outcome import Broken, Delivered, Outcome, Refused, Unavailable
 from oshaberi.delivery.posting.stream_notices import show
 from oshaberi.delivery.queue.message_limits import MessageLimits
@@ -29,6 +30,7 @@ from oshaberi.delivery.queue.message_queue import MessageQueue
 from oshaberi.delivery.queue.outgoing_builder import OutgoingBuilder
 from oshaberi.delivery.queue.table_attachments import TableRenderer
 from oshaberi.delivery.response_state import ResponseState
+from oshaberi.delivery.simulated_typing import MessagePace
 from oshaberi.delivery.sink import Embed, File, Sink
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.events import Message, Table
@@ -37,7 +39,7 @@ BLOCKED_SECONDS = 1.0
 
 
 class Deliverer:
-    """The sending side of one stream."""
+    """Sends the messages of one stream."""
 
     def __init__(
         self,
@@ -56,9 +58,10 @@ class Deliverer:
         self.delivery_record = DeliveryRecord(response, ledger, config.text.persona, on_sent)
         self.indicator = TypingIndicator(sink)
         self._config = config
-        self._paces = paces(config)
         self._response = response
         self._waits = waits
+        self._room = MessageRoom(config, sink, self.queue, response, waits)
+        self._pace = MessagePace(config.max_backlog_ms, self.queue, response, waits, self.indicator)
         self._limits = MessageLimits(config, response)
         self._outcomes = OutcomeHandler(self.delivery_record, self.queue, waits)
         self._builder = OutgoingBuilder(config, response, ledger, renderer)
@@ -69,13 +72,14 @@ class Deliverer:
         self._poster = MessagePoster(
             config, sink, self._sender, response, self.delivery_record, self._may_send, reply_to
         )
+        self._edit_turns = EditTurns(sink, self.queue, waits)
         self._live_edits = LiveEdits(
             config.text.max_single_message_length,
             self._sender,
             self._poster,
             response,
             self.delivery_record,
-            waits,
+            self._edit_turns,
             self._outcomes,
         )
         self._preview = preview if _shows_unfinished(config) else None
@@ -84,11 +88,11 @@ class Deliverer:
 
     @property
     def last_error(self) -> Exception | None:
-        """Why the last message that failed did."""
+        """Return the error of the last message that failed."""
         return self._outcomes.last_error
 
     def add(self, events: Iterable[Message | Table]) -> None:
-        """Queue what the engine said. Never waits: the reader asks for room beforehand."""
+        """Queue the engine's messages. Never waits: the reader waits for room beforehand."""
         items = [self._builder.pack(event) for event in events]
         if self._config.suppress_text_output:
             for item in items:
@@ -98,7 +102,7 @@ class Deliverer:
 
     @property
     def shows_unfinished(self) -> bool:
-        """Whether it wants to hear that text has come (live mode)."""
+        """Tell whether it must be told about new text (live mode)."""
         return self._preview is not None
 
     def text_came(self) -> None:
@@ -106,18 +110,18 @@ class Deliverer:
             self.queue.wake()
 
     def close(self, *, response_ends: bool) -> None:
-        """Nothing more will be added."""
+        """Note that nothing more will be added."""
         self._response_ends = response_ends
         self.queue.close()
 
     def halt(self) -> None:
-        """Nothing more may leave."""
+        """Stop sending. No further message is sent."""
         self.indicator.rest()
         self._waits.halt()
         self.queue.close()
 
     def drop(self, reason: str, unpacked: Iterable[Message | Table] = ()) -> None:
-        """What still waits will not be sent, nor what the engine said after it."""
+        """Discard the waiting messages and the engine's last ones, with this reason."""
         self._overrun.drop(reason)
         for item in self.queue.clear():
             self.delivery_record.lost([item], self.fate_of(item.text, reason))
@@ -129,7 +133,7 @@ class Deliverer:
             self.delivery_record.forgone([event], self.fate_of(text, reason))
 
     def fate_of(self, text: str, reason: str) -> str:
-        """What became of text that is dropped now: live mode may have shown its beginning."""
+        """Return the fate of dropped text. Live mode may have shown its beginning."""
         return "uncertain" if self._live_edits.may_be_there(text) else reason
 
     async def run(self) -> Broken | None:
@@ -148,15 +152,15 @@ class Deliverer:
         return await self._live_edits.correct() or await self._overrun.attach()
 
     async def correct(self) -> None:
-        """After a stop: each message shows what is kept of it, and nothing else."""
+        """Edit each message after a stop, so that it shows only the text that is kept."""
         await self._live_edits.correct(at_once=True)
 
     async def show(self, embed: Embed) -> None:
-        """A notice of ours."""
+        """Show a notice."""
         await show(embed, self._sender, self._response)
 
     async def close_with(self, events: Iterable[Message | Table]) -> None:
-        """The one closing flush after a stop (spec 04 O1). What does not leave stays queued."""
+        """Send the one closing flush after a stop (spec 04 O1). Unsent text stays queued."""
         if self._config.suppress_text_output:
             self.add(events)
             return
@@ -190,8 +194,11 @@ class Deliverer:
 
     @property
     def _least(self) -> int:
-        """With `last` the newest message is held until another follows or the end comes."""
+        """Return how many messages must wait: with `notify: last`, two until the end."""
         return 2 if self._config.notify == "last" else 1
+
+    def _may_leave(self) -> bool:
+        return not self._waits.halted and self.queue.ready(self._least)
 
     def _may_send(self) -> bool:
         return self._closing or not self._waits.halted
@@ -199,7 +206,7 @@ class Deliverer:
     async def _step(self, item: OutgoingMessage) -> Broken | None:
         home = self._live_edits.live.home_of(item)
         if home is not None:
-            in_time = await self._waits.hold(home.wait_from(_now()))
+            in_time = await self._edit_turns.wait(home)
             return await self._live_edits.take(home, self.queue) if in_time else None
         broken = await self._live_edits.correct()
         if broken is not None or self._waits.halted:
@@ -217,29 +224,17 @@ class Deliverer:
                 self.queue.take()
                 self.queue.put_back(self._builder.plain(item))
                 return None
-        if self._paces:
-            await self._pace(item)
-        if self._waits.halted:
+        if paces(self._config):
+            self._room.join()
+            await self._pace.wait(self.queue.first)
+        await self._room.wait()
+        if not self._may_leave():
             return None
         silent = self._silent()
         return await self._send(self.queue.take(), silent, files)
 
-    async def _pace(self, item: OutgoingMessage) -> None:
-        """Spec 07: it leaves when a person would have typed it, counting the model's own time."""
-        previous = self._response.last_sent_at
-        if previous is None or not self._waits.simulates:
-            return
-        fit((waiting.wait for waiting in self.queue), self._config.max_backlog_ms)
-        leave_at = previous + item.wait.total_ms / 1000
-        typing = item.wait.typing_ms * item.wait.scale / 1000
-        await self._waits.pause(leave_at - typing - _now())
-        left = leave_at - _now()
-        if left >= 0.001 and self._waits.simulates:
-            async with self.indicator.shown(left):
-                await self._waits.pause(left)
-
     def _silent(self) -> bool:
-        """Whether the head of the queue is to come without a notification."""
+        """Tell whether the next message is sent without a notification."""
         match self._config.notify:
             case "first":
                 return self._response.sent > 0
@@ -264,31 +259,39 @@ class Deliverer:
             if self._config.delivery == "live" and not files:
                 self._live_edits.began(outcome.sent, post, item.identity)
         broken = self._outcomes.settle([item], outcome)
+        self._pace.request_seconds = _now() - began
         if _now() - began > BLOCKED_SECONDS:
             self.queue.join_waiting()
         return broken
 
     async def _grow_meanwhile(self) -> Broken | None:
-        """Until a message is there: show what is not finished, at most once a second."""
+        """Show unfinished text until a message is ready, at most once a second."""
         while self._preview is not None and not self._waits_or_halted():
             due = self._live_edits.due_at
             if due is None or due > _now():
                 await self.queue.change(due)
             else:
-                may_begin = not self._overrun.collects and self._limits.reached() is None
-                broken = await self._live_edits.show(self._preview, may_begin, self._silent())
+                broken = await self._live_edits.show(
+                    self._preview, self._may_begin(), self._silent()
+                )
                 if broken is not None:
                     return broken
                 if self.delivery_record.sent:
                     self.indicator.rest()
         return None
 
+    def _may_begin(self) -> bool:
+        """Tell whether a message may be begun for unfinished text."""
+        if self._overrun.collects or self._limits.reached() is not None:
+            return False
+        return self._room.for_unfinished_text()
+
     def _waits_or_halted(self) -> bool:
         return self.queue.ready(self._least) or self._waits.halted
 
 
 def _shows_unfinished(config: StreamConfig) -> bool:
-    """Not where the degree or `notify` says that text waits."""
+    """Tell whether unfinished text is shown: in live mode, unless the settings make it wait."""
     streams = policy_of(config).delivery == "streaming" and config.notify != "last"
     return config.delivery == "live" and streams and not config.suppress_text_output
 

@@ -13,7 +13,7 @@ _EMOJI_RUN = re.compile(r"(?:<a?:\w+:\d+>\s*)+")
 
 @dataclass(slots=True)
 class OutgoingMessage:
-    """One Discord message to be. Once attempted it is frozen."""
+    """A Discord message that waits. After the first attempt it does not change."""
 
     number: int
     text: str
@@ -29,13 +29,13 @@ class OutgoingMessage:
 
     @property
     def joinable(self) -> bool:
-        """Plain text that may share a message with its neighbour."""
+        """Tell whether it is plain text that may be joined with its neighbour."""
         plain = self.table is None and not self.attempted and "```" not in self.text
         return plain and _EMOJI_RUN.fullmatch(self.text) is None
 
 
 def history_of(event: Message | Table) -> str:
-    """Spec 06 S2.3: the label once, where the model wrote it."""
+    """Return the text for the model's history, with the label the model wrote (spec 06 S2.3)."""
     text = event.source if isinstance(event, Table) else event.text
     if event.labelled and event.identity is not None:
         return f"{event.identity.label}: {text}"
@@ -43,7 +43,7 @@ def history_of(event: Message | Table) -> str:
 
 
 def joined(first: OutgoingMessage, second: OutgoingMessage) -> OutgoingMessage:
-    """Two neighbours as one message, under the first one's number."""
+    """Join two neighbours into one message, with the number of the first."""
     return OutgoingMessage(
         number=first.number,
         text=f"{first.text}\n{second.text}",

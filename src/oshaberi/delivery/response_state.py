@@ -1,11 +1,12 @@
 """The state of a whole response, passed from stream to stream of one turn (spec 04).
 
-A tool call ends a stream, not the response: reply, limits, pacing and faces go on where they were.
+A tool call ends a stream, not the response: reply, limits, pacing and sprites continue.
 """
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,11 +15,23 @@ from oshaberi.delivery.sink import Sent, WebhookFace
 
 @dataclass(frozen=True, slots=True)
 class SentSprite:
-    """Which face a message wore, to be stored with its id."""
+    """The sprite of a sent message, to be stored with its id."""
 
     message_id: int
     persona: str
     sprite: str
+
+
+@dataclass(frozen=True, slots=True)
+class LimitWait:
+    """A request that could not leave at once: when it was wanted, and when it left."""
+
+    wanted_at: float
+    left_at: float
+
+
+def _always() -> bool:
+    return True
 
 
 def _fresh_key() -> str:
@@ -27,16 +40,22 @@ def _fresh_key() -> str:
 
 @dataclass(slots=True)
 class ResponseState:
-    """The state of one response. `key` makes its nonces unlike any other's."""
+    """The state of one response. `key` makes its nonces unique."""
 
     key: str = field(default_factory=_fresh_key)
     replied: bool = False
+    """Whether the first message, which may reply, was sent."""
+    reply_is_due: Callable[[], bool] = _always
+    """Asked before a message that may reply is sent."""
+    replies_always: bool = False
+    """Every message replies, not only the first."""
     sent: int = 0
     last_sent_at: float | None = None
     first_url: str | None = None
     messages: list[Sent] = field(default_factory=list)
     notices: list[Sent] = field(default_factory=list)
     """Messages around the answer: who is answered, what went wrong."""
+    limit_waits: list[LimitWait] = field(default_factory=list)
     sprites: list[SentSprite] = field(default_factory=list)
     text_parts: list[str] = field(default_factory=list)
     carry: Any = None
@@ -47,6 +66,8 @@ class ResponseState:
     webhook_lost: bool = False
     spoken_as: WebhookFace | None = None
     """Whose name the last message showed in bold, for want of a webhook."""
+    chose_silence: bool = False
+    """The model said, by a marker or a tool, that it has nothing (more) to say."""
     numbered: int = 0
     tables: int = 0
 

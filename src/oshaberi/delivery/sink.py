@@ -1,13 +1,12 @@
-"""Where messages go: the protocol of a sink, what is handed to it, and how it may fail.
+"""The protocol of a sink, the values it takes, and the errors it may raise.
 
-A sink makes one request per call and never repeats it by itself: what to do about a failure is
-decided in one place (delivery/posting/exactly_once.py). It says of each failure whether the
-outcome is known.
+A sink makes one request per call and never repeats it by itself: delivery/posting/exactly_once.py
+alone decides what to do about a failure. Each error says whether the outcome is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -18,7 +17,7 @@ Via = Literal["bot", "webhook"]
 
 @dataclass(frozen=True, slots=True)
 class WebhookFace:
-    """The name and picture a webhook message carries."""
+    """The name and avatar of a webhook message."""
 
     username: str
     avatar_url: str | None = None
@@ -26,7 +25,7 @@ class WebhookFace:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """An attachment. `source` is the text it stands for; pictures have a size."""
+    """An attachment. `source` is the text it was made from; pictures have a size."""
 
     name: str
     content: bytes = field(repr=False)
@@ -42,11 +41,13 @@ class Embed:
 
     title: str
     description: str = ""
+    offers_retry: bool = False
+    """Whether a button under it asks for the answer once more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """One message as it is to appear. The nonce stays the same over every attempt."""
+    """One message as it is to appear. The nonce is the same for every attempt."""
 
     nonce: str
     content: str = ""
@@ -64,19 +65,45 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A message that is there. Without an id it was there and has been deleted since."""
+    """A message that was sent. Without an id it has been deleted since."""
 
     id: int | None
     url: str | None = None
     via: Via = "bot"
 
 
+RequestKind = Literal["send", "webhook_send", "edit", "webhook_edit"]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRoom:
+    """How many requests of one kind a channel takes until its bucket resets (loop time)."""
+
+    limit: int
+    remaining: int
+    resets_at: float
+    noted_at: float
+
+    @classmethod
+    def of_headers(cls, headers: Mapping[str, str], now: float) -> RequestRoom | None:
+        """Read the bucket from the headers of an answer; None if they do not tell."""
+        try:
+            return cls(
+                int(headers["X-RateLimit-Limit"]),
+                int(headers["X-RateLimit-Remaining"]),
+                now + float(headers["X-RateLimit-Reset-After"]),
+                noted_at=now,
+            )
+        except (KeyError, ValueError):
+            return None
+
+
 class SinkError(OshaberiError):
-    """The root of what a sink raises on purpose."""
+    """The base class of errors that a sink raises on purpose."""
 
 
 class DiscordRefusalError(SinkError):
-    """A definite no: nothing was created. `code` is Discord's."""
+    """Discord refused the request, and nothing was created. `code` is Discord's."""
 
     def __init__(self, code: int, message: str = "", retry_after_ms: int | None = None) -> None:
         super().__init__(message or f"Discord refused with code {code}")
@@ -85,17 +112,17 @@ class DiscordRefusalError(SinkError):
 
 
 class AmbiguousError(SinkError):
-    """No answer that says whether the message was created: 5xx, a cut connection, a timeout."""
+    """It is unknown whether the message was created: 5xx, a lost connection, a timeout."""
 
 
 class ArrivalUnknownError(SinkError):
-    """The channel's history cannot be read: nobody can say what arrived."""
+    """The channel's history cannot be read, so it is unknown what arrived."""
 
 
 class WireState:
-    """Whether a request has left. A sink that waits for a rate limit says so with `hold`.
+    """Whether a request has been sent. A sink that waits for a rate limit calls `hold`.
 
-    What has not left yet can be withdrawn when a stop arrives (spec 04 O1).
+    A request that has not been sent can be withdrawn on a stop (spec 04 O1).
     """
 
     def __init__(self, now: float) -> None:
@@ -111,35 +138,38 @@ class WireState:
 
 
 class Sink(Protocol):
-    """One channel. Calls may overlap only for `typing`."""
+    """One channel. Only calls of `typing` may overlap with others."""
 
     @property
     def display_name(self) -> str | None:
-        """The bot's own name in this channel."""
+        """Return the bot's name in this channel."""
+
+    def room(self, kind: RequestKind) -> RequestRoom | None:
+        """Return what is known of the bucket for such requests; None if nothing, or no limit."""
 
     async def send(self, post: Post, wire: WireState) -> Sent:
-        """Create the message, through the open webhook if it has a face."""
+        """Create the message; through the open webhook if it has a `face`."""
 
     async def edit(self, sent: Sent, post: Post, wire: WireState) -> None:
-        """Give a message of ours new content. Mentions in it never notify."""
+        """Edit a message of ours. Mentions in an edit never notify."""
 
     async def delete(self, sent: Sent, wire: WireState) -> None:
-        """Take a message of ours away: what it showed was not to be kept (live mode)."""
+        """Delete a message of ours whose text is not kept (live mode)."""
 
     async def typing(self, ms: int | None) -> None:
-        """Show the indicator: before a message for `ms`, or (None) just keep it alive."""
+        """Show the indicator: before a message for `ms`, or with None just keep it alive."""
 
     async def reply_notice(self, face: WebhookFace, wire: WireState) -> Sent | None:
-        """Say through the webhook who and what is answered: webhooks cannot reply.
+        """Send the reply notice through the webhook, because webhooks cannot reply.
 
-        None if nobody is answered.
+        Returns None if the response answers no message.
         """
 
     async def open_webhook(self) -> None:
-        """Find or create the channel's webhook. A refusal means: there is none to be had."""
+        """Find or create the channel's webhook. A refusal means that none is available."""
 
     async def forget_webhook(self) -> None:
-        """It is gone: the next `open_webhook` has to look again."""
+        """Forget a deleted webhook, so that the next `open_webhook` looks again."""
 
     async def find_arrivals(self, post: Post, since: float) -> Sequence[Sent]:
-        """What may be this message, oldest first, among what came since then (loop time)."""
+        """Return messages since then (loop time) that may be this post, oldest first."""

@@ -1,4 +1,4 @@
-"""The settings of stages 04 and 07b. What concerns the text itself is in `text`."""
+"""The settings of stages 04 and 07b. The settings of the text itself are in `text`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def fraction(default: float, what: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class StreamConfig:
-    """How one stream is read, paced and sent."""
+    """The settings by which one stream is read, paced and sent."""
 
     text: TextConfig = field(default_factory=TextConfig)
 

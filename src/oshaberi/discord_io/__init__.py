@@ -10,7 +10,8 @@ hand in a `MentionPolicy` as `mentions` for more people.
 
 Make the client with `http_trace=RequestTrace()`: then a send that still waits for a rate limit can
 be withdrawn, none returns late, discord.py repeats no request behind the sender's back, and every
-refusal is counted: near Discord's ban for invalid requests the client slows down (`BanGuard`).
+refusal is counted: near Discord's ban for invalid requests the client slows down (`BanGuard`). The
+global limit of requests in a second is kept too (`RequestBudget`).
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from oshaberi.discord_io.discord_embeds import notice_embed, thought_log_embed
 from oshaberi.discord_io.discord_sink import DiscordSink
 from oshaberi.discord_io.guild_directory import bot_name, emojis_of, known_people
 from oshaberi.discord_io.mention_policy import MentionPolicy
+from oshaberi.discord_io.requests.answer_classification import TokenRevokedError
 from oshaberi.discord_io.requests.ban_guard import BanGuard
-from oshaberi.discord_io.requests.discord_refusals import TokenRevokedError
+from oshaberi.discord_io.requests.request_budget import RequestBudget
 from oshaberi.discord_io.requests.request_watch import RequestTrace
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "ClientState",
     "DiscordSink",
     "MentionPolicy",
+    "RequestBudget",
     "RequestTrace",
     "TokenRevokedError",
     "bot_name",

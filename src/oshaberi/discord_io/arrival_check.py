@@ -22,7 +22,7 @@ KEPT_CLAIMS = 5000
 
 @dataclass(frozen=True, slots=True)
 class SeenArrival:
-    """As much of a message as it takes to know it again."""
+    """The parts of a received message that identify it."""
 
     id: int
     author_id: int
@@ -58,12 +58,12 @@ class SeenArrival:
 
     @property
     def blank(self) -> bool:
-        """Nothing to know it by: without the intent Discord hides what others wrote."""
+        """Tell whether nothing identifies it: without the intent Discord hides the content."""
         return not (self.content or self.files or self.titles)
 
 
 class Author:
-    """As whom a post went out: the bot, or any of the channel's webhooks of ours."""
+    """The sender of a post: the bot, or one of our webhooks in the channel."""
 
     def __init__(self, bot_id: int, webhook_ids: Container[int]) -> None:
         self._bot_id = bot_id
@@ -76,7 +76,10 @@ class Author:
 
 
 def looks_like(seen: SeenArrival, post: Post) -> bool:
-    """Discord trims a message, and adds embeds of its own for links."""
+    """Tell whether a received message is this post.
+
+    Discord trims the text and adds embeds for links, so these differences do not count.
+    """
     if seen.nonce is not None and post.face is None:
         return seen.nonce == post.nonce
     if seen.content.strip() != post.content.strip():
@@ -87,7 +90,7 @@ def looks_like(seen: SeenArrival, post: Post) -> bool:
 
 
 class Arrivals:
-    """What the gateway told us about: the newest of each of the channels that were last active."""
+    """The newest messages the gateway reported, for the channels that were last active."""
 
     def __init__(self) -> None:
         self._channels: OrderedDict[int, deque[SeenArrival]] = OrderedDict()
@@ -105,7 +108,7 @@ class Arrivals:
 
 
 class Claims:
-    """Which message is whose: two equal texts must not take each other for a witness."""
+    """Which received message belongs to which post, so that equal texts are not confused."""
 
     def __init__(self) -> None:
         self._nonces: OrderedDict[int, str] = OrderedDict()

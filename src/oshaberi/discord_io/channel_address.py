@@ -9,7 +9,7 @@ import discord
 
 @dataclass(frozen=True, slots=True)
 class ChannelAddress:
-    """`webhook_channel_id` is None where there can be no webhook."""
+    """The ids of a channel. `webhook_channel_id` is None if it cannot have webhooks."""
 
     channel_id: int
     guild_id: int | None
@@ -22,7 +22,7 @@ class ChannelAddress:
         if guild is None:
             return cls(channel.id, None, None, None)
         if isinstance(channel, discord.PartialMessageable):
-            return cls(channel.id, guild.id, None, None)  # nobody knows what it is
+            return cls(channel.id, guild.id, None, None)  # its type is unknown
         if isinstance(channel, discord.Thread):
             return cls(channel.id, guild.id, channel.parent_id, channel.id)
         return cls(channel.id, guild.id, channel.id, None)
@@ -34,14 +34,17 @@ class ChannelAddress:
 
 
 def may_read_history(channel: discord.abc.MessageableChannel) -> bool:
-    """Without the permission Discord does not refuse: it shows an empty history."""
+    """Tell whether the bot may read the history.
+
+    Without the permission Discord sends an empty history instead of an error.
+    """
     if getattr(channel, "guild", None) is None:
         return True
     return _permissions(channel).read_message_history
 
 
 def may_write(channel: discord.abc.MessageableChannel) -> bool:
-    """As itself or through a webhook; true also where nobody knows."""
+    """Tell whether the bot may write, as itself or by webhook. True if permissions are unknown."""
     allowed = _permissions(channel)
     if not allowed.value:
         return True
@@ -51,12 +54,12 @@ def may_write(channel: discord.abc.MessageableChannel) -> bool:
 
 
 def may_manage_messages(channel: discord.abc.MessageableChannel) -> bool:
-    """Nobody may in a DM."""
+    """Tell whether the bot may delete others' messages. False in a DM."""
     return _permissions(channel).manage_messages
 
 
 def _permissions(channel: discord.abc.MessageableChannel) -> discord.Permissions:
-    """The bot's own, in a guild's channel; elsewhere, or if nobody knows, none."""
+    """Return the bot's permissions in a guild's channel; none elsewhere or if unknown."""
     guild = getattr(channel, "guild", None)
     if guild is None or guild.me is None or isinstance(channel, discord.PartialMessageable):
         return discord.Permissions.none()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import discord
 
 from oshaberi.delivery.sink import Embed
-from oshaberi.redaction import redact
+from oshaberi.secret_redaction import redact
 from oshaberi.stream.thought_collector import ThoughtLog
 from oshaberi.text.text_measure import grapheme_edge
 
@@ -26,7 +26,10 @@ def notice_embed(embed: Embed) -> discord.Embed:
 
 
 def thought_log_embed(log: ThoughtLog) -> discord.Embed | None:
-    """What the model thought, if anything: summaries where there are some, else its own words."""
+    """Build the embed with the model's thoughts: summaries, else raw thoughts.
+
+    Returns None if there are no thoughts.
+    """
     texts = log.of_kind("summary") or log.of_kind("raw")
     thoughts = redact("\n\n".join(text for text in texts if text.strip()))
     if not thoughts:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import discord
@@ -16,6 +17,8 @@ from oshaberi.delivery.sink import (
     ArrivalUnknownError,
     DiscordRefusalError,
     Post,
+    RequestKind,
+    RequestRoom,
     Sent,
     WebhookFace,
     WireState,
@@ -24,16 +27,18 @@ from oshaberi.discord_io.arrival_check import Arrivals, Author, Claims, SeenArri
 from oshaberi.discord_io.channel_address import ChannelAddress, may_read_history
 from oshaberi.discord_io.guild_directory import bot_name
 from oshaberi.discord_io.mention_policy import MentionPolicy
-from oshaberi.discord_io.requests.answer_checks import id_of, objects_of
-from oshaberi.discord_io.requests.ban_guard import BanGuard
+from oshaberi.discord_io.requests.bucket_headers import KnownRooms
 from oshaberi.discord_io.requests.circuit_breaker import CircuitBreaker
-from oshaberi.discord_io.requests.request_forms import (
+from oshaberi.discord_io.requests.request_parameters import (
     bot_form,
     edit_form,
     notice_form,
     webhook_form,
 )
-from oshaberi.discord_io.requests.request_watch import RequestSender
+from oshaberi.discord_io.requests.request_watch import OnHeaders, RequestSender
+from oshaberi.discord_io.requests.success_reading import id_of, objects_of
+from oshaberi.discord_io.requests.typing_requests import TypingRequests
+from oshaberi.discord_io.retry_button import offers_retry, retry_view
 from oshaberi.discord_io.table_button import TableSourceLookup, shows_table, table_view
 from oshaberi.discord_io.webhooks.managed_webhooks import ManagedWebhooks
 from oshaberi.discord_io.webhooks.reply_notice import reply_notice
@@ -55,7 +60,7 @@ ID_SLACK = 5000 << 22
 
 @dataclass(frozen=True, slots=True)
 class SharedSinkState:
-    """What the sinks of one client share."""
+    """The objects that the sinks of one client share."""
 
     client: discord.Client
     line: RequestSender
@@ -64,13 +69,13 @@ class SharedSinkState:
     arrivals: Arrivals
     claims: Claims
     circuit: CircuitBreaker
-    typing_circuit: CircuitBreaker
-    guard: BanGuard
+    typing: TypingRequests
+    rooms: KnownRooms
     sources: TableSourceLookup
 
 
 class DiscordSink:
-    """For one response: at most one `send`, `edit` or `find_arrivals` at a time."""
+    """The sink of one response. Allows one `send`, `edit` or `find_arrivals` at a time."""
 
     def __init__(
         self,
@@ -95,6 +100,13 @@ class DiscordSink:
     def display_name(self) -> str | None:
         return bot_name(self._channel, self._shared.client)
 
+    def room(self, kind: RequestKind) -> RequestRoom | None:
+        if not kind.startswith("webhook"):
+            return self._shared.rooms.of(kind, self._address.channel_id)
+        place = self._address.webhook_channel_id
+        hook = None if place is None else self._shared.webhooks.current(place)
+        return None if hook is None else self._shared.rooms.of(kind, hook.id)
+
     async def send(self, post: Post, wire: WireState) -> Sent:
         self._shared.circuit.check(self._address.channel_id)
         self._before.setdefault(post.nonce, self.newest_id())
@@ -104,16 +116,17 @@ class DiscordSink:
             self._shared.circuit.refused(self._address.channel_id, refusal.code)
             raise
         self._shared.circuit.passed(self._address.channel_id)
+        self._shared.typing.message_came(self._address.channel_id)
         return self._sent(created, post)
 
     def recall(self, nonce: str, newest_id: int, message_id: int | None = None) -> None:
-        """An attempt of an earlier process: where to look for it, or which message it became."""
+        """Note an attempt of an earlier process: where to look for it, or its message id."""
         self._before[nonce] = newest_id
         if message_id is not None:
             self._shared.claims.claim(message_id, nonce)
 
     def leave_out(self, message_ids: Iterable[int]) -> None:
-        """These are known as something else, so they are no witness of what is looked for."""
+        """Exclude messages from the arrival check, because they are known to be others."""
         for message_id in message_ids:
             self._shared.claims.claim(message_id, SOMETHING_ELSE)
 
@@ -126,7 +139,7 @@ class DiscordSink:
             await self._shared.webhook_http.edit(hook, sent.id, form, thread_id, wire)
             return
         request = self._http.edit_message(self._address.channel_id, sent.id, params=form)
-        await self._shared.line.call(request, wire)
+        await self._shared.line.call(request, wire, self._noted("edit"))
 
     async def delete(self, sent: Sent, wire: WireState) -> None:
         if sent.id is None:
@@ -139,19 +152,9 @@ class DiscordSink:
         await self._shared.line.call(request, wire)
 
     async def typing(self, ms: int | None) -> None:
-        """Lasts ten seconds, longer than any message is typed. Off where it is not allowed,
-
-        and while too many requests are refused.
-        """
-        if ms == 0 or not self._shared.guard.allows_courtesies:
-            return
-        place, circuit = self._address.channel_id, self._shared.typing_circuit
-        circuit.check(place)
-        try:
-            await self._shared.line.call(self._http.send_typing(place))
-        except DiscordRefusalError as refusal:
-            circuit.refused(place, refusal.code)
-            raise
+        """Show the typing indicator for ten seconds, longer than any message is typed."""
+        if ms != 0:
+            await self._shared.typing.show(self._address.channel_id)
 
     async def reply_notice(self, face: WebhookFace, wire: WireState) -> Sent | None:
         if self._answering is None:
@@ -185,7 +188,10 @@ class DiscordSink:
         return [self._sent(min(found), post)] if found else []
 
     async def _post_awake(self, post: Post, wire: WireState) -> Any:
-        """A thread that sleeps is woken once: nothing was created, so sending again is safe."""
+        """Send a post. If the thread is archived, unarchive it once and send again.
+
+        The refused attempt created nothing, so the second one is safe.
+        """
         try:
             return await self._post(post, wire)
         except DiscordRefusalError as refusal:
@@ -203,21 +209,24 @@ class DiscordSink:
             raise refusal from worse
 
     async def _post(self, post: Post, wire: WireState) -> Any:
-        view = table_view() if shows_table(post) else None
+        view = _view(post)
         allowed = self._mentions.allowed(post.content)
         if post.face is not None:
             form = webhook_form(post, post.face, allowed, view)
             return await self._execute(post.nonce, form, wire)
         form = bot_form(post, allowed, self._reference(post), view)
         request = self._http.send_message(self._address.channel_id, params=form)
-        return await self._shared.line.call(request, wire)
+        return await self._shared.line.call(request, wire, self._noted("send"))
+
+    def _noted(self, kind: RequestKind) -> OnHeaders:
+        return partial(self._shared.rooms.note, kind, self._address.channel_id)
 
     async def _execute(self, key: str, form: MultipartParameters, wire: WireState) -> Json:
         http, thread_id = self._shared.webhook_http, self._address.thread_id
         return await http.execute(key, self._hook(), form, thread_id, wire)
 
     def _reference(self, post: Post) -> Any:
-        """A deleted message must not lose the answer to it."""
+        """Return the reply reference. If the message was deleted, the answer is still sent."""
         if not post.reply or self._answering is None:
             return None
         reference = self._answering.to_reference(fail_if_not_exists=False)
@@ -238,11 +247,11 @@ class DiscordSink:
         return Sent(message_id, self._address.link(message_id), post.via)
 
     def newest_id(self) -> int:
-        """What is there before an attempt, by Discord's own clock."""
+        """Return the newest known message id before an attempt, by Discord's clock."""
         return max(self._newest, getattr(self._channel, "last_message_id", None) or 0)
 
     def _start_of(self, post: Post, since: float) -> int:
-        """Where to look from: an id known before the first attempt, else our clock with slack."""
+        """Return the id to search from: known before the first attempt, else by our clock."""
         known = self._before.get(post.nonce)
         if known:
             return known - ID_SLACK
@@ -252,7 +261,7 @@ class DiscordSink:
     def _candidates(
         self, seen: Iterable[SeenArrival], post: Post, since: float
     ) -> list[SeenArrival]:
-        """Ours, since the first attempt, and not yet known as another message."""
+        """Return our messages since the first attempt that belong to no other post."""
         start, author, claims = self._start_of(post, since), self._author(), self._shared.claims
         ours = (one for one in seen if one.id > start and author.wrote(one, post))
         return [one for one in ours if claims.free_for(one.id, post.nonce)]
@@ -288,3 +297,10 @@ class DiscordSink:
             return [SeenArrival.of_history(message) for message in messages]
         except (KeyError, TypeError, ValueError) as error:
             raise AmbiguousError(f"a history that cannot be read: {error!r}") from error
+
+
+def _view(post: Post) -> discord.ui.View | None:
+    """The button that belongs under a message, if one does."""
+    if shows_table(post):
+        return table_view()
+    return retry_view() if offers_retry(post) else None

@@ -10,7 +10,7 @@ from oshaberi.text.text_config import Known
 
 
 def emojis_of(guild: discord.Guild | None) -> tuple[str, ...]:
-    """Those the bot can use, as they are written in a message. A DM has none."""
+    """Return the guild's emoji that the bot can use, in message syntax. A DM has none."""
     if guild is None:
         return ()
     return tuple(str(emoji) for emoji in guild.emojis if emoji.is_usable())
@@ -19,7 +19,7 @@ def emojis_of(guild: discord.Guild | None) -> tuple[str, ...]:
 def known_people(
     people: Iterable[discord.Member | discord.User], me: discord.abc.User | None = None
 ) -> tuple[Known, ...]:
-    """The people of a conversation, each once, the bot itself left out."""
+    """Return the people of a conversation, each once, without the bot."""
     found: dict[int, Known] = {}
     for person in people:
         if me is None or person.id != me.id:
@@ -28,7 +28,7 @@ def known_people(
 
 
 def bot_name(channel: discord.abc.MessageableChannel, client: discord.Client) -> str | None:
-    """Under which name the bot's own messages appear there."""
+    """Return the name that the bot's own messages have in this channel."""
     guild = getattr(channel, "guild", None)
     me = client.user if guild is None else guild.me or client.user
     return None if me is None else me.display_name

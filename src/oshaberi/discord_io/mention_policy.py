@@ -1,6 +1,6 @@
-"""Whom the messages of one answer may ping (spec 07).
+"""Decides whom the messages of one answer may ping (spec 07).
 
-People of the conversation; roles that everybody may mention, or that the asking member may mention;
+Allowed are people of the conversation, and roles that everybody or the asking member may mention;
 never `@everyone`, `@here` or the author of the message that is replied to.
 """
 
@@ -16,9 +16,10 @@ _ROLE = re.compile(r"<@&(\d{1,20})>")
 
 
 class MentionPolicy:
-    """`asker` is the member whose rights count; without one, only what everybody may do.
+    """Decides whom the messages of one answer may ping.
 
-    `people` are ids of users. Who is added to the collection later may be pinged from then on.
+    `asker` is the member whose permissions count; without one, only what everybody may ping is
+    allowed. `people` are user ids; ids that are added to the collection later count too.
     """
 
     def __init__(
@@ -35,14 +36,14 @@ class MentionPolicy:
     def answering(
         cls, channel: discord.abc.MessageableChannel, message: discord.Message | None
     ) -> MentionPolicy:
-        """For an answer to one message: its author, and whom that mentions."""
+        """Create the policy for an answer: it may ping the author and the users mentioned."""
         if message is None:
             return cls(channel)
         asker = message.author if isinstance(message.author, discord.Member) else None
         return cls(channel, asker, people_of(message))
 
     def allowed(self, content: str) -> discord.AllowedMentions:
-        """What goes with a message: only ids that stand in it, so that there are never too many."""
+        """Return the allowed mentions: only ids in the text, so that there are never too many."""
         users = [number for number in _ids(_USER, content) if number in self._people]
         roles = [number for number in _ids(_ROLE, content) if self._may_ping_role(number)]
         return discord.AllowedMentions(
@@ -69,7 +70,7 @@ class MentionPolicy:
 
 
 def people_of(message: discord.Message) -> set[int]:
-    """The ids of whoever wrote it and of whom it mentions."""
+    """Return the ids of the message's author and of the users it mentions."""
     return {message.author.id, *(user.id for user in message.mentions)}
 
 

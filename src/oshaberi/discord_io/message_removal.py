@@ -1,6 +1,6 @@
 """Deletes our messages: in bulk where that is allowed, else one by one.
 
-A webhook's message is deleted with the webhook's own key, so that no permission is needed.
+A webhook's message is deleted with the webhook's own token, so that no permission is needed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from oshaberi.discord_io.channel_address import (
     may_read_history,
 )
 from oshaberi.discord_io.discord_sink import MESSAGE_GONE, PAGE, SharedSinkState
-from oshaberi.discord_io.requests.answer_checks import id_of, objects_of
+from oshaberi.discord_io.requests.success_reading import id_of, objects_of
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ REASON = "the answer was taken back"
 
 
 class MessageRemoval:
-    """For one channel, thread or DM."""
+    """Deletes our messages in one channel, thread or DM."""
 
     def __init__(self, shared: SharedSinkState, channel: discord.abc.MessageableChannel) -> None:
         self._shared = shared
@@ -38,7 +38,7 @@ class MessageRemoval:
         self._address = ChannelAddress.of(channel)
 
     async def remove(self, message_ids: Iterable[int]) -> None:
-        """What is gone already does not matter; what is refused is logged and left."""
+        """Delete the messages. Missing ones are ignored; refusals are logged."""
         ids = sorted(set(message_ids))
         try:
             if ids:
@@ -55,7 +55,7 @@ class MessageRemoval:
             await self._one(number, hooks[number])
 
     async def _hooks_of(self, ids: Sequence[int]) -> dict[int, int | None]:
-        """Those that are still there, with the webhook that sent each."""
+        """Return the messages that still exist, each with the webhook that sent it."""
         if not may_read_history(self._channel):
             return dict.fromkeys(ids)
         request = self._http.logs_from(self._address.channel_id, PAGE, after=ids[0] - 1)
@@ -66,7 +66,7 @@ class MessageRemoval:
         return {number: _id(sent_by.get(number)) for number in there}
 
     async def _in_bulk(self, ids: Sequence[int]) -> list[int]:
-        """Returns what has to go one by one."""
+        """Delete in bulk what may be. Return the ids that must be deleted one by one."""
         oldest = discord.utils.time_snowflake(discord.utils.utcnow() - BULK_AGE)
         young = [number for number in ids if number > oldest]
         rest = [number for number in ids if number <= oldest]

@@ -15,7 +15,7 @@ _HEADER_END = len(SIGNATURE) + 25  # IHDR is always first, and 13 bytes long
 
 
 def with_text(png: bytes, text: str) -> bytes:
-    """The picture with the text in it; anything that is no PNG stays as it is."""
+    """Return the picture with the text stored in it. A file that is no PNG stays unchanged."""
     if not text or not png.startswith(SIGNATURE) or len(png) < _HEADER_END:
         return png
     packed = zlib.compress(text.encode("utf-8", "replace"))
@@ -24,7 +24,7 @@ def with_text(png: bytes, text: str) -> bytes:
 
 
 def text_in(png: bytes) -> str | None:
-    """The text that `with_text` put into it."""
+    """Return the text that `with_text` stored, or None."""
     if not png.startswith(SIGNATURE):
         return None
     for kind, content in _chunks(png):

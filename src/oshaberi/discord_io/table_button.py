@@ -29,7 +29,7 @@ Interaction = discord.Interaction[Any]
 
 
 class TableSourceLookup:
-    """The newest tables by the id of their message; also for the context of later turns."""
+    """The newest tables by message id. Also used for the context of later turns."""
 
     def __init__(self, kept: int = KEPT_SOURCES) -> None:
         self._kept = kept
@@ -57,13 +57,13 @@ def table_view() -> discord.ui.View:
 
 
 class TableText:
-    """Answers the button, of old messages too."""
+    """Answers a click on the button, also under old messages."""
 
     def __init__(self, sources: TableSourceLookup) -> None:
         self._sources = sources
 
     def item(self) -> type[discord.ui.DynamicItem[Button]]:
-        """What `client.add_dynamic_items` takes: it finds the button by its id alone."""
+        """Return the class for `client.add_dynamic_items`. It finds the button by its id alone."""
         table_text = self
 
         class ShowText(discord.ui.DynamicItem[Button], template=re.escape(CUSTOM_ID)):
@@ -97,7 +97,7 @@ class TableText:
 
 
 async def source_of(message: discord.Message) -> str | None:
-    """The Markdown that the first picture carries."""
+    """Return the Markdown stored in the message's first picture, or None."""
     for file in message.attachments[:1]:
         if file.filename.endswith(".png") and file.size <= LARGEST_PICTURE:
             try:
@@ -108,7 +108,7 @@ async def source_of(message: discord.Message) -> str | None:
 
 
 def told(source: str | None) -> dict[str, Any]:
-    """As code if it fits, else as a file."""
+    """Return the answer: the Markdown as a code block if it fits, else as a file."""
     if not source:
         return {"content": GONE}
     block = f"```md\n{source}\n```"

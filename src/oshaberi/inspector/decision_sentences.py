@@ -1,6 +1,6 @@
 """Explains the engine's decisions in sentences (for `oshaberi explain` and the inspector).
 
-Each segment is a step; below it stands what was changed in it and which messages it became.
+Each segment is a step, followed by the changes to it and the messages it became.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _CUSTOM_EMOJI = re.compile(r"<a?:\w+:\d+>")
 
 @dataclass(slots=True)
 class ExplainedStep:
-    """One numbered step: a sentence, and what follows from it."""
+    """One numbered step: a sentence, and its consequences."""
 
     sentence: str
     notes: list[str] = field(default_factory=list)
 
 
 def tell(entries: Iterable[Entry]) -> list[ExplainedStep]:
-    """The story of a stream, step by step."""
+    """Explain a stream step by step."""
     teller = _Teller()
     for entry in entries:
         teller.hear(entry)
@@ -52,7 +52,7 @@ class _Teller:
         self._segments: list[ExplainedStep] = []
 
     def tell_what_waited(self) -> None:
-        """A segment without a message of its own shares one with a later segment."""
+        """Note that a segment without a message shares one with a later segment."""
         for step in self._segments:
             if not step.notes:
                 step.notes.append("It waits, to share a message with what follows.")
@@ -125,7 +125,7 @@ class _Teller:
             self._note("This is only punctuation. It waits for the text that follows.")
 
     def _withhold(self, decision: Decision) -> None:
-        """Most of what is withheld was told by the transform that took it out."""
+        """Note withheld text, unless the rule that removed it has already told."""
         told = decision.why not in WITHHELD or decision.why in self._explained
         if not told:
             self._note(f"{quoted(decision.before)} {WITHHELD[decision.why]}.")
@@ -151,7 +151,7 @@ class _Teller:
 
 
 def _face(identity: Identity | None) -> str:
-    """Under which name a message goes out, and why that name if it is an odd one."""
+    """Say which name a message has, and why if it is unusual."""
     if identity is None:
         return ""
     name = f", as {identity.username}"
@@ -179,7 +179,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """On one line, and not too long."""
+    """Quote a text on one line, shortened in the middle."""
     flat = text.replace("\n", "⏎")
     if len(flat) > LONGEST_QUOTE:
         half = LONGEST_QUOTE // 2

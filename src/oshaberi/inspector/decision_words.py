@@ -15,6 +15,7 @@ STATUS = {
     "timeout": "The model sent nothing for too long.",
     "stopped_by_user": "The answer was stopped.",
     "follow_up_interrupt": "The user wrote again, so this answer was interrupted.",
+    "interrupted": "The process ended; the answer can go on after the restart.",
     "empty_response": "There was nothing to show.",
 }
 STOPS = {
@@ -117,7 +118,7 @@ KEPT_BACK = {
 
 
 def fate_told(fate: str | None) -> str:
-    """Why a text was not delivered."""
+    """Say why a text was not delivered."""
     if fate is not None and fate.isdigit():
         return f"Discord refused it with code {fate}"
     return FATES.get(fate or "", (fate or "unknown").replace("_", " "))

@@ -1,12 +1,14 @@
 """Runs a text engine and records every decision and event, in order, with its time.
 
-It is fed letter by letter. That changes nothing (L2), and each decision is told where it falls.
+It is fed character by character. That changes nothing (L2), and gives each decision its exact
+position.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from oshaberi import Carry, Decision, Event, Message, TextConfig, TextEngine
@@ -16,7 +18,7 @@ Entry = Decision | Event
 
 @dataclass(frozen=True, slots=True)
 class FedText:
-    """What the engine was given in one go, and when."""
+    """One piece of text that the engine was given, and when."""
 
     text: str
     at: float
@@ -27,7 +29,7 @@ def _never() -> float:
 
 
 class EngineRecorder:
-    """Stands in for the engine of a stream. `times` are those of the entries."""
+    """Replaces the engine of a stream and records it. `times` are those of the entries."""
 
     def __init__(
         self, config: TextConfig, carried: Carry | None, now: Callable[[], float] = _never
@@ -42,8 +44,11 @@ class EngineRecorder:
         self.fed.append(FedText(text, self._now()))
         return [event for letter in text for event in self._kept(self._engine.feed, letter)]
 
-    def flush(self, reason: Literal["tool_call", "stop"]) -> list[Event]:
-        return self._kept(self._engine.flush, reason)
+    def flush(
+        self, reason: Literal["tool_call", "stop"], *, trim_incomplete_clause: bool = False
+    ) -> list[Event]:
+        trimmed = partial(self._engine.flush, trim_incomplete_clause=trim_incomplete_clause)
+        return self._kept(trimmed, reason)
 
     def finish(self) -> list[Event]:
         return self._kept(self._engine.finish)

@@ -6,15 +6,18 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from oshaberi.errors import OshaberiError
 from oshaberi.inspector.logged_stream import NOW, LoggedStream
+from oshaberi.inspector.recorded_sends import recorded_sends
 from oshaberi.inspector.stream_log import StreamLog
 from oshaberi.inspector.stream_trace import replayed, trace
 from oshaberi.stage.control.control_api import ControlExtension
+from oshaberi.stage.rest.request_log import RequestRecord
 from oshaberi.stage.stage_errors import StageError
 from oshaberi.stage.stage_server import Stage
 from oshaberi.stage.world.snowflakes import number_in
@@ -28,47 +31,75 @@ Json = dict[str, Any]
 
 
 def attach(log: StreamLog, stage: Stage) -> Callable[[], None]:
-    """Give a running stage the inspector; call what is returned to take its ear away."""
-    stage.extensions.update(extensions(log))
+    """Add the inspector to a running stage. Returns a function that ends the live feed."""
+    stage.extensions.update(extensions(log, lambda: stage.requests))
     return log.listen(lambda summary: stage.feed.publish(EVENT, summary))
 
 
-def extensions(log: StreamLog) -> dict[str, ControlExtension]:
-    inspector = _Inspector(log)
+def extensions(
+    log: StreamLog, requests: Callable[[], Sequence[RequestRecord]] = tuple
+) -> dict[str, ControlExtension]:
+    """`requests` are those of the stage that the bot sends to."""
+    inspector = _Inspector(log, requests)
     return {
         "streams": ControlExtension(read=inspector.streams),
         "stream": ControlExtension(read=inspector.stream),
         "stream_scene": ControlExtension(read=inspector.scene),
         "stream_replay": ControlExtension(act=inspector.replay),
+        "stream_open": ControlExtension(act=inspector.open_file),
     }
 
 
 class _Inspector:
-    """Traces are made in a thread: they need a loop of their own, and take a moment."""
+    """The inspector's requests. Traces are made in a thread: they need their own loop and time."""
 
-    def __init__(self, log: StreamLog) -> None:
+    def __init__(self, log: StreamLog, requests: Callable[[], Sequence[RequestRecord]]) -> None:
         self._log = log
+        self._requests = requests
         self._traces: OrderedDict[str, Json] = OrderedDict()
 
     def streams(self, _asked: Json) -> list[Json]:
         return self._log.streams()
 
     async def stream(self, asked: Json) -> Json:
-        """`id`, or `message` for the stream that sent it, or neither for the newest."""
+        """Return a stream by `id`, by a `message` that it sent, or the newest."""
         kept = self._find(asked)
         was_running = kept.is_running
         told = await self._trace(kept)
-        return {"stream": self._log.summary(kept), "trace": told, "partial": was_running}
+        return {
+            "stream": self._log.summary(kept),
+            "trace": told,
+            "sends": self._sends(kept),
+            "partial": was_running,
+        }
+
+    def _sends(self, kept: LoggedStream) -> list[Json]:
+        """What was recorded while it ran; the trace beside it is played again."""
+        channel = number_in(kept.channel)
+        if channel is None:
+            return []
+        until_s = math.inf if kept.ended_s is None else kept.ended_s
+        found = recorded_sends(self._requests(), channel, kept.began_s, until_s, kept.waits)
+        return [send.as_json() for send in found]
+
+    async def open_file(self, said: Json) -> Json:
+        """`scene`: a stream that was saved as a file, here or elsewhere."""
+        scene = said.get("scene")
+        if not isinstance(scene, dict):
+            raise StageError("`scene` must be an object: a stream that was saved as a file")
+        told = await _in_thread(trace, scene)
+        return {"stream": opened_summary(told), "trace": told, "sends": [], "partial": False}
 
     def scene(self, asked: Json) -> Json:
         return self._log.scene(self._find(asked))
 
     async def replay(self, said: Json) -> Json:
-        """`id` and `degree`: the messages that the same stream becomes."""
+        """`id` (or `scene`) and `degree`: the messages that the same stream becomes."""
         degree = said.get("degree")
         if degree not in (0, 1, 2, 3) or isinstance(degree, bool):
             raise StageError("`degree` must be 0, 1, 2 or 3")
-        document = self._log.scene(self._find(said))
+        scene = said.get("scene")
+        document = scene if isinstance(scene, dict) else self._log.scene(self._find(said))
         return {"degree": degree, "messages": await _in_thread(replayed, document, degree)}
 
     def _find(self, asked: Json) -> LoggedStream:
@@ -104,10 +135,23 @@ async def _in_thread(make: Callable[..., Any], *args: object) -> Any:
 
 
 def _at_this_moment(told: Json) -> Json:
-    """The scene of a running stream ends with a trick; what it dropped only waits."""
+    """Adjust the trace of a running stream: text that its scene dropped only waits."""
     told["steps"] = told["steps"][:-1]
     for one in told["lost"]:
         if one["fate"] == NOW:
             one |= _OPEN if one["is_open"] else _WAITING
     told["result"] = None
     return told
+
+
+def opened_summary(told: Json) -> Json:
+    """The head of a stream that came from a file: it has no messages in this chat."""
+    return {
+        "id": f"file {told['name']}",
+        "name": told["name"],
+        "running": False,
+        "degree": told["degree"],
+        "duration_ms": told["duration_ms"],
+        "messages": [],
+        "notices": [],
+    }

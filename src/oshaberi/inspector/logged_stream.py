@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from oshaberi.chunks import ProviderError
+from oshaberi.delivery.response_state import LimitWait
+from oshaberi.delivery.sink import Sent
 from oshaberi.recording import HeardStream, SceneFrame, SecretMasker, scene_of
 from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import StreamResult
@@ -22,7 +25,7 @@ Json = dict[str, Any]
 
 @dataclass(slots=True)
 class LoggedStream:
-    """A response has several streams when tools are used: `first` is where its messages begin."""
+    """One logged stream. With tools a response has several: `first` is its first message."""
 
     id: str
     context: StreamContext | None
@@ -41,12 +44,20 @@ class LoggedStream:
     characters: int = 0
     chunks: int = 0
     sent: tuple[int, ...] = ()
+    notices: list[Sent] = field(default_factory=list, repr=False)
+    """Of the whole response; one about its failure comes when the stream has ended."""
+    waits: list[LimitWait] = field(default_factory=list, repr=False)
+    turn: int = 0
+    """Streams of one response have the same number: tools, other keys and other models."""
+    error: str = ""
     packed: bytes = field(default=b"", repr=False)
 
     def __post_init__(self) -> None:
         if self.context is not None:
             self.channel = self.context.channel
             self.first = len(self.context.response.messages)
+            self.notices = self.context.response.notices
+            self.waits = self.context.response.limit_waits
 
     @property
     def is_running(self) -> bool:
@@ -63,6 +74,10 @@ class LoggedStream:
         messages = self.context.response.messages[self.first :]
         return tuple(one.id for one in messages if one.id is not None)
 
+    @property
+    def notice_ids(self) -> tuple[int, ...]:
+        return tuple(one.id for one in self.notices if one.id is not None)
+
     def hear(self, heard: HeardStream) -> None:
         if not self.is_running or len(self.heard) >= MOST_CHUNKS:
             return
@@ -74,11 +89,12 @@ class LoggedStream:
             self.said += content[:PREVIEW]
 
     def end(self, now_s: float, result: StreamResult | None, masker: SecretMasker) -> None:
-        """What was heard becomes a scene; the turn it belonged to is let go."""
+        """End the stream: turn what was heard into a scene and release the turn."""
         self.ended_s = now_s
         if result is not None:
             self.status, self.stop_reason = result.status, result.stop_reason
             self.said = result.accumulated_text[:PREVIEW] or self.said
+            self.error = masker.text(_told(result.data))
         document = self._heard_as_scene(masker, self._last_step())
         self.said = masker.text(self.said)
         self.packed = zlib.compress(json.dumps(document, default=str).encode())
@@ -110,10 +126,13 @@ class LoggedStream:
             "degree": self.frame.config.text.humanizer_degree,
             "duration_ms": round((until_s - self.began_s) * 1000),
             "messages": [str(number) for number in self.message_ids],
+            "notices": [str(number) for number in self.notice_ids],
+            "turn": self.turn,
+            "error": self.error,
         }
 
     def _last_step(self) -> str:
-        """What the scene needs to end as the stream did."""
+        """Return the step that makes the scene end as the stream did."""
         if self.status == "follow_up_interrupt":
             return "follow_up"
         by_request = self.stop_reason in ("user_request", "system_request")
@@ -132,3 +151,10 @@ class LoggedStream:
             waits = [{"type": "wait", "ms": left_ms}] if left_ms > 0 else []
             document["chunks"] += [*waits, {"type": last}]
         return document
+
+
+def _told(data: object) -> str:
+    """What a stream failed with, as far as it failed."""
+    if isinstance(data, ProviderError):
+        return f"{data.type.replace('_', ' ')}: {data.message}" if data.message else data.type
+    return str(data) if isinstance(data, Exception) else ""

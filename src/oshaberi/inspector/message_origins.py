@@ -26,7 +26,7 @@ Timed = tuple[Entry, int]
 
 
 class MessageOrigins:
-    """Brings together what the engine said, what the ledger knows and what was posted."""
+    """Combines the engine's events, the ledger and the posted messages."""
 
     def __init__(
         self, text: str, played: PlayedScene, entries: Sequence[Timed], holds: Sequence[Hold]
@@ -47,9 +47,9 @@ class MessageOrigins:
         return [line for line in self._played.result.ledger.entries if line.expected]
 
     def _located(self) -> Iterator[Span]:
-        """For each event that was to be sent, the part of its segment that it was made of.
+        """Yield, for each event that was to be sent, its part of the segment.
 
-        Together they are all of the segment: each begins where its words do.
+        The parts cover the whole segment: each begins where its words do.
         """
         events = [e for e, _ in self._said if isinstance(e, Message | Table | Withheld)]
         for _, group in groupby(events, lambda event: event.segment):
@@ -64,7 +64,7 @@ class MessageOrigins:
             yield from (trimmed(self._text, pair) for pair in pairwise([*starts, end]))
 
     def _events_by_post(self) -> dict[int, list[int]]:
-        """The numbers of the events in each post, by the post's id."""
+        """Return the numbers of the events in each post, by the post's id."""
         found: dict[int, list[int]] = defaultdict(list)
         for number, line in enumerate(self._lines[: len(self._said)]):
             if line.message_id is not None:
@@ -127,7 +127,7 @@ class MessageOrigins:
         return made
 
     def _siblings(self, events: Sequence[Message | Table]) -> int:
-        """How many messages its stretch of text became."""
+        """Return how many messages its stretch of text became."""
         if len(events) != 1:
             return 1
         mine = events[0].segment
@@ -153,7 +153,7 @@ class MessageOrigins:
         return (f"{reason_to_cut(cut)}." for cut in self._decisions("cut", spans))
 
     def lost(self) -> list[Json]:
-        """What was to be sent and was not. `is_open`: its line was not over."""
+        """Return the text that was to be sent and was not. `is_open`: its line was unfinished."""
         return [
             {
                 "text": line.text,
@@ -170,7 +170,7 @@ class MessageOrigins:
         ]
 
     def withheld(self) -> list[Json]:
-        """What the engine kept back on purpose."""
+        """Return the text that the engine withheld on purpose."""
         found: list[Json] = []
         start: dict[int, int] = {}
         for line in self._played.result.ledger.entries:
@@ -193,7 +193,7 @@ class MessageOrigins:
 
 
 def _was_to_be_sent(entry: Entry) -> bool:
-    """As the ledger sees it: also what a new message of the user made pointless."""
+    """Tell whether the ledger expects it. Text dropped for a follow-up counts too."""
     if isinstance(entry, Withheld):
         return entry.reason == "follow_up"
     return isinstance(entry, Message | Table)
@@ -226,7 +226,7 @@ def _file(file: Any) -> Json:
 
 
 def _waits_and_edits(played: PlayedScene) -> tuple[dict[int, int], dict[int, list[Json]]]:
-    """The records in order: typing belongs to the post that follows it, edits to the one named."""
+    """Assign typing times to the post that follows, and edits to the post they name."""
     typing: dict[int, int] = {}
     edits: dict[int, list[Json]] = defaultdict(list)
     posts, pending, shown = iter(played.posted), 0, 0

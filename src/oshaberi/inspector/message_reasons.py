@@ -22,7 +22,7 @@ Made = Mapping[str, Any]
 def why(
     message: Made, events: Sequence[Message | Table], holds: Sequence[Hold], siblings: int
 ) -> str:
-    """`message` is what the trace knows of it, `events` are the engine's that it was made of."""
+    """Explain a message. `message` is its trace, `events` are the engine's events in it."""
     return "; ".join([_end(message, events), *_more(message, events, holds, siblings)]) + "."
 
 

@@ -1,6 +1,6 @@
 """Keeps the newest streams of a running bot as scenes; running ones can be viewed, too.
 
-A `StreamObserver`. What is kept is masked like every recording, and bounded.
+A `StreamObserver`. The scenes are masked like every recording, and their size is limited.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ class StreamLog:
         self._clock = clock
         self._now = now
         self._numbers = itertools.count(1)
+        self._turns = itertools.count(1)
         self._kept: OrderedDict[str, LoggedStream] = OrderedDict()
         self._running: dict[int, LoggedStream] = {}
         self._listeners: list[Listener] = []
@@ -71,11 +72,19 @@ class StreamLog:
             model=provider.model,
             began=at,
             began_s=self._clock(),
+            turn=self._turn_of(context),
         )
         self._kept[kept.id] = self._running[id(context)] = kept
         self._forget()
         self._tell(kept)
         return StreamRecorder(provider, lambda _heard: None, lambda heard: self._hear(kept, heard))
+
+    def _turn_of(self, context: StreamContext) -> int:
+        """Recognised by its list of notices, which is one for the whole response."""
+        notices = context.response.notices
+        known = (kept.turn for kept in reversed(self._kept.values()) if kept.notices is notices)
+        found = next(known, None)
+        return next(self._turns) if found is None else found
 
     def ended(self, context: StreamContext, result: StreamResult) -> None:
         kept = self._running.pop(id(context), None)
@@ -85,7 +94,7 @@ class StreamLog:
             self._tell(kept)
 
     def _abandon(self, context: StreamContext) -> None:
-        """A stream of the same turn whose end nobody told: it was cancelled."""
+        """End a stream of the same turn that was cancelled without a result."""
         left = self._running.pop(id(context), None)
         if left is not None:
             left.end(self._clock(), None, self._masker)
@@ -98,25 +107,29 @@ class StreamLog:
     # -- who looks ------------------------------------------------------------------------------
 
     def listen(self, listener: Listener) -> Callable[[], None]:
-        """Hear of every stream that begins, goes on or ends; call what is returned to stop."""
+        """Call the listener when a stream begins, continues or ends.
+
+        Returns a function that ends this.
+        """
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     def streams(self) -> list[Json]:
-        """What is kept, the newest first."""
+        """Return the summaries of the kept streams, newest first."""
         return [kept.summary(self._clock()) for kept in reversed(self._kept.values())]
 
     def find(self, stream: str | None = None, message: int | None = None) -> LoggedStream | None:
-        """By its own id, or by that of a message it sent; without either the newest."""
+        """Find a stream by its id, by the id of a message it sent, or else the newest."""
         if stream is not None:
             return self._kept.get(stream)
         newest_first = reversed(self._kept.values())
         if message is None:
             return next(newest_first, None)
-        return next((kept for kept in newest_first if message in kept.message_ids), None)
+        known = [(kept, {*kept.message_ids, *kept.notice_ids}) for kept in newest_first]
+        return next((kept for kept, ids in known if message in ids), None)
 
     def scene(self, kept: LoggedStream) -> Json:
-        """The scene of a stream: of one that runs, up to this moment."""
+        """Return the scene of a stream; of a running one, up to this moment."""
         return kept.document(self._clock(), self._masker)
 
     def summary(self, kept: LoggedStream) -> Json:
@@ -127,7 +140,7 @@ class StreamLog:
         return sum(kept.size for kept in self._kept.values())
 
     def _forget(self) -> None:
-        """The oldest that ended go first; then those that never will, for want of an end."""
+        """Drop the oldest: first those that ended, then those still marked as running."""
         for kept in sorted(self._kept.values(), key=lambda one: one.is_running):
             if len(self._kept) <= self._most and self.size_bytes <= self._most_bytes:
                 return

@@ -30,7 +30,7 @@ Json = dict[str, Any]
 
 
 class _Renderer(PackagedRenderer):
-    """Draws each table once, however often its stream is looked at."""
+    """Draws each table once, however often its stream is viewed."""
 
     def pictures(self, table: Table) -> list[Picture]:
         return list(_pictures(table))
@@ -42,7 +42,7 @@ def _pictures(table: Table) -> tuple[Picture, ...]:
 
 
 def trace(document: Mapping[str, Any]) -> Json:
-    """The whole story of the stream that a scene document describes (spec 10, 11)."""
+    """Return the trace of the stream that a scene document describes (spec 10, 11)."""
     scene = parse_scene(dict(document), "the stream")
     observers: list[EngineRecorder] = []
 
@@ -56,7 +56,7 @@ def trace(document: Mapping[str, Any]) -> Json:
 
 
 def replayed(document: Mapping[str, Any], degree: int) -> list[Json]:
-    """The messages that the same stream becomes at another degree."""
+    """Return the messages that the same stream becomes at another degree."""
     config = {**document.get("config", {}), "humanizer_degree": degree}
     messages: list[Json] = trace({**document, "config": config})["messages"]
     return messages
@@ -107,7 +107,7 @@ class _Trace:
             yield {"at_ms": at_ms, "span": [start, end]}
 
     def _captured(self) -> list[Json]:
-        """In the order of the text; the source knows where, the engine when and why."""
+        """Return the captured blocks in the order of the text, with place, time and reason."""
         decided = [
             (entry, at_ms)
             for entry, at_ms in self._entries
@@ -135,7 +135,7 @@ class _Trace:
 
 
 def _steps(steps: Sequence[Step]) -> Iterator[Json]:
-    """What came besides text, with the time the recording gives it."""
+    """Yield everything but text, with the time in the recording."""
     at_ms = 0
     for step in steps:
         if isinstance(step, Silence):
@@ -158,7 +158,7 @@ def _said(chunk: Chunk) -> Iterator[Json]:
 
 
 def _segments(entries: Sequence[tuple[Entry, int]], length: int) -> Iterator[Json]:
-    """Every character of V lies in exactly one of these; the blanks at the end in the last."""
+    """Yield the segments. Each character of V is in one; final white space is in the last."""
     kinds: dict[Span, str] = {}
     for entry, _ in entries:
         if isinstance(entry, Message | Table):

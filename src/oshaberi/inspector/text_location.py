@@ -12,9 +12,10 @@ _FAR = 400
 
 
 def located(text: str, within: str, span: Span, start: int) -> Span | None:
-    """Where `text` stands in `within[span]`, from `start` on; as it is, or word by word.
+    """Find `text` in `within[span]` from `start` on: as it is, or word by word.
 
-    Words may have changed on the way (a name became a mention): what is found of them counts.
+    Words may have changed (a name became a mention): the span of those found is returned, else
+    None.
     """
     at = within.find(text, start, span[1])
     if at >= 0:
@@ -29,7 +30,7 @@ def located(text: str, within: str, span: Span, start: int) -> Span | None:
 
 
 def trimmed(text: str, span: Span) -> Span:
-    """The span without the white space at its ends."""
+    """Return the span without the white space at its ends."""
     start, end = span
     while start < end and text[start].isspace():
         start += 1

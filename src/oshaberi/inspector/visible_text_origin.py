@@ -1,6 +1,6 @@
 """Maps positions in the visible text (V) back to the raw stream.
 
-Runs the engine's own front end (intake, prefill, capture) once more, watching what it lets pass.
+Runs the engine's own intake, prefill and capture once more, and notes which characters pass.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Place = tuple[int, int, int]
 
 
 class TakenOut(NamedTuple):
-    """A block that was captured, and the stretch of the raw text that it and its tags are."""
+    """A captured block, and its stretch of the raw text, tags included."""
 
     text: str
     span: Span
@@ -32,7 +32,7 @@ class TakenOut(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VisibleTextOrigin:
-    """`text` is V; `places[i]` is where in `raw` its character `i` stands."""
+    """`text` is V; `places[i]` is the position of its character `i` in `raw`."""
 
     raw: str
     text: str
@@ -40,7 +40,7 @@ class VisibleTextOrigin:
     taken: tuple[TakenOut, ...]
 
     def runs(self) -> list[Place]:
-        """The places as (in V, in raw, length), for whoever has to draw them."""
+        """Return the places as runs (in V, in raw, length), for drawing."""
         runs: list[Place] = []
         for at, place in enumerate(self.places):
             if place == NOWHERE:
@@ -53,14 +53,14 @@ class VisibleTextOrigin:
 
 
 def plain_pieces(pieces: Sequence[str]) -> list[str]:
-    """The pieces of a stream with one kind of newline and whole characters, as the engine reads."""
+    """Return the pieces with one kind of newline and whole characters, as the engine reads."""
     intake = CharacterIntake()
     plain = [intake.feed(piece) for piece in pieces]
     return [*plain[:-1], plain[-1] + intake.finish()] if plain else []
 
 
 def source_of(raw: str, config: TextConfig, took_back: Callable[[str], bool]) -> VisibleTextOrigin:
-    """`took_back` says whether the engine took back what had been visible (spec 05 C3)."""
+    """Map V to `raw`. `took_back`: the engine took back visible text (spec 05 C3)."""
     head, places = _past_prefill(raw, config)
     capturing = _Capturing(config, head, took_back)
     capturing.run()
@@ -75,7 +75,7 @@ def _moved(span: Span, places: Sequence[int], end: int) -> Span:
 
 
 def _past_prefill(raw: str, config: TextConfig) -> tuple[str, Sequence[int]]:
-    """An echo of the prefill goes, the prefill itself comes: all at one place."""
+    """Remove the prefill's echo and insert the prefill. Return the text and its positions."""
     prefill = prefill_of(config)
     if prefill is None:
         return raw, range(len(raw))
@@ -93,7 +93,7 @@ def _shared(one: str, other: str) -> int:
 
 
 class _Capturing:
-    """One pass through the capture, letter by letter: what it has read is what it let pass."""
+    """Runs the capture character by character, to see which characters it lets pass."""
 
     def __init__(self, config: TextConfig, text: str, took_back: Callable[[str], bool]) -> None:
         self.shown: list[str] = []
@@ -110,7 +110,7 @@ class _Capturing:
         self._pass(self._capture.finish(), len(self._text))
 
     def _pass(self, found: Iterator[Captured], fed: int) -> None:
-        """One step. How far it read is known only at its end, so blocks find their place then."""
+        """Do one step. Blocks get their positions at its end, when its length is known."""
         shown = ""
         blocks: list[tuple[str, int]] = []
         for one in found:
@@ -147,7 +147,7 @@ class _Capturing:
 
 
 def _aligned(shown: str, stretch: str) -> list[int]:
-    """Where each character that was let pass stands in the stretch that was read."""
+    """Return the position in the stretch for each character that was let pass."""
     places = [NOWHERE] * len(shown)
     for match in SequenceMatcher(None, stretch, shown, autojunk=False).get_matching_blocks():
         for nth in range(match.size):

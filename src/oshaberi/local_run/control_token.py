@@ -1,4 +1,4 @@
-"""The control token of a data folder: an open page still fits after a restart."""
+"""The control token of a data folder. It stays, so that an open page works after a restart."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TOKEN = re.compile(r"[\w-]{24,128}", re.ASCII)
 
 
 def kept_token(folder: Path) -> str:
-    """The one in the folder; a new one, readable by its owner alone, if there is none that is."""
+    """Return the folder's token, or create one that only its owner can read."""
     path = folder / FILE
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -27,7 +27,7 @@ def kept_token(folder: Path) -> str:
 
 
 def _read(path: Path) -> str | None:
-    """What others may read is no secret any more."""
+    """Read the token. Return None if there is none or others could read it."""
     try:
         private = path.stat().st_mode & 0o077 == 0 or os.name == "nt"
         token = path.read_text(encoding="utf-8", errors="replace").strip()

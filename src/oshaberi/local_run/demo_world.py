@@ -1,7 +1,7 @@
-"""The little world one meets at the first visit: a server, its people, and who the bot can be.
+"""The demo world of the first visit: a server, its people, and the bot's personas.
 
-Whoever has written a persona of their own meets that one, alone, in another server: there it is
-what it would be in any server of Discord's.
+If the settings have a persona, it is the only one, in another server: there it behaves as it would
+in any server of Discord.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 from oshaberi.config import PersonaEntry
 from oshaberi.stage import World
-from oshaberi.stage.world.world_description import USERNAME_MOST
+from oshaberi.stage.world.description.world_description import USERNAME_MOST
 from oshaberi.storage import Database
 from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord
 
@@ -20,6 +20,7 @@ FOUNDED = datetime(2026, 1, 1, tzinfo=UTC)
 """Fixed, so that the server is the same one tomorrow and its settings still hold."""
 FOUNDED_FOR_OWN = FOUNDED + timedelta(days=1)
 MAIN = "Mochi"
+OTHER_PERSONAS = frozenset({"Yuki"})
 FACES = ("happy", "sad", "sleepy", "surprised", "mad")
 PEOPLE = ({"name": "mika", "display_name": "Mika"}, {"name": "ren", "display_name": "Ren"})
 EMOJIS = ("mochi_wave", "mochi_heart", "mochi_nap", "tea", "ramen", "snail")
@@ -34,7 +35,7 @@ YUKI_PROMPT = (
 
 
 def world(own: PersonaEntry | None = None) -> World:
-    """`own` is the persona of the settings, if they have one."""
+    """Return the world. `own` is the persona of the settings, if they have one."""
     name = MAIN if own is None else " ".join(own.name.split())[:USERNAME_MOST].strip()
     founded = FOUNDED if own is None else FOUNDED_FOR_OWN
     return World.described(_description(name), founded=founded)
@@ -64,9 +65,9 @@ def face_url(stage_url: str, name: str, mood: str | None = None) -> str:
 async def settle_in(
     db: Database, stage_url: str, place: World, own: PersonaEntry | None = None
 ) -> None:
-    """At the first visit the server gets its personas; later they are its own.
+    """Store the server's personas on the first visit.
 
-    Only the pictures move along: they are served by the stage, whose port may be another.
+    Later only the picture URLs are updated: the stage serves them, and its port may change.
     """
     server = next(iter(place.guilds))
     known = {persona.name for persona in await db.personas.of(server)}
@@ -77,7 +78,7 @@ async def settle_in(
 
 
 def settings_of(place: World) -> dict[str, int]:
-    """Of the whole stage, not of the server: whoever resets the server's still gets answers."""
+    """Return settings for the whole stage, which stay when a server's are reset."""
     return {
         "auto_channels": place.channel("general").id,
         "thought_log_channel_id": place.channel("thoughts").id,

@@ -1,127 +1,191 @@
-"""Which model speaks on the local stage: the demo model, an Ollama on this machine, one's own.
+"""Which model speaks on the local stage: the demo model, that of the settings, a connected one.
 
-A key given here stays in memory. The page reads and changes it at `/stage/model`.
+The page reads and changes it at `/stage/model`, `model_servers`, `model_list` and `model_test`.
+A key stays in memory, belongs to one address, and is never shown.
 """
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from typing import Any
 
-import aiohttp
-
-from oshaberi.errors import ConfigError
-from oshaberi.providers.adapter_registry import connect
+from oshaberi.local_run.model_sources import (
+    ANY_ADDRESS,
+    ModelSource,
+    found_servers,
+    listed_models,
+    model_sources,
+)
+from oshaberi.local_run.model_test_call import called_model, tried_connection
+from oshaberi.providers.model_options import options_of
 from oshaberi.stage.control.control_api import ControlExtension
 from oshaberi.stage.demo_model import MODEL, DemoModel
-from oshaberi.stage.stage_errors import StageError
+from oshaberi.stage.stage_errors import RefusedFieldError, StageError
 from oshaberi.storage.stored_records import ModelRecord
 from oshaberi.turns.turn_services import OperatorModel, TurnServices
 
-OLLAMA = "http://127.0.0.1:11434"
-LOOK_SECONDS = 0.5
 SLOWEST, FASTEST = 0.1, 100.0
+NO_KEY = "none"
+"""Servers on this machine want some key and look at none."""
+
+Json = dict[str, Any]
 
 
 class ModelChoice:
-    """What is chosen holds from the next turn on. `configured` is what the settings say."""
+    """The chosen model; applies from the next turn. `configured` are those of the settings."""
 
-    def __init__(self, demo_model: DemoModel, configured: tuple[OperatorModel, ...] = ()) -> None:
+    def __init__(
+        self,
+        demo_model: DemoModel,
+        configured: tuple[OperatorModel, ...] = (),
+        environ: Mapping[str, str] | None = None,
+        server_id: int = 0,
+    ) -> None:
+        self._server_id = server_id
         self._demo_model = demo_model
         self._configured = configured
+        self._sources = {source.name: source for source in model_sources(environ or {})}
         self._services: TurnServices | None = None
         self._kind = "configured" if configured else "demo"
-        self._shown = configured[0].model.model if configured else MODEL
+        self._link = configured[0] if configured else self._demo_model_link()
+        self._keys: dict[str, str] = {}
 
-    def extension(self) -> ControlExtension:
-        return ControlExtension(read=self.read, act=self.act)
+    def extensions(self) -> dict[str, ControlExtension]:
+        return {
+            "model": ControlExtension(read=self.read, act=self.act),
+            "model_servers": ControlExtension(read=self.servers),
+            "model_list": ControlExtension(act=self.models),
+            "model_test": ControlExtension(act=self.test),
+        }
 
     def give_to(self, services: TurnServices) -> None:
-        """Whose turns it decides about."""
+        """Set the services whose models are chosen here."""
         self._services = services
         services.models = self._configured or (self._demo_model_link(),)
 
     async def warm(self) -> None:
-        """The first answer need not wait until an SDK is loaded."""
+        """Load the SDK, so that the first answer does not wait for it."""
         if self._services is None:
             return
         link = self._services.models[0]
         key = link.keys[0] if link.keys else None
         with suppress(Exception):  # whatever it is, the answer itself will say it
             model = link.model
-            await self._services.adapters.warm(model.provider, model.model, model.base_url, key)
+            settings = options_of(model.params).endpoint_settings()
+            address = (model.provider, model.model, model.base_url, key)
+            await self._services.adapters.warm(*address, settings)
 
-    async def read(self, _asked: dict[str, Any]) -> dict[str, Any]:
+    # -- what the page reads --------------------------------------------------------------------
+
+    async def read(self, _asked: Json) -> Json:
         return {
             "kind": self._kind,
-            "model": self._shown,
+            "model": self._link.model.model,
+            "base_url": None if self._kind == "demo" else self._link.model.base_url,
             "speed": self._demo_model.speed,
-            "ollama": await ollama_models(),
-            "configured": bool(self._configured),
+            "configured": self._configured[0].model.model if self._configured else None,
+            "sources": [asdict(source) for source in self._sources.values()],
+            "keys_for": sorted(self._keys),
+            "overridden_by": await self._overriding(),
         }
 
-    async def act(self, said: dict[str, Any]) -> dict[str, Any]:
+    async def _overriding(self) -> str | None:
+        """The model that the server chose with `/model set`: it answers instead of ours."""
+        store = None if self._services is None else self._services.store
+        chain = () if store is None else await store.models.chain(self._server_id)
+        return f"{chain[0].provider}/{chain[0].model}" if chain else None
+
+    async def servers(self, _asked: Json) -> list[Json]:
+        """The servers on this machine that answer."""
+        return [asdict(found) for found in await found_servers(tuple(self._sources.values()))]
+
+    async def models(self, said: Json) -> list[str]:
+        """`use` and, where they are wanted, `base_url` and `key`: what that server lists."""
+        source = self._source(said)
+        base_url = _address(said, source)
+        return await listed_models(base_url, self._key(said, base_url))
+
+    async def test(self, said: Json) -> Json:
+        """One short question to the model, before it is used."""
+        source = self._source(said)
+        base_url = _address(said, source)
+        key = self._key(said, base_url) or NO_KEY
+        adapter = await tried_connection(source.provider, _model(said), base_url, key)
+        try:
+            return asdict(await called_model(adapter))
+        finally:
+            await adapter.aclose()
+
+    # -- what it changes ------------------------------------------------------------------------
+
+    async def act(self, said: Json) -> Json:
         if "speed" in said:
             self._demo_model.speed = _speed(said["speed"])
         if "use" in said:
             await self._choose(said)
         return await self.read({})
 
-    async def _choose(self, said: dict[str, Any]) -> None:
+    async def _choose(self, said: Json) -> None:
         kind = said["use"]
-        match kind:
-            case "demo":
-                links: tuple[OperatorModel, ...] = (self._demo_model_link(),)
-            case "configured":
-                links = self._configured or (self._demo_model_link(),)
-            case "ollama":
-                links = (await _tried("ollama", _text(said, "model"), f"{OLLAMA}/v1", "ollama"),)
-            case "openai-compatible":
-                url, model = _text(said, "base_url"), _text(said, "model")
-                links = (await _tried("openai", model, url, str(said.get("key") or "none")),)
-            case _:
-                raise StageError("`use` is demo, configured, ollama or openai-compatible")
+        if kind == "demo" or (kind == "configured" and not self._configured):
+            self._use("demo", (self._demo_model_link(),))
+        elif kind == "configured":
+            self._use("configured", self._configured)
+        else:
+            self._use(str(kind), (await self._connected(said),))
+
+    async def _connected(self, said: Json) -> OperatorModel:
+        source = self._source(said)
+        base_url, model = _address(said, source), _model(said)
+        key = self._key(said, base_url) or NO_KEY
+        adapter = await tried_connection(source.provider, model, base_url, key)
+        await adapter.aclose()
+        if key != NO_KEY:
+            self._keys[base_url] = key
+        return _link(source.provider, model, base_url, key)
+
+    def _use(self, kind: str, links: tuple[OperatorModel, ...]) -> None:
+        """Another model starts afresh: it has not said what stands above."""
+        changes = links[0] != self._link
+        self._kind, self._link = kind, links[0]
         if self._services is not None:
             self._services.models = links
-        self._kind, self._shown = str(kind), links[0].model.model
+            if changes:
+                self._services.context_since = self._services.clock()
+
+    def _source(self, said: Json) -> ModelSource:
+        source = self._sources.get(str(said.get("use")))
+        if source is None:
+            known = ", ".join(("demo", "configured", *self._sources))
+            raise StageError(f"`use` is one of {known}")
+        return source
+
+    def _key(self, said: Json, base_url: str) -> str | None:
+        """The one that was given, or the one that was given for this address before."""
+        return str(said.get("key") or "").strip() or self._keys.get(base_url)
 
     def _demo_model_link(self) -> OperatorModel:
         return _link("openai", MODEL, self._demo_model.url, "demo")
-
-
-async def ollama_models() -> list[str]:
-    """What a local Ollama has, if there is one."""
-    limit = aiohttp.ClientTimeout(total=LOOK_SECONDS)
-    try:
-        async with (
-            aiohttp.ClientSession(timeout=limit) as session,
-            session.get(f"{OLLAMA}/api/tags") as answer,
-        ):
-            found = await answer.json()
-            return [str(model["name"]) for model in found["models"]]
-    except (aiohttp.ClientError, OSError, TimeoutError, ValueError, KeyError, TypeError):
-        return []
-
-
-async def _tried(provider: str, model: str, base_url: str, key: str) -> OperatorModel:
-    """Refused here if it cannot even be connected to; SDKs load slowly, so in a thread."""
-    try:
-        adapter = await asyncio.to_thread(connect, provider, model, api_key=key, base_url=base_url)
-    except ConfigError as error:
-        raise StageError(str(error)) from None
-    await adapter.aclose()
-    return _link(provider, model, base_url, key)
 
 
 def _link(provider: str, model: str, base_url: str, key: str) -> OperatorModel:
     return OperatorModel(ModelRecord(0, provider, model, base_url), (key,))
 
 
-def _text(said: dict[str, Any], key: str) -> str:
-    value = said.get(key)
+def _address(said: Json, source: ModelSource) -> str:
+    given = said.get("base_url")
+    text = given.strip() if isinstance(given, str) else ""
+    if not text and source.name == ANY_ADDRESS:
+        raise RefusedFieldError("base_url", "`base_url`: an address is needed")
+    return text or source.base_url
+
+
+def _model(said: Json) -> str:
+    value = said.get("model")
     if not isinstance(value, str) or not value.strip():
-        raise StageError(f"`{key}` must be a text")
+        raise RefusedFieldError("model", "`model`: the name of a model is needed")
     return value.strip()
 
 

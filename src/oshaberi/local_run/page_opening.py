@@ -1,7 +1,7 @@
-"""The page that a browser is started with: it leads to the stage.
+"""Writes the page that the browser is opened with. It redirects to the stage.
 
-The address holds the control token, and everybody on a machine may read the command lines of its
-processes. So the browser is given the name of a file that only its owner may read.
+The address has the control token, and all users of a machine may read the command lines of its
+processes. So the browser gets the name of a file that only its owner may read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PAGE = """<!doctype html>
 
 
 def opening_page(folder: Path, address: str) -> Path:
-    """The file, written anew: the address changes with the port."""
+    """Write the file again, since the address changes with the port. Return its path."""
     path = folder / FILE
     path.unlink(missing_ok=True)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)

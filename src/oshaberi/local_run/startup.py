@@ -12,11 +12,11 @@ from functools import partial
 from oshaberi.bot.operator_defaults import links
 from oshaberi.bot.wiring import Bot, run
 from oshaberi.config import LoadedSettings
-from oshaberi.errors import ConfigError
+from oshaberi.errors import AddressUnavailableError
 from oshaberi.inspector.inspector_api import attach
 from oshaberi.inspector.stream_log import StreamLog
 from oshaberi.local_run.control_token import kept_token
-from oshaberi.local_run.demo_world import settings_of, settle_in, world
+from oshaberi.local_run.demo_world import OTHER_PERSONAS, settings_of, settle_in, world
 from oshaberi.local_run.model_choice import ModelChoice
 from oshaberi.local_run.running_turns import RunningTurns
 from oshaberi.local_run.uploaded_pictures import StagePictures
@@ -24,7 +24,7 @@ from oshaberi.providers.adapter_registry import connect
 from oshaberi.stage import Stage, World
 from oshaberi.stage.control.control_api import ControlExtension
 from oshaberi.stage.demo_model import DemoModel, page_prompts
-from oshaberi.stage.discord_patch import patch_discord
+from oshaberi.stage.discord_py_redirect import patch_discord
 from oshaberi.storage import Database, SecretVault
 from oshaberi.stream.stream_observer import StreamObserver
 
@@ -41,18 +41,21 @@ async def perform(
     on_ready: Callable[[str], None],
     observers: Sequence[StreamObserver] = (),
 ) -> None:
-    """`on_ready` gets the page's address when the bot answers."""
+    """Run everything. `on_ready` gets the page's address when the bot can answer."""
     streams = StreamLog()
     place = world(settings.persona)
     settings, environ = _with_settings_of(place, settings, environ)
     putting_up = open_stage(place, settings.stage_port, kept_token(settings.data_dir))
     async with DemoModel(speed) as demo_model, putting_up as stage:
-        choice = ModelChoice(demo_model, links(settings, environ))
+        choice = ModelChoice(
+            demo_model, links(settings, environ), environ, next(iter(place.guilds))
+        )
+        others = OTHER_PERSONAS if settings.persona is None else frozenset[str]()
         answering = RunningTurns(stage.feed.publish)
         stage.extensions |= {
             "answering": answering.extension(),
-            "model": choice.extension(),
-            "prompts": ControlExtension(read=lambda _asked: page_prompts()),
+            **choice.extensions(),
+            "prompts": ControlExtension(read=lambda _asked: page_prompts(others)),
         }
         attach(streams, stage)
         await _settle_in(settings, stage)
@@ -69,7 +72,7 @@ async def perform(
 
         with patch_discord(stage):
             await run(
-                replace(settings, discord_token=stage.token),
+                replace(settings, discord_token=stage.token, discord_api_url=None),
                 environ,
                 observers=(streams, *observers),
                 on_open=opened,
@@ -84,7 +87,7 @@ async def perform(
 async def open_stage(
     place: World, port: int, control_token: str | None = None
 ) -> AsyncIterator[Stage]:
-    """On the wanted port, or on none."""
+    """Open the stage on this port. Raises ConfigError if the port is in use."""
     async with AsyncExitStack() as stack:
         try:
             opening = Stage(place, port=port, control_token=control_token)
@@ -92,9 +95,10 @@ async def open_stage(
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise
-            raise ConfigError(
-                f"stage_port: {port} is in use, perhaps by another `oshaberi run`; "
-                "choose another one with --port (make run ARGS='--port 0' takes any)"
+            raise AddressUnavailableError(
+                f"stage_port: {port} is in use, perhaps by another `oshaberi run`; stop that one, "
+                "or give this one a folder and a port of its own: "
+                "OSHABERI_DATA_DIR=another-folder oshaberi run --port 0"
             ) from None
         yield stage
 
@@ -102,7 +106,7 @@ async def open_stage(
 def _with_settings_of(
     place: World, settings: LoadedSettings, environ: Mapping[str, str]
 ) -> tuple[LoadedSettings, Mapping[str, str]]:
-    """As variables too, which hold when the file is read again."""
+    """Set the stage's settings, also as variables, so that a reload keeps them."""
     chosen = settings_of(place)
     turn = replace(
         settings.turn,
@@ -110,8 +114,11 @@ def _with_settings_of(
         thought_log_channel_id=chosen["thought_log_channel_id"],
     )
     variables = {f"OSHABERI_{key.upper()}": str(value) for key, value in chosen.items()}
+    # The stage's bot is in none of the servers of a real one that uses the same folder.
+    settings = replace(settings, retention_left_servers_days=0)
+    variables["OSHABERI_RETENTION_LEFT_SERVERS_DAYS"] = "0"
     if "allow_local_models" not in settings.origins:
-        # Everybody on the local stage is whoever runs it.
+        # All users of the local stage are its operator.
         settings = replace(settings, allow_local_models=True)
         variables["OSHABERI_ALLOW_LOCAL_MODELS"] = "true"
     return replace(settings, turn=turn), {**environ, **variables}

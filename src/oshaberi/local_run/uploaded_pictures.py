@@ -1,6 +1,6 @@
-"""Pictures that somebody uploaded to the stage, for a model to see.
+"""Gives uploaded pictures of the stage to a model.
 
-They are taken from the stage itself: whatever else is on loopback stays out of a model's reach.
+They are read from the stage itself, so that a model reaches nothing else on loopback.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PLACE = re.compile(r"/cdn/attachments/\d+/(\d+)/[^/]+")
 
 
 class StagePictures:
-    """`fetch` is what an endpoint wants; addresses elsewhere are fetched as always."""
+    """`fetch` is for an endpoint. Other addresses are fetched as usual."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage

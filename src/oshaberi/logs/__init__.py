@@ -1,4 +1,4 @@
-"""What the program tells about itself: lines with the stream's id, and at DEBUG every step of it.
+"""What the program tells about itself: lines with the ids of stream and turn; at DEBUG every step.
 
 setup(settings.log_level, settings.log_format, secrets=settings.secrets(os.environ))
 services = TurnServices(..., observers=(StreamLogger(),))
@@ -6,5 +6,6 @@ services = TurnServices(..., observers=(StreamLogger(),))
 
 from oshaberi.logs.log_lines import of_stream, set_level, setup, stream_id
 from oshaberi.logs.stream_logging import StreamLogger
+from oshaberi.turn_ids import TurnIds, of_turn
 
-__all__ = ["StreamLogger", "of_stream", "set_level", "setup", "stream_id"]
+__all__ = ["StreamLogger", "TurnIds", "of_stream", "of_turn", "set_level", "setup", "stream_id"]

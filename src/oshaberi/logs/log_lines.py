@@ -14,8 +14,9 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, Literal, TextIO
 
-from oshaberi.redaction import MASK, redact
+from oshaberi.secret_redaction import MASK, redact
 from oshaberi.terminal_output import TerminalPalette, harmless
+from oshaberi.turn_ids import turn_fields
 
 Format = Literal["text", "json"]
 
@@ -35,7 +36,7 @@ stream_id: ContextVar[str] = ContextVar("stream_id", default="")
 
 @contextmanager
 def of_stream(key: str) -> Iterator[None]:
-    """Lines that are logged inside, and in tasks begun inside, carry this id."""
+    """Put this id on all lines logged inside the block, also by tasks that start inside it."""
     token = stream_id.set(key)
     try:
         yield
@@ -49,7 +50,7 @@ def setup(
     stream: TextIO | None = None,
     secrets: Sequence[str] = (),
 ) -> None:
-    """Log to `stream` (stderr) from now on. `secrets` are masked wherever they would appear."""
+    """Log to `stream` (default stderr) from now on, with all `secrets` masked."""
     out = stream or sys.stderr
     handler = _Handler(out)
     handler.setFormatter(
@@ -67,12 +68,12 @@ def setup(
 
 
 def set_level(level: str) -> None:
-    """Of our own loggers. Anybody else's stay at warnings."""
+    """Set the level of our own loggers. All others stay at WARNING."""
     _OURS.setLevel(level.upper())
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    """Ours among others: a second `setup` replaces it."""
+    """Our log handler. A second `setup` finds it by its class and replaces it."""
 
 
 class _Formatter(logging.Formatter):
@@ -93,7 +94,7 @@ class _Formatter(logging.Formatter):
 
 
 class _TextFormatter(_Formatter):
-    """For people. Everything after the first line is indented: a line is a new event."""
+    """Formats lines for people. Continuation lines are indented."""
 
     def __init__(self, secrets: Sequence[str], palette: TerminalPalette) -> None:
         super().__init__(secrets)
@@ -102,12 +103,11 @@ class _TextFormatter(_Formatter):
     def format(self, record: logging.LogRecord) -> str:
         paint = self._palette.paint
         at = datetime.fromtimestamp(record.created).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
-        key = stream_id.get()
         parts = [
             paint(at, "dim"),
             paint(f"{record.levelname:<7}", _STYLES.get(record.levelname, "bold")),
             paint(record.name.removeprefix("oshaberi."), "dim"),
-            *([paint(f"[{key}]", "code")] if key else []),
+            *([paint(f"[{ids}]", "code")] if (ids := _ids()) else []),
             harmless(self.safe(_message(record))),
         ]
         lines = [" ".join(parts), harmless(self.trace(record))]
@@ -115,7 +115,7 @@ class _TextFormatter(_Formatter):
 
 
 class _JsonFormatter(_Formatter):
-    """For machines: one object per line, with whatever else the record carries."""
+    """Formats lines for programs: one JSON object each, with the record's extra fields."""
 
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created, UTC)
@@ -124,12 +124,22 @@ class _JsonFormatter(_Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "stream": stream_id.get() or None,
+            **turn_fields(),
             "message": self.safe(record.getMessage()),
             **{key: self.safe(str(value)) for key, value in _extras(record).items()},
             "error": self.trace(record) or None,
         }
         present = {key: value for key, value in line.items() if value is not None}
         return json.dumps(present, ensure_ascii=False)
+
+
+def _ids() -> str:
+    """Return the ids of stream and turn: `ab12 server 1 channel 2 user 3`."""
+    fields = dict(turn_fields())
+    turn = fields.pop("turn", "")
+    return " ".join(
+        [*filter(None, [stream_id.get() or turn]), *(f"{key} {fields[key]}" for key in fields)]
+    )
 
 
 def _extras(record: logging.LogRecord) -> Mapping[str, object]:

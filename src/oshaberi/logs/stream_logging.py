@@ -12,10 +12,10 @@ from typing import Any, Literal
 from oshaberi.chunks import Chunk, ProviderError
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.logs.log_lines import stream_id
-from oshaberi.stream.observed_engines import listen
 from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import StreamResult
+from oshaberi.stream.text_engine_observers import listen
 from oshaberi.text.decision_observer import Decision
 
 log = logging.getLogger("oshaberi.stream")
@@ -24,13 +24,16 @@ LONGEST = 200
 
 
 class StreamLogger:
-    """A `StreamWitness`. One serves all streams of a process."""
+    """A `StreamObserver` that logs. One serves all streams of a process."""
 
     def __init__(self) -> None:
         self._undo: dict[str, Callable[[], None]] = {}
+        self._around: dict[str, str] = {}
+        """The id that lines had before a stream, by the stream's own."""
 
     def opened(self, provider: Provider, config: StreamConfig, context: StreamContext) -> Provider:
         key = context.response.key
+        self._around[key] = stream_id.get()
         stream_id.set(key)
         degree = config.text.humanizer_degree
         log.info("begins: %s %s, degree %d", provider.name, provider.model, degree)
@@ -51,7 +54,7 @@ class StreamLogger:
             *(_counted(numbers.messages, "message"), _counted(numbers.chunks, "chunk")),
             numbers.duration_ms / 1000,
         )
-        stream_id.set("")
+        stream_id.set(self._around.pop(context.response.key, ""))
 
 
 def _counted(count: int, noun: str) -> str:
@@ -59,7 +62,7 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _follow(context: StreamContext) -> Callable[[], None]:
-    """Decisions and sent messages, until the returned function is called."""
+    """Log decisions and sent messages until the returned function is called."""
     before = context.progress
     told = context.response.sent
 
@@ -83,7 +86,7 @@ def _follow(context: StreamContext) -> Callable[[], None]:
 
 
 def _tell_sent(context: StreamContext, told: int) -> None:
-    """A live message grows by edits: then there is none more than was told."""
+    """Log the last message as sent, or as edited if the number of messages did not grow."""
     response = context.response
     sent = response.messages[-1]
     what = "sent" if response.sent > told else "edited"
@@ -114,7 +117,7 @@ def _short(text: str) -> str:
 
 
 class _LoggedChunks:
-    """The provider, with each chunk told."""
+    """Wraps a provider and logs each chunk."""
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider

@@ -1,8 +1,10 @@
 """Stages 01-03: from a request that names no API to `Chunk`s. SDKs are imported only when used.
 
-`connect` (`adapter_registry`) finds an adapter by provider name (`provider_presets`). `request/`
-holds what is asked; each family's folder has `body` (request to JSON), `events` (JSON to steps)
-and `adapter`; `wire/` holds what the families share. `error_classification` names what failed.
+`connect` (`adapter_registry`) finds an adapter by provider name (`provider_presets`);
+`model_options` are a model's own settings, `local_context_windows` asks local servers. `request/`
+holds what is asked; a family's folder has `…_request_body` (request to JSON), `…_wire_events`
+(JSON to steps) and `…_adapter`, each with the folder's name in front; `wire/` holds what the
+families share. `error_classification` names what failed.
 """
 
 from oshaberi.providers.adapter_base import Adapter, RawChunk

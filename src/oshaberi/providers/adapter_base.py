@@ -1,6 +1,6 @@
-"""What all adapters have in common: from wire events to chunks.
+"""The base of all adapters: turns wire events into chunks.
 
-A family says how to ask (`events`), what one event says (`read`) and what an error means
+A family defines how to ask (`events`), what one event says (`read`) and what an error means
 (`classify`). Assembling, holding back, and turning errors into chunks are done here, once.
 """
 
@@ -9,22 +9,28 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from time import monotonic
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from oshaberi.chunks import Chunk, ProviderError
-from oshaberi.providers.request.model_request import Request
+from oshaberi.chunks import Chunk, ProviderError, Usage
+from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
+from oshaberi.providers.endpoint import Endpoint, place_of
+from oshaberi.providers.request.model_request import Request, RequestSize
+from oshaberi.providers.request.request_preparation import left_out
 from oshaberi.providers.wire.chunk_assembler import ChunkAssembler
-from oshaberi.providers.wire.wire_steps import Step
+from oshaberi.providers.wire.wire_event_steps import Step
 
 _NOTHING_YET = (None,)
+_made = tuple.__new__
+"""Makes a named tuple without its `__new__`, which costs more than the rest: once per token."""
 
 
 class RawChunk(NamedTuple):
-    """One event as it came, and what the stream's assembler made of it and of those before.
+    """One wire event, and the chunk that the stream's assembler made of it.
 
-    No `chunk` means that the event says nothing by itself: a piece of a call, say.
+    Without a `chunk` the event adds nothing by itself: a piece of a call, for example.
     """
 
     data: Any
@@ -35,55 +41,108 @@ class RawChunk(NamedTuple):
 
 
 class Adapter(ABC):
-    """One model behind one API. Serves any number of streams; `aclose` when done with all."""
+    """One model behind one API. Serves any number of streams; call `aclose` at the end."""
 
     name: str
     model: str
     reemits: bool = False
     text: Mapping[str, Any] = MappingProxyType({})
     """Text settings that this model wants otherwise (spec 01): flush sizes, message length."""
+    continues: bool = False
+    """Whether an answer that ran out of tokens says how to go on (`continuation_prefill`)."""
+    endpoint: Endpoint | None = None
+    """None: it has no window, and nothing is learnt about it."""
 
     @abstractmethod
     def events(self, request: Request) -> AsyncGenerator[Any, None]:
-        """The wire events of one answer, keep-alives left out. Closes its connection at the end,
+        """Yield the wire events of one answer, without keep-alives.
 
-        also when it is itself closed. Raises whatever the SDK raises.
+        Closes its connection at the end, also when it is itself closed. Raises what the SDK
+        raises.
         """
 
     @abstractmethod
     def read(self, event: Any) -> Sequence[Step]:
-        """What one event says, in order; nothing if it is only a sign of life. Pure."""
+        """Return what one event says, in order; nothing for a keep-alive. Pure."""
 
     @abstractmethod
     def classify(self, error: Exception) -> ProviderError:
-        """What the error means, whoever raised it, with its secrets removed. Pure."""
+        """Classify any error, with its secrets removed. Pure."""
+
+    async def explain(self, problem: ProviderError) -> ProviderError:
+        """Return the error with a hint what to do, if there is one."""
+        return problem
 
     @abstractmethod
     async def aclose(self) -> None:
         """Close every connection that is kept for the next stream."""
 
+    def takes_prefill(self, _request: Request) -> bool:
+        """Tell whether the model continues the request's `prefill`."""
+        return False
+
+    def capabilities(self) -> ModelCapabilities:
+        """Return the model's capabilities, as far as they are known now."""
+        return ModelCapabilities()
+
+    async def left_out(self, request: Request, share: float = 1.0) -> frozenset[int]:
+        """Return the indexes of the items that do not fit into the window.
+
+        If there are any, so many that the others take at most `share` of the room.
+        """
+        if self.endpoint is None:
+            return frozenset()
+        return await left_out(request, self.endpoint, self.capabilities(), share)
+
+    def local_stops(self, _request: Request) -> Sequence[str]:
+        """Return the stop strings that are applied here, because the API takes none."""
+        return ()
+
     def normalise(self, raw: RawChunk) -> Chunk | None:
-        """The chunk of a raw chunk. Pure."""
+        """Return the chunk of a raw chunk. Pure."""
         return raw.chunk
 
     async def open(self, request: Request) -> AsyncIterator[RawChunk]:
-        """The raw chunks of one answer. Errors are chunks too; nothing is thrown (spec 02)."""
+        """Yield the raw chunks of one answer. Errors are chunks too; none is raised (spec 02)."""
         name, model, read = self.name, self.model, self.read
-        assembler = ChunkAssembler(name, request)
+        size = RequestSize()
+        request = replace(request, size=size)
+        assembler = ChunkAssembler(name, request, self.local_stops(request))
         try:
             async with aclosing(self.events(request)) as events:
                 async for event in events:
                     steps = read(event)
                     if not steps:
                         continue
+                    step = steps[0]
+                    if (
+                        assembler.is_plain
+                        and len(steps) == 1
+                        and step.__class__ is Chunk
+                        and step[0] == "text"
+                    ):
+                        # Fast path for nearly every token: the assembler would not change it.
+                        yield _made(RawChunk, (event, name, model, monotonic(), step))
+                        continue
                     # A piece of a call makes no chunk yet, but it is life: the timer sees it.
                     for chunk in assembler.take(steps) or _NOTHING_YET:
-                        yield RawChunk(event, name, model, monotonic(), chunk)
+                        if chunk is not None and chunk.usage is not None:
+                            self._learn_size(size, chunk.usage)
+                        yield _made(RawChunk, (event, name, model, monotonic(), chunk))
                     if assembler.is_over:
                         return
             last = assembler.finish()
+            for chunk in last:
+                if chunk.usage is not None:
+                    self._learn_size(size, chunk.usage)
         except Exception as error:
             # The error itself holds the request with its key: it stays here.
-            last = assembler.fail(self.classify(error))
+            last = assembler.fail(await self.explain(self.classify(error)))
         for chunk in last:
             yield RawChunk(None, name, model, monotonic(), chunk)
+
+    def _learn_size(self, size: RequestSize, usage: Usage) -> None:
+        """Note how the API counted a request, so that the next one is measured better."""
+        if self.endpoint is not None:
+            tokens = self.endpoint.learned.tokens
+            tokens.note(place_of(self.endpoint), size.estimated_tokens, usage.input_tokens)

@@ -16,6 +16,8 @@ from urllib.parse import urlsplit
 from oshaberi.errors import ConfigError
 from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.endpoint import Endpoint
+from oshaberi.providers.local_context_windows import LocalWindow
+from oshaberi.providers.model_options import TEXT_LIMITS
 from oshaberi.providers.provider_presets import PRESETS, Preset
 from oshaberi.providers.request.context_items import Part
 from oshaberi.text.text_config import TextConfig
@@ -24,21 +26,16 @@ GROUP = "oshaberi.providers"
 URL_MOST = 2048
 URL_SHOWN_MOST = 80
 
-_TEXT_LIMITS = (
-    "flush_buffer_size",
-    "flush_buffer_size_code_block",
-    "hold_limit",
-    "max_single_message_length",
-)
-
 MakeAdapter = Callable[[Endpoint], Adapter]
 
+_RESPONSES = "oshaberi.providers.openai_responses.openai_responses_adapter"
 FAMILIES: dict[str, str] = {
-    "openai": "oshaberi.providers.openai_chat.adapter:OpenAIChatAdapter",
-    "anthropic": "oshaberi.providers.anthropic.adapter:AnthropicAdapter",
-    "google": "oshaberi.providers.google.adapter:GoogleAdapter",
-    "novelai": "oshaberi.providers.novelai.adapter:NovelAIAdapter",
-    "replay": "oshaberi.providers.replay.adapter:ReplayAdapter",
+    "openai": "oshaberi.providers.openai_chat.openai_chat_adapter:OpenAIChatAdapter",
+    "openai-responses": f"{_RESPONSES}:OpenAIResponsesAdapter",
+    "anthropic": "oshaberi.providers.anthropic.anthropic_adapter:AnthropicAdapter",
+    "google": "oshaberi.providers.google.google_adapter:GoogleAdapter",
+    "novelai": "oshaberi.providers.novelai.novelai_adapter:NovelAIAdapter",
+    "replay": "oshaberi.providers.replay.replay_adapter:ReplayAdapter",
 }
 """Where each family's adapter is; imported only when it is asked for."""
 
@@ -51,30 +48,33 @@ def connect(
     base_url: str | None = None,
     **settings: Any,
 ) -> Adapter:
-    """The adapter for a model of a provider: a preset's name, or that of a plugged-in family.
+    """Return the adapter for a model. `provider` is a preset or a plugged-in family.
 
-    `settings` are fields of `Endpoint`; `quirks` and `text` are laid over those of the preset.
+    `settings` are fields of `Endpoint`; `quirks` and `text` are added to those of the preset.
     """
     preset = PRESETS.get(provider) or _plugged_in(provider)
     if not model.strip():
         raise ConfigError(f"{provider}: needs the name of a model")
+    if preset.needs_base_url and base_url is None:
+        raise ConfigError(f"{provider}: needs a base_url")
     key = _checked_key(provider, api_key)
-    if preset.needs_key and key is None and base_url is None:
+    if key is None and preset.key_name_at(base_url):
         raise ConfigError(f"{provider}: needs an API key (usually {preset.key_name})")
     settings.setdefault("fetch_image", _fetch_image)
     settings.setdefault("is_known_server", _is_known_server(preset, base_url))
+    settings.setdefault("ask_window", _window_asker(preset, model, base_url, key))
     endpoint = Endpoint(
         preset.name,
         model,
         _checked_url(provider, base_url) or preset.base_url,
         key,
-        window=preset.window,
+        usual_window=preset.window,
         max_stop_strings=preset.max_stop_strings,
         reemits=preset.reemits,
         quirks={**preset.quirks, **settings.pop("quirks", {})},
         text={**preset.text, **settings.pop("text", {})},
     )
-    adapter = family(preset.family)(replace(endpoint, **settings))
+    adapter = family(preset.family_at(base_url))(replace(endpoint, **settings))
     adapter.text = _checked_text(provider, endpoint.text)
     return adapter
 
@@ -85,15 +85,23 @@ def _is_known_server(preset: Preset, base_url: str | None) -> bool:
     return base_url is None or base_url.rstrip("/") == preset.base_url.rstrip("/")
 
 
+def _window_asker(
+    preset: Preset, model: str, base_url: str | None, key: str | None
+) -> LocalWindow | None:
+    """Return the object that asks a local server for its window, or None."""
+    address = base_url or preset.base_url
+    return LocalWindow(preset.name, address, model, key) if preset.is_local and address else None
+
+
 async def _fetch_image(url: str) -> Part:
-    """Images are fetched by us, within limits and from public addresses only (spec 01)."""
+    """Fetch an image ourselves, with limits and from public addresses only (spec 01)."""
     from oshaberi.providers.images.image_fetching import shared_fetcher
 
     return await shared_fetcher().fetch(url)
 
 
 def family(name: str) -> MakeAdapter:
-    """What makes the adapters of a family."""
+    """Return the function that makes the adapters of a family."""
     if name in FAMILIES:
         module, _, attribute = FAMILIES[name].partition(":")
         made: MakeAdapter = getattr(import_module(module), attribute)
@@ -110,7 +118,7 @@ def families() -> list[str]:
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> str:
-    """The message for a name nobody has, with what may have been meant."""
+    """Return the message for an unknown name, with similar known ones."""
     names = sorted(set(known))
     near = difflib.get_close_matches(name.lower(), names, n=2, cutoff=0.5)
     meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
@@ -124,7 +132,7 @@ def _plugged_in(name: str) -> Preset:
 
 
 def _checked_key(provider: str, key: str | None) -> str | None:
-    """Without the line break of a file. What cannot go into a header is not shown either."""
+    """Return the key without a line break. A key that no header can carry is refused unseen."""
     stripped = (key or "").strip()
     if not (stripped.isascii() and stripped.isprintable()) or " " in stripped:
         raise ConfigError(f"{provider}: the API key contains characters that no key has")
@@ -133,8 +141,8 @@ def _checked_key(provider: str, key: str | None) -> str | None:
 
 def _checked_text(provider: str, text: Mapping[str, Any]) -> Mapping[str, Any]:
     for key in text:
-        if key not in _TEXT_LIMITS:
-            raise ConfigError(unknown(f"{provider}: text setting", key, _TEXT_LIMITS))
+        if key not in TEXT_LIMITS:
+            raise ConfigError(unknown(f"{provider}: text setting", key, TEXT_LIMITS))
     TextConfig(**text)
     return text
 

@@ -6,17 +6,21 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from oshaberi.providers.capabilities.learned_limits import LearnedLimits, ModelPlace
 from oshaberi.providers.request.context_items import ImagePart, TextPart
 
 FetchImage = Callable[[str], Awaitable[ImagePart | TextPart]]
 """Fetches an image within limits; what cannot be had becomes a note."""
 
+AskWindow = Callable[[], Awaitable[int | None]]
+
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One model of one provider. `name` is what errors and logs call the provider.
+    """One model of one provider. `name` is the provider's name in errors and logs.
 
-    `window` is the context in tokens; `text` overrides text settings for this model (spec 01).
+    `window` is the context in tokens as the settings say, `usual_window` that of its provider's
+    models; `text` overrides text settings for this model (spec 01).
     """
 
     name: str
@@ -25,6 +29,9 @@ class Endpoint:
     api_key: str | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     window: int | None = None
+    usual_window: int | None = None
+    ask_window: AskWindow | None = field(default=None, repr=False, compare=False)
+    """Asks a local server for it."""
     max_output_tokens: int | None = None
     max_stop_strings: int | None = None
     connect_seconds: float = 10.0
@@ -36,3 +43,12 @@ class Endpoint:
     count_tokens: Callable[[str], int] | None = None
     is_known_server: bool = False
     """Whether it is a provider's own public server, whose error messages may be shown."""
+    capabilities: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of `ModelCapabilities` that are set by hand."""
+    learned: LearnedLimits = field(default_factory=LearnedLimits, repr=False, compare=False)
+    """What the endpoint refused before; shared by all adapters of a process."""
+
+
+def place_of(endpoint: Endpoint) -> ModelPlace:
+    """Return the place to which lessons about this endpoint's model apply."""
+    return ModelPlace(endpoint.name, endpoint.base_url, endpoint.model)

@@ -18,15 +18,17 @@ RETRYABLE: frozenset[ErrorType] = frozenset(
     {"rate_limit", "provider_overloaded", "timeout", "network"}
 )
 _THEIR_FAULT = re.compile(r"server[_ ]?error|\binternal", re.IGNORECASE)
+FAILED_CALL = "tool_use_failed"
+"""The code of an answer that was to call a tool and could not be read: the next one may be."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderFailure:
-    """What a family knows of an error. `codes` are its machine-readable names, any of them.
+    """The facts about an error. `codes` are its machine-readable names.
 
-    With a `kind` nothing is left to find out: a connection that broke, say. `own_words` tell of it
-    without anything that the server sent. `is_quote`: the message is what the API says to people,
-    in its field for that.
+    With a `kind` the error is already classified, such as a lost connection. `own_words`
+    describe it without anything that the server sent. `is_quote`: the message is the API's text
+    for people.
     """
 
     status: int | None = None
@@ -40,7 +42,7 @@ class ProviderFailure:
     is_quote: bool = False
 
     def shown(self, *, is_known: bool) -> str:
-        """What may be shown in a channel: the words of a known server, of any other the status."""
+        """Return what a channel may see: a known server's text, else only the status."""
         if self.is_quote and is_known:
             return self.message
         status = "" if self.status is None else f"The server answered HTTP {self.status}."
@@ -48,7 +50,7 @@ class ProviderFailure:
 
 
 def our_failure(message: str, **more: Any) -> ProviderFailure:
-    """One that is told in our words alone."""
+    """Return a failure that is described in our words alone."""
     return ProviderFailure(message=message, own_words=message, **more)
 
 
@@ -81,6 +83,7 @@ _BY_WORDS: tuple[tuple[ErrorType, re.Pattern[str]], ...] = (
             r"too many (?:input )?tokens",
             r"string_above_max_length",
             r"exceed_context_size",
+            r"too_many_prompt_tokens",
             r"reduce the length of the messages",
         ),
     ),
@@ -89,6 +92,8 @@ _BY_WORDS: tuple[tuple[ErrorType, re.Pattern[str]], ...] = (
         _any(
             r"content[_ ](?:filter|policy|management policy)",
             r"content_?blocked",
+            r"policy_violation",
+            r"\bbio_policy\b",
             r"moderation",
             r"\bsafety\b",
             r"flagged",
@@ -107,6 +112,9 @@ _BY_WORDS: tuple[tuple[ErrorType, re.Pattern[str]], ...] = (
             r"not a valid model",
             r"no endpoints found",
             r"no models? loaded",
+            r"supported (?:API )?model names are",
+            r"deployment[_ ]?not[_ ]?found",
+            r"\bdeployment .{0,120}does not exist",
             r"\bmodel: \S+$",
         ),
     ),
@@ -158,12 +166,12 @@ _MONEY = frozenset({"affordability", "balance_exhausted"})
 
 
 def error_type(failure: ProviderFailure) -> ErrorType:
-    """The kind of a failure. Codes are read before prose: they are meant for it."""
+    """Return the kind of a failure. Codes are read before text: they are meant for programs."""
     if failure.kind is not None:
         return failure.kind
     said = (*_said_by(" ".join(failure.codes)), *_said_by(failure.message))
     if "affordability" in said:
-        # Some of it could be had; the code only says that money is short.
+        # A smaller request could be paid; the code only says that money is short.
         return "affordability"
     for kind in said:
         if failure.status not in _DECISIVE or kind in _MONEY:
@@ -172,20 +180,20 @@ def error_type(failure: ProviderFailure) -> ErrorType:
 
 
 def is_retryable(failure: ProviderFailure, kind: ErrorType) -> bool:
-    """Whether the same request may succeed later. A server's own fault may pass."""
+    """Tell whether the same request may succeed later, such as after a server's own error."""
     if kind != "api_error":
         return kind in RETRYABLE
     said = " ".join((*failure.codes, failure.message))
     at_fault = (failure.status or 0) >= 500 or (
         failure.status is None and _THEIR_FAULT.search(said)
     )
-    return failure.is_transient or bool(at_fault)
+    return failure.is_transient or bool(at_fault) or FAILED_CALL in failure.codes
 
 
 def provider_error(
     failure: ProviderFailure, provider: str, redact: Redact, *, is_known: bool = False
 ) -> ProviderError:
-    """The failure as the rest of the program sees it, with nothing secret in it.
+    """Return the failure as a ProviderError, without secrets.
 
     `is_known`: it comes from a provider's own public server.
     """

@@ -1,7 +1,7 @@
 """Tells whether an address is on the operator's own machine or network.
 
-A server's admins choose models by commands; they must not make the bot call what only its operator
-can reach.
+A server's admins choose models by commands; they must not make the bot call addresses that only its
+operator can reach.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ _PORTS = {"http": 80, "https": 443}
 
 
 async def is_local(provider: str, base_url: str | None, resolve: Resolve = resolve_host) -> bool:
-    """By the preset, or by every address of the host. A host that nobody knows is not reached.
+    """Tell whether it is local: by the preset, or by every address of the host.
 
-    A plugged-in family counts as local: it may run here, or find a key of the operator's by itself.
+    A host that does not resolve is never reached. A plugged-in family counts as local: it may
+    run here, or find a key of the operator's by itself.
     """
     preset = PRESETS.get(provider)
     if preset is None:
@@ -28,7 +29,7 @@ async def is_local(provider: str, base_url: str | None, resolve: Resolve = resol
         parts = urlsplit(base_url)
         host, port = parts.hostname, parts.port or _PORTS.get(parts.scheme, 0)
     except ValueError:
-        return True  # nobody can say where it leads
+        return True  # its host is unknown
     if not host:
         return True
     try:

@@ -1,9 +1,14 @@
-"""Known providers, as data. What a server wants differently from its family is in `quirks`.
+"""Known providers, as data. `quirks` has what a server wants differently from its family.
 
-Quirks of the OpenAI-compatible family: `thinking` (how a level is said: effort, openrouter, switch,
+`openai` is the Responses API at OpenAI's own address and chat completions at any other, because
+that is what other servers offer; `openai-chat` and `openai-responses` are one of them everywhere.
+
+Quirks of the OpenAI-compatible family: `thinking` (how a level is sent: effort, openrouter, switch,
 enable_thinking, template_thinking, none), `max_tokens` (the name of that key), `keeps_reasoning`
 (reasoning goes back with tool results), `user_first`, `prefill` (fields of a message that the model
-continues), `no_stream_options`, `body` (always sent).
+continues), `no_stream_options`, `gateway` (it translates for the APIs behind it), `body` (always
+sent). Of the Responses family: `encrypted_reasoning` (whether it is asked for; otherwise the
+model's name decides), `body`.
 """
 
 from __future__ import annotations
@@ -12,10 +17,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+HOSTED_WINDOW = 128_000
+"""Of a hosted model that the capability table does not know."""
+LOCAL_WINDOW = 4_096
+"""What Ollama and LM Studio give a model unless they are told otherwise."""
+
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A provider by name. `key_name` is the environment variable its key usually has."""
+    """A provider by name. `key_name` is the usual environment variable of its key.
+
+    `family_elsewhere` is the family of another server under this name. A provider that
+    `needs_base_url` has a different address for every user. `window` is for models of which
+    nothing better is known.
+    """
 
     name: str
     title: str
@@ -30,32 +45,79 @@ class Preset:
     text: Mapping[str, Any] = field(default_factory=dict)
     is_local: bool = False
     """Whether it runs on the machine of the bot itself."""
+    family_elsewhere: str | None = None
+    needs_base_url: bool = False
 
-    @property
-    def needs_key(self) -> bool:
-        return self.key_name is not None
+    def key_name_at(self, base_url: str | None) -> str | None:
+        """Return the variable that has its key. The usual key goes only to the usual server."""
+        return self.key_name if base_url is None or self.needs_base_url else None
+
+    def family_at(self, base_url: str | None) -> str:
+        """Return the family at this base URL; None is the provider's own."""
+        is_own = base_url is None or base_url.rstrip("/") == self.base_url
+        return self.family if is_own else self.family_elsewhere or self.family
 
 
 def _hosted(
     name: str, title: str, url: str, key: str, stops: int | None = 4, **quirks: Any
 ) -> Preset:
-    return Preset(name, title, "openai", url, key, "openai", stops, quirks=quirks)
+    return Preset(name, title, "openai", url, key, "openai", stops, HOSTED_WINDOW, quirks=quirks)
+
+
+def _responses(name: str, title: str, url: str | None, key: str, **quirks: Any) -> Preset:
+    return Preset(
+        name,
+        title,
+        "openai-responses",
+        url,
+        key,
+        "openai",
+        window=HOSTED_WINDOW,
+        quirks=quirks,
+        needs_base_url=url is None,
+    )
 
 
 def _local(name: str, title: str, port: int, **quirks: Any) -> Preset:
     url = f"http://127.0.0.1:{port}/v1"
     merged = {"user_first": True, **quirks}
-    return Preset(name, title, "openai", url, None, "openai", quirks=merged, is_local=True)
+    return Preset(
+        name,
+        title,
+        "openai",
+        url,
+        None,
+        "openai",
+        window=LOCAL_WINDOW,
+        quirks=merged,
+        is_local=True,
+    )
 
+
+_OPENAI = "https://api.openai.com/v1"
 
 _ALL = (
-    _hosted(
+    Preset(
         "openai",
         "OpenAI",
-        "https://api.openai.com/v1",
+        "openai-responses",
+        _OPENAI,
+        "OPENAI_API_KEY",
+        "openai",
+        4,
+        HOSTED_WINDOW,
+        quirks={"max_tokens": "max_completion_tokens"},
+        family_elsewhere="openai",
+    ),
+    _hosted(
+        "openai-chat",
+        "OpenAI, chat completions",
+        _OPENAI,
         "OPENAI_API_KEY",
         max_tokens="max_completion_tokens",
     ),
+    _responses("openai-responses", "OpenAI, Responses API", _OPENAI, "OPENAI_API_KEY"),
+    _responses("azure", "Azure OpenAI", None, "AZURE_OPENAI_API_KEY"),
     _hosted(
         "openrouter",
         "OpenRouter",
@@ -63,6 +125,13 @@ _ALL = (
         "OPENROUTER_API_KEY",
         thinking="openrouter",
         prefill={},
+        gateway=True,
+    ),
+    _responses(
+        "openrouter-responses",
+        "OpenRouter, Responses API",
+        "https://openrouter.ai/api/v1",
+        "OPENROUTER_API_KEY",
     ),
     _hosted(
         "deepseek",
@@ -85,6 +154,13 @@ _ALL = (
         no_stream_options=True,
     ),
     _hosted("xai", "xAI", "https://api.x.ai/v1", "XAI_API_KEY"),
+    _responses(
+        "xai-responses",
+        "xAI, Responses API",
+        "https://api.x.ai/v1",
+        "XAI_API_KEY",
+        encrypted_reasoning=True,
+    ),
     _hosted(
         "nvidia",
         "NVIDIA",
@@ -103,7 +179,7 @@ _ALL = (
     ),
     _local("ollama", "Ollama", 11434),
     _local("lmstudio", "LM Studio", 1234),
-    _local("llamacpp", "llama.cpp", 8080, thinking="enable_thinking"),
+    _local("llamacpp", "llama.cpp", 8080, thinking="enable_thinking", prefill={}),
     _local("vllm", "vLLM", 8000, thinking="enable_thinking"),
     Preset(
         "anthropic",
@@ -122,9 +198,18 @@ _ALL = (
         "GEMINI_API_KEY",
         "google",
         5,
+        1_048_576,
+        # Seed 004: its stream may repeat the last words with the next piece.
+        reemits=True,
     ),
     Preset(
-        "novelai", "NovelAI", "novelai", "https://text.novelai.net", "NOVELAI_API_KEY", "novelai"
+        "novelai",
+        "NovelAI",
+        "novelai",
+        "https://text.novelai.net",
+        "NOVELAI_API_KEY",
+        "novelai",
+        window=8_192,
     ),
     Preset("replay", "A recorded stream", "replay"),
 )

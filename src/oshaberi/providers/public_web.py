@@ -1,6 +1,6 @@
-"""Fetches what is public, with limits: never from a private network, every redirect checked.
+"""Fetches public URLs, with limits: never from a private network, every redirect checked.
 
-The guard against addresses that lead inside, for whatever fetches what somebody else named.
+Use it for every URL that somebody else gave: it guards against addresses inside the network.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _CLOUD_INSIDES = frozenset({IPv4Address("168.63.129.16")})
 
 
 class FetchRefusedError(Exception):
-    """Why something is not taken. Its words are ours: no address, no header, no secret."""
+    """Why something is not fetched. The text is ours: no address, no header, no secret."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What a server answered, at the address where it was found in the end."""
+    """A server's answer, with the final URL after redirects."""
 
     url: str
     content_type: str
@@ -46,7 +46,7 @@ class Fetched:
 
 
 def is_public(address: Address) -> bool:
-    """Whether everybody on the internet means the same machine by it (and not our own)."""
+    """Tell whether an address is on the public internet (and not one of our own)."""
     if isinstance(address, IPv6Address):
         inner = _embedded(address)
         if inner is not None:
@@ -57,21 +57,21 @@ def is_public(address: Address) -> bool:
 
 
 def _embedded(address: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address that an IPv6 one stands for."""
+    """Return the IPv4 address that an IPv6 one stands for."""
     if address in _NAT64:
         return IPv4Address(int(address) & 0xFFFF_FFFF)
     return address.ipv4_mapped
 
 
 async def resolve_host(host: str, port: int) -> list[Address]:
-    """All addresses of a host, as the system resolves it (decimal and hex forms too)."""
+    """Return all addresses of a host, as the system resolves it (decimal and hex forms too)."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [ip_address(entry[4][0]) for entry in found]
 
 
 class PublicWeb:
-    """`allowed` and `resolve` are there for tests and for closed networks."""
+    """Fetches URLs. `allowed` and `resolve` are there for tests and for closed networks."""
 
     def __init__(
         self,
@@ -87,7 +87,10 @@ class PublicWeb:
         self._resolve = resolve
 
     async def get(self, url: str, accept: str, look: Look | None = None) -> Fetched:
-        """Raises RefusedError, or OSError where the network fails. `look` may refuse early."""
+        """Fetch a URL. `look` may refuse it early.
+
+        Raises FetchRefusedError, or OSError if the network fails.
+        """
         import aiohttp
 
         pins = _pins()
@@ -106,7 +109,7 @@ class PublicWeb:
     async def _follow(
         self, session: aiohttp.ClientSession, pins: Any, url: str, look: Look | None
     ) -> Fetched:
-        """Every hop is checked like the first."""
+        """Follow redirects. Every URL is checked like the first."""
         at = _parsed(url)
         for _hop in range(self._max_redirects + 1):
             await self._pin(at, pins)
@@ -117,7 +120,7 @@ class PublicWeb:
         raise FetchRefusedError("too many redirects")
 
     async def _pin(self, url: URL, pins: Any) -> None:
-        """Look the host up once, and connect to nothing else: the answer may change."""
+        """Resolve the host once and connect only there, since the answer may change."""
         host, port = url.host or "", url.port or 0
         try:
             addresses = await self._resolve(host, port)
@@ -153,7 +156,7 @@ def _fetched(url: URL, response: aiohttp.ClientResponse, body: bytes) -> Fetched
 
 
 def _pins() -> Any:
-    """A resolver that knows only the addresses that were checked."""
+    """Return a resolver that knows only the addresses that were checked."""
     from aiohttp.abc import AbstractResolver, ResolveResult
 
     class Pins(AbstractResolver):
@@ -166,7 +169,7 @@ def _pins() -> Any:
             return [one for one in known if family in (socket.AF_UNSPEC, one["family"])]
 
         async def close(self) -> None:
-            """Nothing is open."""
+            """Do nothing: nothing is open."""
 
     def _result(host: str, port: int, address: Address) -> ResolveResult:
         family = socket.AF_INET if address.version == 4 else socket.AF_INET6
@@ -183,7 +186,7 @@ def _pins() -> Any:
 
 
 def _parsed(url: str) -> URL:
-    """Read by the same parser that connects, so that nothing is understood in two ways."""
+    """Parse with the parser that connects, so that both read the URL alike."""
     from yarl import URL
 
     try:

@@ -9,9 +9,9 @@ from datetime import datetime
 from pathlib import Path
 
 from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.recording.recording_redaction import SecretMasker, secrets_in
 from oshaberi.recording.scene_document import SceneFrame, scene_of
 from oshaberi.recording.scene_writing import file_name, free_path, write_scene
-from oshaberi.recording.secret_masker import SecretMasker, secrets_in
 from oshaberi.recording.stream_recorder import HeardStream, StreamRecorder
 from oshaberi.stream.provider_protocol import Provider
 
@@ -28,9 +28,9 @@ def record_into(
     secrets: Sequence[str] = (),
     now: Callable[[], datetime] = datetime.now,
 ) -> StreamRecorder:
-    """The provider, with a scene written at the end of each of its streams.
+    """Return a provider that also writes a scene at the end of each stream.
 
-    A disk that is full spoils the recording, never the conversation.
+    If the disk is full, the recording is lost, but the conversation goes on.
     """
     masker = SecretMasker([*secrets, *secrets_in(os.environ)])
 

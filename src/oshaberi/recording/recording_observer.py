@@ -13,7 +13,7 @@ from oshaberi.stream.stream_result import StreamResult
 
 
 class RecordingObserver:
-    """Writes into `folder`; `secrets` never stand in a scene."""
+    """Writes each stream as a scene into `folder`. The `secrets` are masked in it."""
 
     def __init__(self, folder: Path, secrets: Sequence[str] = ()) -> None:
         self._folder = folder
@@ -30,4 +30,4 @@ class RecordingObserver:
         )
 
     def ended(self, _context: StreamContext, _result: StreamResult) -> None:
-        """The recorder has written its file by then."""
+        """Do nothing: the recorder has already written its file."""

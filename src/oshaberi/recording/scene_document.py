@@ -8,11 +8,11 @@ from typing import Any
 
 from oshaberi.chunks import Chunk, ProviderError
 from oshaberi.delivery.stream_config import StreamConfig
-from oshaberi.recording.secret_masker import SecretMasker
+from oshaberi.recording.recording_redaction import SecretMasker
 from oshaberi.recording.stream_recorder import HeardStream
-from oshaberi.redaction import redact
-from oshaberi.text.atoms import CUSTOM_EMOJI
+from oshaberi.secret_redaction import redact
 from oshaberi.text.text_config import TextConfig
+from oshaberi.text.urls_and_mentions import CUSTOM_EMOJI
 
 _END = "end"
 """No item of a scene: only the silence before it is written."""
@@ -21,7 +21,7 @@ _CONTEXT = ("persona", "known", "emojis", "output_prefill", "seed")
 
 @dataclass(frozen=True, slots=True)
 class SceneFrame:
-    """What a stream depends on besides the model's words."""
+    """Everything that a stream depends on besides the model's output."""
 
     name: str
     config: StreamConfig = field(default_factory=StreamConfig)
@@ -32,7 +32,7 @@ class SceneFrame:
 def scene_of(
     heard: Sequence[HeardStream], frame: SceneFrame, masker: SecretMasker
 ) -> dict[str, Any]:
-    """The scene. What is as by default is left out."""
+    """Return the scene document of a recorded stream. Default values are left out."""
     text = frame.config.text
     document: dict[str, Any] = {"name": frame.name}
     document["config"] = _changed(text) | _changed(frame.config)
@@ -45,7 +45,7 @@ def scene_of(
 
 
 def _changed(settings: TextConfig | StreamConfig) -> dict[str, Any]:
-    """The settings that are not as declared, by name."""
+    """Return the settings that differ from their defaults, by name."""
     declared = (f for f in fields(settings) if f.metadata or f.name == "starts_in_thought")
     values = ((f.name, getattr(settings, f.name), f.default) for f in declared)
     return {name: value for name, value, default in values if value != default}
@@ -58,7 +58,7 @@ def _plain(value: Any) -> Any:
 
 
 def _emoji_only(text: TextConfig) -> list[str]:
-    """Of the talk before, only what a stream depends on: which emoji were used when."""
+    """Keep of earlier messages only the emoji, which later emoji rules depend on."""
     lookback = text.emoji_unique_lookback
     recent = text.recent_bot_messages[-lookback:] if lookback else ()
     used = [" ".join(found[0] for found in CUSTOM_EMOJI.finditer(one)) for one in recent]
@@ -66,7 +66,7 @@ def _emoji_only(text: TextConfig) -> list[str]:
 
 
 def _masked(heard: Sequence[HeardStream], masker: SecretMasker) -> list[tuple[int, dict[str, Any]]]:
-    """Every item with the milliseconds since the beginning, its words masked as one text."""
+    """Return each item with its time in milliseconds, with all text masked as one."""
     items: list[tuple[int, dict[str, Any]]] = []
     now_ms = 0.0
     for one in heard:
@@ -81,7 +81,7 @@ def _masked(heard: Sequence[HeardStream], masker: SecretMasker) -> list[tuple[in
 
 
 def _items(timed: Sequence[tuple[int, dict[str, Any]]], masker: SecretMasker) -> Iterator[Any]:
-    """With waits between; plain text as a plain string."""
+    """Yield the items with waits between them; plain text as a plain string."""
     now_ms = 0
     for at_ms, item in timed:
         if at_ms > now_ms:
@@ -99,8 +99,8 @@ def _said(chunk: Chunk | None) -> Iterator[dict[str, Any]]:
         return
     for part in chunk.thoughts:
         yield {"type": "thought", "content": part.text, "kind": part.kind}
-    if chunk.content:
-        yield {"type": "text", "content": chunk.content}
+    if chunk.content or chunk.links:
+        yield {"type": "text", "content": chunk.content + chunk.links}
     for call in chunk.calls:
         yield {"type": "function_call", "name": call.name, "args": dict(call.args)}
     if chunk.type == "error":

@@ -16,13 +16,13 @@ _NOT_IN_NAMES = re.compile(r"[^\w-]+")
 
 
 def file_name(at: datetime, channel: str) -> str:
-    """`20261115-213405-123-general.json`: sorts by time, and is a name on every system."""
+    """Return a name such as `20261115-213405-123-general.json`: sortable, valid on every system."""
     plain = _NOT_IN_NAMES.sub("-", channel).strip("-")[:LONGEST_CHANNEL] or "stream"
     return f"{at:%Y%m%d-%H%M%S}-{at.microsecond // 1000:03}-{plain}.json"
 
 
 def free_path(folder: Path, name: str) -> Path:
-    """A path in the folder that nobody has yet."""
+    """Return a path in the folder that does not exist yet."""
     path, number = folder / name, 2
     while path.exists():
         path = folder / f"{name.removesuffix('.json')}-{number}.json"
@@ -31,7 +31,7 @@ def free_path(folder: Path, name: str) -> Path:
 
 
 def write_scene(path: Path, document: Mapping[str, Any]) -> None:
-    """Whoever looks sees the old file or the new one, never half of it."""
+    """Write the scene atomically: a reader sees the old file or the new one."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -43,7 +43,7 @@ def write_scene(path: Path, document: Mapping[str, Any]) -> None:
 
 
 def encoded(document: Mapping[str, Any]) -> bytes:
-    """A line per key and a line per chunk. Half a surrogate pair can only be written as ASCII."""
+    """Encode with one line per key and per chunk. Lone surrogates are written as ASCII escapes."""
     try:
         return _dumped(document, ascii_only=False).encode()
     except UnicodeEncodeError:

@@ -16,7 +16,7 @@ LOST_PATIENCE_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class HeardStream:
-    """A chunk, and how long the model had been silent before it. None is the end."""
+    """The chunks of a stream, each with the model's silence before it. None marks the end."""
 
     silence_ms: float
     chunk: Chunk | None
@@ -33,9 +33,9 @@ def _nobody(_heard: HeardStream) -> None:
 
 
 class StreamRecorder:
-    """A provider like the one inside it. `keep` is called once per stream, `hear` as it speaks;
+    """Wraps a provider.
 
-    neither may raise.
+    Calls `hear` for each chunk and `keep` once per stream; neither may raise.
     """
 
     def __init__(self, provider: Provider, keep: Keep, hear: Hear = _nobody) -> None:
@@ -56,7 +56,7 @@ class StreamRecorder:
         return self._provider.reemits
 
     async def open(self, request: Any) -> AsyncIterator[Chunk | None]:
-        """The chunks, already normalised. None where the model says nothing but is alive."""
+        """Yield the provider's chunks. None means that the model is alive but sends nothing."""
         tape = _Tape(self._provider, self._hear)
         try:
             async for chunk in tape.listen(request):
@@ -75,7 +75,7 @@ class StreamRecorder:
 
 
 class _Tape:
-    """One stream."""
+    """Records one stream."""
 
     def __init__(self, provider: Provider, hear: Hear) -> None:
         self.heard: list[HeardStream] = []
@@ -111,7 +111,7 @@ class _Tape:
             await closing()
 
     async def _next(self, stream: AsyncIterator[Any]) -> Any:
-        """Only waiting counts: a reader who takes his time is not the model's silence."""
+        """Wait for the next chunk and measure only this wait, not the time the reader takes."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         try:

@@ -28,9 +28,10 @@ __all__ = [
 def render_table(
     table: Table, theme: Theme = "dark", most_pictures: int | None = None
 ) -> list[Picture]:
-    """The table as one picture, or several where it is too tall or has too many columns.
+    """Draw the table as one picture, or as several if it is too tall or has too many columns.
 
-    Where it would take more than `most_pictures`, nothing is drawn: TooManyPicturesError.
+    Raises TooManyPicturesError, and draws nothing, if that takes more than `most_pictures`.
+    Raises RenderUnavailableError without Pillow or fonts.
     """
     try:
         from oshaberi.render.png import table_png
@@ -40,7 +41,7 @@ def render_table(
 
 
 def can_draw(table: Table) -> bool:
-    """Whether the fonts know the table's characters: Discord itself shows the others better."""
+    """Tell whether the fonts have the table's characters. If not, Discord shows the text better."""
     try:
         from oshaberi.render.png import table_png
     except ImportError:
@@ -49,14 +50,14 @@ def can_draw(table: Table) -> bool:
 
 
 def alt_text(table: Table) -> str:
-    """The table in words, row by row, for those who cannot see the picture."""
-    from oshaberi.render.words import alt_text
+    """Describe the table in words, row by row, for readers who cannot see the picture."""
+    from oshaberi.render.text_forms import alt_text
 
     return alt_text.alt_text(table)
 
 
 def table_as_code(table: Table, max_length: int) -> list[str]:
-    """The table as aligned code blocks: the fallback that cannot fail."""
-    from oshaberi.render.words import code_fallback
+    """Write the table as aligned code blocks: the fallback that never fails."""
+    from oshaberi.render.text_forms import code_fallback
 
     return code_fallback.table_as_code(table, max_length)

@@ -9,10 +9,10 @@ _STEPS = 40
 
 
 def share(natural: Sequence[float], least: Sequence[float], available: float) -> list[float]:
-    """Widths between `least` and `natural` that fill `available`, if that is possible at all.
+    """Return widths between `least` and `natural` that add up to `available`, if possible.
 
-    A column gets room by the square root of what it wants: a long text is not allowed to
-    squeeze the others, and still gets more than they do.
+    A column gets space by the square root of its natural width: a long text gets more than the
+    others but does not squeeze them.
     """
     if sum(natural) <= available:
         return list(natural)

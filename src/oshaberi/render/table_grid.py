@@ -12,7 +12,7 @@ _MOST_COLUMNS = 60
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Rows of equal length; `header` is empty where the table's header says nothing."""
+    """Rows of equal length. `header` is empty if all header cells of the table are blank."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -20,17 +20,17 @@ class Grid:
 
     @property
     def lines(self) -> tuple[tuple[str, ...], ...]:
-        """All rows, the header first."""
+        """Return all rows, the header first."""
         return (self.header, *self.rows) if self.header else self.rows
 
     @property
     def width(self) -> int:
-        """How many columns there are: at least one."""
+        """Return the number of columns, at least one."""
         return len(self.alignments)
 
 
 def grid_of(table: Table) -> Grid:
-    """The rectangle around everything the table holds."""
+    """Return the smallest grid that holds all cells of the table."""
     width = max(1, len(table.header), *(len(row) for row in table.rows), 1)
     width = min(width, _MOST_COLUMNS)
     header = _filled(table.header, width)
@@ -44,7 +44,7 @@ def grid_of(table: Table) -> Grid:
 
 
 def _filled(row: tuple[str, ...], width: int) -> tuple[str, ...]:
-    """The row at this width; cells beyond it join the last."""
+    """Fill the row up to this width. Further cells are joined to the last one."""
     cells = [cell.strip() for cell in row]
     if len(cells) > width:
         cells[width - 1 :] = [" \\| ".join(cells[width - 1 :])]

@@ -20,7 +20,7 @@ class Picture:
 
 
 class RenderUnavailableError(OshaberiError):
-    """Pillow, a font or the emoji pictures cannot be used: the table goes out as code."""
+    """Pillow, a font or the emoji pictures cannot be used. The table is sent as code."""
 
     def __init__(self, why: str = "") -> None:
         reason = f" ({why})" if why else ""
@@ -28,7 +28,7 @@ class RenderUnavailableError(OshaberiError):
 
 
 class TooManyPicturesError(OshaberiError):
-    """The table is too long or too wide for a few pictures: it goes out as a file."""
+    """The table needs more pictures than allowed. It is sent as a file."""
 
     def __init__(self) -> None:
         super().__init__("the table would take too many pictures")

@@ -18,7 +18,7 @@ _SIZES = (1, 1, 2, 3, 4, 4, 5, 7, 12, 40)
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Everything one stream depends on, and what is expected of it."""
+    """Everything that one stream depends on, and what is expected of it."""
 
     name: str
     config: StreamConfig
@@ -31,12 +31,15 @@ class Scene:
 
     @property
     def text(self) -> str:
-        """All that the model writes."""
+        """Return all text that the model writes."""
         return "".join(step.content for step in self.steps if isinstance(step, Chunk))
 
 
 def rechunk(scene: Scene, seed: int) -> Scene:
-    """The same text, cut at other places. A provider that re-emits depends on its own cuts."""
+    """Return the scene with the same text cut elsewhere.
+
+    A re-emitting provider keeps its own cuts.
+    """
     if scene.reemits:
         return scene
     rng = Random(seed)

@@ -10,7 +10,10 @@ Record = Mapping[str, Any]
 
 
 def differences(expect: Mapping[str, Any], records: Sequence[Record]) -> list[str]:
-    """Lines that say what differs; none if all is as expected. `records` as `replay --json`."""
+    """Return one line per difference, none if all is as expected.
+
+    `records` are as in `replay --json`.
+    """
     lines: list[str] = []
     for key, wanted in expect.items():
         if key == "messages":
@@ -25,7 +28,7 @@ def differences(expect: Mapping[str, Any], records: Sequence[Record]) -> list[st
 
 
 def final_messages(records: Sequence[Record]) -> list[dict[str, Any]]:
-    """The messages as they stand in the end: edits applied, what was taken away left out."""
+    """Return the messages as they are at the end: edited, and without the deleted ones."""
     messages: dict[int, dict[str, Any]] = {}
     for record in records:
         if record["kind"] == "message":
@@ -54,7 +57,7 @@ def _message_diff(wanted: Sequence[Any], got: Sequence[Record]) -> list[str]:
 
 
 def _reduced(message: Record, wanted: Sequence[Any], place: int) -> Any:
-    """Only what the expectation in the same place asks for."""
+    """Return only the fields that the expectation names."""
     asked = wanted[place] if place < len(wanted) else ""
     if isinstance(asked, str):
         return message["content"]

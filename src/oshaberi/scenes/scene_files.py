@@ -16,7 +16,7 @@ STDIN = "-"
 
 
 def find_scenes(paths: Iterable[str]) -> list[str]:
-    """Files as they are given; of a folder, its scenes and those of its folders, by name."""
+    """Return the scene files, sorted by name. Folders are searched with their sub-folders."""
     found: list[str] = []
     for path in paths:
         if path != STDIN and Path(path).is_dir():
@@ -30,7 +30,7 @@ def find_scenes(paths: Iterable[str]) -> list[str]:
 
 
 def load_scene(path: str) -> Scene:
-    """A scene from a file; `-` is standard input."""
+    """Load a scene from a file. `-` is standard input."""
     source = "standard input" if path == STDIN else path
     if path == STDIN and sys.stdin is None:
         raise SceneError("standard input is closed; give a file")
@@ -61,7 +61,7 @@ def _document(text: str, source: str) -> object:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A key that is given twice would silently win over itself."""
+    """Raise if a key occurs twice in an object."""
     fields: dict[str, Any] = {}
     for key, value in pairs:
         if key in fields:

@@ -36,7 +36,7 @@ Fields = Mapping[str, JsonNode]
 
 
 def parse_scene(document: object, source: str) -> Scene:
-    """The scene that a JSON document describes."""
+    """Parse a JSON document into a scene."""
     root = JsonNode(document, source)
     given = root.fields(_KEYS, required=("chunks",))
     expect = given.get("expect")

@@ -23,7 +23,7 @@ CHANNEL = "scene"
 
 @dataclass(frozen=True, slots=True)
 class PlayedScene:
-    """What a scene came to."""
+    """The result of a played scene."""
 
     records: list[Record]
     """What happened in the channel, as in `replay --json`."""
@@ -48,7 +48,7 @@ def perform(
     make_engine: Callable[[TextConfig, Any], EngineFactory] = text_engine,
     renderer: TableRenderer | None = None,
 ) -> PlayedScene:
-    """Run a scene to its end: in virtual time, where a minute costs nothing, or in real time."""
+    """Play a scene to its end, in virtual time (which takes no time) or in real time."""
     run = asyncio.run if real_time else run_virtual
     return run(_play(scene, on_record, make_engine, renderer or PackagedRenderer()))
 

@@ -1,5 +1,7 @@
 """Runs anybody's unmodified bot on a stage: `python -m oshaberi.stage.bot_runner bot.py [args]`.
 
+With `-m` the bot is a module: `python -m oshaberi.stage.bot_runner -m my_bot [args]`.
+
 The stage's address comes from the environment, and the bot finds its token where it looks anyway.
 """
 
@@ -15,18 +17,31 @@ TOKEN_VARIABLE = "DISCORD_TOKEN"
 
 
 def environment(url: str, token: str) -> dict[str, str]:
-    """What a bot's process needs to know, on top of ours."""
+    """Return the environment of the bot's process: ours, with the stage's URL and token."""
     return os.environ | {URL_VARIABLE: url, TOKEN_VARIABLE: token}
 
 
 def main(arguments: list[str]) -> None:
-    from oshaberi.stage.discord_patch import patch_discord
+    from oshaberi.stage.discord_py_redirect import patch_discord
 
-    script = Path(arguments[0])
-    sys.argv = [str(script), *arguments[1:]]
-    sys.path.insert(0, str(script.parent))
     with patch_discord(os.environ[URL_VARIABLE]):
-        runpy.run_path(str(script), run_name="__main__")
+        if arguments[0] == "-m":
+            _run_module(arguments[1], arguments[2:])
+        else:
+            _run_script(Path(arguments[0]), arguments[1:])
+
+
+def _run_script(script: Path, arguments: list[str]) -> None:
+    sys.argv = [str(script), *arguments]
+    sys.path.insert(0, str(script.parent))
+    runpy.run_path(str(script), run_name="__main__")
+
+
+def _run_module(name: str, arguments: list[str]) -> None:
+    """As `python -m` does: from the working directory, and by its file's name in `sys.argv`."""
+    sys.argv = [name, *arguments]
+    sys.path.insert(0, str(Path.cwd()))
+    runpy.run_module(name, run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""Parses JSON from outside; what is too deep, too long or no JSON raises ValueError.
+"""Parses JSON from outside. Invalid, too deep or too long JSON raises ValueError.
 
-`json.loads` alone takes more than the stage can: nesting without end raises a RecursionError there
-or later, NaN and Infinity are no JSON, and a number of thousands of digits cannot be written.
+`json.loads` alone accepts more than the stage can handle: endless nesting raises a RecursionError
+there or later, NaN and Infinity are not JSON, and a number of thousands of digits cannot be
+written.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _LARGEST = 10**DIGITS_MOST
 
 
 def parse_json(content: bytes | str) -> Any:
-    """The value. Raises ValueError."""
+    """Return the value. Raises ValueError."""
     try:
         value = json.loads(content)
     except RecursionError:
@@ -26,7 +27,7 @@ def parse_json(content: bytes | str) -> Any:
 
 
 def _check(value: Any) -> None:
-    """Level by level, so that no depth is too much for it."""
+    """Check the depth, level by level, without recursion."""
     level = [value]
     for _ in range(DEPTH_MOST):
         level = [inner for one in level for inner in _inside(one)]

@@ -14,19 +14,19 @@ from oshaberi.stage.world.world_state import World
 
 @pytest.fixture
 def stage_world() -> World | Mapping[str, object] | None:
-    """The world of `perform`: override it with your own description."""
+    """Return the world of `perform`. Override it with your own description."""
     return None
 
 
 @pytest.fixture
 def stage_settings() -> Settings:
-    """The settings of `perform`. Rate limits pass quickly unless you override it."""
+    """Return the settings of `perform`. By default rate limits pass quickly."""
     return Settings(time_scale=50.0)
 
 
 @pytest.fixture
 def stage_client() -> Callable[[], discord.Client]:
-    """What makes the client of `perform`: override it with your bot."""
+    """Return the function that makes the client of `perform`. Override it with your bot."""
     return default_client
 
 
@@ -36,7 +36,7 @@ def perform(
     stage_settings: Settings,
     stage_client: Callable[[], discord.Client],
 ) -> Callable[[Play[discord.Client]], None]:
-    """Runs a play `async def play(stage, client)` on the stage of this test."""
+    """Run a play `async def play(stage, client)` on the stage of this test."""
 
     def run(play: Play[discord.Client]) -> None:
         on_stage(play, client=stage_client, world=stage_world, settings=stage_settings)

@@ -1,8 +1,8 @@
 """An event loop with scaled time: discord.py's own sleeps get short.
 
-Unlike virtual time it never jumps: sockets need real time, and get it. Only what the loop spends
-waiting is counted many times over, and never beyond the timer it waits for. Work counts as it is,
-so on a busy machine nobody gives up on an answer that is being written.
+Unlike virtual time it never jumps: sockets need real time, and get it. Only the time that the loop
+spends waiting is multiplied, and never beyond the timer it waits for. Work counts as it is, so that
+on a busy machine no timeout ends an answer that is being written.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _HastySelector(selectors.DefaultSelector):
 
 
 class ScaledLoop(asyncio.SelectorEventLoop):
-    """A second of waiting takes `1 / scale` seconds."""
+    """A loop where a second of waiting takes `1 / scale` seconds."""
 
     def __init__(self, scale: float) -> None:
         self.scale = scale
@@ -50,6 +50,6 @@ def scale_of(loop: asyncio.AbstractEventLoop) -> float:
 
 
 def run_scaled(main: Coroutine[Any, Any, T], scale: float) -> T:
-    """Like `asyncio.run`, `scale` times faster."""
+    """Run like `asyncio.run`, `scale` times faster."""
     with asyncio.Runner(loop_factory=lambda: ScaledLoop(scale)) as runner:
         return runner.run(main)

@@ -6,16 +6,24 @@ from oshaberi.errors import OshaberiError
 
 
 class StageError(OshaberiError):
-    """The stage was asked for something that cannot be."""
+    """The stage was asked for something impossible."""
+
+
+class RefusedFieldError(StageError):
+    """What was given in one field cannot be used; `field` is its name in the request."""
+
+    def __init__(self, field: str, why: str) -> None:
+        super().__init__(why)
+        self.field = field
 
 
 class WorldError(StageError):
-    """A world's description cannot be used. Names the place in it and the reason."""
+    """A world's description is invalid. Names the place in it and the reason."""
 
 
 class StageTimeoutError(StageError):
-    """What was waited for did not happen in time. Names what did."""
+    """An awaited event did not happen in time. The message lists what did."""
 
 
 class StageProblemsError(StageError):
-    """A test ended, and the stage had been asked for what it does not know, or broke."""
+    """A test ended, and the bot had used an unknown route, or the stage had failed."""

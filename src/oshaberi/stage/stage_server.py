@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from aiohttp import web
 
-from oshaberi.server_log import SERVER_LOG
+from oshaberi.http_server_log import SERVER_LOG
 from oshaberi.stage.cdn.file_server import FileServer
 from oshaberi.stage.control.access_guard import guarded
 from oshaberi.stage.control.control_api import ControlApi, ControlExtension
@@ -45,11 +45,11 @@ RECENT = 12
 
 
 class Stage:
-    """Give it a world, a description of one, or nothing for a small one.
+    """A running stage. Give it a world, a description of one, or nothing for a small one.
 
-    `url` and `token` are for the bot, `page_url` is for a browser, `control_token` for the control
-    API, to which `extensions` add actions (also later). `people` act, `fault` and `gateway` break
-    things, `world` and `requests` tell what happened.
+    `url` and `token` are for the bot, `page_url` is for a browser, `control_token` for the
+    control API, to which `extensions` add actions (also later). `people` act, `fault` and
+    `gateway` break things, `world` and `requests` tell what happened.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class Stage:
 
     @property
     def page_url(self) -> str:
-        """What to open in a browser. The page takes the token out of its address at once."""
+        """Return the URL for a browser. The page removes the token from its address at once."""
         return f"{self.state.url}/?token={self.control_token}"
 
     @property
@@ -148,7 +148,7 @@ class Stage:
         return self.state.journal.records
 
     def calls(self, pattern: str) -> list[RequestRecord]:
-        """The requests whose `METHOD /path` matches: `POST /channels/*/messages`."""
+        """Return the requests whose `METHOD /path` matches: `POST /channels/*/messages`."""
         return self.state.journal.calls(pattern)
 
     @property
@@ -156,7 +156,7 @@ class Stage:
         return self.state.faults
 
     def fault(self, fault: Fault) -> Fault:
-        """From now on this goes wrong."""
+        """Add a fault that applies from now on."""
         return self.state.faults.add(fault)
 
     def delete_channel(self, channel: Key) -> None:
@@ -166,11 +166,11 @@ class Stage:
         world_changes.delete_webhook(self.state, self.world.webhooks[webhook_id])
 
     def deny(self, channel: Key, permission: str) -> None:
-        """The bot may not do this there any more: `stage.deny("general", "send_messages")`."""
+        """Take a permission from the bot: `stage.deny("general", "send_messages")`."""
         world_changes.deny(self.state, self.world.channel(channel), permission)
 
     async def wait_for(self, predicate: Callable[[], T], timeout_s: float = PATIENCE_S) -> T:
-        """Until the predicate holds; returns what it returned. Looks again at every change."""
+        """Wait until the predicate holds, and return its value. It is checked at every change."""
         try:
             async with self._timeout(timeout_s):
                 while not (found := predicate()):
@@ -180,9 +180,9 @@ class Stage:
         return found
 
     async def settled(self, timeout_s: float = PATIENCE_S) -> None:
-        """All is answered, every client has read what it was sent, and then nothing comes.
+        """Wait until all requests are answered, all events read, and nothing more comes.
 
-        A handler of the bot that sleeps is not seen: `wait_for` what it does instead.
+        A sleeping handler of the bot is not noticed: use `wait_for` for its effect.
         """
         try:
             async with self._timeout(timeout_s):
@@ -192,10 +192,10 @@ class Stage:
             raise StageTimeoutError(self._report(timeout_s)) from None
 
     async def _quiet(self) -> bool:
-        """Whether nothing was asked or sent for a moment.
+        """Tell whether nothing was asked or sent for a moment.
 
-        Counted in rounds of the loop, not by the wall: a process that was not let run for a while
-        has not been quiet.
+        It is counted in rounds of the loop, not in wall time: a process that was suspended
+        for a while has not been quiet.
         """
         while self.state.journal.running:
             await self._change()
@@ -218,7 +218,7 @@ class Stage:
             return
 
     def _timeout(self, seconds: float) -> asyncio.Timeout:
-        """In seconds of the wall, also on a loop that runs faster."""
+        """Return a timeout in wall seconds, also on a loop that runs faster."""
         return asyncio.timeout(seconds * self.state.loop_scale)
 
     def _report(self, timeout_s: float) -> str:
@@ -226,7 +226,12 @@ class Stage:
         lines = "\n".join(recent) or "  none"
         return f"did not happen within {timeout_s} s. The last requests:\n{lines}"
 
+    @property
+    def problems(self) -> list[str]:
+        """What a test fails for at its end. One that wants such a thing clears the list."""
+        return self.state.journal.problems
+
     def check(self) -> None:
-        """Raise if the bot asked for what the stage does not have, or if the stage broke."""
+        """Raise if the bot asked for what the stage has not, or raised, or if the stage broke."""
         if self.state.journal.problems:
             raise StageProblemsError("\n".join(self.state.journal.problems))

@@ -1,4 +1,4 @@
-"""What all parts of a running stage share: world, clock, settings, listeners."""
+"""The state that all parts of a running stage share: world, clock, settings, listeners."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How a stage behaves. Times are seconds as Discord has them."""
+    """The behaviour of a stage. Times are in Discord's seconds."""
 
     time_scale: float = 1.0
     """Rate limits and slow mode pass this many times faster; nothing else is scaled."""
@@ -31,6 +31,9 @@ class Settings:
     interaction_token_s: float = 900.0
     nonce_s: float = 300.0
     heartbeat_ms: int = 41_250
+    heartbeat_ack_s: float = 0.01
+    """How long after a heartbeat its acknowledgement comes. discord.py measures its latency by it,
+    and an answer within the same millisecond can come before it has noted when it asked."""
     replay_most: int = 1000
     """Events a session keeps for a RESUME; who missed more has to start anew."""
     seed: int = 0
@@ -41,7 +44,7 @@ class Settings:
 
 
 class StateChanges:
-    """Wakes whoever waits for something to happen."""
+    """Wakes all that wait for a change."""
 
     def __init__(self) -> None:
         self._next: asyncio.Event = asyncio.Event()
@@ -56,7 +59,7 @@ class StateChanges:
 
 @dataclass(slots=True)
 class StageState:
-    """Made by the server when it starts, on the loop it runs on."""
+    """The shared state. The server creates it at the start, on its own loop."""
 
     world: World
     settings: Settings

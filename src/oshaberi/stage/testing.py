@@ -14,9 +14,11 @@
         perform(play)
 
 `perform` starts a world, a stage and the client, waits until the client is ready, plays, closes
-everything, and fails the test if the bot asked for anything that the stage does not have. Override
-the fixtures `stage_world`, `stage_settings` and `stage_client` to say with what. `on_stage` is the
-same as a plain function; `staged` and `logged_in` are its two halves, for an async framework.
+everything, and fails the test if the bot asked for anything that the stage does not have, or if one
+of its handlers raised an exception that nobody handled (`stage.problems`; a test that wants one
+clears the list). Override the fixtures `stage_world`, `stage_settings` and `stage_client` to say
+with what. `on_stage` is the same as a plain function; `staged` and `logged_in` are its two halves,
+for an async framework.
 
 A world is described in a few lines (`World.described`); `stage.fault(Fault(...))` breaks
 something; `stage.gateway.drop()` cuts the connection; `stage.settled()` waits until all is quiet.
@@ -25,13 +27,16 @@ something; `stage.gateway.drop()` cuts the connection; `stage.settled()` waits u
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import TypeVar
 
 import discord
+from discord.gateway import KeepAliveHandler
 
-from oshaberi.stage.discord_patch import patch_discord
+from oshaberi.stage.discord_py_redirect import patch_discord
+from oshaberi.stage.handler_errors import watching_handlers
 from oshaberi.stage.scaled_loop import run_scaled, scale_of
 from oshaberi.stage.stage_errors import StageError, StageTimeoutError
 from oshaberi.stage.stage_server import Stage
@@ -57,7 +62,7 @@ __all__ = [
 
 
 def default_client() -> discord.Client:
-    """A client with every intent that is ready soon after it is connected."""
+    """Return a client with every intent, which is ready soon after it is connected."""
     return discord.Client(intents=discord.Intents.all(), guild_ready_timeout=0.1)
 
 
@@ -66,16 +71,19 @@ async def staged(
     world: World | Mapping[str, object] | None = None,
     settings: Settings | None = None,
 ) -> AsyncIterator[Stage]:
-    """A stage that this process's discord.py talks to. Its problems are raised at the end."""
+    """Run a stage that this process's discord.py uses. Its problems are raised at the end."""
     async with Stage(world, settings) as stage:
-        with patch_discord(stage):
-            yield stage
+        with patch_discord(stage), watching_handlers(stage.state.journal.problem):
+            try:
+                yield stage
+            finally:
+                await _heartbeats_over()
     stage.check()
 
 
 @asynccontextmanager
 async def logged_in(stage: Stage, client: C) -> AsyncIterator[C]:
-    """The client, connected and ready. Closed at the end, whatever happened."""
+    """Yield the client, connected and ready. It is always closed at the end."""
     async with client:
         await client.login(stage.token)
         running = asyncio.create_task(client.connect())
@@ -87,10 +95,21 @@ async def logged_in(stage: Stage, client: C) -> AsyncIterator[C]:
             running.cancel()
             with suppress(asyncio.CancelledError, discord.DiscordException):
                 await running
+            await _heartbeats_over()
+
+
+async def _heartbeats_over() -> None:
+    """Wait for discord.py's threads of closed connections, which may still use this loop."""
+    loop = asyncio.get_running_loop()
+    while any(
+        isinstance(thread, KeepAliveHandler) and thread.ws.loop is loop and not thread.ws.open
+        for thread in threading.enumerate()
+    ):
+        await asyncio.sleep(0.01)
 
 
 async def _ready(client: discord.Client, running: asyncio.Task[None]) -> None:
-    """Or raise what ended the client instead: a wrong token, an intent that is not granted."""
+    """Wait until ready. Raises what ended the client: a wrong token, a missing intent."""
     ready = asyncio.create_task(client.wait_until_ready())
     try:
         patience = READY_S * scale_of(asyncio.get_running_loop())

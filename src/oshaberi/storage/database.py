@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
-from oshaberi.storage.database_engine import open_engine
+from oshaberi.storage.changes.postgres_changes import listening
+from oshaberi.storage.database_engine import open_engine, thread_engine
 from oshaberi.storage.database_urls import address_of
+from oshaberi.storage.personal_data.departed_server_repository import DepartedServerRepository
+from oshaberi.storage.personal_data.expiry import ExpiryRepository
+from oshaberi.storage.personal_data.opt_out_repository import OptOutRepository
+from oshaberi.storage.personal_data.personal_data_repository import PersonalDataRepository
 from oshaberi.storage.repositories.exchange_repository import ExchangeRepository
 from oshaberi.storage.repositories.fact_repository import FactRepository
 from oshaberi.storage.repositories.instance_repository import InstanceRepository
@@ -18,20 +23,28 @@ from oshaberi.storage.repositories.message_repository import (
 )
 from oshaberi.storage.repositories.model_repository import ModelRepository
 from oshaberi.storage.repositories.persona_repository import PersonaRepository
-from oshaberi.storage.repositories.seen_repository import SeenRepository
+from oshaberi.storage.repositories.question_repository import QuestionRepository
+from oshaberi.storage.repositories.seen_message_repository import SeenRepository
 from oshaberi.storage.repositories.server_repository import ServerRepository
+from oshaberi.storage.repositories.summary_repository import SummaryRepository
 from oshaberi.storage.repositories.turn_repository import TurnRepository
 from oshaberi.storage.repositories.usage_counts import UsageCounts
 from oshaberi.storage.repositories.usage_repository import UsageRepository
 from oshaberi.storage.schema.migration_runner import migrate, upgrade
 from oshaberi.storage.secret_vault import SecretVault
+from oshaberi.storage.storage_errors import StorageError
+from oshaberi.storage.stored_records import TurnTraces, UsedRequest
 from oshaberi.storage.transactions import Now, Transactions, utc_now
+from oshaberi.storage.turn_reading import TurnReading
+from oshaberi.storage.writing.write_entries import WriteEntry
 
 
 class Database:
-    """Any number of tasks of one loop may use it at once."""
+    """An open database. Any number of tasks of one loop may use it at once."""
 
     def __init__(self, store: Transactions, vault: SecretVault) -> None:
+        self._store = store
+        self.changes = store.changes
         self.servers = ServerRepository(store)
         self.personas = PersonaRepository(store)
         self.sprite_messages = SpriteMessageRepository(store)
@@ -39,33 +52,142 @@ class Database:
         self.models = ModelRepository(store)
         self.keys = KeyRepository(store, vault)
         self.memory = ExchangeRepository(store)
+        self.summaries = SummaryRepository(store)
         self.facts = FactRepository(store)
         self.usage = UsageRepository(store)
         self.usage_counts = UsageCounts(store)
         self.seen = SeenRepository(store)
         self.journal = JournalRepository(store)
+        self.questions = QuestionRepository(store)
         self.instances = InstanceRepository(store)
         self.turns = TurnRepository(store)
+        self.reading = TurnReading(store)
+        self.personal_data = PersonalDataRepository(store)
+        self.opt_outs = OptOutRepository(store)
+        self.departed_servers = DepartedServerRepository(store)
+        self.expiry = ExpiryRepository(store)
 
     @classmethod
     @asynccontextmanager
     async def open(
         cls, url: str, vault: SecretVault, *, now: Now = utc_now
     ) -> AsyncIterator[Database]:
-        """Made if it is not there, migrated, and its secrets found to be readable."""
+        """Open a database. It is created if missing and migrated; its secrets are checked."""
         address = address_of(url)
         if not address.in_memory:
             await upgrade(url)
         async with open_engine(address) as engine:
             if address.in_memory:
                 await migrate(engine, address)
-            database = cls(Transactions(engine, address, now), vault)
-            await database.keys.renew()
-            yield database
+            store = Transactions(engine, address, now, thread_engine(address))
+            try:
+                database = cls(store, vault)
+                await database.keys.renew()
+                yield database
+            finally:
+                await store.close()
+
+    def watch_calls(self, on_call: Callable[[float, bool], None]) -> None:
+        """Tell of each call from now on: its seconds, and whether it was answered in time."""
+        self._store.reading.on_call = self._store.writing.on_call = on_call
+
+    def problem(self) -> str | None:
+        """Return why the database cannot be used now, or None."""
+        for breaker in (self._store.reading, self._store.writing):
+            if breaker.is_away:
+                return str(breaker.error())
+        return None
+
+    async def keep_turn(self, traces: TurnTraces) -> dict[str, StorageError]:
+        """Store the records of a turn in one transaction. Return the errors by part.
+
+        A refused part does not affect the others. A StorageAwayError means that the part is
+        kept and stored later.
+        """
+        entries = self._entries(traces)
+        errors = await self._store.writer.write_all(list(entries.values()))
+        return {what: error for what, error in zip(entries, errors, strict=True) if error}
+
+    def queue_turn(self, traces: TurnTraces) -> None:
+        """For a turn that ends with its process: written soon, at the latest when it closes."""
+        for entry in self._entries(traces).values():
+            self._store.writer.queue_entry(entry)
+
+    async def count_usage(self, used: Sequence[UsedRequest]) -> None:
+        """Count requests for a quota. Raises StorageAwayError if it is stored later."""
+        await self._store.writer.write_entry(self._usage_entry(used))
+
+    def queue_usage(self, used: Sequence[UsedRequest]) -> None:
+        """Queue the usage of a turn that ends before it can store anything else."""
+        self._store.writer.queue_entry(self._usage_entry(used))
+
+    async def prune(self) -> None:
+        """Delete what is too old or too much. Called by a timer; the time does not matter."""
+        kept = (self.journal, self.turns, self.memory, self.summaries, self.sprite_messages)
+        entries = [one.pruning() for one in (*kept, self.tables, self.usage_counts)]
+        for error in await self._store.writer.write_all(entries):
+            if error is not None:
+                raise error
+
+    def _entries(self, traces: TurnTraces) -> dict[str, WriteEntry]:
+        channel_id = traces.turn.channel_id
+        entries = {"turn": self._turn_entry(traces)}
+        if traces.exchange is not None:
+            kept = {"keep": traces.keep_exchanges, "days": traces.exchange_days}
+            entries["memory"] = self.memory.adding(traces.exchange, **kept)
+        if traces.sprites:
+            entries["sprites"] = self.sprite_messages.adding(channel_id, traces.sprites)
+        if traces.tables:
+            entries["tables"] = self.tables.adding(channel_id, traces.tables)
+        if traces.used:
+            entries["usage"] = self._usage_entry(traces.used)
+        if traces.journal_key is not None:
+            entries["journal"] = self.journal.finishing(traces.journal_key)
+        return entries
+
+    def _turn_entry(self, traces: TurnTraces) -> WriteEntry:
+        """With what becomes of its question: neither is ever stored without the other."""
+        entry = self.turns.adding(traces.turn)
+        if traces.cut_question is not None:
+            steps = self.questions.keeping(traces.cut_question).steps
+        elif traces.settled_question_id is not None:
+            settled_ids = (traces.settled_question_id,)
+            steps = self.questions.settling(traces.turn.channel_id, settled_ids).steps
+        else:
+            return entry
+        return WriteEntry((*entry.steps, *steps), lane=entry.lane)
+
+    def _usage_entry(self, used: Sequence[UsedRequest]) -> WriteEntry:
+        steps = [
+            self.usage_counts.adding(one.day, account, one.counted)
+            for one in used
+            for account in one.accounts
+        ]
+        steps += [
+            self.usage.adding(
+                one.server_id, one.provider, one.model, one.input_tokens, one.output_tokens
+            )
+            for one in used
+        ]
+        return WriteEntry(tallies=tuple(steps))
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[None]:
+        """Receive the changes of other processes, if the database can report them."""
+        address = self._store.address
+        if address.kind == "sqlite" or address.is_pooled:
+            yield
+            return
+        async with listening(self._store.engine, self.changes):
+            yield
 
 
 async def check_secrets(url: str, vault: SecretVault) -> None:
-    """StorageError if the vault cannot read a secret. Only for a schema that is up to date."""
+    """Raise StorageError if the vault cannot read a secret. Needs a current schema."""
     address = address_of(url)
     async with open_engine(address) as engine:
-        await KeyRepository(Transactions(engine, address, utc_now), vault).check()
+        store = Transactions(engine, address, utc_now)
+        try:
+            await KeyRepository(store, vault).check()
+        finally:
+            await store.close()

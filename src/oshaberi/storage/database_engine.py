@@ -1,4 +1,4 @@
-"""Makes the engine of a database, and SQLite's file: a folder, mode 600, WAL."""
+"""Creates the engine of a database, and SQLite's file: a folder, mode 600, WAL."""
 
 from __future__ import annotations
 
@@ -12,16 +12,28 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import event
+from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.util.concurrency import in_greenlet
 
 from oshaberi.storage.database_urls import DatabaseAddress
-from oshaberi.storage.storage_errors import StorageError
+from oshaberi.storage.storage_errors import StorageError, storage_error
 from oshaberi.virtual_time import outside_work
 
-BUSY_SECONDS = 30
+PREPARE_SECONDS = 30
+"""How long the file is waited for at the start, while others prepare or migrate it."""
+BUSY_SECONDS = 1.5
+"""How long a SQLite statement waits for somebody else's lock. Longer counts as an outage."""
 DRIVERS_LOG = logging.getLogger("aiosqlite")
-CONNECT_SECONDS = 10
+CONNECT_SECONDS = 5
+COMMAND_SECONDS = 15
+"""A statement that PostgreSQL does not answer within this time has failed."""
+THREADS = 4
+POOL_SIZE = 10
+POOL_SECONDS = 120
+"""For a free connection. Whether the database is away is for the circuit breaker to say: where many
+turns want to read at once, they wait for each other, and that is no outage."""
+RECYCLE_SECONDS = 1800
 OWNER_ONLY = 0o600
 
 
@@ -29,8 +41,13 @@ OWNER_ONLY = 0o600
 async def open_engine(
     address: DatabaseAddress, *, foreign_keys: bool = True
 ) -> AsyncIterator[AsyncEngine]:
-    """`foreign_keys` off is for migrations: SQLite changes a table by making it anew."""
-    engine = _sqlite(address, foreign_keys) if address.kind == "sqlite" else _postgres(address)
+    """Open an engine for the block.
+
+    `foreign_keys` off is for migrations: SQLite changes a table by creating it again. They may
+    also take as long as they need.
+    """
+    made = _sqlite if address.kind == "sqlite" else _postgres
+    engine = made(address, foreign_keys)
     try:
         yield engine
     finally:
@@ -39,7 +56,7 @@ async def open_engine(
 
 
 async def prepare_file(address: DatabaseAddress) -> None:
-    """SQLite's file, ready to be opened by many."""
+    """Prepare SQLite's file, so that several processes can open it."""
     if address.file is None:
         return
     with outside_work():
@@ -48,14 +65,16 @@ async def prepare_file(address: DatabaseAddress) -> None:
         except OSError as error:
             raise unwritable(address.file, error) from error
         except sqlite3.Error as error:
-            raise StorageError(f"the database {address.file} cannot be used: {error}") from error
+            line = f"the database {address.file} cannot be used: {error}"
+            raise storage_error(line, error) from error
 
 
 def unwritable(file: Path, error: OSError) -> StorageError:
-    return StorageError(
+    line = (
         f"the database {file} cannot be written: {error.strerror}; "
         "set data_dir or database_url to a place that can"
     )
+    return storage_error(line, error)
 
 
 def _prepare(file: Path) -> None:
@@ -63,13 +82,13 @@ def _prepare(file: Path) -> None:
     os.close(os.open(file, os.O_RDWR | os.O_CREAT, OWNER_ONLY))
     if file.stat().st_uid == os.geteuid():
         file.chmod(OWNER_ONLY)  # the files beside it (-wal, -shm) take their mode from it
-    with closing(sqlite3.connect(file, timeout=BUSY_SECONDS)) as connection:
+    with closing(sqlite3.connect(file, timeout=PREPARE_SECONDS)) as connection:
         _set_wal(connection)
 
 
 def _set_wal(connection: sqlite3.Connection) -> None:
-    """The change of mode does not wait for others as other statements do: it is tried again."""
-    deadline = time.monotonic() + BUSY_SECONDS
+    """Switch to WAL. This statement does not wait for locks, so it is repeated."""
+    deadline = time.monotonic() + PREPARE_SECONDS
     while True:
         try:
             connection.execute("PRAGMA journal_mode=WAL").fetchone()
@@ -82,28 +101,92 @@ def _set_wal(connection: sqlite3.Connection) -> None:
 
 
 def _sqlite(address: DatabaseAddress, foreign_keys: bool) -> AsyncEngine:
-    """The driver begins no transactions by itself: `Transactions` says which `BEGIN`."""
+    """Create an engine that begins no transactions: `Transactions` chooses the `BEGIN`."""
     DRIVERS_LOG.setLevel(logging.INFO)  # its debug lines repeat every value that is stored
+    wait_s = BUSY_SECONDS if foreign_keys else PREPARE_SECONDS
     engine = create_async_engine(
         address.url,
         hide_parameters=True,
-        connect_args={"isolation_level": None, "timeout": BUSY_SECONDS},
+        connect_args={"isolation_level": None, "timeout": wait_s},
     )
+    _set_pragmas(engine.sync_engine, foreign_keys)
+    setattr(engine.sync_engine.dialect, "do_terminate", _close_connection)  # noqa: B010
+    return engine
 
-    @event.listens_for(engine.sync_engine, "connect")
+
+def _close_connection(connection: Any) -> None:
+    """Close a connection that was given up, and wait for it.
+
+    SQLAlchemy's own way stops the driver's thread while a shielded `close` still waits for it: if
+    the work was cancelled twice, that task never ends, and neither does the event loop.
+    """
+    if not in_greenlet():
+        connection.terminate()
+        return
+    try:
+        connection.close()
+    except asyncio.CancelledError:
+        # The driver has closed it all the same. Whoever cancelled is heard at the next step.
+        if (task := asyncio.current_task()) is not None:
+            task.cancel()
+
+
+def thread_engine(address: DatabaseAddress) -> Engine | None:
+    """Return an engine for threads that use a SQLite file; None for other databases."""
+    if address.file is None:
+        return None
+    engine = create_engine(
+        address.url.set(drivername="sqlite"),
+        hide_parameters=True,
+        connect_args={
+            "isolation_level": None,
+            "timeout": BUSY_SECONDS,
+            "check_same_thread": False,
+        },
+        pool_size=THREADS,
+        max_overflow=0,
+    )
+    _set_pragmas(engine, foreign_keys=True)
+    return engine
+
+
+def _set_pragmas(engine: Engine, foreign_keys: bool) -> None:
+    @event.listens_for(engine, "connect")
     def set_pragmas(connection: Any, _record: object) -> None:
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA foreign_keys={'ON' if foreign_keys else 'OFF'}")
         cursor.execute("PRAGMA synchronous=NORMAL")
         cursor.close()
 
-    return engine
+
+def _postgres(address: DatabaseAddress, foreign_keys: bool) -> AsyncEngine:
+    """Create an engine. `command_timeout` limits how long a hanging database blocks."""
+    try:
+        return create_async_engine(
+            address.url,
+            hide_parameters=True,
+            pool_pre_ping=True,
+            pool_size=POOL_SIZE,
+            max_overflow=0,
+            pool_timeout=POOL_SECONDS,
+            pool_recycle=RECYCLE_SECONDS,
+            pool_use_lifo=True,
+            connect_args={
+                "timeout": CONNECT_SECONDS,
+                "command_timeout": COMMAND_SECONDS if foreign_keys else None,
+                **(_WITHOUT_PREPARED if address.is_pooled else {}),
+            },
+        )
+    except ModuleNotFoundError as missing:
+        raise StorageError(
+            f"database_url: PostgreSQL needs {missing.name}, which is not installed: "
+            'pip install "oshaberi[postgres]"'
+        ) from None
 
 
-def _postgres(address: DatabaseAddress) -> AsyncEngine:
-    return create_async_engine(
-        address.url,
-        hide_parameters=True,
-        pool_pre_ping=True,
-        connect_args={"timeout": CONNECT_SECONDS},
-    )
+_WITHOUT_PREPARED: dict[str, Any] = {
+    "statement_cache_size": 0,
+    "prepared_statement_name_func": lambda: "",
+}
+"""For PgBouncer in transaction mode: the unnamed statement is replaced by the next one, so nothing
+is left on a connection that others use."""

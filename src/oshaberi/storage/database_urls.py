@@ -26,7 +26,7 @@ ALLOWED = "sqlite:///path/to/file or postgresql://user:password@host/name"
 
 @dataclass(frozen=True, slots=True)
 class DatabaseAddress:
-    """A database that can be used. `file` is None for a server and for SQLite in memory."""
+    """A database address. `file` is None for a server and for SQLite in memory."""
 
     kind: Kind
     url: URL
@@ -35,6 +35,11 @@ class DatabaseAddress:
     @property
     def in_memory(self) -> bool:
         return self.kind == "sqlite" and self.file is None
+
+    @property
+    def is_pooled(self) -> bool:
+        """Tell whether PgBouncer may use another connection for each transaction."""
+        return self.url.query.get("prepared_statement_cache_size") == "0"
 
     def __str__(self) -> str:
         if self.file is not None:
@@ -62,7 +67,7 @@ def address_of(url: str) -> DatabaseAddress:
 
 
 def _options(url: URL) -> dict[str, str | tuple[str, ...]]:
-    """What follows the `?`. The driver calls libpq's `sslmode` by another name."""
+    """Return the options after the `?`. The driver has another name for libpq's `sslmode`."""
     options = {"ssl" if name == "sslmode" else name: value for name, value in url.query.items()}
     unknown = ", ".join(sorted(set(options) - set(OPTIONS)))
     if unknown:

@@ -1,6 +1,7 @@
-"""Whom stored models and API keys serve: one server, or one person in direct messages.
+"""The scope of stored models and API keys: one server, or one person's direct messages.
 
-Nothing that is stored serves everybody. What does stands in the operator's settings (`models`).
+Nothing that is stored is for everybody. Models for everybody are in the operator's settings
+(`models`).
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ NOBODY = 0
 
 @dataclass(frozen=True, slots=True)
 class KeyScope:
-    """`owner_id` is a server's id, or the id of the person whose direct messages they are.
+    """A scope. `owner_id` is a server's id, or a person's for their direct messages.
 
-    `direct` with the owner 0 is what older versions stored in direct messages without saying
-    whose: it serves nobody until it is adopted.
+    `direct` with the owner 0 is what older versions stored in direct messages without an owner:
+    it is not used until it is adopted.
     """
 
     kind: ScopeKind
@@ -26,6 +27,11 @@ class KeyScope:
     @property
     def is_somebodys(self) -> bool:
         return self.owner_id != NOBODY
+
+    @property
+    def name(self) -> int | str:
+        """Return the owner for `StoredChange`."""
+        return self.owner_id if self.kind == "server" else f"user {self.owner_id}"
 
     @property
     def server_id(self) -> int:
@@ -40,5 +46,5 @@ UNOWNED = KeyScope("direct", NOBODY)
 
 
 def key_scope(server_id: int, user_id: int) -> KeyScope:
-    """The scope of a place: `server_id` is 0 in direct messages, and then the person counts."""
+    """Return the scope of a place. In direct messages `server_id` is 0 and the person counts."""
     return KeyScope("server", server_id) if server_id else KeyScope("direct", user_id)

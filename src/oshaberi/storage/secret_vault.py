@@ -23,7 +23,7 @@ VARIABLE = "OSHABERI_SECRET_KEY"
 
 
 class SecretVault:
-    """Holds the keys; shows nothing of them."""
+    """Holds the keys, and never shows them."""
 
     def __init__(self, keys: Sequence[str], source: str = VARIABLE) -> None:
         self.source = source
@@ -38,7 +38,10 @@ class SecretVault:
     def from_environment_or_file(
         cls, path: Path, environ: Mapping[str, str] | None = None
     ) -> SecretVault:
-        """The variable if it is set, else the file, which is made if it is not there."""
+        """Read the keys from the variable if set, else from the file.
+
+        The file is created if it is missing.
+        """
         given = (os.environ if environ is None else environ).get(VARIABLE, "")
         if given.strip():
             return cls(_split(given))
@@ -66,7 +69,7 @@ class SecretVault:
             ) from None
 
     def is_current(self, token: str) -> bool:
-        """Whether the first key wrote it, so that the others are not needed for it."""
+        """Tell whether the first key encrypted it, so that the others are not needed."""
         try:
             self._first.decrypt(token)
         except InvalidToken:
@@ -101,7 +104,10 @@ def _read_or_make(path: Path) -> str:
 
 
 def _make(path: Path) -> None:
-    """Whole or not at all, readable by its owner alone; the first of two makers wins."""
+    """Create the key file atomically, readable by its owner only.
+
+    Of two processes the first wins.
+    """
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
     temporary = Path(name)
     try:

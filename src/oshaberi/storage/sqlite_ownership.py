@@ -1,7 +1,7 @@
 """A lock file: one bot for each SQLite file and instance name.
 
-Two would take each other's running answers for left behind by a crash, and tell people so. The
-lock ends with the process, however that ends; the empty file it is on stays.
+Two would mistake each other's running answers for the rest of a crash, and tell people so. The lock
+ends with the process, however that ends; the empty lock file stays.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from urllib.parse import quote
 
 from oshaberi.storage.database_engine import OWNER_ONLY, unwritable
 from oshaberi.storage.database_urls import address_of
-from oshaberi.storage.storage_errors import StorageError
+from oshaberi.storage.storage_errors import StorageAwayError
 
 
 @contextmanager
 def sole_owner(database_url: str, instance: str) -> Iterator[None]:
-    """Raises StorageError if another process is it."""
+    """Hold the lock for the block. Raises StorageAwayError if another process holds it."""
     file = address_of(database_url).file
     if file is None:
         yield
@@ -48,7 +48,7 @@ def _take(lock: int, file: Path) -> None:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise StorageError(
+            raise StorageAwayError(
                 f"another oshaberi runs on {file}; end it, or give this one a folder of its own "
                 "(OSHABERI_DATA_DIR)"
             ) from None

@@ -1,9 +1,31 @@
-"""The error that storage raises, always with one line of text."""
+"""The errors that storage raises, always with one line of text."""
 
 from __future__ import annotations
 
-from oshaberi.errors import OshaberiError
+import errno
+
+from oshaberi.errors import OshaberiError, TemporaryError
+
+_SQLITE = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR")
+_SETTLED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.ENOENT}
+"""These stay as they are until somebody changes a path or a permission."""
 
 
 class StorageError(OshaberiError):
-    """The database or the vault cannot be used. Says which, why and what to do."""
+    """The database or the vault cannot be used. The message says which, why and what to do."""
+
+
+class StorageAwayError(StorageError, TemporaryError):
+    """The database does not answer or cannot work now. It may recover by itself."""
+
+
+def storage_error(line: str, cause: BaseException) -> StorageError:
+    """Return the error with this line, of a kind that fits its cause (OSError or sqlite3)."""
+    return StorageAwayError(line) if _passes(cause) else StorageError(line)
+
+
+def _passes(cause: BaseException) -> bool:
+    """Tell whether the cause may pass by itself."""
+    if isinstance(cause, OSError):
+        return cause.errno not in _SETTLED
+    return str(getattr(cause, "sqlite_errorname", "")).startswith(_SQLITE)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from oshaberi.delivery.bookkeeping.send_journal import JournalledPost, JournalledStream, PostState
+from oshaberi.storage.usage_accounts import UsageAccount, UsageTotals
 
 __all__ = [
     "TAKEN_BACK",
@@ -20,14 +21,19 @@ __all__ = [
     "PersonaRecord",
     "PostState",
     "SpriteRecord",
+    "StoredQuestion",
+    "StoredSurroundings",
+    "SurroundingsQuery",
     "TurnRecord",
+    "TurnTraces",
     "UsageRecord",
+    "UsedRequest",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class SpriteRecord:
-    """A face of a persona."""
+    """A sprite of a persona."""
 
     name: str
     avatar_url: str | None = None
@@ -36,7 +42,7 @@ class SpriteRecord:
 
 @dataclass(frozen=True, slots=True)
 class PersonaRecord:
-    """Somebody the bot can be. The default persona of a server speaks as the bot itself.
+    """A persona. The default persona of a server speaks as the bot itself.
 
     `id` is 0 until it is stored; `server_id` is 0 for direct messages.
     """
@@ -56,10 +62,10 @@ class PersonaRecord:
 
 @dataclass(frozen=True, slots=True)
 class ModelRecord:
-    """One link of a chain of models; `position` 0 is tried first.
+    """One model of a chain; `position` 0 is tried first.
 
-    It belongs to a server, or (`server_id` 0) to the direct messages of `user_id`. Those of the
-    operator's settings have neither.
+    It belongs to a server, or (`server_id` 0) to the direct messages of `user_id`. Models of
+    the operator's settings have neither.
     """
 
     server_id: int
@@ -67,7 +73,7 @@ class ModelRecord:
     model: str
     base_url: str | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
-    """`temperature`, `top_p`, `max_output_tokens`, `thinking`."""
+    """Its options (`oshaberi.providers.model_options`), and what goes to its API as it is."""
     position: int = 0
     id: int = 0
     user_id: int = 0
@@ -75,7 +81,7 @@ class ModelRecord:
 
 @dataclass(frozen=True, slots=True)
 class KeyRecord:
-    """An API key, decrypted. `rest_until` is when it may be tried again after it failed.
+    """A decrypted API key. `rest_until` is the end of its cooldown.
 
     It belongs to a server, or (`server_id` 0) to the direct messages of `user_id`.
     """
@@ -91,7 +97,7 @@ class KeyRecord:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """Short-term memory: what was asked and answered; `details` is what the model kept aside."""
+    """Short-term memory: one question and its answer; `details` are the model's details blocks."""
 
     channel_id: int
     user_id: int
@@ -104,8 +110,24 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
+class ConversationSummary:
+    """A model's summary of a channel, from one message to another.
+
+    `messages` is their number, `user_ids` are the users whose words are in it.
+    """
+
+    channel_id: int
+    text: str
+    first_id: int
+    last_id: int
+    messages: int
+    user_ids: frozenset[int] = frozenset()
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Fact:
-    """Long-term memory: something a user asked to keep, about them or for the whole server."""
+    """Long-term memory: something a user asked to remember, about them or for the whole server."""
 
     server_id: int
     text: str
@@ -117,7 +139,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class UsageRecord:
-    """Tokens of one model in one server."""
+    """The tokens of one model in one server."""
 
     server_id: int
     provider: str
@@ -127,13 +149,28 @@ class UsageRecord:
     output_tokens: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class StoredQuestion:
+    """An open question. `instance` is the process that took it."""
+
+    channel_id: int
+    message_id: int
+    server_id: int
+    user_id: int
+    instance: str
+    why: str = ""
+    at: datetime | None = None
+    is_begun: bool = False
+    """Its answer was interrupted by a restart and is to go on."""
+
+
 TAKEN_BACK = "taken back"
 """The status of a turn whose messages were deleted on request."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """An answered message: what `/continue`, `/regenerate` and "why" need to know of it."""
+    """A turn, as `/continue`, `/regenerate` and "why" need it."""
 
     channel_id: int
     server_id: int
@@ -152,5 +189,64 @@ class TurnRecord:
 
     @property
     def first_id(self) -> int:
-        """The same for all turns of one answer."""
+        """Return the id of the answer's first turn: the same for all its turns."""
         return self.answer_id or self.id
+
+
+@dataclass(frozen=True, slots=True)
+class UsedRequest:
+    """One request to a model, as it is counted: in the accounts, and for its model."""
+
+    day: date
+    accounts: tuple[UsageAccount, ...]
+    counted: UsageTotals
+    server_id: int
+    provider: str
+    model: str
+    input_tokens: int
+    output_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTraces:
+    """All records that a turn stores when it ends."""
+
+    turn: TurnRecord
+    exchange: Exchange | None = None
+    keep_exchanges: int = 0
+    exchange_days: int = 0
+    sprites: Mapping[int, tuple[str, str]] = field(default_factory=dict)
+    """Persona and sprite by message."""
+    tables: Mapping[int, str] = field(default_factory=dict)
+    summary: ConversationSummary | None = None
+    """The source of the table by the message that shows it."""
+    used: tuple[UsedRequest, ...] = ()
+    journal_key: str | None = None
+    """Whose entries in the journal are over."""
+    cut_question: StoredQuestion | None = None
+    """Its answer was cut off by a restart and is to go on."""
+    settled_question_id: int | None = None
+    """Its answer was cut off by a restart and is not to go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class SurroundingsQuery:
+    """`server_id` 0 is direct messages. `message_ids` are our messages in the history."""
+
+    server_id: int
+    user_id: int
+    channel_id: int
+    exchanges: int
+    message_ids: Collection[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSurroundings:
+    facts: tuple[Fact, ...] = ()
+    """Those of the server, then those of the user; each oldest first."""
+    exchanges: tuple[Exchange, ...] = ()
+    """Oldest first."""
+    sprites: Mapping[int, tuple[str, str]] = field(default_factory=dict)
+    """Persona and sprite of messages that wore one."""
+    tables: Mapping[int, str] = field(default_factory=dict)
+    summary: ConversationSummary | None = None

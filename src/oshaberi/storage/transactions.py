@@ -1,25 +1,48 @@
-"""Transactions: what every repository stands on. A session per call; SQLite has one writer."""
+"""Transactions, the base of every repository. A session per call; SQLite has one writer."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, nullcontext
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import CursorResult, Delete, Executable, Table, text
+from sqlalchemy import (
+    Connection,
+    CursorResult,
+    Delete,
+    Engine,
+    Executable,
+    Integer,
+    Table,
+    bindparam,
+    event,
+    text,
+)
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from sqlalchemy.orm import DeclarativeBase, InstrumentedAttribute
 from sqlalchemy.sql import delete, select
 
+from oshaberi.storage.changes.change_feed import FRESH_SECONDS, ChangeFeed, StoredChange
+from oshaberi.storage.changes.postgres_changes import CHANNEL, NOTIFY
+from oshaberi.storage.database_engine import THREADS
 from oshaberi.storage.database_urls import DatabaseAddress
-from oshaberi.storage.storage_errors import StorageError
+from oshaberi.storage.outages.database_circuit_breaker import DatabaseCircuitBreaker
+from oshaberi.storage.outages.driver_errors import told
+from oshaberi.storage.writing.batch_runners import (
+    BatchRunner,
+    LoopBatches,
+    PostgresBatches,
+    ThreadBatches,
+)
+from oshaberi.storage.writing.group_commit import GroupCommit
 from oshaberi.virtual_time import outside_work
 
 Now = Callable[[], datetime]
+T = TypeVar("T")
 
 
 def utc_now() -> datetime:
@@ -27,105 +50,149 @@ def utc_now() -> datetime:
 
 
 class Transactions:
-    """One database, open. Its errors leave here as StorageError."""
+    """An open database. Its errors are raised as StorageError.
 
-    def __init__(self, engine: AsyncEngine, address: DatabaseAddress, now: Now) -> None:
+    `reading` and `writing` tell whether it answers; on PostgreSQL they are the same. `writer`
+    is for the records of turns, `write` for what must be read and written in one transaction.
+    """
+
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        address: DatabaseAddress,
+        now: Now,
+        thread_engine: Engine | None = None,
+    ) -> None:
         self.now = now
-        self._engine = engine
-        self._address = address
+        self.address = address
+        self.engine = engine
+        self._thread_engine = thread_engine
+        self._readers = ThreadPoolExecutor(THREADS - 1, "oshaberi-reader")
         self._writer = asyncio.Lock()
+        self.changes = ChangeFeed(None if address.kind == "sqlite" else FRESH_SECONDS)
+        self.reading = DatabaseCircuitBreaker(str(address), self._ping)
+        self.writing = self.reading
+        if address.kind == "sqlite":
+            self.writing = DatabaseCircuitBreaker(str(address), self._ping_writer)
+        self.writer = GroupCommit(self._runner(), self.writing)
+        event.listen(engine.sync_engine, "after_cursor_execute", self._heard)
+
+    async def close(self) -> None:
+        await self.writer.close()
+        await self.writing.close()
+        await self.reading.close()
+        self._readers.shutdown(wait=False)
+        event.remove(self.engine.sync_engine, "after_cursor_execute", self._heard)
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncSession]:
-        if self._address.in_memory:  # one connection for all: one at a time
+        if self.address.in_memory:  # one connection for all: one at a time
             async with self._writer, self._session("BEGIN") as session:
                 yield session
         else:
             async with self._session("BEGIN") as session:
                 yield session
 
-    @asynccontextmanager
-    async def write(self) -> AsyncIterator[AsyncSession]:
-        """One transaction, committed at the end. SQLite's writers queue here, in order:
+    async def read_at_once(self, work: Callable[[Connection], T]) -> T:
+        """Run several reads in one transaction; for a SQLite file in one thread call."""
+        with outside_work(), told(self.address):
+            if self._thread_engine is not None:
+                loop = asyncio.get_running_loop()
+                return await loop.run_in_executor(self._readers, self._read_in_thread, work)
+            one_at_a_time = self._writer if self.address.in_memory else nullcontext()
+            async with one_at_a_time, self.engine.connect() as connection:
+                return await connection.run_sync(work)
 
-        the lock is for this process, `IMMEDIATE` (which waits) for the others.
+    def _read_in_thread(self, work: Callable[[Connection], T]) -> T:
+        assert self._thread_engine is not None
+        with self._thread_engine.connect() as connection:
+            connection.exec_driver_sql("BEGIN")
+            return work(connection)
+
+    @asynccontextmanager
+    async def write(self, *changes: StoredChange) -> AsyncIterator[AsyncSession]:
+        """Open a transaction, committed at the end of the block.
+
+        SQLite's writers queue in order: the lock is for this process, `IMMEDIATE` (which
+        waits) for the others. Caches are told about `changes`.
         """
-        if self._address.kind == "sqlite":
+        if self.address.kind == "sqlite":
             async with self._writer, self._session("BEGIN IMMEDIATE") as session:
+                self.writing.heard()
                 yield session
                 await session.commit()
+                self.writing.heard()
         else:
             async with self._session("BEGIN") as session:
                 yield session
+                for change in changes:
+                    told_others = {"channel": CHANNEL, "payload": self.changes.told(change)}
+                    await session.execute(NOTIFY, told_others)
                 await session.commit()
+        for change in changes:
+            self.changes.note(change)
 
-    async def write_once(self, statement: Executable, values: Mapping[str, Any]) -> None:
-        """One statement as a transaction of its own, without a session: a third of the work.
-
-        SQLite needs no `BEGIN` for it. Worth it where every message passes by.
-        """
-        async with self._writer if self._address.kind == "sqlite" else nullcontext():
-            with outside_work(), told(self._address):
-                async with self._engine.connect() as connection:
-                    await connection.execute(statement, values)
-                    await connection.commit()
+    async def tell(self, change: StoredChange) -> None:
+        """Tell caches about a change of an earlier transaction."""
+        if self.address.kind == "sqlite":
+            self.changes.note(change)
+            return
+        async with self.write(change):
+            """Only the news."""
 
     def insert(self, model: type[DeclarativeBase] | Table) -> Any:
-        """An insert that knows `on_conflict_do_update`; both dialects spell it alike."""
-        if self._address.kind == "sqlite":
+        """Return an insert with `on_conflict_do_update`, for either dialect."""
+        if self.address.kind == "sqlite":
             return sqlite.insert(model)
         return postgresql.insert(model)
 
     async def alone(self, session: AsyncSession, what: str) -> None:
-        """Until this transaction ends nobody else is past this line with the same words."""
-        if self._address.kind == "postgresql":
+        """Lock the name `what` until this transaction ends."""
+        if self.address.kind == "postgresql":
             lock = text("SELECT pg_advisory_xact_lock(hashtextextended(:what, 0))")
             await session.execute(lock, {"what": what})
 
     @asynccontextmanager
     async def _session(self, begin: str) -> AsyncIterator[AsyncSession]:
-        with outside_work(), told(self._address):
-            async with AsyncSession(self._engine, expire_on_commit=False) as session:
-                if self._address.kind == "sqlite":
+        with outside_work(), told(self.address):
+            async with AsyncSession(self.engine, expire_on_commit=False) as session:
+                if self.address.kind == "sqlite":
                     await session.execute(text(begin))
                 yield session
 
+    def _runner(self) -> BatchRunner:
+        if self.address.kind == "postgresql":
+            return PostgresBatches(self.engine, self.address)
+        if self._thread_engine is None:
+            return LoopBatches(self.engine, self.address, self._writer)
+        return ThreadBatches(self._thread_engine, self.address, self._writer)
 
-@contextmanager
-def told(address: DatabaseAddress) -> Iterator[None]:
-    """Whatever the driver raises, in one line of ours."""
-    try:
-        yield
-    except (SQLAlchemyError, OverflowError) as error:
-        raise StorageError(f"the database {address} failed: {_reason(error)}") from error
-    except OSError as error:
-        reason = _first_line(error) or "no answer in time"
-        raise StorageError(f"the database {address} cannot be reached: {reason}") from error
+    def _heard(self, *_event: object) -> None:
+        self.reading.heard()
+
+    async def _ping(self) -> None:
+        async with self.read() as session:
+            await session.execute(text("SELECT 1"))
+
+    async def _ping_writer(self) -> None:
+        async with self.write():
+            """Whoever gets here may write."""
 
 
 async def count(session: AsyncSession, statement: Executable) -> int:
-    """Run it; how many rows it changed."""
+    """Execute a statement. Return how many rows it changed."""
     result = await session.execute(statement)
     return result.rowcount if isinstance(result, CursorResult) else 0
 
 
 def beyond_newest(
-    identity: InstrumentedAttribute[int],
-    channel: InstrumentedAttribute[int],
-    channel_id: int,
-    keep: int,
+    identity: InstrumentedAttribute[int], channel: InstrumentedAttribute[int]
 ) -> Delete:
-    """Deletes all but the newest `keep` rows of a channel; ids grow with time."""
-    here = channel == channel_id
-    oldest_kept = select(identity).where(here).order_by(identity.desc()).offset(keep - 1).limit(1)
+    """Return a statement that deletes all but the newest rows of a channel, by id.
+
+    Its values are `its_channel` and `last_kept`, the number of rows to keep less one.
+    """
+    here = channel == bindparam("its_channel")
+    kept = select(identity).where(here).order_by(identity.desc())
+    oldest_kept = kept.offset(bindparam("last_kept", type_=Integer())).limit(1)
     return delete(identity.class_).where(here, identity < oldest_kept.scalar_subquery())
-
-
-def _reason(error: Exception) -> str:
-    """The driver's own words: SQLAlchemy's have the statement and a link in them."""
-    return _first_line(error.orig if isinstance(error, DBAPIError) and error.orig else error)
-
-
-def _first_line(error: BaseException) -> str:
-    line = next(iter(str(error).splitlines()), "")
-    return line.removeprefix("<class '").replace("'>: ", ": ", 1)

@@ -1,4 +1,4 @@
-"""What is counted each day, and against which limits. Values only."""
+"""The daily counts and their limits. Values only."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ Counted = Literal["requests", "tokens"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class UsageAccount:
-    """One count. The operator's purse has what ran on the operator's keys, in all servers
-    (`server_id` 0); a server's has all that ran there, on whichever key. For a server's purse
-    `server_id` 0 is direct messages.
+    """One count.
+
+    The operator's purse counts requests with the operator's keys, in all servers (`server_id`
+    0). A server's purse counts all requests there, with any key; `server_id` 0 is direct
+    messages.
     """
 
     purse: Purse
@@ -26,7 +28,7 @@ class UsageAccount:
 
 @dataclass(frozen=True, slots=True)
 class UsageLimit:
-    """The most that an account may use in a day; 0 is no limit."""
+    """The daily limit of an account; 0 is no limit."""
 
     account: UsageAccount
     requests: int = 0
@@ -57,7 +59,7 @@ class UsageTotals:
 
 @dataclass(frozen=True, slots=True)
 class UsedUp:
-    """Which limit was reached."""
+    """The limit that was reached."""
 
     limit: UsageLimit
     counted: Counted

@@ -23,6 +23,7 @@ from oshaberi.stream.stream_state import StreamTrigger
 from oshaberi.stream.thought_collector import ThoughtCollector
 from oshaberi.stream.time_limits.inactivity_timer import InactivityTimer
 from oshaberi.stream.time_limits.thinking_limit import ThinkingLimit
+from oshaberi.stream.unfinished_end import is_trimmed, without_unfinished
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +43,7 @@ class ReadingEnd:
 
 
 class ChunkReader:
-    """Everything that is known about what the model said."""
+    """Reads one stream and keeps what is known about the model's output."""
 
     def __init__(
         self,
@@ -73,6 +74,7 @@ class ChunkReader:
         self._stream: AsyncIterator[Any] | None = None
         self._large = ""
         self._fed = 0
+        self._trimmed: list[Withheld] = []
         self._dedup = _dedup(config) if provider.reemits else None
         self._shows_unfinished = deliverer.shows_unfinished
 
@@ -84,7 +86,7 @@ class ChunkReader:
             self._timer.stop()
 
     def stop(self) -> None:
-        """Feed nothing more, even to an adapter that does not let itself be cancelled."""
+        """Feed nothing more, even if the adapter ignores its cancellation."""
         self._closed = True
 
     async def close(self) -> None:
@@ -103,23 +105,51 @@ class ChunkReader:
         elif task.exception() is not None:
             log.warning("%s failed while closing: %s", self._provider.name, task.exception())
 
-    async def flush(self) -> tuple[list[Message | Table], bool]:
-        """After a stop: what the engine still holds, and whether that was only its buffer."""
+    async def flush(self, *, trim: bool = False) -> tuple[list[Message | Table], bool]:
+        """Return what the engine holds after a stop, and whether that was only its buffer.
+
+        `trim`: it ends at a clause. `drop_trimmed` then reports the rest.
+        """
         if not self.engine_open:
             return [], True
         self.engine_open = False
         only_buffer = self._fed >= len(self._large)
         messages, guarded = await self._feed_rest()
-        last = self._engine.finish() if guarded else self._engine.flush("stop")
-        found, _stop = self._sort(last)
+        last = (
+            self._engine.finish()
+            if guarded
+            else self._engine.flush("stop", trim_incomplete_clause=trim)
+        )
+        self._trimmed = [event for event in last if is_trimmed(event)]
+        found, _stop = self._sort(event for event in last if not is_trimmed(event))
         return messages + found, only_buffer
 
+    def drop_trimmed(self, reason: str) -> None:
+        """Report the half clause that a stop cut off as not delivered."""
+        for withheld in self._trimmed:
+            fate = self._deliverer.fate_of(withheld.text, reason)
+            self._ledger.drop(replace(withheld, reason=fate))
+        self._trimmed = []
+
+    async def flush_whole(self) -> list[Message | Table]:
+        """Return what the engine holds at process end, up to the last clean boundary."""
+        if not self.engine_open:
+            return []
+        self.engine_open = False
+        messages, guarded = await self._feed_rest()
+        last = self._engine.finish() if guarded else self._whole()
+        found, _stop = self._sort(last)
+        return messages + found
+
+    def _whole(self) -> list[Event]:
+        return without_unfinished(self._engine.flush("stop", trim_incomplete_clause=True))
+
     def finish(self) -> bool:
-        """The end of the text, however it came. Whether the speaker guard found it first."""
+        """End the text. Return whether the speaker guard ended it first."""
         return self._end_with(self._engine.finish)
 
     async def discard(self) -> None:
-        """The user wrote again: what the engine holds is dropped, thoughts stay."""
+        """Drop what the engine holds, because the user wrote again. Thoughts stay."""
         if not self.engine_open:
             return
         self.engine_open = False
@@ -138,9 +168,9 @@ class ChunkReader:
             self._ledger.drop(replace(withheld, reason=fate))
 
     async def _feed_rest(self) -> tuple[list[Message | Table], bool]:
-        """What had come with a large chunk when a stop closed the reader. Not all at once:
+        """Feed the rest of a large chunk after a stop closed the reader.
 
-        the provider is being closed meanwhile, and other streams run.
+        It is fed in slices, since the provider is being closed and other streams run.
         """
         messages: list[Message | Table] = []
         guarded = False
@@ -174,34 +204,38 @@ class ChunkReader:
             except Exception as error:
                 return self._failed(self._classified(error))
             if self._closed:
-                # The stop that closed it is what ended the stream; nobody asks for this.
+                # The stop ended the stream, so this result is not used.
                 return ReadingEnd(StreamTrigger.END)
             self._timer.touch()
             if chunk is None:
                 continue
             text = self._note(chunk)
             guarded = self._feed(text) if len(text) <= SLICE else await self._feed_in_slices(text)
-            if guarded or chunk.type in _LAST:
+            kind = chunk.type
+            if guarded or kind in _LAST:
                 return self._ended_by(chunk, guarded)
-            if chunk.type == "text" and self._thinking.passed(text, self._engine.captures):
+            if kind == "text" and self._thinking.passed(text, self._engine.captures):
                 too_long = self._thinking.error(self._provider.name)
                 return ReadingEnd(StreamTrigger.TIMEOUT, error=too_long)
             if queue.full:
                 await self._wait_for_room()
 
     def _note(self, chunk: Chunk) -> str:
-        """Everything but the text, which is returned as far as it is new."""
+        """Note everything in a chunk but its text. Return the part of the text that is new."""
         self.chunks += 1
         if self._on_chunk is not None:
             self._on_chunk()
         for part in chunk.thoughts:
             self.thoughts.piece(part)
+        text = chunk.content
+        if self._dedup is not None:
+            text = self._dedup.fresh(text)
         if chunk.finish_reason or chunk.usage or chunk.continuation_prefill:
             self.finish_reason = chunk.finish_reason or self.finish_reason
             self.usage = chunk.usage or self.usage
             self.continuation_prefill = chunk.continuation_prefill or self.continuation_prefill
-        text = chunk.content
-        return text if self._dedup is None else self._dedup.fresh(text)
+            text += chunk.links
+        return text
 
     def _ended_by(self, chunk: Chunk, guarded: bool) -> ReadingEnd:
         if self._closed:
@@ -217,7 +251,7 @@ class ChunkReader:
         return ReadingEnd(StreamTrigger.CALL, calls=chunk.calls)
 
     def _feed(self, text: str) -> bool:
-        """Whether the speaker guard ended the text."""
+        """Feed text to the engine. Return whether the speaker guard ended it."""
         if not text:
             return False
         self.thoughts.interrupt()
@@ -239,13 +273,13 @@ class ChunkReader:
         return False
 
     def _next_slice(self) -> str:
-        """The empty string when everything has been fed."""
+        """Return the next slice of a large chunk; empty when all was fed."""
         start = self._fed
         self._fed += SLICE
         return self._large[start : self._fed]
 
     async def _wait_for_room(self) -> None:
-        """The model is too far ahead: that is not its silence."""
+        """Wait until the queue has room. This does not count as the model's silence."""
         self._timer.stop()
         await self._deliverer.queue.room()
         self._thinking.restart()
@@ -266,7 +300,7 @@ class ChunkReader:
         return stop
 
     def _sort(self, events: Iterable[Event]) -> tuple[list[Message | Table], bool]:
-        """To each event its place. What is to be sent is returned, and whether to stop."""
+        """Store each event. Return those to be sent, and whether to stop."""
         messages: list[Message | Table] = []
         stop = False
         for event in events:

@@ -1,6 +1,6 @@
 """Stage 04: one stream from the provider's chunks to sent messages and exactly one result.
 
-Reading and sending run side by side; this is who watches both, hears a stop and keeps the time.
+Reading and sending run side by side; this watches both, handles stops and applies the time limits.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.stream.chunk_reader import CLOSE_SECONDS, ChunkReader, ReadingEnd
 from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.result_report import report
+from oshaberi.stream.silence_marker import MarkerFilteredEngine
 from oshaberi.stream.stops.stop_registry import ActiveChannel, StopRequest
-from oshaberi.stream.stream_context import StreamContext
+from oshaberi.stream.stream_context import EngineFactory, StreamContext
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.stream.stream_state import StreamPhase, StreamTrigger, following
 from oshaberi.stream.stream_status import StreamFacts
@@ -46,7 +47,7 @@ async def stream_to_sink(
 
 
 class _Stream:
-    """The state of one stream while it runs."""
+    """The state of one running stream."""
 
     def __init__(
         self,
@@ -66,7 +67,7 @@ class _Stream:
         self._waits = InterruptibleWaits()
         self._ledger = Ledger()
         self._timer = InactivityTimer(config.inactivity_timeout_ms, self._wake.set)
-        self._engine = context.make_engine(config.text, context.response.carry)
+        self._engine = self._made_engine()
         self._deliverer = Deliverer(
             config,
             sink,
@@ -94,6 +95,13 @@ class _Stream:
         self._stop: StopRequest | None = None
         self._broken: Broken | None = None
         self._crashed = False
+        self._ends_early = False
+
+    def _made_engine(self) -> EngineFactory:
+        context = self._context
+        engine = context.make_engine(self._config.text, context.response.carry)
+        markers = context.silence_markers
+        return MarkerFilteredEngine(engine, markers) if markers else engine
 
     async def run(self, request: Any) -> StreamResult:
         self._reading = asyncio.create_task(self._reader.run(request))
@@ -137,14 +145,15 @@ class _Stream:
             self._wake.clear()
 
     def _seen(self) -> StreamTrigger | None:
-        """What has happened, the more urgent first."""
-        if self._channel.pending is not None:
-            return (
-                StreamTrigger.FOLLOW_UP if self._channel.pending.follow_up else StreamTrigger.STOP
-            )
+        """Return the most urgent thing that has happened, or None."""
+        pending = self._channel.pending
+        if pending is not None and not pending.at_boundary:
+            return StreamTrigger.FOLLOW_UP if pending.follow_up else StreamTrigger.STOP
         if self._phase is StreamPhase.READING and self._reading.done():
             self._ending = self._reading.result()
             return self._ending.trigger
+        if pending is not None and not self._ends_early:
+            return StreamTrigger.CLOSE
         if self._delivering.done():
             self._broken = self._delivering.result()
             return StreamTrigger.BROKEN if self._broken else StreamTrigger.DRAINED
@@ -159,6 +168,8 @@ class _Stream:
                 self._hurry(trigger)
             case StreamTrigger.STOP:
                 await self._stop_now()
+            case StreamTrigger.CLOSE:
+                await self._end_at_boundary()
             case StreamTrigger.FOLLOW_UP:
                 await self._give_way()
             case StreamTrigger.BROKEN:
@@ -169,7 +180,7 @@ class _Stream:
                 assert_never(trigger)
 
     def _hurry(self, trigger: StreamTrigger) -> None:
-        """Spec 04 O4a: the queue leaves without simulated waits."""
+        """Send the queue without simulated waits (spec 04 O4a)."""
         self._end_reading()
         if trigger is StreamTrigger.TIMEOUT:
             self._ending = self._ending or ReadingEnd(trigger)
@@ -180,13 +191,29 @@ class _Stream:
     async def _stop_now(self) -> None:
         self._stop = self._channel.consume()
         await self._halt()
-        messages, only_buffer = await self._reader.flush()
+        messages, only_buffer = await self._reader.flush(trim=not self._config.suppress_text_output)
         if only_buffer and self._broken is None:
             await self._deliverer.close_with(messages)
             messages = []
         self._deliverer.drop("stop", messages)
+        self._reader.drop_trimmed("stop")
         await self._correct()
         self._move(StreamTrigger.DRAINED)
+
+    async def _end_at_boundary(self) -> None:
+        """Send finished text without simulated waits; drop a half sentence at the end.
+
+        If the model had finished, it is not interrupted: the request is left for the turn,
+        which may have more to do.
+        """
+        self._ends_early = True
+        self._waits.hurry()
+        if self._ending is not None:
+            return
+        self._stop = self._channel.consume()
+        self._end_reading()
+        self._deliverer.add(await self._reader.flush_whole())
+        self._deliverer.close(response_ends=True)
 
     async def _give_way(self) -> None:
         self._stop = self._channel.consume()
@@ -197,7 +224,7 @@ class _Stream:
         self._move(StreamTrigger.DRAINED)
 
     async def _give_up(self) -> None:
-        """Delivery cannot go on: what is left is reported, not lost."""
+        """End delivery. The remaining text is reported as undelivered."""
         self._deliverer.halt()
         self._end_reading()
         messages, _ = await self._reader.flush()
@@ -206,12 +233,12 @@ class _Stream:
         self._move(StreamTrigger.DRAINED)
 
     async def _correct(self) -> None:
-        """Live mode: what was shown of text that is dropped goes, where that can be done."""
+        """Remove shown text that was dropped (live mode), if the channel allows it."""
         if self._broken is None or self._broken.reason != "channel_unavailable":
             await self._deliverer.correct()
 
     async def _halt(self) -> None:
-        """Nothing more leaves; what is on the wire is awaited and counted."""
+        """Stop sending. Requests on the wire are awaited and counted."""
         self._deliverer.halt()
         self._end_reading()
         await asyncio.wait({self._delivering})
@@ -225,13 +252,13 @@ class _Stream:
             self._closing = asyncio.create_task(self._close_provider())
 
     async def _close_provider(self) -> None:
-        """Cancelled only once, so that an adapter can clean up; again if that takes too long."""
+        """Cancel reading once, so that an adapter can clean up; again if that takes long."""
         await asyncio.wait({self._reading}, timeout=CLOSE_SECONDS)
         self._reading.cancel()
         await self._reader.close()
 
     async def _show_failure(self) -> None:
-        """One embed per failure, after the text that came before it (spec 04 O9)."""
+        """Show one embed per failure, after the text that came before it (spec 04 O9)."""
         lost = self._broken is not None and self._broken.reason in ("channel_unavailable", "error")
         unwanted = self._config.suppress_user_errors or self._stop is not None
         if lost or unwanted or self._ending is None:
@@ -242,7 +269,7 @@ class _Stream:
             await self._deliverer.show(timeout_notice(self._config.inactivity_timeout_ms))
 
     async def _leave(self) -> None:
-        """Spec 04 O10: the connection is released and no task is left, whatever happened."""
+        """Release the connection and end all tasks, whatever happened (spec 04 O10)."""
         self._end_reading()
         self._delivering.cancel()
         await self._deliverer.indicator.close()
@@ -251,13 +278,15 @@ class _Stream:
         await asyncio.wait(left, timeout=LEAVE_SECONDS)
         for task in left:
             if task.done() and not task.cancelled():
-                task.exception()  # seen: asyncio shall not complain about it
+                task.exception()  # retrieved, so that asyncio does not log it
         self._waits.close()
 
     def _on_stop(self) -> None:
-        """At once, before anybody wakes up: nothing more is read, nothing more leaves."""
-        self._waits.halt()
-        self._reader.stop()
+        """React to a stop at once: nothing more is read or sent."""
+        pending = self._channel.pending
+        if pending is None or not pending.at_boundary:
+            self._waits.halt()
+            self._reader.stop()
         self._wake.set()
 
     def _on_done(self, _task: asyncio.Task[Any]) -> None:
@@ -301,9 +330,11 @@ class _Stream:
         )
 
     def _close_books(self) -> None:
-        """What the next stream of the turn needs to know, and whether all is accounted for."""
+        """Store what the turn's next stream needs, and check the ledger."""
         response = self._context.response
         response.carry = self._engine.carry()
+        if isinstance(self._engine, MarkerFilteredEngine) and self._engine.found:
+            response.chose_silence = True
         visible = "\n".join(self._deliverer.delivery_record.history)
         if visible.strip():
             response.text_parts.append(visible)

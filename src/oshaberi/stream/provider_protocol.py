@@ -26,10 +26,10 @@ class Provider(Protocol):
 
     @property
     def reemits(self) -> bool:
-        """Whether it is known to send the last few tokens again with the next chunk."""
+        """Tell whether it repeats its last tokens at the start of the next chunk."""
 
     def open(self, request: Any) -> AsyncIterator[Any]:
-        """The raw chunks of one answer."""
+        """Return the raw chunks of one answer."""
 
     def normalise(self, raw: Any) -> Chunk | None: ...
 
@@ -38,14 +38,14 @@ class Provider(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """The model says nothing for so long."""
+    """The model sends nothing for `ms`."""
 
     ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Somebody stops the stream now."""
+    """A user stops the stream now."""
 
     by: str
 
@@ -61,9 +61,10 @@ Step = Chunk | Silence | Stop | FollowUp
 
 
 class ScriptedProvider:
-    """Plays steps. Chunks of one instant are read first, then everything that can be sent is
+    """Plays steps.
 
-    sent, and only then the next silence, stop or end acts (spec 10).
+    Chunks of one instant are read first, then everything that can be sent is sent; only then
+    the next silence, stop or end takes effect (spec 10).
     """
 
     name = "script"

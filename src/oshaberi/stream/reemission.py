@@ -1,13 +1,13 @@
-"""Cuts off what a provider sends a second time at the start of a chunk (spec 05, re-emission).
+"""Cuts off text that a provider repeats at the start of a chunk (spec 05, re-emission).
 
-Depends on chunks by nature, so it sits in front of the engine, and only where it is asked for.
+It depends on chunks, so it comes before the engine, and only if it is asked for.
 """
 
 from __future__ import annotations
 
 
 class Reemission:
-    """Remembers the tail of the text so far."""
+    """Remembers the end of the text so far."""
 
     def __init__(self, min_chars: int, tail_chars: int) -> None:
         self._min = min_chars
@@ -15,7 +15,7 @@ class Reemission:
         self._tail = ""
 
     def fresh(self, chunk: str) -> str:
-        """The part of the chunk that has not been there before."""
+        """Return the part of the chunk that is new."""
         rest = chunk[self._repeated(chunk) :]
         self._tail = (self._tail + rest)[-self._most :]
         return rest
@@ -26,7 +26,7 @@ class Reemission:
 
 
 def overlap(tail: str, chunk: str) -> int:
-    """The length of the longest end of `tail` that `chunk` begins with. Linear (border table)."""
+    """Return the length of the longest suffix of `tail` that `chunk` starts with. Linear time."""
     size = min(len(tail), len(chunk))
     if size == 0:
         return 0
@@ -43,7 +43,7 @@ def overlap(tail: str, chunk: str) -> int:
 
 
 def _borders(text: str) -> list[int]:
-    """For each prefix, the length of its longest proper end that is also its beginning."""
+    """Return, for each prefix, the length of its longest proper suffix that is also a prefix."""
     borders = [0] * len(text)
     matched = 0
     for at in range(1, len(text)):

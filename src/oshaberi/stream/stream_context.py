@@ -1,4 +1,4 @@
-"""What a stream depends on besides its settings: channel, response, stops, callbacks."""
+"""The surroundings of a stream besides its settings: channel, response, stops, callbacks."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from oshaberi.text.text_config import TextConfig
 
 
 class EngineFactory(Protocol):
-    """A text engine, as seen from here (stages 05 to 07a)."""
+    """A text engine as a stream uses it (stages 05 to 07a)."""
 
     @property
     def captures(self) -> bool: ...
     def feed(self, text: str) -> Sequence[Event]: ...
-    def flush(self, reason: Literal["tool_call", "stop"]) -> Sequence[Event]: ...
+    def flush(
+        self, reason: Literal["tool_call", "stop"], *, trim_incomplete_clause: bool = False
+    ) -> Sequence[Event]: ...
     def finish(self) -> Sequence[Event]: ...
     def discard(self) -> Sequence[Event]: ...
     def preview(self) -> Sequence[Message]: ...
@@ -34,7 +36,7 @@ def text_engine(config: TextConfig, carry: Any) -> EngineFactory:
 
 @dataclass(slots=True)
 class StreamContext:
-    """Give the `response` of a turn to each of its streams: it carries what lasts."""
+    """The context of a stream. All streams of a turn share its `response`."""
 
     channel: str = ""
     reply_to: bool = False
@@ -46,3 +48,5 @@ class StreamContext:
     progress: Callable[[Literal["chunk", "sent"]], None] | None = None
     make_engine: Callable[[TextConfig, Any], EngineFactory] = text_engine
     renderer: TableRenderer = field(default_factory=PackagedRenderer)
+    silence_markers: tuple[str, ...] = ()
+    """Words by which the model says that it stays silent. They are never shown."""

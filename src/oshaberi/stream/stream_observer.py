@@ -11,9 +11,9 @@ from oshaberi.stream.stream_result import StreamResult
 
 
 class StreamObserver(Protocol):
-    """Told of every stream. Must not raise and must not wait."""
+    """Is told about every stream. Must not raise and must not wait."""
 
     def opened(self, provider: Provider, config: StreamConfig, context: StreamContext) -> Provider:
-        """The provider to read from: the same one, or one that listens to it."""
+        """Return the provider to read from: the same one, or a wrapper around it."""
 
     def ended(self, context: StreamContext, result: StreamResult) -> None: ...

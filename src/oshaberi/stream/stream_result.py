@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from oshaberi.chunks import ProviderError, ToolCall, Usage
 from oshaberi.delivery.bookkeeping.character_ledger import Ledger
-from oshaberi.redaction import redact
+from oshaberi.secret_redaction import redact
 from oshaberi.stream.thought_collector import ThoughtLog
 
 Status = Literal[
@@ -17,6 +17,7 @@ Status = Literal[
     "timeout",
     "stopped_by_user",
     "follow_up_interrupt",
+    "interrupted",
     "empty_response",
 ]
 StopReason = Literal[
@@ -31,7 +32,7 @@ StopReason = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """How the stream went, in numbers."""
+    """Counts and times of a stream."""
 
     chunks: int = 0
     characters: int = 0
@@ -44,7 +45,7 @@ class Metrics:
 
 @dataclass(frozen=True, slots=True)
 class StreamResult:
-    """What came of one stream: exactly one per call of `stream_to_sink`."""
+    """The result of one stream: exactly one per call of `stream_to_sink`."""
 
     status: Status
     stop_reason: StopReason | None = None
@@ -61,7 +62,7 @@ class StreamResult:
     ledger: Ledger = field(default_factory=Ledger, compare=False, repr=False)
 
     def as_record(self) -> dict[str, Any]:
-        """The last line of `oshaberi replay --json` (spec 10)."""
+        """Return the last line of `oshaberi replay --json` (spec 10)."""
         return {
             "kind": "result",
             "status": self.status,

@@ -1,4 +1,4 @@
-"""The states of a stream and what leads from one to the next, as a table.
+"""The table of a stream's states and the triggers that lead from one to the next.
 
 A pair that is not in the table is a mistake in the orchestrator, and raises.
 """
@@ -28,13 +28,14 @@ class StreamTrigger(Enum):
     ERROR = "the provider failed"
     TIMEOUT = "the model was silent, or thought, for too long"
     STOP = "somebody asked to stop"
+    CLOSE = "the process ends"
     FOLLOW_UP = "the user wrote again"
     BROKEN = "delivery cannot go on"
     DRAINED = "nothing is left to send"
 
 
 class IllegalTransitionError(OshaberiError):
-    """A trigger came in a phase that does not know it."""
+    """A trigger came in a phase that does not allow it."""
 
 
 _RUNNING = (StreamPhase.READING, StreamPhase.DRAINING, StreamPhase.HURRYING)
@@ -47,6 +48,7 @@ TRANSITIONS: dict[tuple[StreamPhase, StreamTrigger], StreamPhase] = {
     (StreamPhase.READING, StreamTrigger.ERROR): StreamPhase.HURRYING,
     (StreamPhase.READING, StreamTrigger.TIMEOUT): StreamPhase.HURRYING,
     **{(phase, StreamTrigger.STOP): StreamPhase.HALTING for phase in _RUNNING},
+    **{(phase, StreamTrigger.CLOSE): StreamPhase.HURRYING for phase in _RUNNING},
     **{(phase, StreamTrigger.FOLLOW_UP): StreamPhase.DISCARDING for phase in _RUNNING},
     **{(phase, StreamTrigger.BROKEN): StreamPhase.DISCARDING for phase in _RUNNING},
     (StreamPhase.DRAINING, StreamTrigger.DRAINED): StreamPhase.DONE,

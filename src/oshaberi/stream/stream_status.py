@@ -21,7 +21,7 @@ class StatusVerdict:
 
 @dataclass(frozen=True, slots=True)
 class StreamFacts:
-    """What is known at the end."""
+    """What is known about a stream at its end."""
 
     stop: StopRequest | None
     ending: ReadingEnd | None
@@ -57,6 +57,8 @@ def verdict_on(facts: StreamFacts) -> StatusVerdict:
 def _stopped(stop: StopRequest) -> StatusVerdict:
     if stop.follow_up:
         return StatusVerdict("follow_up_interrupt")
+    if stop.at_boundary:
+        return StatusVerdict("interrupted", stop.reason)
     return StatusVerdict("stopped_by_user", stop.reason)
 
 

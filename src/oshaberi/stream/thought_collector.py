@@ -9,7 +9,7 @@ from oshaberi.chunks import ThoughtKind, ThoughtPart
 
 @dataclass(frozen=True, slots=True)
 class ThoughtLog:
-    """What the model thought in one stream. Never part of the reply or the memory (O6)."""
+    """The model's thoughts in one stream. Never part of the reply or the memory (O6)."""
 
     parts: tuple[ThoughtPart, ...] = ()
     provider: str | None = None
@@ -26,24 +26,29 @@ class ThoughtLog:
 
 
 class ThoughtCollector:
-    """Neighbouring pieces of one kind belong together until something else comes between."""
+    """Joins neighbouring pieces of one kind until something else comes.
+
+    A piece without text and signature separates the pieces before and after it.
+    """
 
     def __init__(self) -> None:
         self._parts: list[ThoughtPart] = []
         self._pieces: list[ThoughtPart] = []
 
     def piece(self, part: ThoughtPart) -> None:
-        if self._pieces and self._pieces[-1].kind != part.kind:
+        divides = not part.text and part.signature is None
+        if divides or (self._pieces and self._pieces[-1].kind != part.kind):
             self.interrupt()
-        self._pieces.append(part)
+        if not divides:
+            self._pieces.append(part)
 
     def block(self, text: str) -> None:
-        """A captured block, complete."""
+        """Add a complete captured block."""
         self.interrupt()
         self._parts.append(ThoughtPart(text))
 
     def interrupt(self) -> None:
-        """Visible text came: the next piece begins a new segment."""
+        """End the segment, because visible text came."""
         if not self._pieces:
             return
         text = "".join(piece.text for piece in self._pieces).strip()

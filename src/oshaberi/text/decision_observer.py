@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from oshaberi.text.copied_state import CopiedState
+
 if TYPE_CHECKING:
     from oshaberi.text.segments.open_markers import Rule
     from oshaberi.text.segments.visible_buffer import Segment
@@ -17,7 +19,7 @@ DecisionKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One thing the engine decided, and why."""
+    """One decision of the engine, with its reason."""
 
     kind: DecisionKind
     at: int
@@ -29,8 +31,8 @@ class Decision:
     """Of a boundary: the kind of its segment. Of a hold or release: the marker."""
 
 
-class Observer:
-    """Turns what the stages report into decisions."""
+class Observer(CopiedState):
+    """Turns the reports of the stages into decisions."""
 
     def __init__(self, listen: Callable[[Decision], None]) -> None:
         self._listen = listen
@@ -48,7 +50,7 @@ class Observer:
         self._listen(Decision("hold", at, "still open", what=marker))
 
     def release(self, marker: str, rule: Rule) -> None:
-        """What `marker` held back waits no longer, by rule H1, H2 or H3."""
+        """Report that text held by `marker` is released, by rule H1, H2 or H3."""
         self._listen(Decision("release", self._at, rule, what=marker))
 
     def transform(self, name: str, before: str, after: str) -> None:

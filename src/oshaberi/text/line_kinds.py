@@ -28,7 +28,7 @@ _TAB = 4
 
 
 def block_kind(line: str) -> BlockKind:
-    """The kind of block that `line` belongs to."""
+    """Return the kind of block that `line` belongs to."""
     if line[:1] not in _MARKER_BEGINS:
         return "text"
     found = _MARKER.match(line)
@@ -36,7 +36,7 @@ def block_kind(line: str) -> BlockKind:
 
 
 def marker_end(line: str) -> int:
-    """Where the text behind the line's marker begins; 0 where there is no marker."""
+    """Return where the text after the line's marker begins; 0 without a marker."""
     if line[:1] not in _MARKER_BEGINS:
         return 0
     found = _MARKER.match(line)
@@ -44,7 +44,7 @@ def marker_end(line: str) -> int:
 
 
 def indent(line: str) -> int:
-    """Columns of leading whitespace; a tab goes to the next multiple of four."""
+    """Return the columns of leading white space. A tab goes to the next multiple of four."""
     columns = 0
     for char in line:
         if char == " ":
@@ -57,19 +57,19 @@ def indent(line: str) -> int:
 
 
 def begins_block(text: str) -> bool:
-    """Whether `text` begins with a block marker or a fence."""
+    """Tell whether `text` begins with a block marker or a fence."""
     if text[:1].isalpha():
         return False
     return _MARKER.match(text) is not None or _FENCE.match(text) is not None
 
 
 def is_rule(line: str) -> bool:
-    """Whether Discord cannot show `line`: a rule, or an empty quote (spec 06 S4)."""
+    """Tell whether Discord cannot show `line`: a rule, or an empty quote (spec 06 S4)."""
     return _RULE.fullmatch(line) is not None
 
 
 def is_intro(line: str) -> bool:
-    """Whether `line` announces what follows it: a heading, or a line that ends in a colon."""
+    """Tell whether `line` announces the next one: a heading, or a line that ends in a colon."""
     if line.rstrip(" \t*_").endswith(_INTRO_ENDS):
         return True
     return block_kind(line) == "heading"

@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 
 from oshaberi.events import Alignment
-from oshaberi.text.atoms import code_spans
+from oshaberi.text.urls_and_mentions import code_spans
 
 _CELL_BAR = re.compile(r"\\.|\|+|`")
 _DASHES = re.compile(r":?-+:?")
@@ -22,7 +22,7 @@ Grid = tuple[tuple[str, ...], tuple[tuple[str, ...], ...], tuple[Alignment, ...]
 
 
 def cells(line: str) -> list[str]:
-    """The cells of a row. A bar in inline code or behind a backslash does not divide."""
+    """Return the cells of a row. A bar in inline code or after a backslash does not separate."""
     line = line.strip()
     bars = _bars(line)
     edges = [-1, *bars, len(line)]
@@ -34,7 +34,7 @@ def cells(line: str) -> list[str]:
 
 
 def header_width(line: str) -> int:
-    """How many columns `line` would head; 0 if it is no header."""
+    """Return the number of columns if `line` can be a header, else 0."""
     if "|" not in line:
         return 0
     bars = _bars(line)
@@ -45,7 +45,7 @@ def header_width(line: str) -> int:
 
 
 def separator(line: str) -> tuple[Alignment, ...]:
-    """The alignments that a separator row gives; empty if `line` is none."""
+    """Return the alignments of a separator row; empty if `line` is none."""
     parts = cells(line)
     if not all(_DASHES.fullmatch(part) for part in parts):
         return ()
@@ -53,7 +53,7 @@ def separator(line: str) -> tuple[Alignment, ...]:
 
 
 def is_row(line: str, leading_bar: bool) -> bool:
-    """Whether `line` goes on with a table whose header begins with a bar, or does not."""
+    """Tell whether `line` continues a table. `leading_bar`: the header begins with a bar."""
     if "```" in line:
         return False
     if leading_bar:
@@ -62,7 +62,7 @@ def is_row(line: str, leading_bar: bool) -> bool:
 
 
 def parse(source: str) -> Grid:
-    """Header, rows and alignments of a complete table; each row as wide as the header."""
+    """Parse a complete table: header, rows and alignments. Rows are as wide as the header."""
     lines = source.split("\n")
     header = tuple(map(_cell_text, cells(lines[0])))
     width = len(header)
@@ -80,7 +80,7 @@ def _cell_text(cell: str) -> str:
 
 
 def _bars(line: str) -> list[int]:
-    """Where single bars divide `line`."""
+    """Return the positions of the bars that separate cells."""
     spans = code_spans(line, _INLINE_CODE) if "`" in line else []
     bars = []
     inside = 0
@@ -96,7 +96,7 @@ def _bars(line: str) -> list[int]:
 
 
 def _only_spoilers(line: str, bars: list[int]) -> bool:
-    """Every bar is half of a `||`, and the line is not just empty cells."""
+    """Tell whether every bar is half of a `||`, and the line is not just empty cells."""
     places = set(bars)
     paired = all(at + 1 in places or at - 1 in places for at in bars)
     return paired and line.strip(" \t|") != ""

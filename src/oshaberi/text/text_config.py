@@ -17,7 +17,7 @@ KnownKind = Literal["persona", "user"]
 
 @dataclass(frozen=True, slots=True)
 class Sprite:
-    """A face of the persona. Without an `avatar_url` its image could not be loaded."""
+    """Another avatar of the persona. Without an `avatar_url` its image could not be loaded."""
 
     name: str
     avatar_url: str | None = None
@@ -31,7 +31,7 @@ class Sprite:
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """Who is speaking."""
+    """The persona that speaks."""
 
     name: str
     aliases: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class Persona:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Somebody else in the conversation: a user, or another persona."""
+    """Another participant of the conversation: a user, or another persona."""
 
     name: str
     kind: KnownKind = "user"
@@ -75,7 +75,10 @@ class Known:
 
 
 def number(default: int, low: int, high: int, what: str, *, server_high: int | None = None) -> Any:
-    """`server_high`: the most that a server's admins may choose, unless the operator says more."""
+    """Declare a number.
+
+    `server_high` is the highest value for a server's admins, unless the operator allows more.
+    """
     about = {"low": low, "high": high, "what": what}
     return field(
         default=default, metadata=about | ({"server_high": server_high} if server_high else {})
@@ -92,7 +95,7 @@ def choice(default: str, choices: tuple[str, ...], what: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class TextConfig:
-    """Settings that concern text, and what this one stream depends on."""
+    """The settings of the text, and the data of this one stream."""
 
     humanizer_degree: int = number(
         2, 0, 3, "0: one answer; 1: by line; 2: by line, typed; 3: by sentence, casual"
@@ -209,7 +212,7 @@ V = TypeVar("V", Persona, Known, Sprite)
 
 
 def _value(key: str, kind: type[V], value: object) -> V:
-    """A value of ours, or the mapping (from JSON) that describes one."""
+    """Return a value of this kind, also from the mapping (of JSON) that describes it."""
     if isinstance(value, kind):
         return value
     if not isinstance(value, Mapping):

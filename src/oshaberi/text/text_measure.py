@@ -5,39 +5,39 @@ from __future__ import annotations
 import regex
 
 _CLUSTER = regex.compile(r"\X")
-_PLAIN = regex.compile(r"[ -~\n\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]")
+_LAST_PLAIN = regex.compile(r"(?r)[ -~\n\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]")
 _EXTENDS = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
 _CLUSTER_TAIL = 16
 _VISIBLE = regex.compile(r"[^\s\x1c-\x1f\p{Cf}]")
 
 
 def utf16_len(text: str) -> int:
-    """Length in UTF-16 code units: never less than what Discord counts."""
+    """Return the length in UTF-16 code units: never less than Discord counts."""
     if text.isascii():
         return len(text)
     return len(text.encode("utf-16-le", "surrogatepass")) >> 1
 
 
 def fits(text: str, units: int) -> bool:
-    """Whether `text` has at most so many UTF-16 code units."""
+    """Tell whether `text` has at most `units` UTF-16 code units."""
     return len(text) <= units and (text.isascii() or utf16_len(text) <= units)
 
 
 def has_visible(text: str) -> bool:
-    """Whether a reader would see anything: not only whitespace and format characters."""
+    """Tell whether a reader sees anything: not only white space and format characters."""
     if text.isascii():
         return bool(text) and not text.isspace()
     return _VISIBLE.search(text) is not None
 
 
 def first_visible(text: str, start: int, end: int) -> int:
-    """Where the first character stands that a reader would see; `start` if there is none."""
+    """Return the index of the first visible character; `start` if there is none."""
     found = _VISIBLE.search(text, start, end)
     return found.start() if found else start
 
 
 def utf16_offset(text: str, start: int, units: int) -> int:
-    """The largest end such that `text[start:end]` has at most `units` UTF-16 units."""
+    """Return the largest end so that `text[start:end]` has at most `units` UTF-16 units."""
     end = min(len(text), start + units)
     excess = utf16_len(text[start:end]) - units
     while excess > 0:
@@ -48,23 +48,22 @@ def utf16_offset(text: str, start: int, units: int) -> int:
 
 
 def extends(text: str, at: int) -> bool:
-    """Whether the character at `at` belongs to the one before it."""
+    """Tell whether the character at `at` belongs to the one before it."""
     return _EXTENDS.match(text, at) is not None
 
 
 def grapheme_edge(text: str, start: int, at: int) -> int:
-    """The last grapheme edge in (start, at]; `at` itself where one cluster fills it all."""
+    """Return the last grapheme edge in (start, at]; `at` if one cluster fills it all."""
     edge = whole_edge(text, start, at)
     return edge if edge > start else at
 
 
 def whole_edge(text: str, start: int, at: int) -> int:
-    """The last grapheme edge in [start, at]; `start` where one cluster fills it all."""
+    """Return the last grapheme edge in [start, at]; `start` if one cluster fills it all."""
     if at >= len(text):
         return len(text)
-    anchor = at - 1
-    while anchor > start and not _PLAIN.match(text, anchor):
-        anchor -= 1
+    plain = _LAST_PLAIN.search(text, start + 1, at)
+    anchor = plain.start() if plain else min(start, at - 1)
     # A slice, because `\X` looks back over a whole chain of flags.
     window = text[anchor : at + _CLUSTER_TAIL]
     edge = start

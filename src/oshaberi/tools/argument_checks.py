@@ -16,7 +16,7 @@ _LONGEST_ERROR = 200
 
 
 class ArgumentChecks:
-    """The check of one tool. Its schema is compiled when the first call comes."""
+    """Checks the arguments of one tool. The schema is compiled at the first call."""
 
     def __init__(self, tool_name: str, schema: Mapping[str, Any]) -> None:
         self._tool_name = tool_name
@@ -25,7 +25,7 @@ class ArgumentChecks:
         self._usable = True
 
     def checked(self, args: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments without needless nulls; a `ToolFailedError` says what is wrong."""
+        """Return the arguments without needless nulls. A `ToolFailedError` says what is wrong."""
         given = self._without_nulls(args)
         errors = self._errors(given)
         if errors:
@@ -33,7 +33,7 @@ class ArgumentChecks:
         return given
 
     def _without_nulls(self, args: Mapping[str, Any]) -> dict[str, Any]:
-        """Models write null where they mean to leave something out."""
+        """Remove nulls from optional arguments: models write null for "not given"."""
         properties = self._schema.get("properties") or {}
         required = self._schema.get("required") or ()
         return {
@@ -74,7 +74,10 @@ def _takes_null(schema: Any) -> bool:
 
 
 def _validator(schema: Mapping[str, Any]) -> Any:
-    """References are never fetched, and a foreign pattern never runs here: it might not end."""
+    """Compile a schema.
+
+    References are not fetched; patterns from outside are not run, they may never end.
+    """
     validators = importlib.import_module("jsonschema.validators")
     registry = importlib.import_module("referencing").Registry()
     kind = validators.extend(

@@ -17,7 +17,10 @@ MOST_AT_ONCE = 64
 
 
 class DaemonThreads(Executor):
-    """One thread per job. The interpreter joins a pool's threads at its end, but not these."""
+    """An executor with one daemon thread per job.
+
+    The interpreter does not wait for them at exit.
+    """
 
     def __init__(self, most: int = MOST_AT_ONCE) -> None:
         self._free = threading.Semaphore(most)

@@ -15,14 +15,14 @@ _OF_PARAMETERS = ("Args", "Arguments", "Parameters")
 
 @dataclass
 class ParsedDocstring:
-    """`about` is the part before the parameters."""
+    """A parsed docstring. `about` is the text before the parameters."""
 
     about: str = ""
     parameters: dict[str, str] = field(default_factory=dict)
 
 
 def described(docstring: str | None) -> ParsedDocstring:
-    """Reads `Args:` with indented `name: text`, and `:param name: text`."""
+    """Parse a docstring. Reads `Args:` with indented `name: text`, and `:param name: text`."""
     reader = _DocstringReader()
     for line in inspect.cleandoc(docstring or "").splitlines():
         reader.line(line)

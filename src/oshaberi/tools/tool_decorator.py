@@ -55,10 +55,10 @@ def tool(
     timeout_ms: int | None = None,
     offered: Offered | None = None,
 ) -> Tool | Callable[[Function], Tool]:
-    """Name and description are the function's, parameters come from its type hints.
+    """Make a tool of a function: its name and docstring describe it, its type hints the parameters.
 
-    A parameter annotated `ToolContext` gets the context and is not shown to the model. A function
-    that is not async runs in a thread.
+    A parameter annotated `ToolContext` gets the context and is not shown to the model. A
+    function that is not async runs in a thread.
     """
 
     def made(function: Function) -> Tool:

@@ -24,11 +24,11 @@ PERMISSIONS: tuple[Permission, ...] = ("everyone", "manage_messages", "manage_se
 
 
 class ToolDefinitionError(OshaberiError):
-    """A function cannot be a tool. Names the function, what is wrong and what to write."""
+    """A function cannot be a tool. The message names it, the mistake and the remedy."""
 
 
 class ToolFailedError(OshaberiError):
-    """Said by a tool on purpose: its text goes to the model as an error."""
+    """Raised by a tool on purpose. Its text goes to the model as an error."""
 
 
 class FactStore(Protocol):
@@ -41,13 +41,13 @@ class FactStore(Protocol):
 
 
 class ExchangeStore(Protocol):
-    """Short-term memory, oldest first."""
+    """Short-term memory; the oldest exchange is first."""
 
     async def recent(self, channel_id: int, limit: int) -> tuple[Exchange, ...]: ...
 
 
 class ToolStore(Protocol):
-    """What built-in tools need of the bot's database."""
+    """The parts of the bot's database that built-in tools use."""
 
     @property
     def facts(self) -> FactStore: ...
@@ -68,10 +68,11 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """For whom and where a tool runs. A turn makes one and hands it to every call.
+    """Says for whom and where a tool runs. A turn makes one and passes it to every call.
 
-    `stream` is what the turn's own streams use (persona included) and `response` the response they
-    share: what a tool posts is cleaned, limited and counted like the rest of the answer.
+    `stream` is the configuration of the turn's streams (with its persona) and `response` the
+    response that they share: what a tool posts is cleaned, limited and counted like the rest of
+    the answer.
     """
 
     turn_channel: TurnChannel
@@ -96,12 +97,12 @@ class ToolContext:
 
     @property
     def persona_name(self) -> str:
-        """Who is speaking; empty without a persona."""
+        """Return the name of the persona that speaks; empty without one."""
         persona = self.stream.text.persona
         return "" if persona is None else persona.name
 
     def allows(self, permission: Permission) -> bool:
-        """Whether the person who asked may do this."""
+        """Tell whether the asking person has this permission."""
         author = self.incoming.said.author
         if permission == "manage_server":
             return author.can_manage_server
@@ -118,7 +119,7 @@ RunTool = Callable[[ToolContext, Mapping[str, Any]], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """`parameters` is a JSON schema of an object. `run` returns text, or what JSON can say."""
+    """A tool. `parameters` is the JSON schema of an object. `run` returns text or a JSON value."""
 
     name: str
     description: str
@@ -133,6 +134,6 @@ class Tool:
     """Whether it is there at all in this turn; None: always."""
 
     def available(self, context: ToolContext) -> bool:
-        """Whether this turn may use it."""
+        """Tell whether this turn may use the tool."""
         permitted = context.allows(self.permission)
         return permitted and (self.offered is None or self.offered(context))

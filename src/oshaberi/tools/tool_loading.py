@@ -13,7 +13,7 @@ from oshaberi.tools.tool_definition import Tool, ToolDefinitionError
 
 
 def load_tools(modules: Iterable[str], folder: Path | None = None) -> tuple[Tool, ...]:
-    """Every tool of these modules, in their order. They may stand in `folder`."""
+    """Load every tool of these modules, in order. The modules may be in `folder`."""
     if folder is not None and str(folder) not in sys.path:
         sys.path.append(str(folder))  # at the end: a file of theirs must not hide a library
     found: dict[int, Tool] = {}

@@ -17,12 +17,12 @@ _MARK = 8
 
 
 def is_valid(name: str) -> bool:
-    """Letters, digits, `_`, `-`, at most 64; Google's API wants no digit in front."""
+    """Tell whether all APIs take it: letters, digits, `_`, `-`, at most 64, no digit first."""
     return _VALID.fullmatch(name) is not None
 
 
 def valid_name(name: str) -> str:
-    """The nearest valid name. What had to be cut gets a mark, so that it stays one of a kind."""
+    """Return the nearest valid name. A shortened name gets a mark that keeps it unique."""
     plain = _STRANGE.sub("_", name) or "tool"
     if not (plain[0].isalpha() or plain[0] == "_"):
         plain = f"_{plain}"
@@ -33,7 +33,10 @@ def valid_name(name: str) -> str:
 
 
 def by_name(ours: Sequence[Tool], theirs: Iterable[Tool]) -> dict[str, Tool]:
-    """Our tools keep their names. A foreign one that shares its name gets its source in front."""
+    """Map names to tools.
+
+    Our tools keep their names; another tool of the same name gets its source as prefix.
+    """
     _check_ours(ours)
     named = {one.name: one for one in ours}
     theirs = tuple(theirs)

@@ -15,7 +15,7 @@ _ILLEGIBLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def as_text(value: Any, most: int) -> str:
-    """Text as it is, everything else as JSON: of that a little more than `most` characters."""
+    """Return text as it is and other values as JSON, of little more than `most` characters."""
     if value is None:
         return NOTHING
     text = value if isinstance(value, str) else _as_json(value, most)
@@ -23,7 +23,7 @@ def as_text(value: Any, most: int) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """At most `most` characters, with a note where something is missing."""
+    """Cut the text to `most` characters, with a note where something is missing."""
     if len(text) <= most:
         return text
     note = f"\n[cut: the result is longer than {most} characters]"
@@ -31,7 +31,7 @@ def cut(text: str, most: int) -> str:
 
 
 def _as_json(value: Any, most: int) -> str:
-    """Piece by piece: nobody waits for the end of what is cut anyway."""
+    """Encode piece by piece, and end as soon as there is enough."""
     parts: list[str] = []
     length = 0
     try:

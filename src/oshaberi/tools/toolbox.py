@@ -12,7 +12,7 @@ from typing import Any
 from oshaberi.chunks import ToolCall
 from oshaberi.providers.request.context_items import ToolDeclaration, ToolResult
 from oshaberi.tools.argument_checks import ArgumentChecks
-from oshaberi.tools.secret_values import SecretValues
+from oshaberi.tools.result_redaction import SecretValues
 from oshaberi.tools.tool_definition import Tool, ToolContext, ToolFailedError
 from oshaberi.tools.tool_names import by_name, is_valid
 from oshaberi.tools.tool_results import as_text, cut
@@ -39,7 +39,7 @@ class _ToolEntry:
 
 
 class ToolBox:
-    """`more` gives tools that come and go, as those of MCP servers do.
+    """All tools of a process. `more` returns tools that come and go, such as those of MCP servers.
 
     `secrets` are values that no result may show: keys and tokens of this process.
     """
@@ -60,7 +60,7 @@ class ToolBox:
         self._refresh()
 
     def declarations(self, context: ToolContext) -> tuple[ToolDeclaration, ...]:
-        """What the model is told: only what this turn may use."""
+        """Return the declarations of the tools that this turn may use."""
         return tuple(entry.declaration() for entry in self._available(context).values())
 
     async def run(
@@ -71,9 +71,10 @@ class ToolBox:
         timeout_ms: int,
         result_limit_chars: int,
     ) -> tuple[ToolResult, ...]:
-        """Calls run at once; `results[i]` answers `calls[i]`. Raises nothing but a cancellation.
+        """Run the calls together; `results[i]` answers `calls[i]`. Raises only CancelledError.
 
-        A tool that does not end in time, or when it is cancelled, is left behind.
+        A tool that exceeds its time, or ignores its cancellation, is left running and
+        forgotten.
         """
         entries = self._available(context)
         tasks = [
@@ -170,7 +171,7 @@ class ToolBox:
 
 
 async def _told(call: ToolCall, answering: Awaitable[ToolResult]) -> ToolResult:
-    """The call in the log: that it was made, not what it was about."""
+    """Log the call without its arguments, and return its result."""
     loop = asyncio.get_running_loop()
     name = call.name if is_valid(call.name) else repr(call.name[:64])
     begun, outcome = loop.time(), "cut off"

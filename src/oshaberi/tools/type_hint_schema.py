@@ -24,14 +24,14 @@ _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 @dataclass(frozen=True, slots=True)
 class HintKind:
-    """How a type looks in a schema, and how a value that fits becomes one of it."""
+    """How a type looks in a JSON schema, and how a valid value becomes an object of it."""
 
     schema: Schema
     read: Read
 
 
 def kind_of(hint: Any, where: str) -> HintKind:
-    """`where` names the parameter, for the error."""
+    """Return the kind of a type hint. `where` names the parameter, for errors."""
     return _HintReader(where).kind(hint)
 
 
@@ -45,7 +45,7 @@ def object_schema(properties: Mapping[str, Schema], required: typing.Iterable[st
 
 
 class _HintReader:
-    """Reads one hint. Knows which classes it is inside of: a class must not contain itself."""
+    """Reads one type hint. Knows the enclosing classes, since a class must not contain itself."""
 
     def __init__(self, where: str) -> None:
         self._where = where
@@ -148,7 +148,7 @@ def _unmarked(hint: Any) -> Any:
 
 
 def _is_required(owner: Any, name: str, hint: Any) -> bool:
-    """Its own account of required keys is wrong where annotations are strings."""
+    """Tell whether a key is required. A TypedDict's own list is wrong for string annotations."""
     mark = typing.get_origin(hint)
     return name in owner.__required_keys__ if mark not in _MARKS else mark is typing.Required
 

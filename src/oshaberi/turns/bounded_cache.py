@@ -39,7 +39,7 @@ class BoundedCache(Generic[K, V]):
 
 
 class KeyedLocks(Generic[K]):
-    """One at a time per key, in the order of coming; knows only the keys that are busy."""
+    """One lock per key, first come, first served. Only keys in use are kept."""
 
     def __init__(self) -> None:
         self._locks: dict[K, asyncio.Lock] = {}

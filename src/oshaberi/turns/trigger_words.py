@@ -18,9 +18,10 @@ _SILENT = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|<a?:\w+:\d+>|:\w+
 def named_in(
     text: str, personas: Sequence[PersonaRecord], *, by_name: bool
 ) -> tuple[PersonaRecord, ...]:
-    """The personas whose trigger stands in the text, in that order.
+    """Return the personas whose trigger words are in the text, in that order.
 
-    `by_name`: an alter's name calls it too. The default's does not: it is how the bot is addressed.
+    With `by_name`, an alter's name counts too. The default persona's does not: it addresses the
+    bot.
     """
     heard = _SILENT.sub(" ", text).casefold()
     found: list[tuple[int, int]] = []
@@ -34,7 +35,7 @@ def named_in(
 
 
 def persona_called(name: str, personas: Iterable[PersonaRecord]) -> PersonaRecord | None:
-    """By its name, an alias, or the name as a webhook shows it."""
+    """Find a persona by its name, an alias, or its name as a webhook shows it."""
     wanted = name_key(name)
     for persona in personas:
         keys = {name_key(own) for own in (persona.name, *persona.aliases)}
@@ -44,7 +45,7 @@ def persona_called(name: str, personas: Iterable[PersonaRecord]) -> PersonaRecor
 
 
 def default_of(personas: Sequence[PersonaRecord]) -> PersonaRecord:
-    """Who speaks as the bot itself: the first, if nobody is marked."""
+    """Return the default persona: the first if none is marked."""
     return next((persona for persona in personas if persona.is_default), personas[0])
 
 
@@ -53,7 +54,7 @@ def name_key(name: str) -> str:
 
 
 def _place(heard: str, word: str) -> int:
-    """Where the word begins; -1 if it does not stand there by itself."""
+    """Return the index of the word in the text; -1 if it is not there as a whole word."""
     word = word.strip().casefold()
     at = heard.find(word) if word else -1
     while at >= 0:
@@ -64,7 +65,7 @@ def _place(heard: str, word: str) -> int:
 
 
 def _runs_on(heard: str, beside: int, edge: str) -> bool:
-    """Whether the letter beside belongs to the same word. Some scripts have no word edges."""
+    """Tell whether the letter beside belongs to the same word. Some scripts have no word edges."""
     inside = 0 <= beside < len(heard)
     return inside and _is_letter(edge) and _is_letter(heard[beside])
 

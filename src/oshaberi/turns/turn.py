@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from dataclasses import replace
 
@@ -10,7 +11,6 @@ from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.delivery.bookkeeping.send_journal import JournalledSink, JournalledStream
 from oshaberi.delivery.pacing.typing_indicator import TypingIndicator
-from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import Sink
 from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import ScriptedProvider
@@ -18,19 +18,22 @@ from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.tools.tool_definition import ToolContext
+from oshaberi.turn_ids import TurnIds
 from oshaberi.turns.context.context_building import TurnSurroundings, context_items
 from oshaberi.turns.context.context_gathering import surroundings
 from oshaberi.turns.generation.drawn_tables import DrawnTables
 from oshaberi.turns.generation.engine_config import text_config
+from oshaberi.turns.generation.history_condensing import HistoryCondenser
 from oshaberi.turns.generation.model_chain import ModelCandidate, chain_of
 from oshaberi.turns.generation.model_generation import GenerationSetup, ModelGeneration
+from oshaberi.turns.generation.reply_mode import may_reply, response_to
 from oshaberi.turns.generation.tool_loop import ToolLoop
-from oshaberi.turns.post_turn.missing_text import missing_text_reason
+from oshaberi.turns.post_turn.missing_answer_log import missing_text_reason
 from oshaberi.turns.post_turn.post_turn_effects import PostTurnEffects
 from oshaberi.turns.quotas.quota_notices import USED_UP, is_to_be_told, quota_notice
 from oshaberi.turns.quotas.request_quota import QuotaRefusal, RequestQuota, quota_place
-from oshaberi.turns.turn_interruption import InterruptedTurnError, stopped_result, until_stopped
-from oshaberi.turns.turn_notices import OUR_FAULT, NoticeSender, failure_notice
+from oshaberi.turns.stoppable_waits import InterruptedTurnError, stopped_result, until_stopped
+from oshaberi.turns.turn_notices import OUR_FAULT, NoticeSender, failure_notice, restart_notice
 from oshaberi.turns.turn_outcome import TurnOutcome, outcome_of
 from oshaberi.turns.turn_request import TurnRequest
 from oshaberi.turns.turn_services import EffectiveConfigs, TurnServices
@@ -39,7 +42,7 @@ log = logging.getLogger(__name__)
 
 
 class Turn:
-    """Runs once. `channel` is the place in the stop registry that is held for it."""
+    """Runs one turn. `channel` is the entry in the stop registry that is held for it."""
 
     def __init__(
         self,
@@ -54,10 +57,11 @@ class Turn:
         self._turn_request = turn_request
         self._settings = settings
         self._channel = channel
-        self._response = ResponseState()
+        self._response = response_to(turn_request, turn_channel, settings.turn.reply_mode)
         self._newest_id = turn_request.newest.said.id
         self._renderer = DrawnTables(services.renderer)
-        self._sink = self._journalled(turn_channel.sink(turn_request.answering))
+        self._bare_sink = turn_channel.sink(turn_request.answering)
+        self._sink = self._journalled(self._bare_sink)
         self._announcer = NoticeSender(self._sink, self._response, channel)
         self._post_turn = PostTurnEffects(
             services, turn_channel, turn_request, settings, self._announcer
@@ -66,20 +70,58 @@ class Turn:
         self._place = quota_place(turn_channel, turn_request.user_id)
         self._quota = RequestQuota(services, settings.turn, self._place)
 
+    @property
+    def ids(self) -> TurnIds:
+        """Return the ids for the log."""
+        place = self._place
+        return TurnIds(place.server_id, place.channel_id, place.user_id, self._response.key)
+
     async def run(self) -> TurnOutcome:
-        """Never raises, except that a cancellation is passed on; then the journal stays open."""
-        await self._begin_journal()
-        last = await self._safely()
+        """Run the turn. Never raises but on cancellation; then the journal stays open."""
+        self._begin_journal()
+        try:
+            last = await self._safely()
+        except asyncio.CancelledError:
+            self._leave_cut()
+            raise
+        except BaseException:
+            self._quota.settle_soon()
+            raise
         outcome = outcome_of(last, self._results, self._response)
         if reason := missing_text_reason(outcome, last):
             place = self._turn_channel.channel_id
             log.warning("channel %s: an answer ended without its text: %s", place, reason)
-        outcome = await self._post_turn.follow(outcome, self._response, self._renderer)
-        await self._finish_journal()
+        if outcome.is_unsaid:
+            self._quota.settle_soon()
+            await self._finish_journal()
+            return outcome
+        used = self._quota.take_unsettled()
+        outcome = await self._post_turn.follow(outcome, self._response, self._renderer, used)
+        if outcome.is_cut_by_restart:
+            await self._announce_restart()
         return outcome
 
     async def log_thoughts(self, outcome: TurnOutcome) -> None:
         await self._post_turn.log_thoughts(outcome)
+
+    def _leave_cut(self) -> None:
+        """The process ends now: the next one goes on here, unless nothing was to be said yet."""
+        if not self._response.numbered:
+            self._quota.settle_soon()
+            return
+        last = StreamResult("interrupted", "system_request")
+        outcome = outcome_of(last, self._results, self._response)
+        used = self._quota.take_unsettled()
+        self._post_turn.leave(outcome, self._response, self._renderer, used)
+
+    async def _announce_restart(self) -> None:
+        """Everything is stored. Whether the notice arrives changes nothing, so no journal has it;
+        it is part of the answer if it does."""
+        announcer = NoticeSender(self._bare_sink, self._response, self._channel)
+        goes_on = self._settings.turn.continue_after_restart
+        sent = await announcer.show(restart_notice(goes_on))
+        if sent is not None:
+            await self._post_turn.add_notice(sent)
 
     async def _safely(self) -> StreamResult:
         try:
@@ -110,13 +152,15 @@ class Turn:
             context=self._stream_context(),
             sink=self._sink,
             channel=self._channel,
+            begins_answer=self._turn_request.kind != "go_on",
+            may_say_nothing=self._turn_request.is_unaddressed,
         )
         if self._turn_request.kind == "deliver":
             return await self._delivered(scene)
         return await self._generated(scene, around, candidates)
 
     async def _gathered(self) -> TurnSurroundings:
-        """The reader sees at once that somebody is there."""
+        """Collect the surroundings, with the typing indicator shown."""
         indicator = TypingIndicator(self._sink)
         indicator.keep_alive()
         try:
@@ -139,7 +183,12 @@ class Turn:
         if tools is not None:
             scene = replace(scene, tools=tools.declarations(tool_context))
         items = context_items(around)
-        generation = ModelGeneration(self._services, scene, candidates, items, self._quota)
+        condenser = HistoryCondenser(
+            self._services, around, scene.turn, self._quota, self._channel, self._sink
+        )
+        generation = ModelGeneration(
+            self._services, scene, candidates, items, self._quota, condenser
+        )
         loop = ToolLoop(generation, scene, self._announcer, tools, tool_context)
         self._results = loop.results
         result = await loop.run()
@@ -147,7 +196,7 @@ class Turn:
         return result
 
     async def _show_failure(self, result: StreamResult, loop: ToolLoop) -> None:
-        """The last failure, unless it is the loop's own, which has been shown."""
+        """Show the last failure, unless the loop has already shown its own."""
         if isinstance(result.data, QuotaRefusal):
             await self._tell_quota(result.data)
             return
@@ -157,7 +206,7 @@ class Turn:
             await self._announcer.show(notice)
 
     async def _tell_quota(self, refusal: QuotaRefusal) -> None:
-        """In words if it is news, else by a reaction."""
+        """Show a notice if it is the first, else a reaction."""
         log.info("user %s in channel %s: %s", self._place.user_id, self._place.channel_id, refusal)
         quiet = self._settings.stream.suppress_user_errors
         if not quiet and await is_to_be_told(self._services, refusal, self._place):
@@ -166,7 +215,7 @@ class Turn:
             await self._turn_channel.react(self._turn_request.answering.said.id, USED_UP)
 
     async def _delivered(self, scene: GenerationSetup) -> StreamResult:
-        """What was written once needs no guard, and its emoji are its own."""
+        """Send text of an earlier turn. Speaker guard and unique emoji are off for it."""
         text = replace(
             scene.stream.text,
             emoji_unique_lookback=0,
@@ -182,12 +231,20 @@ class Turn:
     def _stream_context(self) -> StreamContext:
         return StreamContext(
             channel=str(self._turn_channel.channel_id),
-            reply_to=self._turn_request.answering is not None,
+            reply_to=may_reply(
+                self._turn_request, self._turn_channel, self._settings.turn.reply_mode
+            ),
             user=str(self._turn_request.user_id),
             stops=self._services.stops,
             response=self._response,
             renderer=self._renderer,
+            silence_markers=self._silence_markers,
         )
+
+    @property
+    def _silence_markers(self) -> tuple[str, ...]:
+        delivers = self._turn_request.kind == "deliver"
+        return () if delivers else self._settings.turn.silence_markers
 
     def _tool_context(self, scene: GenerationSetup) -> ToolContext:
         return ToolContext(
@@ -212,7 +269,11 @@ class Turn:
     def _newest(self) -> int:
         return max([self._newest_id, *(sent.id or 0 for sent in self._response.messages)])
 
-    async def _begin_journal(self) -> None:
+    async def _finish_journal(self) -> None:
+        if self._services.journal is not None:
+            await self._services.journal.finish(self._response.key)
+
+    def _begin_journal(self) -> None:
         if self._services.journal is None:
             return
         answering = self._turn_request.answering
@@ -226,17 +287,4 @@ class Turn:
             persona=self._turn_request.persona.name,
             began=self._services.clock(),
         )
-        try:
-            await self._services.journal.begin(stream)
-        except Exception:
-            # An answer without a journal is better than none.
-            log.exception("the journal could not be begun")
-
-    async def _finish_journal(self) -> None:
-        if self._services.journal is None:
-            return
-        try:
-            await self._services.journal.finish(self._response.key)
-        except Exception:
-            # At worst it is looked at again after a restart, and found to be complete.
-            log.exception("the journal could not be finished")
+        self._services.journal.queue_begin(stream)

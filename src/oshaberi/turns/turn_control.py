@@ -1,12 +1,12 @@
-"""Does what commands ask of turns: stop, continue, regenerate, delete, why.
+"""Carries out commands on turns: stop, continue, regenerate, delete, why.
 
-Each answers with a sentence for the one who gave the command.
+Each returns a sentence for the user of the command.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from oshaberi.storage.stored_records import TAKEN_BACK, TurnRecord
 from oshaberi.stream.stops.stop_registry import StopAnswer
 from oshaberi.turns.admission.admission_rules import WHY, unlisted
 from oshaberi.turns.admission.channel_queue import QueuedJob
+from oshaberi.turns.admission.open_questions import RESTART
 from oshaberi.turns.generation.model_chain import chain_of
 from oshaberi.turns.quotas.quota_notices import quota_words
 from oshaberi.turns.quotas.request_quota import RequestQuota, quota_place
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ControlReply:
-    """What a command tells the one who gave it."""
+    """The reply to the user of a command."""
 
     ok: bool
     text: str
@@ -78,7 +79,7 @@ class TurnControl:
         return _STOPS[stops.request_stop_as(str(channel_id), str(by), may_manage=may_manage)]
 
     async def stop_anywhere(self, channel_id: int, by: int, may_manage: bool) -> ControlReply:
-        """Whose turn it is knows only the process that runs it: that one decides."""
+        """Ask the process that runs the turn to stop it. Only that one knows its user."""
         stops, channel = self._services.stops, str(channel_id)
         return _STOPS[await stops.request_stop_anywhere(channel, str(by), may_manage=may_manage)]
 
@@ -96,6 +97,27 @@ class TurnControl:
         job = await self._job(turn_channel, found, asked, "continue")
         job = replace(job, kind=kind, text=found.undelivered, continues=found)
         return self._enter(job, by, CONTINUED)
+
+    async def resume(
+        self, turn_channel: TurnChannel, turn: TurnRecord, open_ids: frozenset[int]
+    ) -> bool:
+        """Continue an answer if the channel is idle and its user may still ask there.
+
+        Returns False otherwise, or if the question was deleted.
+        """
+        if self._channel_turns.is_busy(turn_channel.channel_id):
+            return False
+        config = (await self._services.settings(turn_channel.server_id)).turn
+        if unlisted(turn.user_id, _places(turn_channel), config):
+            return False  # the user may no longer ask here
+        asked = await self._asked(turn_channel, turn)
+        if asked is None and turn.asked_id is not None:
+            return False  # the question was deleted
+        asked = asked or _stand_in(turn_channel, turn, Person(turn.user_id, ""))
+        job = await self._job(turn_channel, turn, asked, RESTART)
+        job = replace(job, kind="go_on", continues=turn, arrival="stored", told=open_ids)
+        await self._channel_turns.questions.keep_cut(job)
+        return self._channel_turns.enter(job) == job.why
 
     async def regenerate(self, turn_channel: TurnChannel, by: Person) -> ControlReply:
         found = await self._last(turn_channel, by)
@@ -129,7 +151,7 @@ class TurnControl:
         return None if reason is None or reason not in WHY else f"Because {WHY[reason]}."
 
     async def _take_back(self, turn_channel: TurnChannel, turn: TurnRecord) -> None:
-        """An answer with all that it was continued with; what is gone is not remembered either."""
+        """Delete an answer with its continuations, and their exchanges from memory."""
         store = self._services.store
         if store is None:
             return
@@ -152,10 +174,9 @@ class TurnControl:
         return await self._refusal(turn_channel, by) or turn
 
     async def _refusal(self, turn_channel: TurnChannel, by: Person) -> ControlReply | None:
-        """To ask again is to ask: the lists and the cooldown hold for it too."""
+        """Return why the user may not ask again: the lists and the cooldown apply too."""
         config = (await self._services.settings(turn_channel.server_id)).turn
-        places = {turn_channel.channel_id, turn_channel.parent_id}
-        if unlisted(by.id, places, config):
+        if unlisted(by.id, _places(turn_channel), config):
             return NOT_LISTED
         now_s, cooldowns = asyncio.get_running_loop().time(), self._channel_turns.cooldowns
         return None if cooldowns.allows(by.id, now_s, config.cooldown_ms) else TOO_SOON
@@ -163,7 +184,7 @@ class TurnControl:
     async def _quota_refusal(
         self, turn_channel: TurnChannel, turn: TurnRecord
     ) -> ControlReply | None:
-        """Whoever asked pays for it again."""
+        """Return why the quota refuses it. The original user's quota is used."""
         services = self._services
         place = quota_place(turn_channel, turn.user_id)
         own = (await services.settings(turn_channel.server_id)).turn
@@ -198,12 +219,16 @@ class TurnControl:
         return {job.why: done, "full": BUSY}.get(entered, CLOSING)
 
 
+def _places(turn_channel: TurnChannel) -> Set[int | None]:
+    return {turn_channel.channel_id, turn_channel.parent_id}
+
+
 def _may(by: Person, turn: TurnRecord) -> bool:
     return by.id == turn.user_id or by.can_manage_messages
 
 
 def _stand_in(turn_channel: TurnChannel, turn: TurnRecord, by: Person) -> IncomingMessage:
-    """The message is gone, but the answer can go on without it."""
+    """Return a replacement for a deleted message, so that its answer can be continued."""
     newest = max(turn.message_ids, default=turn.asked_id or 0)
     if by.id != turn.user_id:
         # The words are another person's: they are not said with the rights of this one.

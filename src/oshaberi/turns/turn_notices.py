@@ -17,15 +17,27 @@ from oshaberi.stream.stream_result import StreamResult
 log = logging.getLogger(__name__)
 
 OUR_FAULT = Embed("Something went wrong here", "The bot made a mistake; it has been logged.")
-NOTHING_SAID = Embed("The model gave no answer", "It was asked several times. Try again later.")
+NOTHING_SAID = Embed(
+    "The model gave no answer", "It was asked several times. Try again later.", offers_retry=True
+)
 
 NOT_DELIVERED = Embed(
     "This answer is not complete", "Discord did not take all of it. `/continue` sends the rest."
 )
 
 
+RESTARTED = "I am being restarted"
+GOES_ON = "I go on with this answer when I am back; `/continue` does the same."
+CAN_GO_ON = "`/continue` goes on with this answer when I am back, `/regenerate` starts again."
+
+
+def restart_notice(goes_on: bool) -> Embed:
+    """Return the notice for a process that ends in the middle of an answer."""
+    return Embed(RESTARTED, GOES_ON if goes_on else CAN_GO_ON)
+
+
 def failure_notice(result: StreamResult, silent_ms: int) -> Embed | None:
-    """What the reader is told of a stream's failure (spec 04 O9)."""
+    """Return the notice for a failed stream, or None (spec 04 O9)."""
     if result.status in ("timeout", "error") and isinstance(result.data, ProviderError):
         return error_notice(result.data)
     if result.status == "timeout":
@@ -48,19 +60,27 @@ def too_many_errors(limit: int) -> Embed:
 
 
 class NoticeSender:
-    """Posts what is not the model's answer. A stop withdraws what has not left yet."""
+    """Sends notices. A stop withdraws those that have not been sent yet."""
 
     def __init__(self, sink: Sink, response: ResponseState, channel: ActiveChannel) -> None:
         self._sink = sink
         self._response = response
         self._channel = channel
 
-    async def show(self, embed: Embed) -> None:
-        if await self._post(Post(self._nonce(), embed=embed)) is None:
+    async def show(self, embed: Embed) -> Sent | None:
+        """The message, if it arrived."""
+        sent = await self._post(Post(self._nonce(), embed=embed))
+        if sent is None:
+            log.warning("a notice could not be shown: %s", embed.title)
+        return sent
+
+    async def reply(self, embed: Embed) -> None:
+        """As an answer to the question."""
+        if await self._post(Post(self._nonce(), embed=embed, reply=True)) is None:
             log.warning("a notice could not be shown: %s", embed.title)
 
     async def say_quietly(self, text: str, face: WebhookFace | None) -> Sent | None:
-        """A silent message, under the face if there is a webhook for it."""
+        """Send a silent message, with the name of `face` if there is a webhook."""
         post = Post(self._nonce(), text, face=face, silent=True, suppress_embeds=True)
         return await self._post(post)
 

@@ -23,13 +23,25 @@ class TurnOutcome:
     message_ids: tuple[int, ...] = ()
     notice_ids: tuple[int, ...] = ()
     """What stands around the answer: who is answered, what went wrong."""
+    is_silent: bool = False
+    """The model chose to say nothing, and nothing was sent."""
     results: tuple[StreamResult, ...] = field(default=(), repr=False)
 
     @property
     def interrupted(self) -> bool:
-        """Somebody wanted no more of it."""
+        """Tell whether a user stopped or interrupted it, or a shutdown did."""
         by_hand = self.status == "stopped_by_user" and self.stop_reason in _BY_HAND
-        return by_hand or self.status == "follow_up_interrupt"
+        return by_hand or self.status in ("follow_up_interrupt", "interrupted")
+
+    @property
+    def is_unsaid(self) -> bool:
+        """Tell whether the process ended before anything was sent. It can start again."""
+        return self.stop_reason == "system_request" and not self.message_ids
+
+    @property
+    def is_cut_by_restart(self) -> bool:
+        """Tell whether the process ended in the middle of the answer."""
+        return self.status == "interrupted" and bool(self.message_ids)
 
     @property
     def succeeded(self) -> bool:
@@ -49,8 +61,13 @@ def outcome_of(
         undelivered=_joined([*(r.undelivered for r in results), response.attached]),
         message_ids=_ids(response.messages),
         notice_ids=_ids(response.notices),
+        is_silent=_is_silent(last, response),
         results=tuple(results),
     )
+
+
+def _is_silent(last: StreamResult, response: ResponseState) -> bool:
+    return last.status == "completed" and response.chose_silence and not response.messages
 
 
 def _ids(messages: Iterable[Sent]) -> tuple[int, ...]:

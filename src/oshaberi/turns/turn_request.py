@@ -1,4 +1,4 @@
-"""What a turn has to do: which messages to answer, as which persona, and why."""
+"""The task of a turn: which messages to answer, as which persona, and why."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class TurnRequest:
     """One persona's answer to one message, or to several of one user that belong together.
 
     `go_on` asks the model to continue its last answer; `deliver` sends `text`, which an earlier
-    turn could not.
+    turn could not send.
     """
 
     asked: tuple[IncomingMessage, ...]
@@ -30,7 +30,8 @@ class TurnRequest:
     before: int | None = None
     """Only what the channel had seen before this message counts."""
     told: frozenset[int] = frozenset()
-    """Messages whose words are in `asked` already."""
+    """Messages that the model does not see: their words are in `asked` already, or they are
+    questions that are answered later."""
     continues: TurnRecord | None = None
     """The turn whose answer this one goes on with."""
 
@@ -39,7 +40,12 @@ class TurnRequest:
         return self.asked[-1]
 
     @property
+    def is_unaddressed(self) -> bool:
+        """Tell whether it is answered only because every message of the channel is."""
+        return self.why == "auto"
+
+    @property
     def answering(self) -> IncomingMessage | None:
-        """The message to reply to."""
+        """Return the message to reply to, or None."""
         ours = self.newest.said.by_us
         return self.newest if self.kind == "answer" and not ours else None

@@ -1,4 +1,4 @@
-"""What all turns of a process share."""
+"""The objects that all turns of a process share."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from oshaberi.delivery.queue.table_attachments import PackagedRenderer, TableRen
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.providers.request.context_items import ToolDeclaration, ToolResult
 from oshaberi.storage.key_scope import KeyScope
-from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
+from oshaberi.storage.stored_records import KeyRecord, ModelRecord, PersonaRecord
 from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.stream.stream_observer import StreamObserver
 from oshaberi.tools.tool_definition import ToolContext
+from oshaberi.turns.admission.turn_slots import TurnSlots
 from oshaberi.turns.bounded_cache import BoundedCache
 from oshaberi.turns.generation.key_cooldowns import KeyCooldowns
+from oshaberi.turns.stored_cache import StoredCache
 from oshaberi.turns.turn_store import TurnStore
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class EffectiveConfigs(Protocol):
-    """The settings that hold in one server (`oshaberi.config.effective` makes them)."""
+    """The settings that apply in one server, from `oshaberi.config.effective`."""
 
     @property
     def stream(self) -> StreamConfig: ...
@@ -38,7 +40,7 @@ class EffectiveConfigs(Protocol):
 
 
 class ToolRunner(Protocol):
-    """What a model may do besides talking (`oshaberi.tools.ToolBox`)."""
+    """Runs the tools that a model may call (`oshaberi.tools.ToolBox`)."""
 
     def declarations(self, context: ToolContext) -> tuple[ToolDeclaration, ...]: ...
 
@@ -64,6 +66,8 @@ class OperatorModel:
 
 MOST_SERVERS = 1000
 MOST_DELETED = 4000
+StoredChain = tuple[tuple[ModelRecord, tuple[KeyRecord, ...]], ...]
+"""Models in order, each with the keys that its owner has for it."""
 NOBODY_YET = PersonaRecord(0, "Oshaberi", is_default=True)
 
 
@@ -83,7 +87,7 @@ def nobody_else(_what: str) -> AbstractAsyncContextManager[object]:
 
 @dataclass(slots=True)
 class TurnServices:
-    """`settings` gives what holds in a server, by its id; 0 is direct messages.
+    """The shared objects. `settings` returns a server's settings; id 0 is direct messages.
 
     `models` and `persona` are the operator's and may be replaced while the bot runs.
     """
@@ -106,17 +110,27 @@ class TurnServices:
     renderer: TableRenderer = field(default_factory=PackagedRenderer)
     read_text: ReadText | None = None
     """The text of a small file that came with a message; None if it cannot be had."""
+    context_since: datetime | None = None
+    """What was said before is not shown to the model: another one has answered it."""
     clock: Callable[[], datetime] = utc_now
     alone: Alone = nobody_else
+    slots: TurnSlots = field(default_factory=TurnSlots)
+    """How many turns run at once, and who is next."""
     cooldowns: KeyCooldowns = field(default_factory=KeyCooldowns)
-    guests: BoundedCache[KeyScope, bool] = field(default_factory=lambda: BoundedCache(MOST_SERVERS))
-    """Who had no models of their own when the database was last asked."""
+    chains: StoredCache[KeyScope, StoredChain] = field(
+        default_factory=lambda: StoredCache(MOST_SERVERS, "models", "keys")
+    )
+    """The stored models of each server and person, with their keys."""
     deleted_messages: BoundedCache[int, bool] = field(
         default_factory=lambda: BoundedCache(MOST_DELETED)
     )
     """Messages that were taken back lately: what was said in them is not remembered."""
     operator_turn: Callable[[], TurnConfig] = TurnConfig
     """The operator's settings as they are now: its quotas hold besides those of a server."""
+    summaries_paused: BoundedCache[int, float] = field(
+        default_factory=lambda: BoundedCache(MOST_SERVERS)
+    )
+    """Channels where a summary failed, and until when (the loop's clock) none is made."""
     quota_unknown_told: BoundedCache[int, date] = field(
         default_factory=lambda: BoundedCache(MOST_SERVERS)
     )

@@ -1,25 +1,33 @@
 """The protocol of what turns ask of the database (`oshaberi.storage.Database`).
 
-Only what turns use stands here, so that they know nothing of how it is kept.
+It has only what turns use, so that they do not depend on how it is stored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from oshaberi.tools.tool_definition import FactStore
 
 if TYPE_CHECKING:
+    from oshaberi.storage.changes.change_feed import ChangeFeed
+    from oshaberi.storage.storage_errors import StorageError
     from oshaberi.storage.stored_records import (
+        ConversationSummary,
         Exchange,
         KeyRecord,
         ModelRecord,
         PersonaRecord,
+        StoredQuestion,
+        StoredSurroundings,
+        SurroundingsQuery,
         TurnRecord,
+        TurnTraces,
+        UsedRequest,
     )
-    from oshaberi.storage.usage_accounts import UsageAccount, UsageLimit, UsageTotals, UsedUp
+    from oshaberi.storage.usage_accounts import UsageLimit, UsedUp
 
 
 class PersonaStore(Protocol):
@@ -37,28 +45,18 @@ class KeyStore(Protocol):
     async def rest(self, key_id: int, until: datetime) -> None: ...
 
 
-class SpriteMessageStore(Protocol):
-    async def remember(
-        self, message_id: int, channel_id: int, persona: str, sprite: str
-    ) -> None: ...
-    async def labels(self, message_ids: Sequence[int]) -> Mapping[int, tuple[str, str]]: ...
-
-
-class TableStore(Protocol):
-    async def remember(self, message_id: int, channel_id: int, source: str) -> None: ...
-    async def sources(self, message_ids: Sequence[int]) -> Mapping[int, str]: ...
+class SurroundingsReader(Protocol):
+    async def surroundings(self, query: SurroundingsQuery) -> StoredSurroundings: ...
 
 
 class MemoryStore(Protocol):
-    async def add(self, exchange: Exchange, *, keep: int, days: int) -> None: ...
     async def recent(self, channel_id: int, limit: int) -> tuple[Exchange, ...]: ...
     async def forget_at(self, channel_id: int, at: datetime) -> int: ...
 
 
-class UsageStore(Protocol):
-    async def add(
-        self, server_id: int, provider: str, model: str, input_tokens: int, output_tokens: int
-    ) -> None: ...
+class SummaryStore(Protocol):
+    async def keep(self, summary: ConversationSummary, *, days: int) -> None: ...
+    async def of(self, channel_id: int) -> ConversationSummary | None: ...
 
 
 class UsageCountBook(Protocol):
@@ -66,7 +64,6 @@ class UsageCountBook(Protocol):
         self, day: date, limits: Sequence[UsageLimit], input_tokens: int
     ) -> UsedUp | None: ...
     async def used_up(self, day: date, limits: Sequence[UsageLimit]) -> UsedUp | None: ...
-    async def add(self, day: date, accounts: Iterable[UsageAccount], used: UsageTotals) -> None: ...
     async def tell_once(self, day: date, quota: str, subject_id: int, channel_id: int) -> bool: ...
 
 
@@ -74,17 +71,26 @@ class SeenStore(Protocol):
     async def note(self, channel_id: int, message_id: int) -> None: ...
 
 
+class QuestionStore(Protocol):
+    async def keep(self, question: StoredQuestion) -> None: ...
+    async def settle(self, channel_id: int, message_ids: Collection[int]) -> None: ...
+
+
 class TurnBookStore(Protocol):
-    async def remember(self, turn: TurnRecord) -> None: ...
     async def of_message(self, message_id: int) -> TurnRecord | None: ...
     async def last(self, channel_id: int) -> TurnRecord | None: ...
     async def whole(self, turn: TurnRecord) -> tuple[TurnRecord, ...]: ...
     async def take_back(self, turn: TurnRecord) -> None: ...
+    async def set_messages(self, turn: TurnRecord) -> None: ...
 
 
 class TurnStore(Protocol):
     """The repositories of a database, by name."""
 
+    @property
+    def changes(self) -> ChangeFeed: ...
+    @property
+    def reading(self) -> SurroundingsReader: ...
     @property
     def personas(self) -> PersonaStore: ...
     @property
@@ -92,18 +98,28 @@ class TurnStore(Protocol):
     @property
     def keys(self) -> KeyStore: ...
     @property
-    def sprite_messages(self) -> SpriteMessageStore: ...
-    @property
-    def tables(self) -> TableStore: ...
-    @property
     def memory(self) -> MemoryStore: ...
     @property
-    def facts(self) -> FactStore: ...
+    def summaries(self) -> SummaryStore: ...
     @property
-    def usage(self) -> UsageStore: ...
+    def facts(self) -> FactStore: ...
     @property
     def usage_counts(self) -> UsageCountBook: ...
     @property
     def seen(self) -> SeenStore: ...
     @property
+    def questions(self) -> QuestionStore: ...
+    @property
     def turns(self) -> TurnBookStore: ...
+
+    async def keep_turn(self, traces: TurnTraces) -> Mapping[str, StorageError]:
+        """Store all records of a turn at once. Return the errors by part."""
+
+    def queue_turn(self, traces: TurnTraces) -> None:
+        """The same soon: for a turn that ends with its process."""
+
+    async def count_usage(self, used: Sequence[UsedRequest]) -> None:
+        """Count requests now. Raises StorageAwayError if they are counted later."""
+
+    def queue_usage(self, used: Sequence[UsedRequest]) -> None:
+        """Count requests soon."""

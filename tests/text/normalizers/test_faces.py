@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oshaberi.events import Identity
-from oshaberi.text.normalize.names.sprite_usernames import SpriteUsernames, SpriteUsernameState
+from oshaberi.text.normalize.names.username_alternation import SpriteUsernames, SpriteUsernameState
 from oshaberi.text.normalize.names.webhook_usernames import webhook_username
 from oshaberi.text.text_config import Persona
 from oshaberi.text.text_measure import utf16_len

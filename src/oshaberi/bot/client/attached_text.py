@@ -11,7 +11,7 @@ SECONDS = 10
 
 
 async def read_text(file: AttachedFile) -> str | None:
-    """None if it is too large, is no text, or cannot be had."""
+    """Return the file's text, or None if it is too large, not text or not available."""
     if file.size > LARGEST_BYTES:
         return None
     limit = aiohttp.ClientTimeout(total=SECONDS)
@@ -29,7 +29,10 @@ async def read_text(file: AttachedFile) -> str | None:
 
 
 async def _whole(answer: aiohttp.ClientResponse) -> bytes | None:
-    """All of it: a single read gives only what has arrived so far. None if it is too large."""
+    """Read the body to its end, since a single read returns only the part that has arrived.
+
+    Returns None if it is too large or the status is not 200.
+    """
     if answer.status != 200:
         return None
     content = bytearray()

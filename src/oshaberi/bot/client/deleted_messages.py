@@ -1,18 +1,27 @@
-"""What was deleted in Discord is not answered, and not remembered either."""
+"""Handles deleted messages: they are not answered, and short-term memory forgets them."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 from oshaberi.bot.commands import CommandContext
+from oshaberi.storage.storage_errors import StorageAwayError
+
+log = logging.getLogger(__name__)
 
 
 async def forget_deleted(
     context: CommandContext, channel_id: int, message_ids: Sequence[int]
 ) -> None:
-    """Of a question or an answer that is gone nobody is told from the short-term memory."""
+    """Withdraw deleted questions, and delete their exchanges from short-term memory.
+
+    A summary that may contain one of the messages is deleted as a whole.
+    """
     for message_id in message_ids:
         context.channel_turns.withdraw(channel_id, message_id)
-    for turn in await context.db.turns.about(channel_id, message_ids):
-        if turn.at is not None:
-            await context.db.memory.forget_at(channel_id, turn.at)
+    for forget in (context.db.memory.forget_messages, context.db.summaries.forget_messages):
+        try:
+            await forget(channel_id, message_ids)
+        except StorageAwayError:
+            log.info("deleted messages are forgotten when the database is back")

@@ -8,6 +8,7 @@ import sys
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,24 +17,34 @@ import discord
 
 from oshaberi.bot.client.deleted_messages import forget_deleted
 from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
+from oshaberi.bot.client.gateway_state import GatewayState
+from oshaberi.bot.client.guilds_of_other_shards import ForeignGuilds
 from oshaberi.bot.client.incoming_messages import NOT_FOUND, MessageReader
 from oshaberi.bot.client.missed_messages import MOST_DIRECT, MissedMessages
+from oshaberi.bot.client.unanswered_log import UnansweredLog
 from oshaberi.bot.commands import COMMANDS, BotCommandTree, CommandContext
-from oshaberi.discord_io import BanGuard, ClientState, RequestTrace
+from oshaberi.bot.commands.message_menu import retry
+from oshaberi.discord_io import BanGuard, ClientState, RequestBudget, RequestTrace
+from oshaberi.discord_io.retry_button import retry_item
 from oshaberi.discord_io.webhooks.managed_webhooks import Alone, alone_anyway
-from oshaberi.errors import ConfigError, OshaberiError
+from oshaberi.errors import ConfigError, OshaberiError, TemporaryError
+from oshaberi.storage.storage_errors import StorageAwayError
+from oshaberi.turns.admission.admission_rules import ADMITTED
+from oshaberi.turns.admission.channel_queue import Arrival
 from oshaberi.turns.channel_turns import CLAIMED, Claim
 
 log = logging.getLogger(__name__)
 
 KEPT_IDS = 4000
+DATABASE_RETRY_SECONDS = 5.0
+"""After an outage: until open questions are looked for again."""
 SYSTEM = "system"
 
 WhenReady = Callable[[], Awaitable[object]]
 
 
 def intents(*, members: bool = False) -> discord.Intents:
-    """No more than is used. Message content is a privileged one, members too."""
+    """Return the intents the bot uses. Message content and members are privileged ones."""
     return discord.Intents(
         guilds=True,
         guild_messages=True,
@@ -45,9 +56,11 @@ def intents(*, members: bool = False) -> discord.Intents:
 
 
 class OshaberiClient(discord.AutoShardedClient):
-    """`when_ready` is awaited once, before missed messages are looked for.
+    """The bot's client.
 
-    `proxies`: see MessageReader. `options` are discord.py's: `shard_ids`, `shard_count`,
+    `when_ready` is awaited once, before the search for missed messages. `take_up` is awaited
+    before every such search: it resumes stored questions without an answer. `proxies`: see
+    MessageReader. `options` are discord.py's: `shard_ids`, `shard_count`,
     `guild_ready_timeout`, …
     """
 
@@ -62,20 +75,27 @@ class OshaberiClient(discord.AutoShardedClient):
         alone: Alone = alone_anyway,
         claim: Claim | None = None,
         when_ready: WhenReady | None = None,
+        budget: RequestBudget | None = None,
+        take_up: WhenReady | None = None,
         **options: Any,
     ) -> None:
         self.guard = BanGuard()
+        self.budget = budget or RequestBudget()
         super().__init__(
             intents=intents(members=members),
             allowed_mentions=discord.AllowedMentions.none(),
-            http_trace=RequestTrace(self.guard),
+            http_trace=RequestTrace(self.guard, self.budget),
             **options,
         )
+        self.gateway_state = GatewayState(self)
+        self.unanswered = UnansweredLog()
         self.context = context
-        self.reader = MessageReader(self, proxies)
+        self.reader = MessageReader(self, proxies, context.db.opt_outs)
         self.tree = BotCommandTree(self, claim)
         self._alone = alone
         self._when_ready = when_ready
+        self._take_up = take_up
+        self._elsewhere = ForeignGuilds(self)
         self._heard = _HandledMessages()
         self._settling = asyncio.Lock()
         self._getting_ready: set[asyncio.Task[Any]] = set()
@@ -83,7 +103,7 @@ class OshaberiClient(discord.AutoShardedClient):
             self.tree.add_command(command)
 
     async def serve(self, token: str) -> None:
-        """Until it is closed. What keeps it from starting is told in one line."""
+        """Log in and run until closed. Raises a ConfigError of one line if it cannot start."""
         try:
             await self.login(token)
             await self.connect()
@@ -98,25 +118,36 @@ class OshaberiClient(discord.AutoShardedClient):
                 "in the Developer Portal"
             ) from None
         except (aiohttp.ClientConnectionError, TimeoutError) as error:
-            raise OshaberiError(
+            raise TemporaryError(
                 f"Discord cannot be reached: {_place()}: {_reason(error)}; check the network "
                 "of this machine, then start the bot again"
             ) from None
         except discord.HTTPException as error:
-            raise OshaberiError(
+            raise TemporaryError(
                 f"Discord refuses the connection: {_place()} answers HTTP {error.status}; "
                 "try again later, and see https://discordstatus.com"
             ) from None
 
     async def setup_hook(self) -> None:
         self.client_state = ClientState(self, self._alone)
+        self.add_dynamic_items(retry_item(retry))
         if self._has_first_shard:
             await self._sync()
 
     @property
     def _has_first_shard(self) -> bool:
-        """The one that hears direct messages, and speaks for all of them."""
+        """Tell whether this process has shard 0, which receives direct messages."""
         return self.shard_ids is None or 0 in self.shard_ids
+
+    def server_ids(self) -> frozenset[int] | None:
+        """Return the ids of the bot's servers on its shards; None until Discord has told."""
+        return frozenset(one.id for one in self.guilds) if self.is_ready() else None
+
+    def would_have(self, server_id: int) -> bool:
+        """Tell whether a server belongs to one of the shards of this process."""
+        if self.shard_ids is None or not self.shard_count:
+            return True
+        return (server_id >> 22) % self.shard_count in self.shard_ids
 
     async def close(self) -> None:
         under_way = self._getting_ready - {asyncio.current_task()}
@@ -137,9 +168,12 @@ class OshaberiClient(discord.AutoShardedClient):
         return DiscordTurnChannel(self.reader, self.client_state, channel, message)
 
     async def find_turn_channel(self, channel_id: int) -> DiscordTurnChannel | None:
-        """By its id alone; None if it is gone or out of sight. Raises if nobody can say."""
+        """Find a channel by id. Return None if it is gone or hidden.
+
+        Raises if Discord does not answer.
+        """
         try:
-            channel = self.get_channel(channel_id) or await self.fetch_channel(channel_id)
+            channel = self.get_channel(channel_id) or await self._elsewhere.channel(channel_id)
         except (discord.NotFound, discord.Forbidden, discord.InvalidData):
             return None
         return self.turn_channel(channel) if isinstance(channel, discord.abc.Messageable) else None
@@ -148,17 +182,19 @@ class OshaberiClient(discord.AutoShardedClient):
         await self.client_state.on_message(message)
         await self.listen(message)
 
-    async def listen(self, message: discord.Message) -> None:
-        """Somebody else's message, once: after a RESUME Discord may tell it again."""
+    async def listen(self, message: discord.Message, arrival: Arrival = "new") -> None:
+        """Submit a message of somebody else, once. Discord may repeat it after a RESUME."""
         if self.reader.is_ours(message) or not self.reader.is_talk(message):
             return
         if not self._heard.is_new(message.id):
             return
         incoming = await self.reader.incoming(message)
         outcome = await self.context.channel_turns.submit(
-            incoming, self.turn_channel(message.channel, message)
+            incoming, self.turn_channel(message.channel, message), arrival
         )
         log.debug("message %s in channel %s: %s", message.id, message.channel.id, outcome)
+        if outcome not in ADMITTED:
+            self.unanswered.note(incoming, outcome)
         if outcome == CLAIMED:
             self._heard.forget(message.id)
 
@@ -169,7 +205,7 @@ class OshaberiClient(discord.AutoShardedClient):
         await forget_deleted(self.context, gone.channel_id, sorted(gone.message_ids))
 
     async def on_message_edit(self, _before: discord.Message, after: discord.Message) -> None:
-        """Discord tells of every preview of a link this way too: few of them are worth reading."""
+        """Update a waiting question. Most edits are link previews and are ignored."""
         channel_turns = self.context.channel_turns
         if channel_turns.awaits(after.channel.id, after.id):
             channel_turns.amend(await self.reader.incoming(after))
@@ -178,18 +214,25 @@ class OshaberiClient(discord.AutoShardedClient):
         servers = "1 server" if len(self.guilds) == 1 else f"{len(self.guilds)} servers"
         log.info("connected as %s, in %s", self.user, servers)
         with self._until_closed():
-            await self._get_ready()
+            while not await self._got_ready():
+                await asyncio.sleep(DATABASE_RETRY_SECONDS)
 
-    async def _get_ready(self) -> None:
-        async with self._settling:
-            first, self._when_ready = self._when_ready, None
-            if first is not None:
-                await first()
-            await self._look_back()
+    async def _got_ready(self) -> bool:
+        """Whether the database was there for all of it."""
+        try:
+            async with self._settling:
+                if self._when_ready is not None:
+                    await self._when_ready()
+                    self._when_ready = None
+                await self._look_back()
+        except StorageAwayError as error:
+            log.warning("open questions are looked for again soon: %s", error)
+            return False
+        return True
 
     @contextmanager
     def _until_closed(self) -> Iterator[None]:
-        """What is in it must not go on when the database is closed."""
+        """Register the current task, so that it is ended before the database is closed."""
         task = asyncio.current_task()
         assert task is not None
         self._getting_ready.add(task)
@@ -199,28 +242,45 @@ class OshaberiClient(discord.AutoShardedClient):
             self._getting_ready.discard(task)
 
     async def look_back(self) -> None:
-        """For messages that nobody answers."""
+        """Find unanswered questions: first the stored ones, then those in the channels."""
         async with self._settling:
             await self._look_back()
 
     async def _look_back(self) -> None:
+        if self._take_up is not None:
+            await self._take_up()
         missed_messages = MissedMessages(
-            self.reader, self._last_seen, self._is_for_us, self.listen, self._direct_ids
+            self.reader,
+            self._last_seen,
+            self._is_for_us,
+            lambda message: self.listen(message, "missed"),
+            self._direct_ids,
+            timedelta(seconds=self.context.settings().max_question_age_s),
         )
         count = await missed_messages.run()
         if count:
             log.info("%d messages came while nobody listened", count)
+
+    async def on_shard_connect(self, shard_id: int) -> None:
+        self.gateway_state.connected(shard_id)
+
+    async def on_shard_resumed(self, shard_id: int) -> None:
+        self.gateway_state.connected(shard_id)
+
+    async def on_shard_disconnect(self, shard_id: int) -> None:
+        self.gateway_state.lost(shard_id)
 
     async def on_resumed(self) -> None:
         log.info("the connection to Discord is back")
 
     async def on_guild_join(self, guild: discord.Guild) -> None:
         log.info("joined server %s (%s)", guild.id, guild.name)
+        await self.context.db.departed_servers.returned_to([guild.id])
 
     async def on_guild_channel_update(
         self, _before: discord.abc.GuildChannel, after: discord.abc.GuildChannel
     ) -> None:
-        """Whoever gives us a permission need not wait until we try again by ourselves."""
+        """Try again where we were refused, because permissions may have changed."""
         threads = (one.id for one in after.guild.threads if one.parent_id == after.id)
         self.client_state.try_again((after.id, *threads))
 
@@ -232,20 +292,21 @@ class OshaberiClient(discord.AutoShardedClient):
             self.client_state.try_again(_place_ids(after.guild))
 
     async def on_guild_remove(self, guild: discord.Guild) -> None:
-        """What is stored stays: removals are sometimes mistakes."""
+        """Stop answers in that server. Its data stays for a time: removals may be mistakes."""
         log.info("left server %s (%s)", guild.id, guild.name)
         stops = self.context.services.stops
         for place_id in _place_ids(guild):
             stops.request_stop(str(place_id), SYSTEM, "system_request")
+        await self.context.db.departed_servers.note(guild.id, _place_ids(guild))
 
     async def on_error(self, event_method: str, /, *_args: Any, **_kwargs: Any) -> None:
-        """One line; whose fault it is decides whether the traceback is worth reading."""
+        """Log one line. Only errors that are not ours get a traceback."""
         error = sys.exc_info()[1]
         ours = isinstance(error, OshaberiError)
         log.error("%s: %s", event_method, error if ours else repr(error), exc_info=not ours)
 
     async def _last_seen(self, channel_id: int) -> int:
-        """A turn that was interrupted was begun all the same."""
+        """Return the newest message that was handled or whose turn was begun; 0 if none."""
         db = self.context.db
         seen, turn = await db.seen.last(channel_id), await db.turns.last(channel_id)
         return max(seen or 0, (turn.asked_id or 0) if turn else 0)
@@ -259,7 +320,7 @@ class OshaberiClient(discord.AutoShardedClient):
         return await self.context.channel_turns.admits(await self.reader.incoming(message))
 
     async def _sync(self) -> None:
-        """Without its commands the bot still talks."""
+        """Register the commands. The bot also works if that fails."""
         try:
             await self.tree.sync()
         except (*NOT_FOUND, discord.DiscordException) as error:
@@ -279,7 +340,7 @@ def _reason(error: Exception) -> str:
 
 
 class _HandledMessages:
-    """The newest ids."""
+    """The ids of the newest handled messages."""
 
     def __init__(self) -> None:
         self._ids: OrderedDict[int, None] = OrderedDict()

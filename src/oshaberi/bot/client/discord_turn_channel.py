@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 class DiscordTurnChannel:
-    """One channel, thread or DM. `message` is what brought us here, if a message did."""
+    """One channel, thread or DM. `message` is the message that started the turn, if any."""
 
     def __init__(
         self,
@@ -59,6 +59,10 @@ class DiscordTurnChannel:
         return self._channel.parent_id if isinstance(self._channel, discord.Thread) else None
 
     @property
+    def newest_message_id(self) -> int | None:
+        return getattr(self._channel, "last_message_id", None)
+
+    @property
     def server_id(self) -> int:
         guild = self._guild
         return 0 if guild is None else guild.id
@@ -71,7 +75,7 @@ class DiscordTurnChannel:
         message = None if answering is None else self._known(answering.said.id)
         for one in (self._message, message):
             self._heard.update(() if one is None else people_of(one))
-        # With the rights of who brought us here: a reply may go to somebody else.
+        # With the permissions of the asker: the reply may go to another user.
         asker = self._asker
         mentions = MentionPolicy(
             self._channel, asker if isinstance(asker, discord.Member) else None, self._heard
@@ -80,7 +84,7 @@ class DiscordTurnChannel:
 
     @property
     def _asker(self) -> AnyUser | None:
-        """Who wrote the message that brought us here, unless it was ourselves."""
+        """Return the author of the message that started the turn, unless it was the bot."""
         message = self._message
         if message is None or not self._reader.is_person(message):
             return None
@@ -106,27 +110,43 @@ class DiscordTurnChannel:
         return None if message is None else self._reader.said(message, self._asker)
 
     async def incoming(self, message_id: int) -> IncomingMessage | None:
-        """A message of this channel as if it had just been written."""
+        """Return a message of this channel as if it had just been received."""
         message = await self.message(message_id)
         if message is None:
             return None
         self._message = message
         return await self._reader.incoming(message)
 
-    async def message(self, message_id: int) -> discord.Message | None:
-        known = self._known(message_id)
-        if known is not None:
-            return known
-        try:
-            found = await self._channel.fetch_message(message_id)
-        except NOT_FOUND:
+    def another(self) -> DiscordTurnChannel:
+        """Return the same channel for another turn."""
+        return DiscordTurnChannel(self._reader, self._client_state, self._channel)
+
+    async def asked(self, message_id: int) -> IncomingMessage | None:
+        """Return a message like `incoming`, but raise if Discord does not answer."""
+        message = self._known(message_id)
+        if message is None:
+            try:
+                message = await self._channel.fetch_message(message_id)
+            except (discord.NotFound, discord.Forbidden):
+                return None
+        if self._reader.is_private(message):
             return None
-        self._fetched[message_id] = found
-        return found
+        self._message = message
+        return await self._reader.incoming(message)
+
+    async def message(self, message_id: int) -> discord.Message | None:
+        found = self._known(message_id)
+        if found is None:
+            try:
+                found = await self._channel.fetch_message(message_id)
+            except NOT_FOUND:
+                return None
+            self._fetched[message_id] = found
+        return None if self._reader.is_private(found) else found
 
     async def react(self, message_id: int, emoji: str) -> bool:
-        """One of the server's emoji may be said by its name."""
-        if not self._client_state.guard.allows_courtesies:
+        """Add a reaction. An emoji of the server may be given by its name."""
+        if not self._client_state.allows_reactions:
             return False
         try:
             await self._partial(message_id).add_reaction(self._emoji(emoji))
@@ -138,7 +158,7 @@ class DiscordTurnChannel:
     async def unreact(self, message_id: int, emoji: str) -> None:
         me = self._client.user
         try:
-            if me is not None and self._client_state.guard.allows_courtesies:
+            if me is not None and self._client_state.allows_reactions:
                 await self._partial(message_id).remove_reaction(self._emoji(emoji), me)
         except NOT_FOUND as error:
             log.debug("reaction stays in channel %s: %s", self.channel_id, error)
@@ -163,13 +183,13 @@ class DiscordTurnChannel:
             log.warning("thought log in channel %s: %s", channel_id, error)
 
     def _elsewhere(self, channel_id: int) -> discord.abc.MessageableChannel | None:
-        """Only in this server: its admins may not write into others."""
+        """Return another channel of this server. Admins may not write into other servers."""
         guild = self._guild
         place = None if guild is None else guild.get_channel_or_thread(channel_id)
         return place if isinstance(place, discord.abc.Messageable) else None
 
     def _known(self, message_id: int) -> discord.Message | None:
-        """Of this channel: what discord.py keeps comes from everywhere."""
+        """Return a known message of this channel. discord.py's cache has all channels."""
         if self._message is not None and self._message.id == message_id:
             return self._message
         cached = discord.utils.get(self._client.cached_messages, id=message_id)
@@ -186,7 +206,7 @@ class DiscordTurnChannel:
         return discord.utils.get(own, name=emoji.strip(":")) or emoji
 
     async def _history(self, before: int | None, limit: int) -> list[discord.Message]:
-        """Oldest first. A channel that cannot be read has none: that is no reason for silence."""
+        """Return past messages, oldest first; none if the channel cannot be read."""
         if limit <= 0 or not may_read_history(self._channel):
             return []
         edge = None if before is None else discord.Object(before)
@@ -198,7 +218,7 @@ class DiscordTurnChannel:
         return [message for message in reversed(found) if self._reader.is_talk(message)]
 
     def _people(self, messages: Sequence[discord.Message]) -> tuple[Person, ...]:
-        """Who is asked about first, then who spoke last; the bot itself left out."""
+        """Return the people: first the question's, then the last to speak; not the bot."""
         asked = [] if self._message is None else [self._message]
         newest_first = [*asked, *reversed(messages)]
         me, known = self._client.user, self._reader.recent_members.known
@@ -219,7 +239,7 @@ class DiscordTurnChannel:
 
 
 async def _face_there(sink: DiscordSink, face: WebhookFace | None) -> WebhookFace | None:
-    """Without a webhook the bot says it itself."""
+    """Return `face`, or None if there is no webhook and the bot sends as itself."""
     try:
         if face is not None:
             await sink.open_webhook()
@@ -229,6 +249,6 @@ async def _face_there(sink: DiscordSink, face: WebhookFace | None) -> WebhookFac
 
 
 def _topic(channel: discord.abc.MessageableChannel) -> str:
-    """A thread is about what its channel is about."""
+    """Return the channel's topic. A thread has the topic of its parent."""
     place = channel.parent if isinstance(channel, discord.Thread) else channel
     return getattr(place, "topic", None) or ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mimetypes
 import re
 from collections import OrderedDict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Container, Iterator
 from contextlib import suppress
 
 import aiohttp
@@ -34,8 +34,11 @@ _TOKENS = re.compile(
 
 
 class RecentMembers:
-    """Members we met lately. Without the members intent discord.py keeps none, and a history has
-    no nicknames: the same person would go by two names in one conversation."""
+    """Members seen recently.
+
+    Without the members intent discord.py keeps none, and a history has no nicknames: the same
+    person would have two names in one conversation.
+    """
 
     def __init__(self) -> None:
         self._met: OrderedDict[tuple[int, int], discord.Member] = OrderedDict()
@@ -52,23 +55,32 @@ class RecentMembers:
             self._met.popitem(last=False)
 
     def known(self, user: AnyUser, guild: discord.Guild | None) -> AnyUser:
-        """The member they are there, if we know them."""
+        """Return the user as a member of the guild, if we know the member."""
         if isinstance(user, discord.Member) or guild is None:
             return user
         return self._met.get((guild.id, user.id), user)
 
 
 class MessageReader:
-    """Reads for one client. `proxies` are applications or webhooks through which people speak
-    (PluralKit and the like): their messages are not a bot's."""
+    """Reads messages for one client.
 
-    def __init__(self, client: discord.Client, proxies: Collection[int] = ()) -> None:
+    `proxies` are applications or webhooks that people speak through (PluralKit and the like):
+    their messages do not count as a bot's.
+    """
+
+    def __init__(
+        self,
+        client: discord.Client,
+        proxies: Collection[int] = (),
+        opt_outs: Container[int] = (),
+    ) -> None:
         self.client = client
         self.recent_members = RecentMembers()
         self._proxies = frozenset(proxies)
+        self._opt_outs = opt_outs
 
     def is_ours(self, message: discord.Message) -> bool:
-        """The bot's own, or of a webhook it made: Discord says which application owns one."""
+        """Tell whether the bot or one of its webhooks sent the message."""
         me = self.client.user
         if me is not None and message.author.id == me.id:
             return True
@@ -77,8 +89,8 @@ class MessageReader:
         return message.application_id == self.client.application_id
 
     def is_talk(self, message: discord.Message) -> bool:
-        """Whether it belongs to a conversation: no system message, and no notice of ours."""
-        if message.is_system():
+        """Tell whether it is part of a conversation: no system message, no notice of ours."""
+        if message.is_system() or self.is_private(message):
             return False
         if not self.is_ours(message):
             return True
@@ -86,12 +98,16 @@ class MessageReader:
             return False
         return bool(message.content or message.attachments)
 
+    def is_private(self, message: discord.Message) -> bool:
+        """Tell whether its author does not want the bot to read it (`/privacy opt-out`)."""
+        return any(one.author.id in self._opt_outs for one in (message, _source(message)))
+
     def is_person(self, message: discord.Message) -> bool:
-        """Whether somebody who can be mentioned wrote it."""
+        """Tell whether its author can be mentioned."""
         return message.webhook_id is None and not self.is_ours(message)
 
     def said(self, message: discord.Message, viewer: AnyUser | None = None) -> ChannelMessage:
-        """As `viewer` may read it; None: as everybody may."""
+        """Return the message as `viewer` may read it, or as everybody may if None."""
         source = _source(message)
         ours = self.is_ours(source)
         embeds = () if ours else tuple(filter(None, map(embed_text, source.embeds)))
@@ -124,7 +140,7 @@ class MessageReader:
         )
 
     def mentions_us(self, message: discord.Message) -> bool:
-        """By name, or by the role that bears the bot's name: the two are easily confused."""
+        """Tell whether it mentions the bot, or the role with the bot's name."""
         me = self.client.user
         if me is not None and any(user.id == me.id for user in message.mentions):
             return True
@@ -132,7 +148,7 @@ class MessageReader:
         return role is not None and role in message.role_mentions
 
     async def _meet_author(self, message: discord.Message) -> None:
-        """A message that was read later does not tell who its author is in the server."""
+        """Fetch the author as a member, because messages from a history lack that."""
         guild, author = message.guild, message.author
         if guild is None or message.webhook_id is not None:
             return
@@ -148,12 +164,15 @@ class MessageReader:
         elsewhere = message.reference.channel_id != message.channel.id
         if elsewhere or isinstance(known, discord.DeletedReferencedMessage):
             return None
-        if isinstance(known, discord.Message):
-            return known
         try:
-            return await message.channel.fetch_message(number)
+            found = (
+                known
+                if isinstance(known, discord.Message)
+                else await message.channel.fetch_message(number)
+            )
         except NOT_FOUND:
             return None
+        return None if self.is_private(found) else found
 
     def _mentioned(self, message: discord.Message) -> tuple[Person, ...]:
         me, known = self.client.user, self.recent_members.known
@@ -176,7 +195,10 @@ def person_of(
     is_bot: bool | None = None,
     is_account: bool = True,
 ) -> Person:
-    """With a channel, also what they may do there. A webhook is no account: its name is free."""
+    """Return a person, with the permissions in `channel` if there is one.
+
+    A webhook is not an account: it has no username.
+    """
     names = (user.display_name, getattr(user, "nick", None), user.global_name, user.name)
     unique = list(dict.fromkeys(name for name in names if name))
     allowed, ordinary = permissions_of(user, channel), ordinary_permissions_of(user, channel)
@@ -197,7 +219,7 @@ def person_of(
 def ordinary_permissions_of(
     user: AnyUser, channel: discord.abc.MessageableChannel | None
 ) -> discord.Permissions:
-    """What everybody can usually do. Of somebody we do not know: what everybody may there."""
+    """Return the user's ordinary permissions; for non-members those of everybody."""
     guild = getattr(channel, "guild", None)
     if channel is None or guild is None:
         return discord.Permissions.all()
@@ -223,7 +245,7 @@ def permissions_of(
 def readable(
     message: discord.Message, recent_members: RecentMembers, viewer: AnyUser | None = None
 ) -> str:
-    """The text as the viewer sees it: mentions by name, custom emoji as `:name:`."""
+    """Return the text as the viewer sees it: mentions by name, custom emoji as `:name:`."""
     if viewer is not None:
         viewer = recent_members.known(viewer, message.guild)
 
@@ -265,7 +287,7 @@ def _shown(
 
 
 def may_see(place: discord.abc.GuildChannel | discord.Thread, viewer: AnyUser | None) -> bool:
-    """Whether the viewer finds the channel in their list; somebody unknown: what everybody sees."""
+    """Tell whether the viewer can see the channel. A non-member sees what everybody sees."""
     whose = viewer if isinstance(viewer, discord.Member) else place.guild.default_role
     try:
         allowed = place.permissions_for(whose)
@@ -298,7 +320,7 @@ def _files(message: discord.Message) -> Iterator[discord.Attachment]:
 
 
 def _source(message: discord.Message) -> discord.Message:
-    """A thread begins with an empty message that stands for the one it was made from."""
+    """Return the real message for the empty one that starts a thread."""
     if message.type is discord.MessageType.thread_starter_message and message.reference:
         known = message.reference.resolved
         if isinstance(known, discord.Message):

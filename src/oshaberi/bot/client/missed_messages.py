@@ -1,9 +1,12 @@
-"""What was said to the bot while nobody listened (a restart, a lost session): answered if it is
-recent. Discord does not tell where direct messages were missed: who has written before is looked
-at."""
+"""Finds recent messages that the bot missed during a restart or a lost session.
+
+Discord does not tell where direct messages were missed, so the people who have written before are
+looked at.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
@@ -15,14 +18,12 @@ from oshaberi.discord_io.channel_address import may_read_history
 
 log = logging.getLogger(__name__)
 
-RECENT = timedelta(minutes=10)
-MOST_CHANNELS = 50
-MOST_DIRECT = 25
+AT_ONCE = 8
+"""Channels that are read at the same time. Every one with something new in it is read."""
+MOST_DIRECT = 100
 """Direct messages, each of which costs a request."""
-MOST_MESSAGES = 100
-"""Looked at in one channel."""
-MOST_ANSWERED = 3
-"""In one channel: the newest. Nobody wants ten late answers at once."""
+MOST_MESSAGES = 500
+"""Looked at in one channel: the newest."""
 
 LastSeen = Callable[[int], Awaitable[int]]
 IsForUs = Callable[[discord.Message], Awaitable[bool]]
@@ -33,9 +34,11 @@ Place = ServerPlace | discord.DMChannel
 
 
 class MissedMessages:
-    """`last_seen` is the newest message of a channel that was taken care of; 0 if none was.
+    """Finds messages that were missed.
 
-    `is_for_us`: whether it would be answered. `direct_ids`: the direct messages to look at.
+    `last_seen` returns the newest handled message of a channel, 0 if none. `is_for_us` tells
+    whether a message would be answered. `direct_ids` returns the DMs to look at. Messages older
+    than `max_age` are ignored.
     """
 
     def __init__(
@@ -45,36 +48,48 @@ class MissedMessages:
         is_for_us: IsForUs,
         listen: Listen,
         direct_ids: DirectIds,
+        max_age: timedelta,
     ) -> None:
         self._reader = reader
         self._last_seen = last_seen
         self._is_for_us = is_for_us
         self._listen = listen
         self._direct_ids = direct_ids
+        self._max_age = max_age
+        self._free = asyncio.Semaphore(AT_ONCE)
 
     async def run(self) -> int:
-        """How many messages were found and handed on."""
-        edge = discord.utils.time_snowflake(discord.utils.utcnow() - RECENT)
-        count = 0
-        for channel in [*self._active(edge), *await self._direct(edge)]:
-            for message in await self._missed(channel, edge):
-                await self._listen(message)
-                count += 1
-        return count
+        """Hand on all missed messages and return their number.
+
+        Channels do not wait for each other.
+        """
+        edge = discord.utils.time_snowflake(discord.utils.utcnow() - self._max_age)
+        served = [self._serve(place, edge) for place in self._active(edge)]
+        direct = [self._serve_direct(number, edge) for number in await self._direct_ids()]
+        return sum(await asyncio.gather(*served, *direct))
 
     def _active(self, edge: int) -> list[ServerPlace]:
-        """Where something was written since, newest first: no request is made for the others."""
+        """Return channels with messages after `edge`, newest first; others cost no request."""
         guilds = self._reader.client.guilds
         places = [place for guild in guilds for place in _places(guild) if _newest(place) > edge]
         readable = [place for place in places if may_read_history(place)]
-        return sorted(readable, key=_newest, reverse=True)[:MOST_CHANNELS]
+        return sorted(readable, key=_newest, reverse=True)
 
-    async def _direct(self, edge: int) -> list[Place]:
-        found = [await self._direct_since(number, edge) for number in await self._direct_ids()]
-        return [place for place in found if place is not None]
+    async def _serve_direct(self, channel_id: int, edge: int) -> int:
+        async with self._free:
+            place = await self._direct_since(channel_id, edge)
+        return 0 if place is None else await self._serve(place, edge)
+
+    async def _serve(self, place: Place, edge: int) -> int:
+        """Hand on the missed messages of one channel, in the order they were written."""
+        async with self._free:
+            missed = await self._missed(place, edge)
+            for message in missed:
+                await self._listen(message)
+        return len(missed)
 
     async def _direct_since(self, channel_id: int, edge: int) -> discord.DMChannel | None:
-        """Only if something was written there since."""
+        """Return the DM channel, or None if nothing was written there after `edge`."""
         client = self._reader.client
         pages = client.get_partial_messageable(channel_id).history(limit=1)
         try:
@@ -88,31 +103,36 @@ class MissedMessages:
         return channel if isinstance(channel, discord.DMChannel) else None
 
     async def _missed(self, channel: Place, edge: int) -> list[discord.Message]:
+        """Return the missed messages of one channel, oldest first."""
         seen = await self._last_seen(channel.id)
         if not isinstance(channel, discord.DMChannel) and _newest(channel) <= seen:
             return []
-        after = discord.Object(max(seen, edge))
         try:
-            pages = channel.history(limit=MOST_MESSAGES, after=after, oldest_first=True)
-            messages = [message async for message in pages]
+            messages = await _written_since(channel, max(seen, edge))
         except NOT_FOUND as error:
             log.warning("channel %s: missed messages cannot be read: %s", channel.id, error)
             return []
         ours = [message for message in messages if self._reader.is_ours(message)]
         answered = {message.reference.message_id for message in ours if message.reference}
-        open_ones = [message for message in messages if message.id not in answered]
-        return await self._newest_for_us(open_ones)
+        return [
+            message
+            for message in messages
+            if message.id not in answered and await self._asks_us(message)
+        ]
 
-    async def _newest_for_us(self, messages: Sequence[discord.Message]) -> list[discord.Message]:
-        """Oldest first."""
-        found: list[discord.Message] = []
-        for message in reversed(messages):
-            talk = not message.author.bot and self._reader.is_talk(message)
-            if talk and await self._is_for_us(message):
-                found.append(message)
-            if len(found) == MOST_ANSWERED:
-                break
-        return found[::-1]
+    async def _asks_us(self, message: discord.Message) -> bool:
+        talk = not message.author.bot and self._reader.is_talk(message)
+        return talk and await self._is_for_us(message)
+
+
+async def _written_since(channel: Place, edge: int) -> list[discord.Message]:
+    """Return the messages after `edge`, oldest first. Of too many, the oldest are left out."""
+    found: list[discord.Message] = []
+    async for message in channel.history(limit=MOST_MESSAGES):
+        if message.id <= edge:
+            break
+        found.append(message)
+    return found[::-1]
 
 
 def _places(guild: discord.Guild) -> list[ServerPlace]:

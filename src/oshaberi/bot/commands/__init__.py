@@ -13,6 +13,7 @@ from oshaberi.bot.commands import (
     key_commands,
     memory_commands,
     message_menu,
+    model_option_commands,
     persona_commands,
     sprite_commands,
     status_command,
@@ -21,6 +22,7 @@ from oshaberi.bot.commands import (
 )
 from oshaberi.bot.commands.command_answers import BotCommandTree
 from oshaberi.bot.commands.command_context import Command, CommandContext, CommandRefusedError
+from oshaberi.bot.privacy import privacy_commands
 
 __all__ = [
     "COMMANDS",
@@ -39,8 +41,10 @@ COMMANDS: tuple[Registered, ...] = (
     *status_command.COMMANDS,
     *usage_command.COMMANDS,
     *memory_commands.COMMANDS,
+    *privacy_commands.COMMANDS,
     *config_commands.COMMANDS,
     *key_commands.COMMANDS,
+    *model_option_commands.COMMANDS,
     *persona_commands.COMMANDS,
     *sprite_commands.COMMANDS,
     *message_menu.COMMANDS,
@@ -49,7 +53,7 @@ COMMANDS: tuple[Registered, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class DescribedCommand:
-    """One command as its documentation has it."""
+    """One command as the documentation shows it."""
 
     name: str
     options: tuple[str, ...]
@@ -76,4 +80,6 @@ def _entries(command: Registered) -> Iterator[DescribedCommand]:
 
 
 def _option(option: app_commands.Parameter) -> str:
-    return option.name if option.required else f"[{option.name}]"
+    """As whoever types it sees it."""
+    name = str(option.display_name)
+    return name if option.required else f"[{name}]"

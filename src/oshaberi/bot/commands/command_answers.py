@@ -20,13 +20,14 @@ from oshaberi.bot.commands.command_context import (
 )
 from oshaberi.discord_io.discord_embeds import DESCRIPTION_LIMIT, shortened
 from oshaberi.errors import ConfigError
-from oshaberi.redaction import redact
+from oshaberi.secret_redaction import redact
 from oshaberi.turns.channel_turns import Claim
 
 log = logging.getLogger(__name__)
 
 PATIENCE_S = 1.5
 """Half of the three seconds Discord waits for a first answer."""
+CONFIRMATION_S = 120.0
 MESSAGE_LIMIT = 1900
 MOST_CHOICES = 25
 CHOICE_LIMIT = 100
@@ -42,7 +43,10 @@ Choices = list[app_commands.Choice[str]]
 
 
 async def answer(interaction: Interaction, work: Coroutine[Any, Any, str]) -> None:
-    """Say what `work` returns. If it takes long, Discord is told to wait."""
+    """Tell the user what `work` returns.
+
+    If it takes long, Discord shows that the bot is thinking.
+    """
     task = asyncio.create_task(work)
     done, _waiting = await asyncio.wait({task}, timeout=PATIENCE_S)
     if not done:
@@ -54,7 +58,7 @@ async def answer(interaction: Interaction, work: Coroutine[Any, Any, str]) -> No
 
 
 async def tell(interaction: Interaction, text: str) -> None:
-    """Only to the one who asked."""
+    """Send a text that only the user of the command sees. A long one becomes an embed."""
     said: dict[str, Any] = {"content": text}
     if len(text) > MESSAGE_LIMIT:
         said = {"embed": discord.Embed(description=shortened(text, DESCRIPTION_LIMIT))}
@@ -66,7 +70,7 @@ async def tell(interaction: Interaction, text: str) -> None:
 
 
 async def tell_error(interaction: Interaction, error: Exception) -> None:
-    """One line, never a traceback; what we did not expect goes to the log."""
+    """Tell the user about an error in one line. Unexpected errors go to the log."""
     cause = error
     if isinstance(error, app_commands.CommandInvokeError):
         cause = error.original
@@ -83,7 +87,7 @@ async def tell_error(interaction: Interaction, error: Exception) -> None:
 
 
 class BotCommandTree(app_commands.CommandTree[Any]):
-    """The commands of the bot, with one way to fail. Of several processes one may run each."""
+    """The bot's commands, with one error handler. Of several processes, one runs each command."""
 
     def __init__(self, client: discord.Client, claim: Claim | None = None) -> None:
         super().__init__(client)
@@ -99,9 +103,10 @@ class BotCommandTree(app_commands.CommandTree[Any]):
 
 
 class CommandForm(discord.ui.Modal):
-    """A modal. `take` gets who sends it and what was filled in, and returns what to say.
+    """A modal. `take` gets the sender and the values, and returns the text to say.
 
-    Who sends it is asked anew: a form may lie open while somebody loses a permission.
+    The sender's permissions are checked again on submit: they may have changed while it was
+    open.
     """
 
     def __init__(
@@ -129,8 +134,61 @@ class CommandForm(discord.ui.Modal):
         await tell_error(interaction, error)
 
 
+class ConfirmationView(discord.ui.View):
+    """Asks before something is deleted. `work` gets who presses the button, asked anew."""
+
+    def __init__(self, label: str, work: Callable[[CommandUser], Coroutine[Any, Any, str]]) -> None:
+        super().__init__(timeout=CONFIRMATION_S)
+        self._work = work
+        self._button(label, discord.ButtonStyle.danger, self._confirmed)
+        self._button("Cancel", discord.ButtonStyle.secondary, self._cancelled)
+
+    def _button(
+        self,
+        label: str,
+        style: discord.ButtonStyle,
+        run: Callable[[Interaction], Coroutine[Any, Any, None]],
+    ) -> None:
+        button: discord.ui.Button[Any] = discord.ui.Button(label=label, style=style)
+        button.callback = run  # type: ignore[assignment,method-assign]  # as discord.py does it
+        self.add_item(button)
+
+    async def _confirmed(self, interaction: Interaction) -> None:
+        self.stop()
+        await interaction.response.defer()
+        await self._instead(interaction, await self._work(asker_of(interaction)))
+
+    async def _cancelled(self, interaction: Interaction) -> None:
+        self.stop()
+        await interaction.response.defer()
+        await self._instead(interaction, "Nothing was deleted.")
+
+    async def _instead(self, interaction: Interaction, text: str) -> None:
+        nobody = discord.AllowedMentions.none()
+        await interaction.edit_original_response(content=text, view=None, allowed_mentions=nobody)
+
+    async def on_error(
+        self, interaction: Interaction, error: Exception, _item: discord.ui.Item[Any], /
+    ) -> None:
+        await tell_error(interaction, error)
+
+
+async def ask_first(
+    interaction: Interaction,
+    question: str,
+    label: str,
+    work: Callable[[CommandUser], Coroutine[Any, Any, str]],
+) -> None:
+    """Only to the one who asked: the question, and the button that does it."""
+    view = ConfirmationView(label, work)
+    nobody = discord.AllowedMentions.none()
+    await interaction.response.send_message(
+        question, view=view, ephemeral=True, allowed_mentions=nobody
+    )
+
+
 def choices(typed: str, known: Iterable[tuple[str, str]]) -> Choices:
-    """Of (shown, value) what fits what was typed: those that begin with it first."""
+    """Return the (shown, value) pairs that contain the typed text; prefix matches come first."""
     word = typed.strip().casefold()
     fitting = [pair for pair in known if word in pair[0].casefold() or word in pair[1].casefold()]
     fitting.sort(key=lambda pair: not pair[0].casefold().startswith(word))
@@ -142,13 +200,13 @@ def choices(typed: str, known: Iterable[tuple[str, str]]) -> Choices:
 
 
 def number_in(text: str) -> int:
-    """A number as somebody typed it; 0, which numbers nothing, if it is none."""
+    """Parse a typed number. Return 0 if it is not one."""
     text = text.strip()
     return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else 0
 
 
 def plain(text: str) -> str:
-    """Somebody's words without markup, in one line."""
+    """Return a user's text in one line, with its markup escaped."""
     return discord.utils.escape_markdown(" ".join(text.split()))
 
 

@@ -32,12 +32,12 @@ MANAGER = discord.Permissions(manage_guild=True)
 
 
 class CommandRefusedError(OshaberiError):
-    """What somebody asked for cannot be done. Says in one sentence what to do instead."""
+    """The command cannot be done. The message says in one sentence what to do instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandContext:
-    """The rooms of the house that commands have to do with."""
+    """The parts of the bot that commands use."""
 
     db: Database
     channel_turns: ChannelTurns
@@ -46,11 +46,11 @@ class CommandContext:
     """The operator's, as they are now."""
 
     def personas_changed(self, server_id: int) -> None:
-        """The next message shall meet them as they are now."""
+        """Empty the persona cache of a server, so that the next turn reads it again."""
         self.channel_turns.cast.forget(server_id)
 
     def rest_end(self, key: KeyRecord) -> datetime | None:
-        """When a key may be tried again, to be shown; None: now."""
+        """Return when the cooldown of a key ends, or None if it can be used now."""
         wall, now_s = self.services.clock(), asyncio.get_running_loop().time()
         left_s = self.services.cooldowns.seconds_left(key, wall, now_s)
         return wall + timedelta(seconds=left_s) if left_s else None
@@ -58,7 +58,7 @@ class CommandContext:
 
 @dataclass(frozen=True, slots=True)
 class CommandUser:
-    """Who gave a command, and where. `server_id` is 0 in direct messages."""
+    """The user of a command, and where it was used. `server_id` is 0 in direct messages."""
 
     person: Person
     server_id: int
@@ -69,7 +69,7 @@ class CommandUser:
 
     @property
     def may_manage(self) -> bool:
-        """What holds in direct messages holds in all of them: only the bot's owner changes it."""
+        """Tell whether the user may change settings. In direct messages only the owner may."""
         return self.is_owner or (self.server_id != 0 and self.person.can_manage_server)
 
     def must_manage(self) -> None:
@@ -80,12 +80,12 @@ class CommandUser:
         raise CommandRefusedError("Only members with the permission Manage Server can change this.")
 
     def must_see_settings(self) -> None:
-        """Those of direct messages are of all of them, and say who else may write there."""
+        """Refuse users other than the owner in DMs: these settings apply to all DMs."""
         if self.server_id == 0 and not self.is_owner:
             raise CommandRefusedError("In direct messages only the bot's owner can see this.")
 
     def must_write(self) -> None:
-        """Who may not write does not have others write."""
+        """Refuse users who may not write in the channel."""
         if not self.can_write:
             raise CommandRefusedError("You may not write here, so I do not write for you either.")
 
@@ -104,7 +104,7 @@ def context_of(interaction: Interaction) -> CommandContext:
 
 
 def asker_of(interaction: Interaction) -> CommandUser:
-    """Discord tells with each interaction what the member may do there."""
+    """Return the user of an interaction, with the permissions that Discord sent along."""
     allowed = interaction.permissions
     person = replace(
         person_of(interaction.user),
@@ -124,7 +124,7 @@ def asker_of(interaction: Interaction) -> CommandUser:
 
 
 def _may(interaction: Interaction, permission: str) -> bool:
-    """In a direct message everybody may do what everybody usually does."""
+    """Tell whether the user has an ordinary permission. In a direct message everybody has."""
     allowed = interaction.permissions
     if interaction.guild_id is None or allowed.administrator:
         return True

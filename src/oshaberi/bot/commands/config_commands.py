@@ -94,7 +94,7 @@ def resettable_keys(typed: str) -> Choices:
 
 
 def known_values(key: str, typed: str) -> Choices:
-    """What can be chosen; a number or a list is typed."""
+    """Return the values to choose from. Numbers and lists must be typed."""
     about = SERVER_KEYS[key].about if key in SERVER_KEYS else {}
     words = ("true", "false") if "switch" in about else about.get("choices", ())
     return choices(typed, ((word, word) for word in words))
@@ -110,7 +110,7 @@ def _setting(key: str) -> Setting:
 
 
 def _meant(name: str) -> str:
-    """By its spelling, or because the word is part of it."""
+    """Suggest settings with a similar name, or a name that contains the word."""
     alike = get_close_matches(name, SERVER_KEYS, n=MOST_MEANT)
     part = [known for known in SERVER_KEYS if name and name in known]
     near = list(dict.fromkeys([*alike, *part]))[:MOST_MEANT]
@@ -151,7 +151,7 @@ def _value(setting: Setting, now: EffectiveSettings) -> Any:
 
 
 def _told(setting: Setting, value: Any) -> str:
-    """Channels and people as Discord shows them, the rest as it would be typed."""
+    """Format a value for Discord: channels and people as mentions, the rest as typed."""
     sign = setting.about.get("mention")
     if not sign or not value:
         return f"`{_shown(value)}`"
@@ -160,7 +160,7 @@ def _told(setting: Setting, value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    """As it would be typed; nothing in it may end a code span."""
+    """Format a value as it would be typed, without backticks that could end a code span."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list | tuple):

@@ -21,6 +21,7 @@ LISTED = (
     ("/continue", "sends the rest of an answer that was cut off"),
     ("/regenerate", "deletes the last answer and answers again"),
     ("/memory", "shows and deletes what I remember"),
+    ("/privacy", "shows, exports and deletes what is stored about you"),
     ("/status", "shows whether the models work"),
     ("/usage", "shows what you used, and what is left today"),
     ("/config, /model, /persona, /sprite", "change my settings here (Manage Server)"),

@@ -1,12 +1,14 @@
-"""Names and pictures as Discord takes them from a webhook: a wrong one is refused with its reason
-when it is given, not when the persona first speaks."""
+"""Checks names and picture URLs when they are entered, as Discord takes them from a webhook.
+
+A wrong one is refused with its reason then, and not when the persona first speaks.
+"""
 
 from __future__ import annotations
 
 from urllib.parse import urlsplit
 
 from oshaberi.bot.commands.command_context import CommandRefusedError
-from oshaberi.discord_io.requests.request_forms import AVATAR_URL_LIMIT
+from oshaberi.discord_io.requests.request_parameters import AVATAR_URL_LIMIT
 from oshaberi.text.normalize.names.webhook_usernames import MAX_UNITS, name_problem
 from oshaberi.text.text_measure import utf16_len
 
@@ -15,7 +17,7 @@ SPRITE_UNITS = 32
 
 
 def checked_name(name: str, what: str = "persona", limit: int = MAX_UNITS) -> str:
-    """The name without needless blanks, or a RefusedError that says what is wrong with it."""
+    """Return the name with single spaces. Raises CommandRefusedError if Discord refuses it."""
     name = " ".join(name.split())
     reason = name_problem(name, limit)
     if reason is not None:
@@ -24,7 +26,7 @@ def checked_name(name: str, what: str = "persona", limit: int = MAX_UNITS) -> st
 
 
 def checked_sprite(name: str) -> str:
-    """It stands in parentheses behind the persona's name."""
+    """Check a sprite's name. It must not have parentheses, since it is written inside some."""
     name = checked_name(name, "sprite", SPRITE_UNITS)
     if "(" in name or ")" in name:
         raise CommandRefusedError(
@@ -34,7 +36,7 @@ def checked_sprite(name: str) -> str:
 
 
 def checked_url(url: str) -> str:
-    """An address of a picture that Discord can load."""
+    """Check the URL of a picture."""
     url = url.strip()
     if len(url) > AVATAR_URL_LIMIT:
         raise CommandRefusedError(
@@ -51,7 +53,7 @@ def checked_url(url: str) -> str:
 
 
 def checked_words(text: str, what: str) -> tuple[str, ...]:
-    """Names between commas, each once."""
+    """Split a comma-separated list of names, each once."""
     words = [word.strip() for word in text.split(",")]
     unique = tuple(dict.fromkeys(word for word in words if word))
     if len(unique) > MOST_WORDS:

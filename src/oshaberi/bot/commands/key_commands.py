@@ -91,7 +91,7 @@ async def key_choices(context: CommandContext, asker: CommandUser, typed: str) -
 async def keys_of(
     context: CommandContext, asker: CommandUser, provider: str
 ) -> tuple[KeyRecord, ...]:
-    """Those of the server, in direct messages those of the one who asks."""
+    """Return the keys of the server; in direct messages those of the user."""
     return await context.db.keys.of(asker.server_id, provider, asker.person.id)
 
 
@@ -105,12 +105,12 @@ def described(key: KeyRecord) -> str:
 
 
 def masked(secret: str) -> str:
-    """Of a short key even four letters would be too much."""
+    """Return the last letters of a key, or none of a short one."""
     return "…" + (secret[-SHOWN_LETTERS:] if len(secret) >= SHORTEST_SHOWN else "")
 
 
 def key_form(context: CommandContext, asker: CommandUser, provider: str) -> CommandForm:
-    """Checked before it opens: nobody types a key in vain."""
+    """Return the form for a new key. Permission and provider are checked before it opens."""
     asker.must_manage()
     provider = checked_provider(provider)
 

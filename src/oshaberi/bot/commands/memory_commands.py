@@ -7,7 +7,14 @@ from typing import Literal
 
 from discord import app_commands
 
-from oshaberi.bot.commands.command_answers import Choices, answer, choices, number_in, plain
+from oshaberi.bot.commands.command_answers import (
+    Choices,
+    answer,
+    ask_first,
+    choices,
+    number_in,
+    plain,
+)
 from oshaberi.bot.commands.command_context import (
     CommandContext,
     CommandRefusedError,
@@ -41,21 +48,32 @@ async def forget_fact(
     return "The fact is deleted."
 
 
+async def forget_all_question(context: CommandContext, asker: CommandUser, whose: Whose) -> str:
+    _may_forget(asker, whose)
+    count = len(await context.db.facts.of(asker.server_id, _user(asker, whose)))
+    if whose == "server":
+        return f"Delete all {count} facts of this server? This cannot be undone."
+    return f"Delete all {count} facts about you, and what you said lately? This cannot be undone."
+
+
 async def forget_all(context: CommandContext, asker: CommandUser, whose: Whose) -> str:
-    """Of a user also what was said lately: the short-term memory of every channel."""
+    """Delete all facts; for a user also their exchanges in all channels."""
     _may_forget(asker, whose)
     count = await context.db.facts.delete_all(asker.server_id, _user(asker, whose))
     if whose == "server":
         return f"Deleted: {count} facts of this server."
     exchanges = await context.db.memory.forget_user(asker.person.id)
-    return f"Deleted: {count} facts and {exchanges} exchanges."
+    summaries = await context.db.summaries.forget_user(asker.person.id)
+    more = f" Summaries of {summaries} channels too." if summaries else ""
+    return f"Deleted: {count} facts and {exchanges} exchanges.{more}"
 
 
 async def forget_channel(context: CommandContext, asker: CommandUser) -> str:
     if not asker.person.can_manage_messages and asker.server_id != 0:
         raise CommandRefusedError("Only members with the permission Manage Messages can do this.")
     count = await context.db.memory.forget_channel(asker.channel_id)
-    return f"Deleted: {count} exchanges of this channel."
+    more = " and its summary" if await context.db.summaries.forget_channel(asker.channel_id) else ""
+    return f"Deleted: {count} exchanges of this channel{more}."
 
 
 async def fact_choices(
@@ -100,7 +118,11 @@ async def one(interaction: Interaction, fact: str, whose: Whose = "mine") -> Non
 @forget.command(name="all", description="Delete all facts, and what you said recently")
 @app_commands.describe(whose=WHOSE)
 async def all_(interaction: Interaction, whose: Whose = "mine") -> None:
-    await answer(interaction, forget_all(context_of(interaction), asker_of(interaction), whose))
+    context, asker = context_of(interaction), asker_of(interaction)
+    question = await forget_all_question(context, asker, whose)
+    await ask_first(
+        interaction, question, "Delete all", lambda asker: forget_all(context, asker, whose)
+    )
 
 
 @forget.command(description="Delete what the bot remembers of this channel")

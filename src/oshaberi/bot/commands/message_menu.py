@@ -1,4 +1,4 @@
-"""The context menu of a message: delete, regenerate, continue, why."""
+"""The context menu of a message (delete, regenerate, continue, why), and *Try again*."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import discord
 from discord import app_commands
 
 from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
-from oshaberi.bot.commands.command_answers import answer
+from oshaberi.bot.commands.command_answers import answer, tell_error
 from oshaberi.bot.commands.command_context import (
     CommandContext,
     CommandRefusedError,
@@ -43,15 +43,15 @@ async def continue_message(
 
 
 async def why_turn(context: CommandContext, message_id: int) -> str:
-    """Of an answer, or of a message: why it was answered or not.
+    """Explain an answer, or why a message was answered or not.
 
-    Discord tells of a message only to whom it shows that message.
+    A user can ask only about messages that Discord shows them.
     """
     return await context.channel_turns.why(message_id) or UNKNOWN
 
 
 async def _must_be_newest(context: CommandContext, asker: CommandUser, message_id: int) -> None:
-    """An answer in the middle of a conversation cannot be told anew."""
+    """Refuse if the answer is not the newest of the channel: only that can be redone."""
     turn = await context.db.turns.of_message(message_id)
     if turn is None or turn.channel_id != asker.channel_id:
         raise CommandRefusedError(UNKNOWN)
@@ -93,6 +93,22 @@ async def continue_(interaction: Interaction, message: discord.Message) -> None:
 @app_commands.context_menu(name="Why this turn")
 async def why(interaction: Interaction, message: discord.Message) -> None:
     await answer(interaction, why_turn(context_of(interaction), message.id))
+
+
+async def retry(interaction: Interaction) -> None:
+    """The button under the notice of a failed answer."""
+    try:
+        message = interaction.message
+        if message is None:
+            raise CommandRefusedError(UNKNOWN)
+        context, asker, turn_channel = (
+            context_of(interaction),
+            asker_of(interaction),
+            turn_channel_of(interaction),
+        )
+        await answer(interaction, regenerate_message(context, asker, turn_channel, message.id))
+    except Exception as error:
+        await tell_error(interaction, error)
 
 
 COMMANDS = (delete, regenerate, continue_, why)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from discord import app_commands
@@ -16,7 +17,9 @@ from oshaberi.bot.commands.command_context import (
     asker_of,
     context_of,
 )
+from oshaberi.discord_io.discord_embeds import shortened
 from oshaberi.providers.adapter_registry import families, unknown
+from oshaberi.providers.model_options import OPTIONS
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.storage.stored_records import ModelRecord
 from oshaberi.turns.generation.local_models import LOCAL_MODEL, may_ask_model
@@ -24,12 +27,13 @@ from oshaberi.turns.generation.model_chain import ModelCandidate, is_same_model,
 
 MOST_MODELS = 10
 MODEL_LIMIT = 200
+OPTION_SHOWN = 60
 NOT_HERE = frozenset({"replay"})
 """Reads files of the machine it runs on."""
 
 
 def provider_names() -> list[str]:
-    """Presets and plugged-in families, but not what only a test needs."""
+    """Return presets and plugged-in families, without the test provider."""
     plugged = set(families()) - {preset.family for preset in PRESETS.values()}
     return sorted((set(PRESETS) | plugged) - NOT_HERE)
 
@@ -42,12 +46,12 @@ def checked_provider(name: str) -> str:
 
 
 async def own_chain(context: CommandContext, asker: CommandUser) -> tuple[ModelRecord, ...]:
-    """What was set here: for the server, in direct messages for the one who asks."""
+    """Return the models set for the server, or for the user in direct messages."""
     return await context.db.models.chain(asker.server_id, asker.person.id)
 
 
 async def chain_of(context: CommandContext, asker: CommandUser) -> tuple[ModelRecord, ...]:
-    """What is tried here, in order: what was set here, or the operator's."""
+    """Return the models that are tried here, in order: those set here, or the operator's."""
     return await own_chain(context, asker) or tuple(link.model for link in context.services.models)
 
 
@@ -57,24 +61,24 @@ async def show_models(context: CommandContext, asker: CommandUser) -> str:
         return "No model is set. Give a key with `/model key add`, then choose one: `/model set`."
     own = await own_chain(context, asker)
     whose = "Set here" if own else "Set by whoever runs the bot"
-    return f"{whose}, tried in this order:\n{_listed(chain, asker.is_owner)}"
+    return f"{whose}, tried in this order:\n{_listed(chain, asker.is_owner, bool(own))}"
 
 
 async def set_model(
     context: CommandContext, asker: CommandUser, provider: str, model: str, base_url: str | None
 ) -> str:
-    """The first of the chain; its fallbacks stay."""
+    """Set the first model of the chain. Its fallbacks stay."""
     asker.must_manage()
     first = await _record(context, asker, provider, model, base_url)
     await _check_payer(context, first)
     rest = (await own_chain(context, asker))[1:]
-    await _store(context, asker, (first, *rest))
+    await store_chain(context, asker, (first, *rest))
     return f"Answers now come from **{name_of(first)}**."
 
 
 async def reset_models(context: CommandContext, asker: CommandUser) -> str:
     asker.must_manage()
-    await _store(context, asker, ())
+    await store_chain(context, asker, ())
     return await show_models(context, asker)
 
 
@@ -91,19 +95,19 @@ async def add_fallback(
         )
     added = await _record(context, asker, provider, model, base_url)
     await _check_payer(context, added)
-    await _store(context, asker, (*chain, added))
+    await store_chain(context, asker, (*chain, added))
     return f"If the others fail, **{name_of(added)}** answers."
 
 
 async def remove_fallback(context: CommandContext, asker: CommandUser, number: int) -> str:
-    """Numbered as they are listed, from 1."""
+    """Remove a fallback by its number in the list, from 1."""
     asker.must_manage()
     chain = await own_chain(context, asker)
     if not 1 <= number < len(chain):
         raise CommandRefusedError(
             "There is no such fallback; `/model fallback list` shows their numbers."
         )
-    await _store(context, asker, (*chain[:number], *chain[number + 1 :]))
+    await store_chain(context, asker, (*chain[:number], *chain[number + 1 :]))
     return f"**{name_of(chain[number])}** is no longer a fallback."
 
 
@@ -111,7 +115,8 @@ async def list_fallbacks(context: CommandContext, asker: CommandUser) -> str:
     fallbacks = (await chain_of(context, asker))[1:]
     if not fallbacks:
         return "There are no fallbacks. Add one with `/model fallback add`."
-    return _listed(fallbacks, asker.is_owner)
+    own = await own_chain(context, asker)
+    return _listed(fallbacks, asker.is_owner, bool(own))
 
 
 async def fallback_choices(context: CommandContext, asker: CommandUser, typed: str) -> Choices:
@@ -148,18 +153,20 @@ async def _record(
 
 
 def _check_address(asker: CommandUser, url: str) -> None:
-    """The operator's keys and network must not be at the disposal of a server's admins."""
+    """Refuse users other than the owner: keys would be sent to that address."""
     asker.must_own("choose another address: keys would be sent there")
     if not url.startswith(("http://", "https://")) or any(sign.isspace() for sign in url):
         raise CommandRefusedError("The address must begin with https:// or http://.")
 
 
-async def _store(context: CommandContext, asker: CommandUser, chain: Sequence[ModelRecord]) -> None:
+async def store_chain(
+    context: CommandContext, asker: CommandUser, chain: Sequence[ModelRecord]
+) -> None:
     await context.db.models.set_chain(asker.server_id, chain, asker.person.id)
 
 
 async def _check_payer(context: CommandContext, model: ModelRecord) -> None:
-    """The operator's keys are for the operator's models; for others somebody here has to pay."""
+    """Refuse a model without a key. The operator's keys are only for the operator's models."""
     links = context.services.models
     if not ModelCandidate(model).lacks_key or any(is_same_model(model, link) for link in links):
         return
@@ -171,13 +178,25 @@ def name_of(model: ModelRecord) -> str:
     return plain(f"{model.provider}/{model.model}")
 
 
-def _listed(chain: Sequence[ModelRecord], with_address: bool) -> str:
-    """An address inside the operator's network is nobody else's business."""
+def _listed(chain: Sequence[ModelRecord], for_owner: bool, is_own: bool) -> str:
+    """List the chain. Only the owner sees base URLs and prices, which may be private."""
     lines = []
     for number, model in enumerate(chain, 1):
-        where = f" at <{model.base_url}>" if model.base_url and with_address else ""
-        lines.append(f"{number}. {name_of(model)}{where}")
+        where = f" at <{model.base_url}>" if model.base_url and for_owner else ""
+        options = _told_options(model) if for_owner or is_own else ""
+        lines.append(f"{number}. {name_of(model)}{where}{options}")
     return "\n".join(lines)
+
+
+def _told_options(model: ModelRecord) -> str:
+    """List our own options of a model. Other parameters may be private to the operator."""
+    told = (f"{name} {told_option(model.params[name])}" for name in OPTIONS if name in model.params)
+    listed = ", ".join(told)
+    return f" ({listed})" if listed else ""
+
+
+def told_option(value: object) -> str:
+    return plain(shortened(value if isinstance(value, str) else json.dumps(value), OPTION_SHOWN))
 
 
 model = app_commands.Group(

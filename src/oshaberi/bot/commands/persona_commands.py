@@ -9,7 +9,14 @@ from typing import Any
 import discord
 from discord import app_commands
 
-from oshaberi.bot.commands.command_answers import Choices, CommandForm, answer, choices, plain
+from oshaberi.bot.commands.command_answers import (
+    Choices,
+    CommandForm,
+    answer,
+    ask_first,
+    choices,
+    plain,
+)
 from oshaberi.bot.commands.command_context import (
     MANAGER,
     CommandContext,
@@ -25,17 +32,21 @@ from oshaberi.storage.stored_records import PersonaRecord
 PROMPT_LIMIT = 4000
 """As much as a field of a form holds."""
 WORDS_LIMIT = 500
+BUILT_IN = "The built-in persona cannot be deleted; create another one instead."
 MOST_PERSONAS = 50
 
 
 async def personas_of(context: CommandContext, server_id: int) -> tuple[PersonaRecord, ...]:
-    """Its own, or the one whoever runs the bot gave to all."""
+    """Return the server's personas, or the operator's if it has none."""
     stored = await context.db.personas.of(server_id)
     return stored or (replace(context.services.persona, server_id=server_id, is_default=True),)
 
 
 async def found(context: CommandContext, server_id: int, name: str) -> PersonaRecord:
-    """By name or alias. The built-in one becomes the server's own when it is changed."""
+    """Find a persona by name or alias.
+
+    The operator's becomes the server's own once it is changed.
+    """
     stored = await context.db.personas.get(server_id, name.strip())
     if stored is not None:
         return stored
@@ -63,7 +74,7 @@ async def create_persona(
 
 
 async def may_create(context: CommandContext, asker: CommandUser, name: str) -> str:
-    """Asked before the form opens, and again when it is sent."""
+    """Check that the persona can be created: before the form opens and when it is sent."""
     asker.must_manage()
     name = checked_name(name)
     stored = await context.db.personas.of(asker.server_id)
@@ -106,20 +117,27 @@ async def list_personas(context: CommandContext, asker: CommandUser) -> str:
     return "\n".join(_line(persona) for persona in await personas_of(context, asker.server_id))
 
 
+async def delete_question(context: CommandContext, asker: CommandUser, name: str) -> str:
+    asker.must_manage()
+    persona = await found(context, asker.server_id, name)
+    if await context.db.personas.get(asker.server_id, persona.name) is None:
+        raise CommandRefusedError(BUILT_IN)
+    sprites = f" and its {len(persona.sprites)} sprites" if persona.sprites else ""
+    return f"Delete **{plain(persona.name)}**{sprites}? This cannot be undone."
+
+
 async def delete_persona(context: CommandContext, asker: CommandUser, name: str) -> str:
     asker.must_manage()
     persona = await found(context, asker.server_id, name)
     if not await context.db.personas.delete(asker.server_id, persona.name):
-        raise CommandRefusedError(
-            "The built-in persona cannot be deleted; create another one instead."
-        )
+        raise CommandRefusedError(BUILT_IN)
     told = await _new_default(context, asker.server_id) if persona.is_default else ""
     context.personas_changed(asker.server_id)
     return f"**{plain(persona.name)}** is deleted.{told}"
 
 
 async def _new_default(context: CommandContext, server_id: int) -> str:
-    """Somebody has to answer."""
+    """Make the first persona the default, since there must be one."""
     first = (await personas_of(context, server_id))[0]
     await context.db.personas.make_default(server_id, first.name)
     return f" {plain(first.name)} is now the default."
@@ -165,7 +183,7 @@ async def edit_form(context: CommandContext, asker: CommandUser, name: str) -> C
 async def _may_be_called(
     context: CommandContext, server_id: int, name: str, values: dict[str, str]
 ) -> None:
-    """No alias may be somebody else's name."""
+    """Refuse an alias that is already a name of another persona."""
     for alias in checked_words(values["aliases"], "Other names"):
         other = await context.db.personas.get(server_id, checked_name(alias))
         if other is not None and other.name != name:
@@ -252,7 +270,11 @@ async def list_(interaction: Interaction) -> None:
 @persona.command(description="Delete a persona and its sprites")
 @app_commands.describe(name="Which persona")
 async def delete(interaction: Interaction, name: str) -> None:
-    await answer(interaction, delete_persona(context_of(interaction), asker_of(interaction), name))
+    context, asker = context_of(interaction), asker_of(interaction)
+    question = await delete_question(context, asker, name)
+    await ask_first(
+        interaction, question, "Delete it", lambda asker: delete_persona(context, asker, name)
+    )
 
 
 @persona.command(description="Choose the persona that answers when no other is called")

@@ -26,7 +26,7 @@ MOST_SPRITES = 50
 async def add_sprite(
     context: CommandContext, asker: CommandUser, persona: str, name: str, url: str, identity: bool
 ) -> str:
-    """One of the same name is replaced."""
+    """Add a sprite. One of the same name is replaced."""
     asker.must_manage()
     owner = await found(context, asker.server_id, persona)
     sprite = SpriteRecord(checked_sprite(name), checked_url(url), identity)

@@ -21,7 +21,9 @@ from oshaberi.bot.commands.command_context import (
 )
 from oshaberi.bot.commands.model_commands import name_of
 from oshaberi.conversation.turn_channel import TurnChannel
-from oshaberi.storage.stored_records import UsageRecord
+from oshaberi.providers.capabilities import ModelPlace
+from oshaberi.providers.provider_presets import PRESETS
+from oshaberi.storage.stored_records import ConversationSummary, ModelRecord, UsageRecord
 from oshaberi.turns.generation.model_chain import ModelCandidate, chain_of
 
 NO_MODEL = "No model is set. `/help` says what to do first."
@@ -30,12 +32,18 @@ NO_MODEL = "No model is set. `/help` says what to do first."
 async def status_of(context: CommandContext, asker: CommandUser, latency_s: float) -> str:
     candidates = await chain_of(context.services, asker.server_id, asker.person.id)
     chain = groupby(candidates, lambda one: one.model)
-    health = [f"{name_of(model)}: {_keys(context, list(tries))}" for model, tries in chain]
+    health = [
+        f"{name_of(model)}: {_keys(context, list(tries))}{_learned(context, model)}"
+        for model, tries in chain
+    ]
     # What all direct messages used together is the operator's business.
     hidden = asker.server_id == 0 and not asker.is_owner
     usage = () if hidden else await context.db.usage.of(asker.server_id)
     lines = [_latency(latency_s), _queue(context, asker), "Models:" if health else NO_MODEL]
     lines += [f"- {line}" for line in health]
+    summary = await context.db.summaries.of(asker.channel_id)
+    if summary is not None:
+        lines.append(_summarised(summary))
     if usage:
         lines += ["Used here:", *(f"- {_used(entry)}" for entry in usage)]
     return "\n".join(lines)
@@ -48,7 +56,7 @@ def _latency(seconds: float) -> str:
 
 
 def _queue(context: CommandContext, asker: CommandUser) -> str:
-    """Of this server, or of this direct message; the bot's owner sees all of it."""
+    """Count the turns of this server or direct message; for the bot's owner those of all."""
 
     def is_here(turn_channel: TurnChannel) -> bool:
         if asker.is_owner:
@@ -63,7 +71,7 @@ def _queue(context: CommandContext, asker: CommandUser) -> str:
 
 
 def _keys(context: CommandContext, tries: Sequence[ModelCandidate]) -> str:
-    """How those keys are that would be tried for the next answer."""
+    """Describe the state of the keys that would be tried for the next answer."""
     keys = [one.key for one in tries if one.key is not None]
     if not keys:
         lacking = any(one.lacks_key for one in tries)
@@ -73,6 +81,21 @@ def _keys(context: CommandContext, tries: Sequence[ModelCandidate]) -> str:
         return f"all keys failed; paused until {discord.utils.format_dt(min(ends), 't')}"
     resting = f", {len(ends)} of them paused" if ends else ""
     return f"ready, {len(keys)} {'key' if len(keys) == 1 else 'keys'}{resting}"
+
+
+def _learned(context: CommandContext, model: ModelRecord) -> str:
+    """Describe the parameters the model refused since the start; they are no longer sent."""
+    preset = PRESETS.get(model.provider)
+    base_url = model.base_url or (preset.base_url if preset else None)
+    place = ModelPlace(model.provider, base_url, model.model)
+    told = context.services.adapters.learned.told(place)
+    return plain(f"; {'; '.join(told)}") if told else ""
+
+
+def _summarised(summary: ConversationSummary) -> str:
+    """Say that older messages were summarised. `/memory forget channel` deletes the summary."""
+    when = "" if summary.at is None else f", {discord.utils.format_dt(summary.at, 'R')}"
+    return f"Summarised here: {summary.messages} earlier messages{when}."
 
 
 def _used(entry: UsageRecord) -> str:

@@ -1,4 +1,4 @@
-"""`/usage`: what somebody, or a whole server, used today and lately, what is left, what it cost."""
+"""`/usage`: the usage and cost of a user or a server, today and lately, and what is left."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ async def _used(context: CommandContext, account: UsageAccount, who: str) -> lis
 async def _left(
     context: CommandContext, place: QuotaPlace, subjects: Sequence[Subject]
 ) -> list[str]:
-    """What the quotas leave, and until when."""
+    """Describe what the quotas leave, and until when."""
     services, day = context.services, today(context.services)
     own = (await services.settings(place.server_id)).turn
     candidates = await chain_of(services, place.server_id, place.user_id)
@@ -114,7 +114,7 @@ async def _left_of(context: CommandContext, limit: UsageLimit, day: date) -> lis
 
 
 def told_totals(totals: UsageTotals) -> str:
-    """The cost only where the models have a price."""
+    """Describe the totals. The cost is shown only if the models have a price."""
     requests = "1 request" if totals.requests == 1 else f"{totals.requests:,} requests"
     tokens = f"{totals.input_tokens:,} tokens read, {totals.output_tokens:,} written"
     return f"{requests}, {tokens}{_cost(totals.cost_micros)}"

@@ -3,5 +3,6 @@
 - `process_coordination`: who answers a message and which turn a channel runs; alone, in memory.
 - `redis_coordination`: the same for several processes, through Redis.
 - `crash_recovery`: after a crash, finishes or reports the messages in this process's journal.
+- `question_recovery`: after any end, answers the questions that waited, or says why not.
 - `orphaned_journals`: does the same for a process that never came back.
 """

@@ -1,15 +1,16 @@
-"""After a crash: what an earlier process was about to say is found or said, and the rest is told.
+"""After a crash, finds or sends the messages of an earlier process, and reports the rest.
 
-A message that was written into the journal may or may not have left. The channel itself knows: it
-is looked for there, and sent under its old nonce only if it is not there.
+A message in the journal may or may not have been sent. It is looked for in the channel, and sent
+under its old nonce only if it is not there.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
 from oshaberi.bot.client.incoming_messages import NOT_FOUND
@@ -31,6 +32,7 @@ from oshaberi.delivery.sink import (
 )
 from oshaberi.discord_io import DiscordSink
 from oshaberi.storage import Database, StorageError
+from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import JournalledPost, JournalledStream, TurnRecord
 from oshaberi.text.text_measure import utf16_len
 from oshaberi.turns.turn_services import Alone, nobody_else
@@ -48,19 +50,20 @@ GO_ON = (
 )
 IN_DOUBT = "One message of it may be missing: I could not check whether it arrived."
 
+T = TypeVar("T")
 FindRoom = Callable[[int], Awaitable[DiscordTurnChannel | None]]
 
 
 @dataclass(slots=True)
 class _Settled:
-    """What became of the messages of one stream."""
+    """The messages of one stream that were found or sent. `in_doubt`: some could not be checked."""
 
     message_ids: list[int]
     in_doubt: bool = False
 
 
 class CrashRecovery:
-    """Takes up the streams of this `instance` that no process runs any more."""
+    """Finishes the streams of this `instance` that no process runs any more."""
 
     def __init__(
         self, db: Database, instance: str, find_turn_channel: FindRoom, alone: Alone = nobody_else
@@ -72,25 +75,27 @@ class CrashRecovery:
         self._free = asyncio.Semaphore(AT_ONCE)
 
     async def run(self, keys: Collection[str] | None = None) -> int:
-        """How many there were: of these streams, or of all.
+        """Finish these streams, or all, and return their number.
 
-        A channel that cannot be reached holds up no other.
+        A channel that cannot be reached does not delay the others. StorageAwayError: some are left.
         """
         channels = {stream.channel_id for stream in await self._left(keys)}
-        return sum(await asyncio.gather(*(self._channel(one, keys) for one in channels)))
+        return sum(await all_of(self._channel(one, keys) for one in channels))
 
     async def _left(self, keys: Collection[str] | None) -> list[JournalledStream]:
         left = await self._db.journal.unfinished(self._instance)
         return [stream for stream in left if keys is None or stream.key in keys]
 
     async def _channel(self, channel_id: int, keys: Collection[str] | None) -> int:
-        """A turn that runs there, be it of another process with our name, is none that was left."""
+        """Finish the streams of one channel, while no turn is running there."""
         async with self._free, self._alone(f"turn:{channel_id}"):
             left = await self._left(keys)
             streams = [stream for stream in left if stream.channel_id == channel_id]
             for stream in streams:
                 try:
                     await self._take_up(stream)
+                except StorageAwayError:
+                    raise
                 except (*NOT_FOUND, SinkError, StorageError) as error:
                     # It stays in the journal: the next start tries again.
                     log.error("channel %s: not settled: %s", channel_id, error)
@@ -101,9 +106,20 @@ class CrashRecovery:
         turns = await self._db.turns.newest(stream.channel_id, EARLIER_TURNS)
         if turn_channel is None:
             log.warning("channel %s is gone, and an answer with it", stream.channel_id)
-        elif not any(_was_recorded(stream, turn) for turn in turns):
+            await self._settle_question(stream, turns)
+        elif (recorded := _record_of(stream, turns)) is None:
             await self._settle_and_tell(stream, turn_channel, turns)
+            await self._settle_question(stream, turns)
+        elif recorded.status == INTERRUPTED:
+            await self._complete(stream, recorded, turn_channel, turns)
         await self._db.journal.finish(stream.key)
+
+    async def _settle_question(self, stream: JournalledStream, turns: Sequence[TurnRecord]) -> None:
+        """Mark the question as settled: the user was told, so it is not answered (decision 5)."""
+        earlier = _continued(stream, turns)
+        asked_id = stream.answering_id or (earlier and earlier.asked_id)
+        if asked_id:
+            await self._db.questions.settle(stream.channel_id, (asked_id,))
 
     async def _settle_and_tell(
         self,
@@ -111,14 +127,7 @@ class CrashRecovery:
         turn_channel: DiscordTurnChannel,
         turns: Sequence[TurnRecord],
     ) -> None:
-        asked = (
-            None
-            if stream.answering_id is None
-            else await turn_channel.incoming(stream.answering_id)
-        )
-        sink = turn_channel.sink(asked)
-        for turn in turns:
-            sink.leave_out(turn.message_ids)
+        sink = await _sink_of(stream, turn_channel, turns)
         settled = await self._settle_posts(stream, sink)
         await self._tell(stream, sink, settled)
         earlier = _continued(stream, turns)
@@ -135,13 +144,28 @@ class CrashRecovery:
             )
         )
         if stream.answering_id is not None:
-            # Told is dealt with: nobody shall find it unanswered and begin anew.
+            # The user was told: mark it as handled, so that it is not answered again.
             await self._db.seen.note(stream.channel_id, stream.answering_id)
         log.info(
             "channel %s: an interrupted answer has %d messages",
             stream.channel_id,
             len(settled.message_ids),
         )
+
+    async def _complete(
+        self,
+        stream: JournalledStream,
+        recorded: TurnRecord,
+        turn_channel: DiscordTurnChannel,
+        turns: Sequence[TurnRecord],
+    ) -> None:
+        """A process that was told to end has stored that the answer goes on. Its last message may
+        have been on the wire; nothing is told."""
+        if all(post.state != "intended" for post in stream.posts):
+            return
+        settled = await self._settle_posts(stream, await _sink_of(stream, turn_channel, turns))
+        message_ids = tuple(sorted({*recorded.message_ids, *settled.message_ids}))
+        await self._db.turns.set_messages(replace(recorded, message_ids=message_ids))
 
     async def _settle_posts(self, stream: JournalledStream, sink: DiscordSink) -> _Settled:
         response = ResponseState(key=stream.key)
@@ -179,18 +203,49 @@ class CrashRecovery:
         text = f"{GO_ON}\n{IN_DOUBT}" if settled.in_doubt else GO_ON
         notice = Post(f"{stream.key}-end", embed=Embed(TITLE, text))
         newest = max((one.newest_id for one in stream.posts), default=stream.answering_id or 0)
-        sink.recall(notice.nonce, newest)
-        # Told twice, should nobody be able to look, is better than not at all.
-        sent = await _found_or_sent(notice, sink, ResponseState(key=stream.key), in_any_case=True)
+        sent = await told_once(notice, sink, newest)
         if sent is None or sent.id is None:
             log.warning("channel %s: an interrupted answer could not be told", stream.channel_id)
         else:
             settled.message_ids.append(sent.id)
 
 
+async def all_of(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """All results. If works fail, the others end first; then the first failure is raised."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    await asyncio.gather(*tasks, return_exceptions=True)
+    return [task.result() for task in tasks]
+
+
+async def told_once(notice: Post, sink: DiscordSink, newest_id: int) -> Sent | None:
+    """Send a notice, unless it is already in the channel after the message with this id."""
+    sink.recall(notice.nonce, newest_id)
+    # If the check fails, a second notice is better than none.
+    return await _found_or_sent(notice, sink, ResponseState(key=notice.nonce), in_any_case=True)
+
+
+async def _sink_of(
+    stream: JournalledStream, turn_channel: DiscordTurnChannel, turns: Sequence[TurnRecord]
+) -> DiscordSink:
+    """Messages of other turns are not taken for those of the stream."""
+    asked_id = stream.answering_id
+    asked = None if asked_id is None else await turn_channel.incoming(asked_id)
+    sink = turn_channel.sink(asked)
+    for turn in turns:
+        sink.leave_out(turn.message_ids)
+    return sink
+
+
+def _record_of(stream: JournalledStream, turns: Sequence[TurnRecord]) -> TurnRecord | None:
+    return next((turn for turn in turns if _was_recorded(stream, turn)), None)
+
+
 def _continued(stream: JournalledStream, turns: Sequence[TurnRecord]) -> TurnRecord | None:
-    """Who answers no message goes on with its own last answer; a persona that another called
-    speaks after that other one."""
+    """Return the last turn if the stream continued it, else None.
+
+    A stream without a question continues the last answer of the same persona. A persona that
+    another one called follows that one's answer and continues nothing.
+    """
     last = turns[0] if turns else None
     if last is None or stream.answering_id is not None or last.persona != stream.persona:
         return None
@@ -198,7 +253,7 @@ def _continued(stream: JournalledStream, turns: Sequence[TurnRecord]) -> TurnRec
 
 
 def _was_recorded(stream: JournalledStream, turn: TurnRecord) -> bool:
-    """Then it had ended or was told already, and only its place in the journal was left."""
+    """Tell whether the stream's turn was recorded. Then only its journal entry is left."""
     if turn.at is None or stream.began is None or turn.at < stream.began:
         return False
     return turn.persona == stream.persona and stream.answering_id in (None, turn.asked_id)
@@ -221,7 +276,7 @@ async def _look_for(post: Post, sink: DiscordSink) -> Sequence[Sent]:
 
 
 def _as_bot(post: Post, face: WebhookFace) -> Post:
-    """Without its webhook, with the name in front as far as it fits."""
+    """Return the post without its webhook, with the name in front if it fits."""
     named = introduced(face, post.content) if post.content else bold_name(face)
     content = named if utf16_len(named) <= LONGEST_MESSAGE else post.content
     return replace(post, face=None, content=content)
@@ -230,7 +285,7 @@ def _as_bot(post: Post, face: WebhookFace) -> Post:
 async def _found_or_sent(
     post: Post, sink: DiscordSink, response: ResponseState, *, in_any_case: bool = False
 ) -> Sent | None:
-    """The message in the channel, now if not before. None if nobody can say."""
+    """Find the message, or send it now. Return None if the check failed or it was not sent."""
     found: Sequence[Sent] = ()
     try:
         found = await _looked_for(post, sink)

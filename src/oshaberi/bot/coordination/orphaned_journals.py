@@ -1,7 +1,8 @@
-"""Settles what a process left behind whose name does not come back.
+"""Takes over the journals and questions of ended processes that do not come back.
 
-Every process says in the database that it is there. Whoever is silent for long has ended: what its
-journal holds is taken over by the first that looks, and settled as if it had been its own.
+Every process holds leases (Redis, PostgreSQL) that end with it, so the others notice its end within
+seconds. Without a lease, a heartbeat in the database counts: a process without one for long has
+ended. The first process that notices takes over, and settles the rest as its own.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 
 from oshaberi.bot.coordination.crash_recovery import CrashRecovery
+from oshaberi.bot.coordination.process_coordination import InstanceLease
+from oshaberi.bot.coordination.question_recovery import QuestionRecovery
 from oshaberi.storage import Database, StorageError
 
 log = logging.getLogger(__name__)
@@ -22,44 +25,83 @@ SILENT_FOR = timedelta(minutes=2)
 """Longer than a restart, and than the clocks of two machines differ."""
 LOOKS_SILENT = 3
 """So many looks in a row: where the clock was set forward, who is there has beaten by then."""
+LEASE_SECONDS = 2.0
+LOOKS_MISSING = 3
+"""So many in a row: whoever has only lost its connection takes its lease again by then."""
 
 
 class OrphanedJournals:
-    """Of one process. `is_ready`: whether Discord can be asked."""
+    """Looks for ended processes. `is_ready` tells whether Discord can be asked."""
 
     def __init__(
-        self, db: Database, instance: str, recovery: CrashRecovery, is_ready: Callable[[], bool]
+        self,
+        db: Database,
+        instance: str,
+        recovery: CrashRecovery,
+        questions: QuestionRecovery,
+        is_ready: Callable[[], bool],
+        leases: Mapping[str, InstanceLease],
     ) -> None:
         self._db = db
         self._instance = instance
         self._recovery = recovery
+        self._questions = questions
         self._is_ready = is_ready
+        self._leases = leases
         self._silent: Counter[str] = Counter()
+        self._missing: Counter[str] = Counter()
 
     async def run(self) -> None:
-        """Never ends by itself."""
+        """Look again and again. Never returns by itself."""
+        now = asyncio.get_running_loop().time
+        beat_at = now()
         while True:
             try:
-                await self.look()
+                if now() >= beat_at:
+                    beat_at = now() + BEAT_SECONDS
+                    await self.look()
+                await self.look_at_leases()
             except StorageError as error:
                 log.warning("other processes cannot be looked for: %s", error)
-            await asyncio.sleep(BEAT_SECONDS)
+            await asyncio.sleep(LEASE_SECONDS if self._leases else BEAT_SECONDS)
 
     async def look(self) -> int:
-        """How many answers of others were settled."""
-        await self._db.instances.beat(self._instance)
+        """Take over processes that were silent for long. Return the number of items settled."""
+        await self._db.instances.beat(self._instance, self._leases)
         if not self._is_ready():
             return 0
         silent = await self._db.instances.gone(SILENT_FOR)
         self._silent = Counter({name: self._silent[name] + 1 for name in silent})
         gone = [name for name, looks in self._silent.items() if looks >= LOOKS_SILENT]
-        return sum([await self._succeed(name) for name in gone])
+        return sum([await self._take_over(name) for name in gone])
 
-    async def _succeed(self, name: str) -> int:
-        """Of several that try, one gets them."""
-        keys = await self._db.journal.adopt(name, self._instance)
-        if not keys:
+    async def look_at_leases(self) -> int:
+        """Take over processes that no longer hold a lease. Return the number of items."""
+        if not self._leases or not self._is_ready():
             return 0
-        count = await self._recovery.run(keys)
-        log.info("%d answers of %s were settled, which has not come back", count, name)
-        return count
+        others = await self._db.instances.others(self._instance)
+        missing = [name for name, held in others.items() if await self._is_missing(name, held)]
+        self._missing = Counter({name: self._missing[name] + 1 for name in missing})
+        gone = [name for name, looks in self._missing.items() if looks >= LOOKS_MISSING]
+        return sum([await self._take_over(name) for name in gone])
+
+    async def _is_missing(self, name: str, held: frozenset[str]) -> bool:
+        """Tell whether a process is gone: a lease has ended, and no other is still held."""
+        asked = [lease for kind, lease in self._leases.items() if kind in held]
+        verdicts = [await lease.is_gone(name) for lease in asked]
+        return True in verdicts and False not in verdicts
+
+    async def _take_over(self, name: str) -> int:
+        """Take over what a process left. Of several that try, one succeeds."""
+        keys = await self._db.journal.adopt(name, self._instance)
+        questions = await self._db.questions.adopt(name, self._instance)
+        if keys:
+            await self._recovery.run(keys)
+        if questions:
+            await self._questions.run()
+        if keys or questions:
+            log.info(
+                "%s is gone: %d answers and %d questions of it were taken over",
+                *(name, len(keys), questions),
+            )
+        return len(keys) + questions

@@ -1,17 +1,19 @@
-"""What several processes agree on: which of them answers a message, and runs a channel's turn.
+"""Coordinates processes: which of them answers a message, and which runs a channel's turn.
 
-In one process that is memory; with `redis_url` it is Redis. A Redis that is away never silences
-the bot: with shards split over processes it only guards the moments when two of them overlap.
+A single process does this in memory; with `redis_url` it is done in Redis. The bot also answers
+while Redis is down: if shards are split over processes, Redis matters only when two of them
+overlap.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Protocol
 
+from oshaberi.discord_io import BanGuard, RequestBudget
 from oshaberi.errors import ConfigError
 from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.turns.bounded_cache import KeyedLocks
@@ -19,33 +21,55 @@ from oshaberi.turns.bounded_cache import KeyedLocks
 KEPT_CLAIMS = 4000
 
 
+class InstanceLease(Protocol):
+    """A lock or key that a process holds while it runs, and that ends with it."""
+
+    async def is_gone(self, name: str) -> bool | None:
+        """Tell whether no process of that name is running; None if that is unknown."""
+
+
 class ProcessCoordination(Protocol):
-    """How processes keep out of each other's way."""
+    """Keeps several processes from doing the same work."""
 
     @property
     def stops(self) -> StopRegistry: ...
 
-    async def claim(self, number: int) -> bool:
-        """Whether this process is the one to deal with this message or command.
+    @property
+    def leases(self) -> Mapping[str, InstanceLease]:
+        """Return the leases by where they are held; empty for a single process."""
 
-        True once, whoever asks, for as long as the process lives that was told so.
+    @property
+    def problem(self) -> str | None:
+        """Return why Redis cannot be used now; None if it can, or is not needed."""
+
+    async def claim(self, number: int) -> bool:
+        """Tell whether this process handles this message or command.
+
+        Returns True to one caller only, as long as that process lives.
         """
 
     def alone(self, what: str) -> AbstractAsyncContextManager[object]:
-        """Nobody else is in a block of the same name: `turn:123`, `webhook:123`.
+        """Lock a name, such as `turn:123` or `webhook:123`, for the block.
 
-        Gives None where there is no other process anyway.
+        Yields None for a single process, which needs no lock.
         """
 
+    def share_requests(
+        self, guard: BanGuard, budget: RequestBudget
+    ) -> AbstractAsyncContextManager[None]:
+        """Share Discord's limits between all processes, for the block."""
+
     async def departure(self) -> None:
-        """Until a process has ended that had claimed what we asked for: it can be had now."""
+        """Wait until a process ends that had claimed something we wanted."""
 
 
 class SingleProcess:
-    """One process: nothing to agree on but what it has seen already."""
+    """Coordination for one process: it only remembers its own claims."""
 
     def __init__(self) -> None:
         self.stops = StopRegistry()
+        self.leases: Mapping[str, InstanceLease] = {}
+        self.problem: str | None = None
         self._claimed: OrderedDict[int, None] = OrderedDict()
         self._keyed_locks: KeyedLocks[str] = KeyedLocks()
 
@@ -58,19 +82,26 @@ class SingleProcess:
         return True
 
     def give_up(self, number: int) -> None:
-        """It may be claimed again."""
+        """Allow the message or command to be claimed again."""
         self._claimed.pop(number, None)
 
     def alone(self, what: str) -> AbstractAsyncContextManager[object]:
         return self._keyed_locks.through(what)
+
+    def share_requests(
+        self, _guard: BanGuard, _budget: RequestBudget
+    ) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
 
     async def departure(self) -> None:
         await asyncio.Event().wait()
 
 
 @asynccontextmanager
-async def shared_state(redis_url: str | None) -> AsyncIterator[ProcessCoordination]:
-    """Memory, or Redis if there is an address; one that cannot be reached is refused."""
+async def shared_state(
+    redis_url: str | None, instance: str = ""
+) -> AsyncIterator[ProcessCoordination]:
+    """Use memory, or Redis if there is a URL. Raises ConfigError if Redis is not reachable."""
     if redis_url is None:
         yield SingleProcess()
         return
@@ -79,5 +110,5 @@ async def shared_state(redis_url: str | None) -> AsyncIterator[ProcessCoordinati
     except ImportError:
         raise ConfigError('redis_url: needs pip install "oshaberi[redis]"') from None
 
-    async with over_redis(redis_url) as shared:
+    async with over_redis(redis_url, instance) as shared:
         yield shared

@@ -8,17 +8,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 
 from redis.asyncio import Redis
 from redis.asyncio.lock import Lock
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import LockNotOwnedError, RedisError
+from redis.exceptions import AuthenticationError, LockNotOwnedError, RedisError, ResponseError
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from oshaberi.bot.coordination.process_coordination import SingleProcess
-from oshaberi.errors import ConfigError
+from oshaberi.bot.coordination.process_coordination import InstanceLease, SingleProcess
+from oshaberi.bot.coordination.redis_request_budget import RedisAllowance, SharedRefusals
+from oshaberi.discord_io import BanGuard, RequestBudget
+from oshaberi.errors import AddressUnavailableError, ConfigError
 from oshaberi.stream.stops.redis_stops import FAULTS, RedisStops, ended
 
 log = logging.getLogger(__name__)
@@ -30,8 +34,10 @@ ALIVE_SECONDS = 12
 RENEW_SECONDS = 3.0
 POLL_SECONDS = 0.1
 PATIENCE_SECONDS = 600.0
-ANSWER_SECONDS = 3.0
-"""Of Redis: longer is away."""
+ANSWER_SECONDS = 1.5
+"""Of Redis: longer is away. Then nobody asks it until it has answered a heartbeat."""
+LOOK_SECONDS = 1.0
+"""How often a Redis that hangs is looked for."""
 
 TAKE_OVER = """
 if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 end
@@ -41,10 +47,12 @@ return 1
 
 
 class RedisCoordination:
-    """One of several processes with one Redis."""
+    """Coordinates one process with others over Redis."""
 
-    def __init__(self, redis: Redis, stops: RedisStops) -> None:
+    def __init__(self, redis: Redis, stops: RedisStops, instance: str = "") -> None:
         self.stops = stops
+        self.leases: Mapping[str, InstanceLease] = {"redis": self} if instance else {}
+        self._instance = instance
         self._redis = redis
         self._here = SingleProcess()
         self._name = secrets.token_hex(8).encode()
@@ -53,14 +61,20 @@ class RedisCoordination:
         self._departed = asyncio.Event()
         self._believes_from = 0.0
         """When what Redis says about the others proves something again."""
+        self.problem: str | None = None
+        self._hangs = False
+        """Whether nobody asks Redis because it did not answer in time."""
 
     async def claim(self, number: int) -> bool:
         if not await self._here.claim(number):
             return False
+        if self._hangs:
+            return True
         try:
             with cancellable():
                 claimed = await self._claim(f"oshaberi:claim:{number}")
         except FAULTS as error:
+            self._note_fault(error)
             log.warning("Redis cannot say who deals with %s, so we do: %s", number, error)
             return True
         if not claimed:
@@ -82,7 +96,7 @@ class RedisCoordination:
     @asynccontextmanager
     async def alone(self, what: str) -> AsyncIterator[bool]:
         lock = self._redis.lock(f"oshaberi:lock:{what}", timeout=LOCK_SECONDS, blocking=False)
-        held = await _acquired(lock, what)
+        held = not self._hangs and await self._acquired(lock, what)
         renewing = asyncio.create_task(_renew(lock, what)) if held else None
         try:
             yield held
@@ -91,14 +105,55 @@ class RedisCoordination:
                 await ended(renewing)
                 await _released(lock, what)
 
+    @asynccontextmanager
+    async def share_requests(self, guard: BanGuard, budget: RequestBudget) -> AsyncIterator[None]:
+        budget.shared = RedisAllowance(self._redis)
+        counting = asyncio.create_task(SharedRefusals(self._redis, guard).run())
+        try:
+            yield
+        finally:
+            budget.shared = None
+            await ended(counting)
+
+    async def _acquired(self, lock: Lock, what: str) -> bool:
+        now = asyncio.get_running_loop().time
+        until = now() + PATIENCE_SECONDS
+        try:
+            while not await _acquired_now(lock, what):
+                if now() > until:
+                    log.warning("%s is still locked, so we go on without", what)
+                    return False
+                await asyncio.sleep(POLL_SECONDS)
+        except FAULTS as error:
+            self._note_fault(error)
+            log.warning("Redis cannot lock %s, so we go on without: %s", what, error)
+            return False
+        return True
+
+    async def is_gone(self, name: str) -> bool | None:
+        """Tell whether the lease of that name has expired; None if that is unknown."""
+        if self._hangs:
+            return None
+        try:
+            with cancellable():
+                mine, theirs = await self._redis.mget(_alive(self._name), _lease(name))
+        except FAULTS as error:
+            self._note_fault(error)
+            log.warning("Redis cannot say whether %s is there: %s", name, error)
+            return None
+        # A Redis that has forgotten us has forgotten the others too.
+        is_believed = asyncio.get_running_loop().time() >= self._believes_from
+        return theirs is None if mine is not None and is_believed else None
+
     async def departure(self) -> None:
         await self._departed.wait()
         self._departed.clear()
 
     @asynccontextmanager
     async def alive(self) -> AsyncIterator[RedisCoordination]:
-        """Others leave our claims alone until the end of the block."""
+        """Keep this process's claims valid until the end of the block."""
         await self._redis.set(_alive(self._name), 1, ex=ALIVE_SECONDS)
+        await self._renew_lease()
         beating = asyncio.create_task(self._beat(), name="redis claims")
         try:
             yield self
@@ -106,23 +161,37 @@ class RedisCoordination:
             await ended(beating)
             try:
                 await self._redis.delete(_alive(self._name))
+                if await self._redis.get(_lease(self._instance)) == self._name:
+                    await self._redis.delete(_lease(self._instance))
             except FAULTS as error:
                 log.warning("Redis was not told that we end: %s", error)
 
     async def _beat(self) -> None:
         while True:
-            await asyncio.sleep(RENEW_SECONDS)
+            await asyncio.sleep(min(LOOK_SECONDS, RENEW_SECONDS) if self._hangs else RENEW_SECONDS)
             try:
                 await self._look_around()
             except FAULTS as error:
+                self._note_fault(error)
                 log.warning("Redis was not told that we are alive: %s", error)
+            else:
+                self._hangs = False
+                self.problem = None
+
+    def _note_fault(self, error: Exception) -> None:
+        """Note a fault. A Redis that does not answer in time is not waited for again."""
+        self.problem = f"away: {error}"
+        if isinstance(error, RedisTimeoutError | TimeoutError):
+            self._hangs = True
 
     async def _look_around(self) -> None:
-        """A Redis that has forgotten us has forgotten the others too: that proves no end.
+        """Renew our keys and find ended processes.
 
-        They get as long to say that they are there as they have at any time.
+        If Redis lost our key, it lost those of the others too, which proves nothing: they
+        get the usual time to renew theirs.
         """
         mine, now = _alive(self._name), asyncio.get_running_loop().time
+        await self._renew_lease()
         if not await self._redis.set(mine, 1, xx=True, ex=ALIVE_SECONDS):
             self._believes_from = now() + ALIVE_SECONDS
             await self._redis.set(mine, 1, ex=ALIVE_SECONDS)
@@ -135,31 +204,21 @@ class RedisCoordination:
             self._others -= gone
             self._departed.set()
 
+    async def _renew_lease(self) -> None:
+        """Renew the lease. Several processes of one name share it."""
+        if self._instance:
+            await self._redis.set(_lease(self._instance), self._name, ex=ALIVE_SECONDS)
+
 
 @contextmanager
 def cancellable() -> Iterator[None]:
-    """redis-py can swallow a cancellation while it waits. Whoever gave up must not go on."""
+    """Raise CancelledError that redis-py may swallow while it waits."""
     try:
         yield
     finally:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise asyncio.CancelledError
-
-
-async def _acquired(lock: Lock, what: str) -> bool:
-    now = asyncio.get_running_loop().time
-    until = now() + PATIENCE_SECONDS
-    try:
-        while not await _acquired_now(lock, what):
-            if now() > until:
-                log.warning("%s is still locked, so we go on without", what)
-                return False
-            await asyncio.sleep(POLL_SECONDS)
-    except FAULTS as error:
-        log.warning("Redis cannot lock %s, so we go on without: %s", what, error)
-        return False
-    return True
 
 
 async def _acquired_now(lock: Lock, what: str) -> bool:
@@ -187,7 +246,7 @@ async def _held_on(lock: Lock, what: str) -> None:
     try:
         await lock.reacquire()
     except LockNotOwnedError:
-        # A Redis that was restarted has forgotten it; perhaps nobody has taken it since.
+        # A restarted Redis has lost the lock; it may still be free.
         if not await lock.do_acquire(lock.local.token):
             log.warning("another process has the lock of %s too", what)
 
@@ -203,15 +262,25 @@ def _alive(name: bytes) -> str:
     return f"oshaberi:alive:{name.decode()}"
 
 
+def _kind_of(error: Exception) -> type[ConfigError]:
+    """Return the kind of error: a refusal is permanent, a Redis that is down or loading is not."""
+    refuses = isinstance(error, (AuthenticationError, ResponseError))
+    return ConfigError if refuses else AddressUnavailableError
+
+
+def _lease(instance: str) -> str:
+    return f"oshaberi:instance:{instance}"
+
+
 @asynccontextmanager
-async def over_redis(url: str) -> AsyncIterator[RedisCoordination]:
-    """One that cannot be reached is refused: later it may come and go."""
+async def over_redis(url: str, instance: str = "") -> AsyncIterator[RedisCoordination]:
+    """Connect to Redis. Raises ConfigError if it cannot be reached at the start."""
     try:
         redis = Redis.from_url(
             url,
             socket_timeout=ANSWER_SECONDS,
             socket_connect_timeout=ANSWER_SECONDS,
-            retry=Retry(NoBackoff(), 1),
+            retry=Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,)),
         )
     except ValueError as error:
         raise ConfigError(f"redis_url: {error}") from None
@@ -219,10 +288,11 @@ async def over_redis(url: str) -> AsyncIterator[RedisCoordination]:
         try:
             await redis.ping()
         except (RedisError, OSError) as error:
-            raise ConfigError(f"redis_url: Redis does not answer there: {error}") from None
+            line = f"redis_url: Redis does not answer there: {error}"
+            raise _kind_of(error)(line) from None
         async with (
             RedisStops(redis).listening() as stops,
-            RedisCoordination(redis, stops).alive() as shared,
+            RedisCoordination(redis, stops, instance).alive() as shared,
         ):
             yield shared
     finally:

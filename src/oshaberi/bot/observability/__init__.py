@@ -1,1 +1,3 @@
-"""How operators see the bot: `metrics` counts, `health_endpoint` serves the figures."""
+"""How operators see the bot: `metrics` counts, `process_gauges` tells what
+runs now, `model_health` knows failing models,
+`health_endpoint` serves both, `systemd_notify` tells systemd."""

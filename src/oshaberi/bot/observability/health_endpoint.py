@@ -1,37 +1,76 @@
-"""Serves `/health` and `/metrics`. Off unless `health_port` is set."""
+"""Serves `/health`, `/ready` and `/metrics`. Off unless `health_port` is set.
+
+`/health` names every part that ails. Its status tells of the gateway alone: without the database,
+Redis or a model the bot still does what it can, and a restart would not help.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import errno
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from oshaberi.bot.observability.metrics import BotMetrics
-from oshaberi.errors import ConfigError
-from oshaberi.server_log import SERVER_LOG
+from oshaberi.errors import AddressUnavailableError, ConfigError
+from oshaberi.http_server_log import SERVER_LOG
 
 Check = Callable[[], str | None]
 """What is wrong now, in a few words; None if nothing is."""
 
 
+@dataclass(frozen=True, slots=True)
+class HealthChecks:
+    """The checks of a process. `parts` are looked at too, but do not change the status."""
+
+    gateway: Check
+    ready: Check
+    parts: Mapping[str, Check]
+
+    def health(self) -> web.Response:
+        problems = {"gateway": self.gateway()}
+        problems |= {name: check() for name, check in self.parts.items()}
+        ailing = [f"{name}: {problem}" for name, problem in problems.items() if problem]
+        return web.json_response(
+            {
+                "ok": problems["gateway"] is None,
+                "problem": "; ".join(ailing) or None,
+                "parts": {name: problem or "ok" for name, problem in problems.items()},
+            },
+            status=_status(problems["gateway"]),
+        )
+
+    def readiness(self) -> web.Response:
+        problem = self.gateway() or self.ready()
+        body = {"ok": problem is None, "problem": problem}
+        return web.json_response(body, status=_status(problem))
+
+
+def _status(problem: str | None) -> int:
+    return 200 if problem is None else 503
+
+
 @asynccontextmanager
 async def health_endpoint(
-    bot_metrics: BotMetrics, check: Check, port: int, host: str = "127.0.0.1"
+    bot_metrics: BotMetrics, checks: HealthChecks, port: int, host: str = "127.0.0.1"
 ) -> AsyncIterator[str]:
-    """Serves until the end of the block; gives its address."""
+    """Serve until the end of the block. Yields the URL."""
 
     async def health(_request: web.Request) -> web.Response:
-        problem = check()
-        status = 200 if problem is None else 503
-        return web.json_response({"ok": problem is None, "problem": problem}, status=status)
+        return checks.health()
+
+    async def ready(_request: web.Request) -> web.Response:
+        return checks.readiness()
 
     async def metrics(_request: web.Request) -> web.Response:
         return web.Response(body=bot_metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     application = web.Application()
     application.router.add_get("/health", health)
+    application.router.add_get("/ready", ready)
     application.router.add_get("/metrics", metrics)
     runner = web.AppRunner(application, access_log=None, logger=SERVER_LOG, shutdown_timeout=1.0)
     await runner.setup()
@@ -39,7 +78,9 @@ async def health_endpoint(
         try:
             await web.TCPSite(runner, host, port).start()
         except OSError as error:
-            raise ConfigError(f"health_port: {port} cannot be used: {error.strerror}") from None
+            in_use = error.errno == errno.EADDRINUSE
+            kind = AddressUnavailableError if in_use else ConfigError
+            raise kind(f"health_port: {port} cannot be used: {error.strerror}") from None
         yield f"http://{host}:{runner.addresses[0][1]}"
     finally:
         await runner.cleanup()

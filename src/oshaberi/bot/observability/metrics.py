@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from oshaberi.bot.observability.process_gauges import ProcessGauges
 from oshaberi.chunks import ProviderError
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.discord_io import BanGuard
@@ -14,11 +15,15 @@ from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import StreamResult
 
+WAIT_BUCKETS_S = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 FIRST_MESSAGE_BUCKETS_S = (0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120)
+
+NO_QUESTION = frozenset(("own", "bot", "unaddressed", "claimed", "seen"))
+"""Reasons of messages that are not for the bot, or that another process or turn has taken."""
 
 
 class BotMetrics:
-    """One per process. `latency_s` asks the gateway how far away Discord is."""
+    """The metrics of a process. `latency_s` returns the gateway's latency."""
 
     def __init__(self, latency_s: Callable[[], float] = lambda: 0.0) -> None:
         self.registry = CollectorRegistry()
@@ -76,8 +81,42 @@ class BotMetrics:
             registry=self.registry,
         )
 
+        self.unanswered = Counter(
+            "oshaberi_questions_unanswered",
+            "Questions to the bot for which no turn began",
+            ("reason",),
+            registry=self.registry,
+        )
+        self.request_wait = Histogram(
+            "oshaberi_discord_request_wait_seconds",
+            "How long requests waited for the limit of 50 in a second",
+            buckets=WAIT_BUCKETS_S,
+            registry=self.registry,
+        )
+        self.database_call = Histogram(
+            "oshaberi_database_call_seconds",
+            "How long calls of the database took",
+            buckets=WAIT_BUCKETS_S,
+            registry=self.registry,
+        )
+        self.database_silences = Counter(
+            "oshaberi_database_silences",
+            "Calls that the database did not answer in time",
+            registry=self.registry,
+        )
+        self.process_gauges = ProcessGauges(self.registry)
+
+    def note_unanswered(self, reason: str) -> None:
+        """Count a message that is not answered, unless nobody asked the bot here."""
+        if reason not in NO_QUESTION:
+            self.unanswered.labels(reason).inc()
+
+    def note_database_call(self, seconds: float, answered: bool) -> None:
+        self.database_call.observe(seconds)
+        self.database_silences.inc(not answered)
+
     def watch(self, guard: BanGuard) -> None:
-        """How far the bot is from a ban."""
+        """Report the ban guard's counts."""
         guard.on_invalid = lambda status: self.invalid.labels(str(status)).inc()
         self.invalid_now.set_function(lambda: guard.count)
         self.slowdown.set_function(lambda: guard.slowdown)

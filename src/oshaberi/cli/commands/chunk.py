@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from oshaberi import Details, Event, Message, SpeakerStop, Table, TextEngine, Thought, Withheld
-from oshaberi.cli.engine_options import set_option, text_config
-from oshaberi.cli.settings_options import complete_file, whisper
+from oshaberi.cli.config_file_option import complete_file, whisper
+from oshaberi.cli.set_option import set_option, text_config
 from oshaberi.cli.text_input import STDIN, pieces_of
 
 SEPARATOR = "---8<---"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oshaberi.cli.settings_options import config_option, settings_of
+from oshaberi.cli.config_file_option import config_option, settings_of
 
 if TYPE_CHECKING:
     from oshaberi.config import LoadedSettings
@@ -53,7 +53,7 @@ def show(as_json: bool, config_file: Path | None) -> None:
 
 def _document(settings: LoadedSettings) -> dict[str, dict[str, Any]]:
     from oshaberi.config import DECLARED
-    from oshaberi.config.known_secrets import KnownSecrets
+    from oshaberi.config.secrets_in_settings import KnownSecrets
 
     known = KnownSecrets(settings.secrets(os.environ))
     return {

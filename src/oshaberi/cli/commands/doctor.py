@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oshaberi.cli.settings_options import config_option, settings_of
+from oshaberi.cli.config_file_option import config_option, settings_of
 from oshaberi.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -27,29 +27,31 @@ MARKS = {"good": ("✓", "name"), "note": ("–", "dim"), "bad": ("✗", "warn")
 
 @click.command(short_help="Check what the bot needs, and say what to do.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
+@click.option("--offline", is_flag=True, help="Ask neither Discord nor the models.")
 @config_option
-def command(as_json: bool, config_file: Path | None) -> int:
+def command(as_json: bool, offline: bool, config_file: Path | None) -> int:
     """Check Python, extras, fonts, settings, data folder, database, Redis, token, intents,
-    permissions, the keys of the models, tool modules and MCP servers. It asks Discord
-    and the providers, imports the modules and starts the MCP servers.
+    permissions, the models and their keys, tool modules and MCP servers. It asks Discord,
+    makes one tiny call to every model, imports the modules and starts the MCP servers.
 
     It changes nothing. The status is 1 if something fails that the bot needs.
 
     \b
     Examples:
       oshaberi doctor
+      oshaberi doctor --offline
       OSHABERI_DISCORD_TOKEN=… oshaberi doctor --json
     """
-    return asyncio.run(_examine(as_json, config_file))
+    return asyncio.run(_examine(as_json, offline, config_file))
 
 
-async def _examine(as_json: bool, config_file: Path | None) -> int:
+async def _examine(as_json: bool, offline: bool, config_file: Path | None) -> int:
     from oshaberi.terminal_output import TerminalPalette
 
     palette = TerminalPalette.of(sys.stdout)
     logging.getLogger().addHandler(logging.NullHandler())  # what matters is a finding
     fails = 0
-    async for finding in _findings(config_file):
+    async for finding in _findings(config_file, offline):
         fails += finding.state == "bad"
         if as_json:
             click.echo(json.dumps(finding.as_record(), ensure_ascii=False))
@@ -65,7 +67,7 @@ def _sum(fails: int) -> str:
     return f"{fails} problem{'s' if fails > 1 else ''}" if fails else "no problems"
 
 
-async def _findings(config_file: Path | None) -> AsyncIterator[Finding]:
+async def _findings(config_file: Path | None, offline: bool) -> AsyncIterator[Finding]:
     """A file that cannot be used is a finding, too; then only the machine is looked at."""
     from oshaberi.cli.doctor_checks import examine
     from oshaberi.cli.doctor_checks.finding import good
@@ -79,7 +81,7 @@ async def _findings(config_file: Path | None) -> AsyncIterator[Finding]:
     else:
         places = sorted(set(settings.origins.values()))
         yield good("settings", f"from {', '.join(places)}" if places else "all at their defaults")
-    async for finding in examine(settings, os.environ):
+    async for finding in examine(settings, os.environ, offline=offline):
         yield finding
 
 

@@ -10,8 +10,8 @@ import click
 
 from oshaberi.chunks import Chunk
 from oshaberi.cli.commands.replay import keep_quiet
+from oshaberi.cli.config_file_option import complete_file
 from oshaberi.cli.replay_transcript import Transcript
-from oshaberi.cli.settings_options import complete_file
 from oshaberi.delivery.bookkeeping.character_ledger import DELIVERED
 from oshaberi.inspector.decision_sentences import counted, numbered, quoted, tell
 from oshaberi.inspector.decision_words import DEGREES, STATUS, STOPS, fate_told

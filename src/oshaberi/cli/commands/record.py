@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oshaberi.cli.engine_options import set_option, text_config
-from oshaberi.cli.settings_options import whisper
+from oshaberi.cli.config_file_option import whisper
+from oshaberi.cli.set_option import set_option, text_config
 from oshaberi.cli.text_input import STDIN, pieces_of
 from oshaberi.errors import ConfigError
 
@@ -89,9 +89,9 @@ def _connected(
     from oshaberi.providers.provider_presets import PRESETS
 
     preset = PRESETS.get(provider)
-    name = key_env or (preset.key_name if preset and base_url is None else None)
+    name = key_env or (preset.key_name_at(base_url) if preset else None)
     key = os.environ.get(name, "").strip() if name else ""
-    if name and not key and (key_env or base_url is None):
+    if name and not key:
         raise ConfigError(f"{provider}: no API key; set the environment variable {name}")
     return connect(provider, model, api_key=key or None, base_url=base_url), [key]
 

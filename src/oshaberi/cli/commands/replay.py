@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
+from oshaberi.cli.config_file_option import complete_file
 from oshaberi.cli.progress_line import Progress
 from oshaberi.cli.replay_transcript import Transcript
-from oshaberi.cli.settings_options import complete_file
 from oshaberi.errors import SceneError
 from oshaberi.scenes import Scene, differences, find_scenes, load_scene, rechunk
 from oshaberi.scenes.scene_playback import PlayedScene, perform

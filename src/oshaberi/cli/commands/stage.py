@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import json
 import os
 import signal
 import sys
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
-    from oshaberi.stage import Stage
+    from oshaberi.stage import Stage, World
 
 SCRIPT = click.Path(exists=True, dir_okay=False, path_type=Path)
+FOUNDED = datetime(2026, 1, 1, tzinfo=UTC)
+"""When the world begins: so its ids are the same at every start."""
 PATIENCE_S = 5.0
 KILLED = 128
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -46,9 +50,29 @@ def command() -> None:
     default=0,
     help="Port of the stage; 0 takes any free one.",
 )
-@click.argument("bot", type=SCRIPT)
+@click.option(
+    "--world",
+    "world_file",
+    type=SCRIPT,
+    help="JSON file that describes guilds, channels and people.",
+)
+@click.option(
+    "--permissions",
+    help='What the bot may do: names with commas between, such as "administrator".',
+)
+@click.option("--token", help="The token that the stage accepts; otherwise a new one.")
+@click.option("-m", "is_module", is_flag=True, help="BOT is a module, as with python -m.")
+@click.argument("bot")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
-def execute(bot: Path, args: tuple[str, ...], port: int) -> int:
+def execute(
+    bot: str,
+    args: tuple[str, ...],
+    port: int,
+    world_file: Path | None,
+    permissions: str | None,
+    token: str | None,
+    is_module: bool,
+) -> int:
     """Start BOT (a Python script, with its ARGS) on a stage of its own, until it ends.
 
     You need not change the script: discord.py connects to the stage, and DISCORD_TOKEN
@@ -59,18 +83,52 @@ def execute(bot: Path, args: tuple[str, ...], port: int) -> int:
     Examples:
       oshaberi stage exec my_bot.py
       oshaberi stage exec --port 8420 my_bot.py --verbose
+      oshaberi stage exec --world world.json --permissions administrator -m my_bot
     """
+    if not is_module and not Path(bot).is_file():
+        raise click.BadParameter(f"File {bot!r} does not exist.", param_hint="'BOT'")
     try:
-        from oshaberi.stage import Stage
+        from oshaberi.stage import Stage, StageError
     except ImportError as missing:
         what = f'the stage needs {missing.name}: pip install "oshaberi[discord]"'
         raise click.ClickException(what) from None
     try:
-        return asyncio.run(_execute(Stage(port=port), [str(bot), *args]))
+        world = _world(world_file, permissions, token)
+    except StageError as error:
+        raise click.UsageError(str(error)) from None
+    arguments = ["-m", bot, *args] if is_module else [bot, *args]
+    try:
+        return asyncio.run(_execute(Stage(world, port=port), arguments))
     except OSError as error:
         if error.errno != errno.EADDRINUSE:
             raise
         raise click.ClickException(f"--port: {port} is in use; 0 takes any free port") from None
+
+
+def _world(file: Path | None, permissions: str | None, token: str | None) -> World:
+    """The described one, or a small one; the same description has the same ids every time."""
+    from oshaberi.stage import World
+
+    description = dict(World.default_description()) if file is None else _description(file)
+    bot = description.get("bot", {})
+    if isinstance(bot, dict):
+        bot = dict(bot)
+        if permissions is not None:
+            bot["permissions"] = [name.strip() for name in permissions.split(",") if name.strip()]
+        if token is not None:
+            bot["token"] = token
+        description["bot"] = bot
+    return World.described(description, founded=FOUNDED)
+
+
+def _description(file: Path) -> dict[str, object]:
+    try:
+        value = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise click.UsageError(f"--world: {file} cannot be read: {error}") from None
+    if not isinstance(value, dict):
+        raise click.UsageError(f"--world: {file} must hold an object")
+    return value
 
 
 async def _execute(stage: Stage, arguments: list[str]) -> int:

@@ -21,9 +21,12 @@ __all__ = ["Finding", "examine"]
 
 
 async def examine(
-    settings: LoadedSettings | None, environ: Mapping[str, str]
+    settings: LoadedSettings | None, environ: Mapping[str, str], *, offline: bool = False
 ) -> AsyncIterator[Finding]:
-    """Everything that can be looked at. Without settings, what does not depend on them."""
+    """Yield the findings of all checks; without settings, of those that need none.
+
+    With `offline`, neither Discord nor a model is asked.
+    """
     for finding in machine_checks.machine():
         yield finding
     if settings is None:
@@ -32,9 +35,10 @@ async def examine(
     yield await storage_checks.secret_key(settings, environ)
     yield await storage_checks.database(settings)
     yield await storage_checks.redis(settings)
-    async for asked in discord_checks.examine(settings, environ):
-        yield asked
-    async for asked in model_checks.examine(settings, environ):
+    if not offline:
+        async for asked in discord_checks.examine(settings, environ):
+            yield asked
+    async for asked in model_checks.examine(settings, environ, offline=offline):
         yield asked
     async for asked in tool_checks.examine(settings):
         yield asked

@@ -12,7 +12,8 @@ from oshaberi.cli.doctor_checks.http_probe import HttpAnswer, ask
 if TYPE_CHECKING:
     from oshaberi.config import LoadedSettings
 
-API = "https://discord.com/api/v10"
+API_PATH = "/api/v10"
+API = f"https://discord.com{API_PATH}"
 STAGE_VARIABLE = "OSHABERI_STAGE_URL"
 PORTAL = "https://discord.com/developers/applications"
 MESSAGE_CONTENT = (1 << 18) | (1 << 19)
@@ -39,7 +40,7 @@ async def examine(settings: LoadedSettings, environ: Mapping[str, str]) -> Async
         advice = "set OSHABERI_DISCORD_TOKEN to run the bot on Discord"
         yield note("token", "none: the bot runs on the local stage", advice)
         return
-    discord = _DiscordChecks(settings.discord_token, environ)
+    discord = _DiscordChecks(settings.discord_token, environ, settings.discord_api_url)
     me = await discord.get("/users/@me")
     yield _token(me)
     if me.status != 200:
@@ -50,9 +51,9 @@ async def examine(settings: LoadedSettings, environ: Mapping[str, str]) -> Async
 
 
 class _DiscordChecks:
-    def __init__(self, token: str, environ: Mapping[str, str]) -> None:
-        stage = environ.get(STAGE_VARIABLE)
-        self._base = f"{stage}/api/v10" if stage else API
+    def __init__(self, token: str, environ: Mapping[str, str], api_url: str | None) -> None:
+        place = api_url or environ.get(STAGE_VARIABLE)
+        self._base = f"{place.rstrip('/').removesuffix(API_PATH)}{API_PATH}" if place else API
         agent = f"DiscordBot (oshaberi, {__version__})"
         self._headers = {"Authorization": f"Bot {token}", "User-Agent": agent}
 

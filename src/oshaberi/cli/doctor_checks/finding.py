@@ -1,4 +1,4 @@
-"""One result of a check: what was checked, how it is, and what to do about it."""
+"""One result of a check: what was checked, its state, and what to do about it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ State = Literal["good", "note", "bad"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`bad` keeps the bot from working; a `note` is worth knowing."""
+    """One finding. `bad` keeps the bot from working; a `note` is worth knowing."""
 
     name: str
     state: State

@@ -12,7 +12,7 @@ PATIENCE_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """`status` is 0 if there was none. `body` is JSON, or an empty object."""
+    """An answer. `status` is 0 if there was none; `body` is JSON, or an empty object."""
 
     status: int
     body: Any
@@ -20,7 +20,7 @@ class HttpAnswer:
 
     @property
     def fields(self) -> Mapping[str, Any]:
-        """The body, if it is an object."""
+        """Return the body if it is an object, else an empty one."""
         return self.body if isinstance(self.body, dict) else {}
 
 

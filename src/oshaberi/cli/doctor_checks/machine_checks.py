@@ -1,4 +1,4 @@
-"""This machine: Python, what is installed, fonts, and a place to write."""
+"""Checks this machine: Python, installed packages, fonts, and a folder to write to."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from oshaberi.cli.doctor_checks.finding import Finding, bad, good, note
+from oshaberi.cli.engine_build import build_name
 
 if TYPE_CHECKING:
     from oshaberi.config import LoadedSettings
@@ -25,6 +26,7 @@ _LOST = {"bot": "the bot cannot run", "tables": "tables are sent as aligned code
 
 def machine() -> Iterator[Finding]:
     yield _python()
+    yield good("text engine", build_name())
     for extra, modules in EXTRAS.items():
         yield _extra(extra, [name for name in modules if find_spec(name) is None])
     if find_spec("PIL"):
@@ -46,7 +48,7 @@ def _extra(extra: str, missing: list[str]) -> Finding:
 
 
 def _fonts() -> Finding:
-    """A table is really drawn."""
+    """Check the fonts by drawing a table."""
     from oshaberi.events import Table
     from oshaberi.render import RenderUnavailableError, render_table
 
@@ -60,7 +62,7 @@ def _fonts() -> Finding:
 
 
 def data_folder(settings: LoadedSettings) -> Finding:
-    """Nothing stays: the bot makes the folder when it starts."""
+    """Check the data folder. Nothing is created: the bot creates it when it starts."""
     folder = settings.data_dir
     problem = unwritable(folder)
     if problem is not None:
@@ -69,7 +71,7 @@ def data_folder(settings: LoadedSettings) -> Finding:
 
 
 def unwritable(folder: Path) -> str | None:
-    """Why nothing can be put there, or into the folder in which it would be made."""
+    """Return why nothing can be written there (or into its nearest existing parent), or None."""
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     try:
         with TemporaryFile(dir=there):

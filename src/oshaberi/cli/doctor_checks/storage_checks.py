@@ -48,7 +48,7 @@ async def database(settings: LoadedSettings) -> Finding:
 
 
 async def secret_key(settings: LoadedSettings, environ: Mapping[str, str]) -> Finding:
-    """Whether it opens what is stored. It is not made here."""
+    """Check that the key decrypts the stored secrets. It is not created here."""
     name, file = "secret key", settings.secret_key_file
     try:
         from oshaberi.storage import SecretVault, StorageError
@@ -70,7 +70,7 @@ async def secret_key(settings: LoadedSettings, environ: Mapping[str, str]) -> Fi
 
 
 async def _check_secrets(url: str, vault: SecretVault) -> None:
-    """A database that cannot be asked has a finding of its own."""
+    """Check the secrets. A database that does not answer has its own finding."""
     from oshaberi.storage import StorageError, current_revision, head_revision
     from oshaberi.storage.database import check_secrets
 
@@ -106,5 +106,5 @@ async def redis(settings: LoadedSettings) -> Finding:
 
 
 def _reason(error: Exception) -> str:
-    """Redis repeats the URL in no error, but is not asked to prove it."""
+    """Return the kind of the error, not its text, which could contain the URL."""
     return "does not answer" if isinstance(error, TimeoutError) else type(error).__name__

@@ -78,7 +78,7 @@ async def _servers(settings: LoadedSettings) -> Sequence[Finding]:
 
 
 async def _server(server: McpServer) -> Finding:
-    """As the bot does it, but for a shorter time."""
+    """Start an MCP server as the bot does, but with a shorter time limit."""
     from oshaberi.tools.mcp.mcp_connection import McpConnection
 
     connection = McpConnection(server, start_s=PATIENCE_S)

@@ -16,7 +16,7 @@ SUPPRESSED = "suppressed"
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """One stretch of visible text. `fate` is `delivered`, the reason why not, or still open."""
+    """A stretch of visible text. `fate` is `delivered`, the reason why not, or None if open."""
 
     text: str
     segment: int
@@ -37,22 +37,22 @@ class Ledger:
         self._split: dict[int, int] = {}
 
     def expect(self, event: Message | Table) -> int:
-        """Enter text that is to be sent. The number stands for it from now on."""
+        """Enter text that is to be sent. Return the number of its entry."""
         text = event.source if isinstance(event, Table) else event.text
         self.entries.append(LedgerEntry(text, event.segment, event.span))
         return len(self.entries) - 1
 
     def withhold(self, event: Withheld) -> None:
-        """Enter text that the engine kept back."""
+        """Enter text that the engine withheld."""
         entry = LedgerEntry(event.text, event.segment, event.span, event.reason, expected=False)
         self.entries.append(entry)
 
     def drop(self, event: Withheld) -> None:
-        """Enter text that would have been sent, had the stream gone on."""
+        """Enter text that would have been sent if the stream had not been ended."""
         self.entries.append(LedgerEntry(event.text, event.segment, event.span, event.reason))
 
     def split(self, number: int, parts: int) -> None:
-        """The entry goes out in so many messages: delivered only if all of them are."""
+        """Note that an entry is sent in `parts` messages. It is delivered only if all are."""
         self._split[number] = parts
         self._parts[number] = []
 
@@ -74,39 +74,39 @@ class Ledger:
         return self.entries[number].fate == DELIVERED
 
     def settle_open(self, fate: str) -> None:
-        """After a fault of ours: whatever has no fate yet gets this one."""
+        """Give all open entries this fate, after an internal error."""
         for number, entry in enumerate(self.entries):
             if entry.fate is None:
                 self.entries[number] = replace(entry, fate=fate)
 
     @property
     def expected(self) -> int:
-        """How many texts were to be sent."""
+        """Return how many texts were to be sent."""
         return sum(entry.expected for entry in self.entries)
 
     @property
     def undelivered(self) -> str:
-        """What was to be sent and was not, in order."""
+        """Return the text that was to be sent and was not, in order."""
         lost = (
             e.text for e in self.entries if e.expected and e.fate not in (DELIVERED, SUPPRESSED)
         )
         return "\n".join(lost)
 
     def sums(self) -> dict[str, int]:
-        """Characters by fate."""
+        """Count the characters by fate."""
         sums: Counter[str] = Counter()
         for entry in self.entries:
             sums[entry.fate or "open"] += len(entry.text)
         return dict(sums)
 
     def problems(self) -> list[str]:
-        """What does not add up; empty when all is well."""
+        """List the inconsistencies; empty if there are none."""
         open_ = [f"no fate: {e.text!r}" for e in self.entries if e.fate is None]
         twice = [f"two fates: {self.entries[n].text!r}" for n in self._twice]
         return [*open_, *twice, *self._disorder()]
 
     def _disorder(self) -> list[str]:
-        """Segments tile the text: each begins where the one before it ended."""
+        """List segments that do not begin where the one before ended."""
         spans = {entry.segment: entry.span for entry in self.entries if entry.segment}
         wrong, end = [], 0
         for segment in sorted(spans):

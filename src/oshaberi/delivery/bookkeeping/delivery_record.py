@@ -13,7 +13,7 @@ from oshaberi.text.text_config import Persona
 
 
 class DeliveryRecord:
-    """Kept by the deliverer. `on_sent` hears of every success."""
+    """The deliverer's record of one stream. `on_sent` is called after every success."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class DeliveryRecord:
         self._on_sent = on_sent
 
     def posted(self, sent: Sent, now: float) -> None:
-        """One more message is in the channel."""
+        """Note a new message in the channel."""
         response = self._response
         self.sent += 1
         response.sent += 1
@@ -47,7 +47,7 @@ class DeliveryRecord:
         self._on_sent()
 
     def taken_away(self, sent: Sent) -> None:
-        """A message of which nothing was kept is not in the channel any more."""
+        """Note that a message was deleted because none of its text was kept."""
         response = self._response
         self.sent -= 1
         response.sent -= 1
@@ -56,7 +56,7 @@ class DeliveryRecord:
             response.first_url = None
 
     def delivered(self, items: Iterable[OutgoingMessage], sent: Sent, now: float) -> None:
-        """These texts can be read in that message."""
+        """Note that these texts are in that message."""
         for item in items:
             self.visible += 1
             self.longest_wait = max(self.longest_wait, now - item.ready_at)
@@ -67,7 +67,7 @@ class DeliveryRecord:
             self._remember_sprite(item, sent)
 
     def grown(self, items: Iterable[OutgoingMessage], sent: Sent, now: float) -> None:
-        """An edit put these texts into a message that was there."""
+        """Note that an edit put these texts into an existing message."""
         self._response.last_sent_at = now
         self.delivered(items, sent, now)
         self._on_sent()
@@ -78,12 +78,12 @@ class DeliveryRecord:
                 self._ledger.settle(entry, reason)
 
     def forgone(self, events: Iterable[Message | Table], reason: str) -> None:
-        """Said too late to be packed."""
+        """Note text that came too late to be packed."""
         for event in events:
             self._ledger.settle(self._ledger.expect(event), reason)
 
     def collected(self, item: OutgoingMessage) -> None:
-        """The text is for the model's history alone (spec 04 O7)."""
+        """Note text that only goes into the model's history (spec 04 O7)."""
         self.visible += 1
         self.history.append(item.history)
         for entry in item.entries:

@@ -1,8 +1,8 @@
-"""A sink that stores each message before it is sent, and afterwards what became of it.
+"""A sink that stores each message before it is sent, and its outcome afterwards.
 
-After a crash the journal says what arrived, what did not and what is in doubt. Where the journal
-itself fails the answer still goes out: an unknown message is better than a lost one, and what
-was never written down is never repeated.
+After a crash the journal says what arrived, what did not and what is uncertain. If the journal
+cannot be written now, the answer is still sent: an unrecorded message is better than a lost one,
+and what was never stored is never repeated.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from oshaberi.delivery.sink import (
     Embed,
     File,
     Post,
+    RequestKind,
+    RequestRoom,
     Sent,
     Sink,
     WebhookFace,
     WireState,
 )
+from oshaberi.errors import OshaberiError
 
 log = logging.getLogger(__name__)
 
-JOURNAL_SECONDS = 5.0
-"""Nobody waits longer for the journal than this."""
 MESSAGE_GONE = 10008
 
 PostState = Literal["intended", "sent", "refused"]
@@ -37,7 +38,7 @@ PostState = Literal["intended", "sent", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class JournalledPost:
-    """An outgoing message as the journal knows it: written before it is sent, marked after."""
+    """An outgoing message in the journal: stored before it is sent, marked afterwards."""
 
     nonce: str
     number: int
@@ -51,7 +52,7 @@ class JournalledPost:
 
 @dataclass(frozen=True, slots=True)
 class JournalledStream:
-    """A response under way. `instance` is the process that runs it."""
+    """A running response. `instance` is the process that runs it."""
 
     key: str
     instance: str
@@ -64,30 +65,41 @@ class JournalledStream:
     posts: tuple[JournalledPost, ...] = ()
 
 
-class SendJournal(Protocol):
-    """Where responses under way are written down. `key` is `Response.key`."""
+class JournalAwayError(OshaberiError):
+    """The journal cannot be written now. It keeps the entry and writes it later."""
 
-    async def begin(self, stream: JournalledStream) -> None:
-        """A response begins. Its messages can be written down from now on."""
+
+class SendJournal(Protocol):
+    """Stores running responses. `key` is `ResponseState.key`.
+
+    Entries are written in the order of the calls, even if callers are cancelled. The journal
+    answers or raises JournalAwayError; it never waits for a database that is down.
+    """
+
+    def queue_begin(self, stream: JournalledStream) -> None:
+        """Queue the start of a response, so that its messages can be stored."""
 
     async def intend(self, key: str, post: JournalledPost) -> None:
-        """This message is about to be sent, for the first time or again."""
+        """Store a message that is about to be sent, first or again. Returns when durable."""
 
-    async def sent(self, key: str, nonce: str, message_id: int | None) -> None:
-        """It is there; without an id it was there and is deleted."""
+    def queue_sent(self, key: str, nonce: str, message_id: int | None) -> None:
+        """Mark a message as sent; without an id it was sent and then deleted."""
 
-    async def refused(self, key: str, nonce: str) -> None:
-        """It is certainly not there."""
+    def queue_refused(self, key: str, nonce: str) -> None:
+        """Mark a message as certainly not sent."""
+
+    async def flush(self) -> None:
+        """Wait until everything queued is durable."""
 
     async def finish(self, key: str) -> None:
-        """The response is over: forget it."""
+        """Delete a finished response."""
 
 
 class JournalledSink:
-    """One response's sink, with a journal. `newest_id` is the channel's newest message, or 0.
+    """The sink of one response, with a journal. `newest_id` is the newest message, or 0.
 
-    The first failure of the journal is logged and ends it for this response, so that a database
-    that does not answer delays one message and not all of them.
+    A message is sent when its entry is durable. If the journal cannot store it now, the message
+    is sent anyway; that is logged once.
     """
 
     def __init__(self, sink: Sink, journal: SendJournal, newest_id: Callable[[], int]) -> None:
@@ -97,28 +109,29 @@ class JournalledSink:
         self._intended: dict[str, Post] = {}
         self._doubted: set[str] = set()
         self._known: set[int] = set()
-        self._in_order = asyncio.Lock()
-        self._writes: set[asyncio.Task[None]] = set()
-        self._failed = False
+        self._told = False
 
     @property
     def display_name(self) -> str | None:
         return self._sink.display_name
+
+    def room(self, kind: RequestKind) -> RequestRoom | None:
+        return self._sink.room(kind)
 
     async def send(self, post: Post, wire: WireState) -> Sent:
         try:
             await self._intend(post, wire)
             sent = await self._sink.send(post, wire)
         except DiscordRefusalError as refusal:
-            await self._refused(post, refusal)
+            self._refused(post, refusal)
             raise
         except asyncio.CancelledError:
-            await self._cut_off(post, wire)
+            self._cut_off(post, wire)
             raise
         except BaseException:
             self._doubted.add(post.nonce)
             raise
-        await self._arrived(post, sent.id)
+        self._arrived(post, sent.id)
         return sent
 
     async def edit(self, sent: Sent, post: Post, wire: WireState) -> None:
@@ -131,6 +144,8 @@ class JournalledSink:
         await self._sink.typing(ms)
 
     async def reply_notice(self, face: WebhookFace, wire: WireState) -> Sent | None:
+        """Send the notice after the response is stored, so that it is never sent twice."""
+        await self._written(self._journal.flush())
         return await self._sink.reply_notice(face, wire)
 
     async def open_webhook(self) -> None:
@@ -143,78 +158,68 @@ class JournalledSink:
         found = await self._sink.find_arrivals(post, since)
         ours = next((sent for sent in found if sent.id not in self._known), None)
         if ours is not None:
-            await self._arrived(post, ours.id)
+            self._arrived(post, ours.id)
         return found
 
     async def _intend(self, post: Post, wire: WireState) -> None:
-        """Until it is written down nothing has left, so a stop can still withdraw it."""
+        """Store the post. Nothing has been sent yet, so a stop can still withdraw it."""
         if self._intended.get(post.nonce) == post:
             return
         wire.hold()
         key, number = split_nonce(post.nonce)
         entry = JournalledPost(post.nonce, number, post_as_body(post), self._newest_id())
-        await self._write(self._journal.intend(key, entry))
+        await self._written(self._journal.intend(key, entry))
         self._intended[post.nonce] = post
         wire.leave(asyncio.get_running_loop().time())
 
-    async def _arrived(self, post: Post, message_id: int | None) -> None:
+    def _arrived(self, post: Post, message_id: int | None) -> None:
         if message_id is not None:
             self._known.add(message_id)
         key, _ = split_nonce(post.nonce)
-        await self._write(self._journal.sent(key, post.nonce, message_id))
+        self._journal.queue_sent(key, post.nonce, message_id)
 
-    async def _refused(self, post: Post, refusal: DiscordRefusalError) -> None:
-        """After a doubt a refusal proves nothing, but for the bot's nonce whose message is gone."""
+    def _refused(self, post: Post, refusal: DiscordRefusalError) -> None:
+        """Mark a refusal, if it is certain.
+
+        After an ambiguous attempt it is not. But if the bot's nonce gives a deleted
+        message, the post had arrived.
+        """
         if post.nonce not in self._doubted:
-            await self._not_sent(post)
+            self._not_sent(post)
         elif refusal.code == MESSAGE_GONE and post.face is None:
-            await self._arrived(post, None)
+            self._arrived(post, None)
 
-    async def _cut_off(self, post: Post, wire: WireState) -> None:
+    def _cut_off(self, post: Post, wire: WireState) -> None:
         if wire.on_wire:
             self._doubted.add(post.nonce)
         elif post.nonce not in self._doubted:
-            await self._not_sent(post)
+            self._not_sent(post)
 
-    async def _not_sent(self, post: Post) -> None:
+    def _not_sent(self, post: Post) -> None:
         self._intended.pop(post.nonce, None)
         key, _ = split_nonce(post.nonce)
-        await self._write(self._journal.refused(key, post.nonce))
+        self._journal.queue_refused(key, post.nonce)
 
-    async def _write(self, entry: Coroutine[Any, Any, None]) -> None:
-        """Whoever waits may be cancelled; the entry is written all the same."""
-        if self._failed:
-            entry.close()
-            return
-        task = asyncio.create_task(self._one_after_the_other(entry))
-        self._writes.add(task)
-        task.add_done_callback(self._writes.discard)
-        await asyncio.wait({task}, timeout=JOURNAL_SECONDS)
-        if not task.done():
-            task.cancel()
-            self._give_up(f"no answer within {JOURNAL_SECONDS:.0f} s")
-
-    async def _one_after_the_other(self, entry: Coroutine[Any, Any, None]) -> None:
-        async with self._in_order:
-            try:
-                await entry
-            except Exception as error:
-                # Whatever is wrong with the journal, the answer must go out.
-                self._give_up(str(error) or type(error).__name__)
-
-    def _give_up(self, reason: str) -> None:
-        self._failed = True
-        log.error("the journal failed, this answer goes on without it: %s", reason)
+    async def _written(self, entry: Coroutine[Any, Any, None]) -> None:
+        try:
+            await entry
+        except Exception as error:
+            # Whatever is wrong with the journal, the answer must go out.
+            if not self._told:
+                self._told = True
+                level = logging.WARNING if isinstance(error, JournalAwayError) else logging.ERROR
+                reason = str(error) or type(error).__name__
+                log.log(level, "messages leave before the journal has them: %s", reason)
 
 
 def split_nonce(nonce: str) -> tuple[str, int]:
-    """The response's key and the message's number, as `Response.nonce` put them together."""
+    """Split a nonce of `ResponseState.nonce` into the response's key and the message's number."""
     key, _, number = nonce.rpartition("-")
     return key, int(number) if number.isdecimal() else 0
 
 
 def post_as_body(post: Post) -> dict[str, Any]:
-    """A post as JSON can hold it."""
+    """Return a post as JSON."""
     return {
         "nonce": post.nonce,
         "content": post.content,
@@ -228,7 +233,7 @@ def post_as_body(post: Post) -> dict[str, Any]:
 
 
 def post_of_body(body: Mapping[str, Any]) -> Post:
-    """What `post_as_body` was made from."""
+    """Return the post from the JSON of `post_as_body`."""
     fields = dict(body)
     fields["files"] = tuple(_file_of_body(file) for file in body["files"])
     fields["embed"] = body["embed"] and Embed(**body["embed"])

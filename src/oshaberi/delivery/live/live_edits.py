@@ -1,7 +1,7 @@
-"""Live mode: edits the growing message, and removes what was shown but not kept.
+"""Live mode: edits the growing message, and removes text that was shown but not kept.
 
-In the end every message shows exactly what is kept of it, and one of which nothing is kept is
-taken away: the final state does not depend on what was shown on the way.
+In the end every message shows exactly its kept text, and a message without any is deleted: the
+final state does not depend on what was shown meanwhile.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from oshaberi.delivery.bookkeeping.delivery_record import DeliveryRecord
+from oshaberi.delivery.live.edit_pace import EditTurns
 from oshaberi.delivery.live.live_mode import EDIT_SECONDS, LiveMessage, LiveMode
-from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
 from oshaberi.delivery.posting.message_poster import MessagePoster
 from oshaberi.delivery.posting.outcome_handling import OutcomeHandler
@@ -34,9 +34,14 @@ from oshaberi.events import Identity, Message
 
 log = logging.getLogger(__name__)
 
+LOOK_SECONDS = 0.05
+"""When there was nothing to show yet: the first words shall not wait for a second."""
+QUICK_LOOKS = 20
+"""So many in a row; then once a second, for example as long as a table comes."""
+
 
 class LiveEdits:
-    """The doing to `Live`'s thinking."""
+    """Carries out what `LiveMode` decides."""
 
     def __init__(
         self,
@@ -45,7 +50,7 @@ class LiveEdits:
         poster: MessagePoster,
         response: ResponseState,
         delivery_record: DeliveryRecord,
-        waits: InterruptibleWaits,
+        turns: EditTurns,
         outcomes: OutcomeHandler,
     ) -> None:
         self.live = LiveMode(limit)
@@ -53,27 +58,28 @@ class LiveEdits:
         self._poster = poster
         self._response = response
         self._delivery_record = delivery_record
-        self._waits = waits
+        self._turns = turns
         self._outcomes = outcomes
         self._text_came = False
         self._rests = False
-        self._tried_at = float("-inf")
+        self._looked_at = float("-inf")
+        self._vain_looks = 0
         self._doubted: list[str] = []
 
     # -- finished text --------------------------------------------------------------------------
 
     def began(self, sent: Sent, post: Post, identity: Identity | None) -> None:
-        """A new message was sent, which may grow from now on."""
+        """Note a new message that may grow from now on."""
         self._rests = False
         self.live.last = LiveMessage(sent, post, identity, _now(), post.content)
 
     @property
     def in_doubt(self) -> bool:
-        """Unfinished text may be in a message that nobody knows."""
+        """Tell whether unfinished text may be in a message that we do not know."""
         return bool(self._doubted)
 
     def may_be_there(self, text: str) -> bool:
-        """Whether it was begun in a message of which nobody can say if it arrived."""
+        """Tell whether the text was begun in a message that may have arrived."""
         words = text.split()
         if not self._doubted or self._doubted[:1] != words[:1]:
             self._doubted = []
@@ -82,7 +88,7 @@ class LiveEdits:
         return True
 
     async def take(self, live: LiveMessage, queue: MessageQueue) -> Broken | None:
-        """One edit with everything that waits and fits."""
+        """Add all waiting messages that fit, in one edit."""
         if live is self.live.last and self.live.draft is not None:
             await self._take_away(self.live.draft)
         text, items = live.post.content, []
@@ -103,23 +109,25 @@ class LiveEdits:
     # -- unfinished text ------------------------------------------------------------------------
 
     def text_came(self) -> bool:
-        """Whether whoever waits has to be told that there may be something to show."""
+        """Note new text. Return whether the waiting sender must be woken to show it."""
         first, self._text_came = not self._text_came, True
         return first and not self._rests
 
     @property
     def due_at(self) -> float | None:
-        """When unfinished text may be shown next; None if nothing has come since."""
+        """Return when unfinished text may be shown next; None if there is nothing new."""
         if self._rests or not self._text_came:
             return None
-        changes = (live.changed_at for live in (self.live.last, self.live.draft) if live)
-        return max(self._tried_at, *changes, float("-inf")) + EDIT_SECONDS
+        again = EDIT_SECONDS if self._vain_looks > QUICK_LOOKS else LOOK_SECONDS
+        shown = (live for live in (self.live.last, self.live.draft) if live)
+        return max((self._looked_at + again, *map(self._turns.due_at, shown)))
 
     async def show(
         self, preview: Callable[[], Sequence[Message]], may_begin: bool, silent: bool
     ) -> Broken | None:
-        """Show what there is of the unfinished text, in one edit or a new message."""
-        self._text_came, self._tried_at = False, _now()
+        """Show the unfinished text, in one edit or a new message."""
+        self._text_came, self._looked_at = False, _now()
+        self._vain_looks += 1
         try:
             parts = preview()
         except Exception:
@@ -131,9 +139,11 @@ class LiveEdits:
             return None
         live, text = self.live.place_of(parts)
         if live is not None:
+            self._vain_looks = 0
             return await self._show_in(live, text)
         if not text or not may_begin:
             return None
+        self._vain_looks = 0
         broken = await self.correct()
         return broken or await self._begin(text, parts[0].identity, silent)
 
@@ -156,7 +166,7 @@ class LiveEdits:
         return self._shown(outcome)
 
     def _shown(self, outcome: Outcome | EditOutcome) -> Broken | None:
-        """What is refused now may pass when it is finished, so it is no failure."""
+        """Handle the outcome. A refusal is no failure: the finished text may be accepted."""
         self._rests = isinstance(outcome, Refused | NoWebhook | Uncertain)
         if isinstance(outcome, Delivered | Refused | NoWebhook):
             return None
@@ -165,7 +175,7 @@ class LiveEdits:
     # -- making it right ------------------------------------------------------------------------
 
     async def correct(self, *, at_once: bool = False) -> Broken | None:
-        """What is shown and not kept goes."""
+        """Remove text that is shown but not kept."""
         if self.live.draft is not None:
             broken = await self._take_away(self.live.draft)
             if broken:
@@ -173,7 +183,7 @@ class LiveEdits:
         last = self.live.last
         if last is None or not last.differs:
             return None
-        if not (at_once or await self._waits.hold(last.wait_from(_now()))):
+        if not (at_once or await self._turns.wait(last)):
             return None
         outcome = await self._change(last, last.post.content)
         return self._corrected(last, outcome)
@@ -190,7 +200,7 @@ class LiveEdits:
         return self._corrected(live, outcome)
 
     async def _without_notice(self, live: LiveMessage) -> bool:
-        """Whether a notice went with its message, so that the answer is yet to say whose it is."""
+        """Delete the message's reply notice too. Return whether that was done."""
         if live.notice is None:
             return False
         outcome = await self._sender.delete(live.notice)

@@ -1,7 +1,7 @@
 """Live mode: decides which message grows and with what text (spec 07).
 
-Finished text joins the last message or begins a new one. What is not finished yet is only shown:
-behind what the last message keeps, or in a message of its own, of which nothing is kept so far.
+Finished text joins the last message or begins a new one. Unfinished text is only shown: after the
+kept text of the last message, or in a message of its own that keeps nothing so far.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from oshaberi.events import Identity, Message
 from oshaberi.text.text_measure import utf16_len
 
 EDIT_SECONDS = 1.0
-LEAST_SHOWN = 16
+LEAST_SHOWN = 10
 """A message is not begun for less than so many characters."""
 
 _OPEN_QUOTE = re.compile(r"^>>> ", re.MULTILINE)
@@ -24,7 +24,7 @@ _OPEN_QUOTE = re.compile(r"^>>> ", re.MULTILINE)
 
 @dataclass(slots=True)
 class LiveMessage:
-    """A message that may still grow. Its post is what is kept of it."""
+    """A message that may still grow. Its `post` has the text that is kept."""
 
     sent: Sent
     post: Post
@@ -39,16 +39,12 @@ class LiveMessage:
 
     @property
     def differs(self) -> bool:
-        """It shows what is not kept."""
+        """Tell whether it shows text that is not kept."""
         return self.shown != self.post.content
-
-    def wait_from(self, now: float) -> float:
-        """Seconds until it may be edited again."""
-        return self.changed_at + EDIT_SECONDS - now
 
 
 class LiveMode:
-    """`last` keeps finished text; `draft` is a message that only shows what is not finished."""
+    """The growing messages. `last` has finished text; `draft` has only unfinished text."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -56,20 +52,20 @@ class LiveMode:
         self.draft: LiveMessage | None = None
 
     def home_of(self, item: OutgoingMessage) -> LiveMessage | None:
-        """The message into which finished text goes, unless it begins a new one."""
+        """Return the message that takes this finished text, or None for a new one."""
         for live in (self.last, self.draft):
             if live is not None and self.with_item(live, live.post.content, item) is not None:
                 return live
         return None
 
     def with_item(self, live: LiveMessage, text: str, item: OutgoingMessage) -> str | None:
-        """The message's text with the item's, or None if they do not go together."""
+        """Return the message's text with the item's, or None if it cannot be added."""
         if item.table is not None or item.identity != live.identity:
             return None
         return joined(text, item.text, self._limit)
 
     def place_of(self, parts: Sequence[Message]) -> tuple[LiveMessage | None, str]:
-        """Where unfinished text is shown, and how that message would read; None for a new one."""
+        """Return where unfinished text is shown, and that message's text; None for a new one."""
         for live in (self.last, self.draft):
             if live is not None:
                 text = self._with_parts(live.post.content, live.identity, parts)
@@ -94,9 +90,9 @@ class LiveMode:
 
 
 def joined(text: str, more: str, limit: int) -> str | None:
-    """Both in one message; None where the second has to stand by itself.
+    """Return both texts as one message, or None if the second needs its own.
 
-    Edits never notify, so a mention has to.
+    Edits never notify, so text with a mention gets its own.
     """
     both = f"{text}\n{more}" if text else more
     if "<@" in more or utf16_len(both) > limit:

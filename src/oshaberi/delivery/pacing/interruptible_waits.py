@@ -12,9 +12,10 @@ T = TypeVar("T")
 
 
 class AnswerTimer:
-    """Wakes who has waited too long for an answer. One timer serves all waits, one after the other:
+    """Wakes callers that have waited too long for an answer.
 
-    answers mostly come in time, so it is set anew only when it has rung too early.
+    One timer serves all waits. Most answers come in time, so it is set again only after it
+    fired too early.
     """
 
     def __init__(self) -> None:
@@ -47,7 +48,7 @@ class AnswerTimer:
 
 
 class InterruptibleWaits:
-    """Open, then perhaps hurried, then perhaps halted; never back."""
+    """The waits of a delivery: open, then perhaps hurried, then perhaps halted; never back."""
 
     def __init__(self) -> None:
         self.hurried = False
@@ -58,7 +59,7 @@ class InterruptibleWaits:
 
     @property
     def simulates(self) -> bool:
-        """Whether simulated waits are still waited."""
+        """Tell whether simulated waits are still waited."""
         return not (self.hurried or self.halted)
 
     def hurry(self) -> None:
@@ -71,21 +72,21 @@ class InterruptibleWaits:
         _release(self._holds)
 
     def close(self) -> None:
-        """Nobody will wait here any more."""
+        """Release the timer. There must be no waits afterwards."""
         self._answer_timer.close()
 
     async def pause(self, seconds: float) -> None:
-        """A simulated wait: over at the latest when hurried or halted."""
+        """Wait a simulated time. It ends at once when hurried or halted."""
         if not self.hurried:
             await self._sleep(seconds, self._pauses)
 
     async def hold(self, seconds: float) -> bool:
-        """A wait that is needed. Whether it was waited out, rather than halted."""
+        """Wait a required time. Return False if it was halted."""
         await self._sleep(seconds, self._holds)
         return not self.halted
 
     async def until(self, work: asyncio.Future[T], seconds: float | None = None) -> bool:
-        """Wait for the work, for so long, or until halted. Whether the work is done."""
+        """Wait for the work, at most `seconds`, or until halted. Return whether it is done."""
         if self.halted or work.done():
             return work.done()
         loop = asyncio.get_running_loop()

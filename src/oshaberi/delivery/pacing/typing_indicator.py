@@ -16,7 +16,7 @@ KEEP_ALIVE_SECONDS = 8.0
 
 
 class TypingIndicator:
-    """Shown before a paced message, and kept alive while nothing is visible yet."""
+    """The indicator before a paced message; also kept alive until something is visible."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
@@ -26,7 +26,7 @@ class TypingIndicator:
         self._keeper = asyncio.create_task(self._keep())
 
     def rest(self) -> None:
-        """Something is visible, or nothing more will be."""
+        """Stop the indicator: something is visible, or nothing more will come."""
         if self._keeper is not None:
             self._keeper.cancel()
 

@@ -40,7 +40,7 @@ def table_typing_ms(config: StreamConfig) -> float:
 
 
 def pause_ms(number: int, config: StreamConfig) -> float:
-    """The thinking pause before a message: now and then one, mostly none."""
+    """Return the thinking pause before a message in ms; mostly 0."""
     chance = random.Random(f"pace {config.text.seed} {number}")
     pause = chance.randint(config.min_random_pause_ms, config.max_random_pause_ms)
     return pause if chance.random() < config.thinking_pause_chance else 0

@@ -3,8 +3,8 @@
 - `webhook_identity`: under which name and picture it goes out.
 - `message_poster`: chooses the bot's own account, the webhook, or the fallback.
 - `exactly_once`: sends, repeats and looks for the message until its outcome is known.
-- `refusal_recovery`: what each Discord error code means; `send_outcome`: how a send can end.
+- `error_code_recovery`: what each Discord error code means; `send_outcome`: how a send can end.
 - `outcome_handling`: what follows from an outcome for the messages that still wait.
-- `limit_overrun`: what happens beyond the message limit; `overflow_file` collects the rest.
+- `length_limit_notice`: what happens beyond the message limit; `overflow_file` collects the rest.
 - `stream_notices`: the error, timeout and limit embeds.
 """

@@ -1,6 +1,6 @@
 """Sends one message exactly once, or says why not (spec 07, recovery and exactly once).
 
-A refusal is definite, everything else is doubt. The bot's messages are repeated under the same
+A refusal is certain, everything else is ambiguous. The bot's messages are repeated under the same
 nonce; a webhook's message is looked for in the channel before it is sent again.
 """
 
@@ -13,7 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
-from oshaberi.delivery.posting.refusal_recovery import TOKEN_REVOKED, RefusalRecovery, recovery_of
+from oshaberi.delivery.posting.error_code_recovery import (
+    TOKEN_REVOKED,
+    RefusalRecovery,
+    recovery_of,
+)
 from oshaberi.delivery.posting.send_outcome import (
     Delivered,
     EditOutcome,
@@ -26,7 +30,7 @@ from oshaberi.delivery.posting.send_outcome import (
     Uncertain,
     Withdrawn,
 )
-from oshaberi.delivery.response_state import ResponseState
+from oshaberi.delivery.response_state import LimitWait, ResponseState
 from oshaberi.delivery.sink import (
     AmbiguousError,
     ArrivalUnknownError,
@@ -48,6 +52,7 @@ PATIENCE_SECONDS = 90.0
 RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0)
 SLOW_MODE_SECONDS = 60.0
 UNKNOWN_WAIT_SECONDS = 5.0
+NOTED_WAIT_SECONDS = 0.1
 MESSAGE_GONE = 10008
 TOO_OLD_TO_EDIT = 30046
 
@@ -55,12 +60,12 @@ DOUBTS = (AmbiguousError, OSError, TimeoutError)
 
 
 class _WithdrawnError(Exception):
-    """The request had not left when the stop came."""
+    """A stop came before the request was sent."""
 
 
 @dataclass(slots=True)
 class _SendAttempts:
-    """One message and what has been tried with it."""
+    """One message and its attempts."""
 
     post: Post
     first_at: float
@@ -75,7 +80,7 @@ class _SendAttempts:
 
 
 class ExactlyOnceSender:
-    """The only one who talks to the sink about messages."""
+    """Sends, edits and deletes messages. Nothing else calls the sink for that."""
 
     def __init__(self, sink: Sink, waits: InterruptibleWaits, response: ResponseState) -> None:
         self._sink = sink
@@ -101,11 +106,11 @@ class ExactlyOnceSender:
                 return outcome
 
     async def edit(self, sent: Sent, post: Post) -> EditOutcome:
-        """Edits may be repeated: the same edit twice is one edit."""
+        """Edit a message. Edits may be repeated, since they are idempotent."""
         return await self._change(sent, lambda wire: self._sink.edit(sent, post, wire))
 
     async def delete(self, sent: Sent) -> EditOutcome:
-        """`Gone` is as good as deleted."""
+        """Delete a message. `Gone` counts as deleted."""
         return await self._change(sent, lambda wire: self._sink.delete(sent, wire))
 
     async def _change(
@@ -129,9 +134,9 @@ class ExactlyOnceSender:
                 return outcome
 
     async def notice(self, face: WebhookFace) -> bool:
-        """Say who is answered, before a webhook's first message. It may fail, and is not repeated.
+        """Send the reply notice before a webhook's first message. It may fail.
 
-        Whether there is a webhook at all.
+        Returns False if there is no webhook.
         """
         try:
             if not await self._have_webhook(_SendAttempts(Post(""), _now())):
@@ -190,7 +195,7 @@ class ExactlyOnceSender:
         return await self._after_doubts(case, outcome)
 
     async def _after_doubts(self, case: _SendAttempts, outcome: Outcome | None) -> Outcome | None:
-        """This attempt was refused, but an earlier one may have arrived."""
+        """Check whether an earlier attempt arrived, after this one was refused."""
         if not case.doubted or not isinstance(outcome, Refused | Unavailable):
             return outcome
         try:
@@ -211,7 +216,7 @@ class ExactlyOnceSender:
     async def _wait_out(
         self, case: _SendAttempts, refusal: DiscordRefusalError
     ) -> Unavailable | Uncertain | Withdrawn | None:
-        """Slow mode or a rate limit: nothing was created, so waiting is safe."""
+        """Wait for slow mode or a rate limit. Nothing was created, so this is safe."""
         after_ms = refusal.retry_after_ms
         seconds = UNKNOWN_WAIT_SECONDS if after_ms is None else after_ms / 1000
         too_late = _now() + seconds > case.first_at + PATIENCE_SECONDS
@@ -251,7 +256,7 @@ class ExactlyOnceSender:
         return NoWebhook()
 
     async def _arrival(self, case: _SendAttempts) -> Sent | None:
-        """The message in the channel, unless it is already known as another one of ours."""
+        """Find the message in the channel, except those known as others of ours."""
         claimed = {sent.id for sent in self._response.messages}
         try:
             found = await self._request(
@@ -283,16 +288,23 @@ class ExactlyOnceSender:
         return None if await self._waits.hold(delay) else Uncertain(doubt)
 
     async def _request(self, make: Callable[[WireState], Coroutine[Any, Any, T]]) -> T:
-        """One call of the sink: what has left is awaited, what has not is withdrawn."""
-        wire = WireState(_now())
+        """Call the sink once. On a stop, a sent request is awaited, an unsent one withdrawn."""
+        wanted_at = _now()
+        wire = WireState(wanted_at)
         task = asyncio.create_task(make(wire))
         try:
             await self._answer(task, wire)
         finally:
             await _finish(task)
+            self._note_wait(wanted_at, wire)
         if task.cancelled():
             raise AmbiguousError("the request was cut off")
         return task.result()
+
+    def _note_wait(self, wanted_at: float, wire: WireState) -> None:
+        """Discord's limits are waited for without a word; the inspector shows them."""
+        if wire.on_wire and wire.left_at - wanted_at >= NOTED_WAIT_SECONDS:
+            self._response.limit_waits.append(LimitWait(wanted_at, wire.left_at))
 
     async def _answer(self, task: asyncio.Task[T], wire: WireState) -> None:
         while not task.done():
@@ -305,7 +317,7 @@ class ExactlyOnceSender:
             await self._waits.until(task, left)
 
     async def _closing_answer(self, task: asyncio.Task[T], wire: WireState) -> None:
-        """Spec 04 O1: a send on the wire is never cancelled, but not awaited for ever."""
+        """Wait a limited time for a request on the wire; never cancel it (spec 04 O1)."""
         if not wire.on_wire:
             raise _WithdrawnError
         await asyncio.wait({task}, timeout=CLOSING_SECONDS)

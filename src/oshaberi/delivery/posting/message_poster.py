@@ -1,6 +1,6 @@
 """Posts one message: as the bot, through the webhook, or as the bot where no webhook works.
 
-Knows the reply and the reply notice, the bold name of the fallback, and who may notify.
+Handles the reply and the reply notice, the bold name of the fallback, and notifications.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from oshaberi.text.text_measure import utf16_len
 
 
 class MessagePoster:
-    """`may_send` turns false when a stop arrives: then nothing new may leave."""
+    """Posts messages. `may_send` becomes false on a stop: then nothing new is sent."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class MessagePoster:
     async def send(
         self, item: OutgoingMessage, *, silent: bool, files: tuple[File, ...] = ()
     ) -> tuple[Outcome, Post]:
-        """The outcome, and the post as it was sent in the end."""
+        """Send a message. Return the outcome, and the post as it was finally sent."""
         post = Post(
             nonce=self._response.nonce(item.number),
             content="" if files else item.text,
@@ -67,9 +67,9 @@ class MessagePoster:
     async def draft(
         self, text: str, identity: Identity | None, *, silent: bool
     ) -> tuple[Outcome, Post]:
-        """A message that is not finished. Without its face it is not sent: a name in front of it
+        """Send an unfinished message.
 
-        would have to be taken into account with every edit.
+        It is not sent if its webhook is missing: every edit would need the name in front.
         """
         post = Post(
             nonce=self._response.nonce(self._response.next_number()),
@@ -86,10 +86,13 @@ class MessagePoster:
 
     @property
     def _answers(self) -> bool:
-        return self._reply_to and not self._response.replied
+        response = self._response
+        may_reply = self._reply_to and (response.replies_always or not response.replied)
+        return may_reply and response.reply_is_due()
 
     async def _wear(self, face: WebhookFace, post: Post) -> Outcome:
-        if self._answers:
+        # One notice is enough for a response, also where every message replies.
+        if not self._response.replied and self._answers:
             if not await self._sender.notice(face):
                 return NoWebhook()
             self._response.replied = True

@@ -31,7 +31,7 @@ MOST_FAILURES = 3
 
 
 class OutcomeHandler:
-    """Counts failures: three in a row are not about single messages any more."""
+    """Handles outcomes and counts failures: three in a row end the delivery."""
 
     def __init__(
         self, delivery_record: DeliveryRecord, queue: MessageQueue, waits: InterruptibleWaits
@@ -90,5 +90,5 @@ class OutcomeHandler:
 
 
 def _words(error: Exception) -> str:
-    """A time-out has none of its own."""
+    """Return the error's text. A timeout has none, so its `repr` is used."""
     return str(error) or repr(error)

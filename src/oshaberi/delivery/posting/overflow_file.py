@@ -10,7 +10,7 @@ FILE_NAME = "rest.md"
 
 
 class OverflowFile:
-    """Collects up to its limit."""
+    """Collects text up to a limit."""
 
     def __init__(self) -> None:
         self.items: list[OutgoingMessage] = []

@@ -11,21 +11,21 @@ from oshaberi.delivery.sink import DiscordRefusalError, Sent
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """It is there, once."""
+    """The message was sent, exactly once."""
 
     sent: Sent
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Discord does not want this message; others may pass."""
+    """Discord refused this message; others may be accepted."""
 
     error: DiscordRefusalError
 
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """The channel cannot be written to any more. An earlier attempt may have arrived."""
+    """The channel can no longer be written to. `uncertain`: an earlier attempt may have arrived."""
 
     error: DiscordRefusalError
     uncertain: bool = False
@@ -33,14 +33,14 @@ class Unavailable:
 
 @dataclass(frozen=True, slots=True)
 class Uncertain:
-    """Nobody can say whether it arrived, so it is not sent again."""
+    """It is unknown whether the message arrived, so it is not sent again."""
 
     error: Exception
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The sink is broken. `uncertain`: the message may have arrived all the same."""
+    """The sink is broken. `uncertain`: the message may have arrived anyway."""
 
     error: Exception
     uncertain: bool
@@ -48,20 +48,20 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """A stop came before it left."""
+    """A stop came before the message was sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoWebhook:
-    """It has a face, and no webhook to wear it: none is to be had, or it keeps failing.
+    """The message needs a webhook, and there is none or it keeps failing.
 
-    It is certain that the message is not there.
+    The message was certainly not sent.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """The message to be edited is not there any more, or too old: send a new one."""
+    """The message to be edited was deleted or is too old. Send a new one."""
 
 
 Outcome = Delivered | Refused | Unavailable | Uncertain | Failed | Withdrawn | NoWebhook
@@ -70,7 +70,7 @@ EditOutcome = Delivered | Refused | Unavailable | Uncertain | Failed | Withdrawn
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """Why delivery cannot go on."""
+    """The reason why delivery cannot continue."""
 
     reason: Limit | Literal["channel_unavailable", "error"]
     error: Exception | None = None

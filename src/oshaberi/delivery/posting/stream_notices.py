@@ -9,7 +9,7 @@ from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
 from oshaberi.delivery.posting.send_outcome import Delivered
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import Embed, Post
-from oshaberi.redaction import redact
+from oshaberi.secret_redaction import redact
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ HEADLINES: dict[ErrorType, str] = {
 
 
 async def show(embed: Embed, sender: ExactlyOnceSender, response: ResponseState) -> None:
-    """That it fails must not hide what it was to tell."""
+    """Show a notice. A failure is only logged."""
     outcome = await sender.deliver(Post(response.nonce(response.next_number()), embed=embed))
     if not isinstance(outcome, Delivered):
         log.warning("a notice could not be shown: %s (%s)", embed.title, outcome)
@@ -39,12 +39,13 @@ async def show(embed: Embed, sender: ExactlyOnceSender, response: ResponseState)
 
 def error_notice(error: ProviderError) -> Embed:
     headline = HEADLINES.get(error.type, HEADLINES["api_error"])
-    return Embed(headline, _body(error.message if error.shown is None else error.shown, headline))
+    body = _body(error.message if error.shown is None else error.shown, headline)
+    return Embed(headline, body, offers_retry=True)
 
 
 def timeout_notice(silent_ms: int) -> Embed:
     seconds = silent_ms / 1000
-    return Embed(HEADLINES["timeout"], f"Nothing came for {seconds:g} seconds.")
+    return Embed(HEADLINES["timeout"], f"Nothing came for {seconds:g} seconds.", offers_retry=True)
 
 
 def flush_limit_notice(limit: int, *, attached: bool) -> Embed:
@@ -53,7 +54,7 @@ def flush_limit_notice(limit: int, *, attached: bool) -> Embed:
 
 
 def _body(message: str, headline: str) -> str:
-    """What may be shown of the failure, unless it only repeats the headline."""
+    """Return the part of the error that may be shown, unless it repeats the headline."""
     text = redact(message).strip()
     if text.rstrip(".").casefold() == headline.casefold():
         return ""

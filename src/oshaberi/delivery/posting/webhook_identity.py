@@ -14,7 +14,10 @@ _MARKUP = re.compile(r"([*_~|`\\>])")
 
 
 def face_of(identity: Identity | None, persona: Persona | None) -> WebhookFace | None:
-    """None: as the bot itself. An alter persona always wears a face (spec 07, webhook path)."""
+    """Return the webhook name and avatar, or None to send as the bot.
+
+    An alter persona always has one (spec 07, webhook path).
+    """
     if identity is not None:
         return WebhookFace(identity.username, identity.avatar_url)
     if persona is not None and persona.is_alter:
@@ -28,6 +31,6 @@ def bold_name(face: WebhookFace) -> str:
 
 
 def introduced(face: WebhookFace, text: str) -> str:
-    """The text with its speaker in front; block markup must keep its place at a line's start."""
+    """Put the speaker's name in front. Block markup stays at the start of its line."""
     seam = "\n" if _BLOCK_START.match(text) else " "
     return f"{bold_name(face)}{seam}{text}"

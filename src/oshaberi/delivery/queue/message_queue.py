@@ -1,6 +1,7 @@
 """The messages that wait to be sent, in the order of the text.
 
-The bound is soft: whoever adds waits for room *before* making more, so nothing is ever in between.
+The limit is soft: the reader waits for room *before* it makes more, so no message is held
+elsewhere.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from oshaberi.delivery.outgoing_message import OutgoingMessage, joined
 from oshaberi.text.text_measure import utf16_len
@@ -17,12 +19,12 @@ JOIN_FROM = 3
 
 
 class MessageQueue:
-    """First in, first out, for one sender."""
+    """A first-in, first-out queue for one sender."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._items: deque[OutgoingMessage] = deque()
-        self._closed = False
+        self.closed_at: float | None = None
         self.full = False
         self._waiter: asyncio.Future[None] | None = None
         self._room = asyncio.Event()
@@ -39,28 +41,37 @@ class MessageQueue:
         self._note()
 
     def close(self) -> None:
-        """Nothing more will come."""
-        self._closed = True
+        """Note that nothing more will come."""
+        if self.closed_at is None:
+            self.closed_at = asyncio.get_running_loop().time()
         self._note()
+
+    @property
+    def closed(self) -> bool:
+        return self.closed_at is not None
 
     async def room(self) -> None:
         await self._room.wait()
 
     async def head(self, least: int = 1) -> OutgoingMessage | None:
-        """The next message, once so many wait or no more will come; None at the end.
+        """Wait for `least` messages or the end. Return the first, or None at the end.
 
-        It stays in the queue until it is taken: whoever stops now finds it still waiting.
+        It stays in the queue until `take`, so that a stop finds it still waiting.
         """
         while not self.ready(least):
             await self.change()
         return self._items[0] if self._items else None
 
+    @property
+    def first(self) -> OutgoingMessage:
+        return self._items[0]
+
     def ready(self, least: int = 1) -> bool:
-        """Whether so many wait, or no more will come."""
-        return len(self._items) >= least or self._closed
+        """Tell whether `least` messages wait, or no more will come."""
+        return len(self._items) >= least or self.closed
 
     async def change(self, until: float | None = None) -> None:
-        """Wait for a message, the end, a `wake`, or that time."""
+        """Wait for a message, the end, a `wake`, or the time `until`."""
         loop = asyncio.get_running_loop()
         self._waiter = loop.create_future()
         timer = None if until is None else loop.call_at(until, self.wake)
@@ -71,7 +82,7 @@ class MessageQueue:
                 timer.cancel()
 
     def wake(self) -> None:
-        """Whoever waits shall look again."""
+        """Wake the waiting sender, so that it checks again."""
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
@@ -81,7 +92,7 @@ class MessageQueue:
         return item
 
     def put_back(self, items: Sequence[OutgoingMessage]) -> None:
-        """In front of everything, in their order."""
+        """Put messages back at the front, in their order."""
         self._items.extendleft(reversed(items))
         self._note()
 
@@ -91,9 +102,9 @@ class MessageQueue:
         self._note()
         return items
 
-    def join_waiting(self) -> None:
-        """The sink was blocked: let neighbours share messages (spec 07, falling behind)."""
-        if len(self._items) < JOIN_FROM:
+    def join_waiting(self, join_from: int = JOIN_FROM) -> None:
+        """Join neighbours, because the sink was blocked (spec 07, falling behind)."""
+        if len(self._items) < join_from:
             return
         merged: deque[OutgoingMessage] = deque()
         for item in self._items:
@@ -104,8 +115,25 @@ class MessageQueue:
         self._items = merged
         self._note()
 
+    def join_down_to(self, most: int) -> None:
+        """Join neighbours, the shortest first, until at most `most` messages wait."""
+        items = list(self._items)
+        while len(items) > max(most, 1):
+            pairs = [
+                (utf16_len(first.text) + utf16_len(second.text), at)
+                for at, (first, second) in enumerate(pairwise(items))
+                if fits_together(first, second, self._limit)
+            ]
+            if not pairs:
+                break
+            _length, at = min(pairs)
+            items[at : at + 2] = [joined(items[at], items[at + 1])]
+        if len(items) < len(self._items):
+            self._items = deque(items)
+            self._note()
+
     def widen_head(self) -> None:
-        """As much as fits into the first message: only one may leave (spec 04 O1)."""
+        """Join as much as fits into the first message: only one may leave (spec 04 O1)."""
         while len(self._items) > 1:
             first, second = self._items[0], self._items[1]
             length = utf16_len(first.text) + 1 + utf16_len(second.text)

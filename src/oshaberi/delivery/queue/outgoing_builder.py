@@ -47,7 +47,7 @@ class OutgoingBuilder:
         )
 
     async def files(self, table: Table, waits: InterruptibleWaits) -> tuple[File, ...]:
-        """Its pictures or its file; none if it is to go out as code."""
+        """Return the table's pictures or its file; none if it is sent as code."""
         self._response.tables += 1
         number = self._response.tables
         files: tuple[File, ...] = ()
@@ -58,7 +58,7 @@ class OutgoingBuilder:
         return files
 
     def plain(self, item: OutgoingMessage) -> list[OutgoingMessage]:
-        """A table as aligned code; its place in the history belongs to the last part."""
+        """Return the messages of a table as code. Its history belongs to the last one."""
         if item.table is None:
             return [item]
         *before, last = self._code(item.table)

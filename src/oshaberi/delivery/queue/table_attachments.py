@@ -21,7 +21,7 @@ MOST_CODE_MESSAGES = 10
 
 
 class TableRenderer(Protocol):
-    """Draws tables. `pictures` is called in a thread, `alt_text` for what is sent as a file."""
+    """Draws tables. `pictures` is called in a thread, `alt_text` for tables sent as a file."""
 
     def pictures(self, table: Table) -> list[Picture]: ...
     def alt_text(self, table: Table) -> str: ...
@@ -52,9 +52,9 @@ class PackagedRenderer:
 async def table_files(
     table: Table, number: int, renderer: TableRenderer, waits: InterruptibleWaits
 ) -> tuple[File, ...]:
-    """The pictures of a table, or its file if they would be too many.
+    """Return the pictures of a table, or its file if there would be too many.
 
-    None of them if it could not be drawn, or a stop came.
+    Returns nothing if it could not be drawn, or a stop came.
     """
     loop = asyncio.get_running_loop()
     job = loop.run_in_executor(None, renderer.pictures, table)
@@ -85,7 +85,7 @@ async def table_files(
 
 
 def table_file(table: Table, number: int, renderer: TableRenderer) -> File:
-    """The table as the model wrote it. Discord shows the beginning of such a file."""
+    """Return the table's Markdown as a file. Discord shows a preview of it."""
     content = f"{table.source}\n".encode("utf-8", "replace")
     alt = renderer.alt_text(table)
     return File(f"table-{number}.md", content, source=table.source, alt=alt)

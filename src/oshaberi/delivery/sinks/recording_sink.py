@@ -14,6 +14,8 @@ from oshaberi.delivery.sink import (
     ArrivalUnknownError,
     DiscordRefusalError,
     Post,
+    RequestKind,
+    RequestRoom,
     Sent,
     WebhookFace,
     WireState,
@@ -35,7 +37,7 @@ Record = dict[str, Any]
 
 @dataclass(slots=True)
 class RecordedPost:
-    """A message that is in the channel."""
+    """A message in the channel."""
 
     id: int
     post: Post
@@ -48,7 +50,7 @@ def _nothing(_record: Record) -> None:
 
 
 class RecordingSink:
-    """Make it inside the running loop: its clock starts then."""
+    """An in-memory sink. Create it inside the running loop: its clock starts then."""
 
     def __init__(
         self,
@@ -75,8 +77,11 @@ class RecordingSink:
 
     @property
     def contents(self) -> list[str]:
-        """The texts of the channel in their final state."""
+        """Return the final texts of the channel."""
         return [p.post.content for p in self.posted if p.post.content and not p.deleted]
+
+    def room(self, _kind: RequestKind) -> RequestRoom | None:
+        return None
 
     async def send(self, post: Post, wire: WireState) -> Sent:
         fault = self._faults.next(_kind(post))
@@ -151,7 +156,10 @@ class RecordingSink:
         raise DiscordRefusalError(MESSAGE_GONE)
 
     def _write(self, post: Post) -> Sent:
-        """The same nonce within a few minutes gives back the old message; webhooks have none."""
+        """Write the post. The same nonce within a few minutes returns the old message.
+
+        Webhook posts have no nonce.
+        """
         if post.face is None:
             for posted in reversed(self.posted):
                 fresh = _now() - posted.at <= NONCE_SECONDS

@@ -18,7 +18,7 @@ Trouble = Literal["timeout", "reset_before_write", "reset_after_write", "http_50
 
 @dataclass(frozen=True, slots=True)
 class ScriptedFault:
-    """The `nth` call of a kind (retries count) fails, or is late."""
+    """A fault in the `nth` call of a kind (retries count): an error or a delay."""
 
     on: CallKind
     nth: int
@@ -30,7 +30,7 @@ class ScriptedFault:
 
 
 class FaultScript:
-    """Counts the calls and makes the scripted ones fail."""
+    """Counts the calls and applies the scripted faults."""
 
     def __init__(self, faults: Iterable[ScriptedFault] = ()) -> None:
         self._faults = {(fault.on, fault.nth): fault for fault in faults}
@@ -42,7 +42,7 @@ class FaultScript:
 
 
 async def strike_before(fault: ScriptedFault | None, wire: WireState | None = None) -> None:
-    """What happens before anything is written."""
+    """Apply the part of a fault that comes before the write."""
     if fault is None:
         return
     if fault.rate_limit_ms and wire is not None:
@@ -54,13 +54,13 @@ async def strike_before(fault: ScriptedFault | None, wire: WireState | None = No
     if isinstance(fault.error, int):
         raise DiscordRefusalError(fault.error, retry_after_ms=fault.retry_after_ms)
     if fault.error == "timeout":
-        # Longer than anybody waits: whoever called gives up first.
+        # Longer than any caller waits.
         await asyncio.sleep(3600)
     if fault.error in ("timeout", "reset_before_write", "http_503"):
         raise AmbiguousError(fault.error)
 
 
 def strike_after(fault: ScriptedFault | None) -> None:
-    """What happens after the write: it arrived, the answer does not."""
+    """Apply the part that comes after the write: the message arrived, the answer is lost."""
     if fault is not None and fault.error == "reset_after_write":
         raise AmbiguousError(fault.error)

@@ -48,7 +48,7 @@ _WORDS = {
 
 
 class BanGuard:
-    """One per client: counts the answers of its sessions. `on_invalid` hears of each."""
+    """Counts a client's invalid answers and slows it down. `on_invalid` is called for each."""
 
     def __init__(self, limit: int = LIMIT, window_seconds: float = WINDOW_SECONDS) -> None:
         self.on_invalid: Callable[[int], None] = lambda _status: None
@@ -56,7 +56,10 @@ class BanGuard:
         self._window_s = window_seconds
         self._slot_s = window_seconds / SLOTS
         self._slots: deque[tuple[int, int]] = deque()
+        self.total = 0
+        """Invalid answers since it was made."""
         self._count = 0
+        self._elsewhere = 0
         self._slowdown = Slowdown.NONE
         self._time: Callable[[], float] | None = None
         self._turns = asyncio.Lock()
@@ -64,10 +67,20 @@ class BanGuard:
 
     @property
     def count(self) -> int:
-        """Invalid answers within the window."""
+        """Invalid answers within the window, of all processes as far as they are known."""
+        return self.count_here + self._elsewhere
+
+    @property
+    def count_here(self) -> int:
+        """Those of this process alone."""
         if self._time is not None:
             self._forget_old(self._time())
         return self._count
+
+    def note_elsewhere(self, count: int) -> None:
+        """So many were refused within the window in other processes."""
+        self._elsewhere = count
+        self._slow_down()
 
     @property
     def slowdown(self) -> Slowdown:
@@ -76,7 +89,7 @@ class BanGuard:
 
     @property
     def allows_courtesies(self) -> bool:
-        """Whether typing and reactions may be sent."""
+        """Tell whether typing indicators and reactions may be sent."""
         return self.slowdown < Slowdown.NO_COURTESIES
 
     @property
@@ -84,7 +97,7 @@ class BanGuard:
         return self.slowdown is Slowdown.SPACED
 
     def note(self, status: int) -> None:
-        """An answer of Discord's."""
+        """Count an answer of Discord if it is invalid."""
         if status not in INVALID:
             return
         self._time = asyncio.get_running_loop().time
@@ -92,11 +105,12 @@ class BanGuard:
         before = self._slots.pop()[1] if self._slots and self._slots[-1][0] == slot else 0
         self._slots.append((slot, before + 1))
         self._count += 1
+        self.total += 1
         self.on_invalid(status)
         self._slow_down()
 
     async def turn(self) -> None:
-        """Return when a request may leave: at once, unless requests are spaced out."""
+        """Wait until a request may be sent: at once, unless requests are spaced out."""
         if not self.is_spaced:
             return
         async with self._turns:
@@ -109,7 +123,7 @@ class BanGuard:
         return self._last_turn_at + self._gap_s() - now if self.is_spaced else 0.0
 
     def _gap_s(self) -> float:
-        left = self._limit * CEILING_SHARE - self._count
+        left = self._limit * CEILING_SHARE - self.count
         return min(LONGEST_GAP_SECONDS, self._window_s / left) if left > 0 else LONGEST_GAP_SECONDS
 
     def _forget_old(self, now: float) -> None:
@@ -124,14 +138,14 @@ class BanGuard:
             self._slowdown = step
             log.warning(
                 "Discord refused %d requests within %.0f s and bans at %d: %s",
-                *(self._count, self._window_s, self._limit, _WORDS[step]),
+                *(self.count, self._window_s, self._limit, _WORDS[step]),
             )
 
     def _ease(self) -> None:
         while self._slowdown and self.count < self._threshold(self._slowdown) * EASE_SHARE:
             self._slowdown = Slowdown(self._slowdown - 1)
             words = _WORDS.get(self._slowdown, "requests go out as usual")
-            log.warning("Discord refused %d requests within the window: %s", self._count, words)
+            log.warning("Discord refused %d requests within the window: %s", self.count, words)
 
     def _threshold(self, step: Slowdown) -> float:
         return _THRESHOLDS[step] * self._limit

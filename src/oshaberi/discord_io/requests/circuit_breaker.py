@@ -20,7 +20,11 @@ class _ChannelFailures:
 
 
 class CircuitBreaker:
-    """After so many in a row nothing is asked for a while; then one request may try again."""
+    """Blocks a channel for a while after several 403s in a row.
+
+    Then requests are tried again: one more 403 blocks the channel again, a success resets the
+    count.
+    """
 
     def __init__(self, most: int = MOST_REFUSALS, open_seconds: float = OPEN_SECONDS) -> None:
         self._most = most

@@ -1,7 +1,7 @@
 """Watches discord.py's network activity for one call, and returns as soon as its answer is known.
 
-By itself discord.py returns late when a bucket is empty, repeats a 5xx, and tells nobody whether a
-request has left or waits. Its rate limiter stays in charge; only the verdict is ours.
+By itself discord.py returns late when a bucket is empty, repeats a 5xx, and does not tell whether a
+request was sent or waits. Its rate limiter is still used; the outcome is decided here.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 
@@ -18,8 +18,7 @@ import discord
 from yarl import URL
 
 from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError, WireState
-from oshaberi.discord_io.requests.ban_guard import BanGuard
-from oshaberi.discord_io.requests.discord_refusals import (
+from oshaberi.discord_io.requests.answer_classification import (
     RATE_LIMITED,
     HeldBackError,
     json_object,
@@ -27,10 +26,13 @@ from oshaberi.discord_io.requests.discord_refusals import (
     refusal_of,
     translated,
 )
+from oshaberi.discord_io.requests.ban_guard import BanGuard
+from oshaberi.discord_io.requests.request_budget import RequestBudget, is_exempt, rank_of
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+OnHeaders = Callable[[Mapping[str, str]], None]
 
 LONGEST_WAIT_MS = 60_000
 """A longer rate limit is not waited for in silence: whoever sends shall know."""
@@ -39,13 +41,13 @@ LONGEST_TURN_SECONDS = 60.0
 
 
 class _RequestWithdrawnError(Exception):
-    """Raised inside discord.py: nobody wants this request any more."""
+    """Raised inside discord.py to drop a request that is no longer needed."""
 
 
 class WatchedRequest:
     """One call. `answer` is the body of the success, or the error that ended it."""
 
-    def __init__(self, wire: WireState) -> None:
+    def __init__(self, wire: WireState, on_headers: OnHeaders | None = None) -> None:
         self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self.withdrawn = False
         self.has_turn = False
@@ -53,6 +55,7 @@ class WatchedRequest:
         self.pauses_all = False
         """discord.py sleeps for a global limit, with all other requests waiting for this task."""
         self._wire = wire
+        self._on_headers = on_headers
         self._status = 0
         self._headers: Mapping[str, str] = {}
 
@@ -64,6 +67,8 @@ class WatchedRequest:
 
     def head(self, status: int, headers: Mapping[str, str]) -> None:
         self._status, self._headers = status, headers
+        if self._on_headers is not None:
+            self._on_headers(headers)
 
     def body(self, body: bytes) -> None:
         if self.answer.done():
@@ -99,36 +104,56 @@ _exchange: contextvars.ContextVar[WatchedRequest | None] = contextvars.ContextVa
 
 
 class RequestTrace(aiohttp.TraceConfig):
-    """For `discord.Client(http_trace=RequestTrace())`: sees every request of the client's session.
+    """Sees every request of the client's session: `discord.Client(http_trace=RequestTrace())`.
 
-    It tells the calls of a `Line` what happens, and the ban guard how many were refused.
+    It reports progress to the calls of a `RequestSender`, and every answer's status to the ban
+    guard. No request is sent before the budget has one left.
     """
 
-    def __init__(self, guard: BanGuard | None = None) -> None:
+    def __init__(self, guard: BanGuard | None = None, budget: RequestBudget | None = None) -> None:
         super().__init__()
         self.guard = guard or BanGuard()
+        self.budget = budget or RequestBudget()
         self.on_request_start.append(self._on_start)
         self.on_request_end.append(self._on_head)
+        self.on_request_exception.append(self._on_error)
         self.on_response_chunk_received.append(_on_body)
 
     async def _on_start(
         self,
         _session: aiohttp.ClientSession,
-        _ctx: SimpleNamespace,
+        ctx: SimpleNamespace,
         params: aiohttp.TraceRequestStartParams,
     ) -> None:
         exchange = _exchange.get()
         if _may_wait(params.url) and not (exchange and exchange.has_turn):
             await self._turn()
+        if _is_api(params.url) and not is_exempt(params.url.path):
+            await self.budget.turn(rank_of(params.url.path))
+            ctx.counts = True
         if exchange:
             exchange.leave()
+
+    async def _on_error(
+        self,
+        _session: aiohttp.ClientSession,
+        ctx: SimpleNamespace,
+        _params: aiohttp.TraceRequestExceptionParams,
+    ) -> None:
+        self._answered(ctx)
+
+    def _answered(self, ctx: SimpleNamespace) -> None:
+        if getattr(ctx, "counts", False):
+            ctx.counts = False
+            self.budget.answered()
 
     async def _on_head(
         self,
         _session: aiohttp.ClientSession,
-        _ctx: SimpleNamespace,
+        ctx: SimpleNamespace,
         params: aiohttp.TraceRequestEndParams,
     ) -> None:
+        self._answered(ctx)
         if _is_api(params.url):
             self.guard.note(params.response.status)
         if exchange := _exchange.get():
@@ -143,12 +168,12 @@ class RequestTrace(aiohttp.TraceConfig):
 
 
 def _is_api(url: URL) -> bool:
-    """Pictures come from another address, over the same session."""
+    """Tell whether a URL is Discord's API. Pictures use another host over the same session."""
     return str(url).startswith(discord.http.Route.BASE)
 
 
 def _may_wait(url: URL) -> bool:
-    """Who used a command waits three seconds for an answer, not longer."""
+    """Tell whether a request may be delayed. Answers to commands may not: they have 3 seconds."""
     return _is_api(url) and "/interactions/" not in url.path
 
 
@@ -162,17 +187,22 @@ async def _on_body(
 
 
 class RequestSender:
-    """Makes discord.py's raw requests, one per call, and raises what a sink raises."""
+    """Runs discord.py's raw requests, one per call, and raises sink errors."""
 
     def __init__(self, client: discord.Client, guard: BanGuard) -> None:
         self._watched = isinstance(client.http.http_trace, RequestTrace)
         self._guard = guard
         self._releasing: set[asyncio.Task[Any]] = set()
 
-    async def call(self, request: Coroutine[Any, Any, T], wire: WireState | None = None) -> T:
-        """The parsed answer. Cancelled before the request has left, it never leaves."""
+    async def call(
+        self,
+        request: Coroutine[Any, Any, T],
+        wire: WireState | None = None,
+        on_headers: OnHeaders | None = None,
+    ) -> T:
+        """Return the parsed answer. If it is cancelled before it was sent, it is never sent."""
         wire = wire or WireState(asyncio.get_running_loop().time())
-        exchange = WatchedRequest(wire)
+        exchange = WatchedRequest(wire, on_headers)
         if self._watched:
             wire.hold()
         await self._turn(request, exchange)
@@ -187,7 +217,7 @@ class RequestSender:
             self._let_go(task, exchange)
 
     async def _turn(self, request: Coroutine[Any, Any, T], exchange: WatchedRequest) -> None:
-        """Waits outside discord.py, where nobody's patience ends."""
+        """Wait for the ban guard before discord.py is called, so that no timeout runs meanwhile."""
         try:
             await self._guard.turn()
         except BaseException:
@@ -196,7 +226,7 @@ class RequestSender:
         exchange.has_turn = True
 
     async def close(self) -> None:
-        """Nothing of ours stays behind in discord.py's buckets."""
+        """Cancel the requests that still wait inside discord.py, such as for a bucket."""
         for task in self._releasing:
             task.cancel()
         if self._releasing:

@@ -11,8 +11,8 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 import discord
 
 from oshaberi.delivery.sink import DiscordRefusalError
-from oshaberi.discord_io.requests.answer_checks import id_of, objects_of
 from oshaberi.discord_io.requests.request_watch import RequestSender
+from oshaberi.discord_io.requests.success_reading import id_of, objects_of
 from oshaberi.discord_io.webhooks.webhook_http import Hook
 from oshaberi.text.normalize.names.webhook_usernames import webhook_username
 
@@ -33,7 +33,7 @@ def alone_anyway(_what: str) -> AbstractAsyncContextManager[object]:
 
 
 class ManagedWebhooks:
-    """Keyed by the channel that owns them; a thread uses its parent's."""
+    """Our webhooks by the channel that owns them. A thread uses its parent's webhook."""
 
     def __init__(
         self, client: discord.Client, line: RequestSender, alone: Alone = alone_anyway
@@ -63,7 +63,7 @@ class ManagedWebhooks:
         self._hooks.pop(channel_id, None)
 
     def ids(self, channel_id: int) -> frozenset[int]:
-        """All we have used there: a message may have come through one that is gone now."""
+        """Return the ids of all webhooks used in the channel, also of deleted ones."""
         return frozenset(self._known_ids[channel_id])
 
     async def _found_or_made(self, channel_id: int) -> Hook:
@@ -75,7 +75,7 @@ class ManagedWebhooks:
             raise
 
     async def _find(self, channel_id: int) -> Hook | None:
-        """Discord shows the token only to the application that made it."""
+        """Find our webhook. Discord shows its token only to the application that made it."""
         request = self._client.http.channel_webhooks(channel_id)
         for item in objects_of(await self._line.call(request)):
             token = item.get("token")
@@ -85,7 +85,7 @@ class ManagedWebhooks:
         return None
 
     async def _find_or_make(self, channel_id: int) -> Hook:
-        """Another process may just have made one."""
+        """Create a webhook, unless another process has just created one."""
         async with self._alone(f"webhook:{channel_id}") as waited:
             found = None if waited is None else await self._find(channel_id)
             return found or await self._make(channel_id)

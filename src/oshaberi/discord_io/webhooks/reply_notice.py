@@ -20,7 +20,7 @@ _NOTICE = re.compile(r"-# ↩ \*\*.+\*\*.* https?://\S+/channels/\S+")
 
 
 def reply_notice(message: discord.Message) -> str:
-    """Small print, so that it does not look like a message of its own."""
+    """Write the notice as small text, so that it does not look like a message."""
     who = _plain(message.author.display_name)
     what = quoted(message)
     seam = f": {what}" if what else ""
@@ -28,14 +28,14 @@ def reply_notice(message: discord.Message) -> str:
 
 
 def is_reply_notice(text: str) -> bool:
-    """Known again in a history, where it is no part of the conversation."""
+    """Tell whether a text is a reply notice, which is not part of the conversation."""
     return _NOTICE.fullmatch(text.strip()) is not None
 
 
 def quoted(message: discord.Message) -> str:
-    """How the message begins, in one line without markup, links and mentions.
+    """Return the start of the message as one line, without markup, links and mentions.
 
-    What was hidden behind bars stays hidden.
+    Spoilers stay hidden.
     """
     shown = _beginning(message.content)
     if shown or not message.attachments:

@@ -1,7 +1,7 @@
 """Sends webhook requests over a session of our own, which never repeats a request.
 
-discord.py repeats a 5xx, and webhooks have no nonce: the message would be there twice (facts).
-For the same reason a request that has left is never cut off: who asks again waits for the first.
+discord.py repeats a 5xx, and webhooks have no nonce: the message would be sent twice (facts). For
+the same reason a request that was sent is never cancelled: a second call waits for the first.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from typing import Any, Literal
 import aiohttp
 from discord.http import MultipartParameters, Route
 
-from oshaberi.delivery.sink import WireState
+from oshaberi.delivery.sink import RequestKind, WireState
+from oshaberi.discord_io.requests.answer_classification import parsed, refusal_of, translated
 from oshaberi.discord_io.requests.ban_guard import BanGuard
-from oshaberi.discord_io.requests.discord_refusals import parsed, refusal_of, translated
+from oshaberi.discord_io.requests.bucket_headers import KnownRooms
 
 Json = dict[str, Any]
 Method = Literal["POST", "PATCH", "DELETE"]
+_KINDS: Mapping[Method, RequestKind] = {"POST": "webhook_send", "PATCH": "webhook_edit"}
 
 TOTAL_SECONDS = 60.0
 """Less than the sender's patience: after a request that is never answered there is time for one
@@ -28,17 +30,18 @@ more."""
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """A webhook and the key to it."""
+    """A webhook's id and token."""
 
     id: int
     token: str = field(repr=False)
 
 
 class WebhookHttp:
-    """Waits where a bucket is known to be empty; a 429 all the same is for the caller."""
+    """Sends webhook requests. Waits for a rate limit that it knows; a 429 is raised."""
 
-    def __init__(self, user_agent: str, guard: BanGuard) -> None:
+    def __init__(self, user_agent: str, guard: BanGuard, rooms: KnownRooms) -> None:
         self._guard = guard
+        self._rooms = rooms
         self._headers = {"User-Agent": user_agent}
         self._session: aiohttp.ClientSession | None = None
         self._free_at: dict[tuple[Method, int], float] = {}
@@ -52,9 +55,9 @@ class WebhookHttp:
         thread_id: int | None,
         wire: WireState,
     ) -> Json:
-        """Create the message `key` and return it: without `wait` errors would be silent (facts).
+        """Create the message `key` and return it. `wait` makes Discord report errors (facts).
 
-        As long as an earlier request for the same message is under way, it is the one awaited.
+        While an earlier request for the same message is running, that one is awaited.
         """
         flight = self._flights.get(key)
         if flight is None:
@@ -68,7 +71,7 @@ class WebhookHttp:
             self._land(key, flight, wire)
 
     def _land(self, key: str, flight: asyncio.Task[Json], wire: WireState) -> None:
-        """Its answer is known, or it has not left and shall not any more."""
+        """Forget a finished request. Cancel one that was not sent; keep one that was."""
         if not flight.done() and wire.on_wire:
             asyncio.get_running_loop().call_later(TOTAL_SECONDS, self._flights.pop, key, None)
             return
@@ -118,6 +121,8 @@ class WebhookHttp:
             raise translated(error) from error
         self._guard.note(answer.status)
         self._note_room((method, hook.id), answer.headers)
+        if method in _KINDS:
+            self._rooms.note(_KINDS[method], hook.id, answer.headers)
         if not 200 <= answer.status < 300:
             raise refusal_of(answer.status, body, answer.headers)
         created: Json = parsed(body)
@@ -164,7 +169,7 @@ def _payload(form: MultipartParameters | None) -> dict[str, Any]:
 
 def _seen(flight: asyncio.Task[Json]) -> None:
     if not flight.cancelled():
-        flight.exception()  # asyncio shall not complain when nobody asks again
+        flight.exception()  # retrieved, so that asyncio does not log it
 
 
 def _now() -> float:

@@ -1,3 +1,5 @@
-"""Anthropic's Messages API: `body` builds a request, `events` reads the stream,
-`adapter` joins them.
+"""Anthropic's Messages API.
+
+`anthropic_request_body` builds a request, `anthropic_wire_events` reads the stream,
+`anthropic_adapter` joins them; `paused_turn` goes on after `pause_turn`.
 """

@@ -1,1 +1,5 @@
-"""Google Gemini: `body` builds a request, `events` reads the stream, `adapter` joins them."""
+"""Google Gemini.
+
+`google_request_body` builds a request, `google_wire_events` reads the stream, `google_adapter`
+joins them; `partial_calls` assembles calls whose arguments come in pieces.
+"""

@@ -1,4 +1,4 @@
-"""Keeps pictures that were prepared, so that a history is not fetched and decoded each turn."""
+"""Keeps prepared pictures, so that a history is not fetched and decoded each turn."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SIGNATURE = frozenset({"ex", "is", "hm"})
 
 
 def image_key(url: str) -> str:
-    """The address without Discord's signature: it names the attachment by its id."""
+    """Return the URL without Discord's signature, which changes."""
     try:
         parts = urlsplit(url)
         asked = parse_qsl(parts.query, keep_blank_values=True)

@@ -1,7 +1,6 @@
 """Makes a still image of a picture file, within limits that are checked before it is decoded.
 
-One picture at a time in a thread of its own: neither the memory that a picture takes nor the
-time is multiplied by how many arrive at once.
+Pictures are decoded one at a time in one thread, so that many at once need no more memory than one.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _ORIENTATION = 0x0112
 
 @dataclass(frozen=True, slots=True)
 class ImageLimits:
-    """How much an image may cost."""
+    """The limits of size, pixels and time for an image."""
 
     max_bytes: int = 10 * 1024 * 1024
     max_pixels: int = 8_400_000
@@ -53,7 +52,7 @@ class ImageLimits:
 
 
 async def prepare_in_turn(raw: bytes, limits: ImageLimits) -> ImagePart:
-    """Like `prepare_image`, when it is this picture's turn."""
+    """Call `prepare_image` in a thread, one picture at a time."""
     return await asyncio.get_running_loop().run_in_executor(_pool(), prepare_image, raw, limits)
 
 
@@ -63,7 +62,7 @@ def _pool() -> ThreadPoolExecutor:
 
 
 def prepare_image(raw: bytes, limits: ImageLimits) -> ImagePart:
-    """A still image within the limits. Bytes that already are one stay as they are."""
+    """Return a still image within the limits. Bytes that already are one stay unchanged."""
     from PIL import Image
 
     mime_type = image_type(raw[:MAGIC_LENGTH])
@@ -84,7 +83,7 @@ def prepare_image(raw: bytes, limits: ImageLimits) -> ImagePart:
 
 
 def _check_header(raw: bytes, mime_type: str, limits: ImageLimits) -> None:
-    """What Pillow does not tell, or only after it has taken memory."""
+    """Check what Pillow does not tell, or tells only after it has taken memory."""
     if mime_type == "image/webp":
         size = webp_size(raw)
         if size is None:
@@ -118,7 +117,7 @@ def _is_animated(image: Image.Image, raw: bytes, mime_type: str) -> bool:
 
 
 def _reduce_jpeg(image: Image.Image, raw: bytes, limits: ImageLimits) -> None:
-    """JPEG decodes at a half, a quarter or an eighth for a fraction of the cost."""
+    """Decode a JPEG at a half, a quarter or an eighth, which costs much less."""
     width, height = image.size
     _check_pixels(image.size, limits.max_jpeg_pixels)
     if jpeg_is_buffered(raw):
@@ -144,7 +143,7 @@ def _redrawn(image: Image.Image, limits: ImageLimits) -> ImagePart:
 
 
 def _shrunk(image: Image.Image, max_side_px: int) -> Image.Image:
-    """Channel by channel: Pillow copies a whole picture that has transparent parts."""
+    """Shrink channel by channel, because Pillow copies a whole picture with transparency."""
     from PIL import Image
 
     longest = max(image.size)
@@ -159,7 +158,7 @@ def _shrunk(image: Image.Image, max_side_px: int) -> Image.Image:
 
 
 def _turned(image: Image.Image, orientation: int) -> Image.Image:
-    """As the camera was held."""
+    """Rotate the picture as the camera was held."""
     from PIL.Image import Transpose
 
     turns = {

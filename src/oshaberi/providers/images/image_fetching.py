@@ -1,6 +1,6 @@
 """Fetches images for a model: with limits, never from a private network.
 
-Whatever goes wrong becomes a note in words, never an exception (spec 01).
+Every failure becomes a note in words, never an exception (spec 01).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class ImageFetcher:
         )
 
     async def fetch(self, url: str) -> ImagePart | TextPart:
-        """The image at an address, small enough; or a note that says why not."""
+        """Return the image at a URL, made small enough, or a note that says why not."""
         known = self._cache.get(url)
         if known is not None:
             return known
@@ -82,14 +82,14 @@ _SHARED: WeakKeyDictionary[asyncio.AbstractEventLoop, ImageFetcher] = WeakKeyDic
 
 
 def shared_fetcher() -> ImageFetcher:
-    """The one of this event loop: all models share what it keeps and how much it does at once."""
+    """Return the fetcher of this event loop. All models share its cache and its limits."""
     return _SHARED.setdefault(asyncio.get_running_loop(), ImageFetcher())
 
 
 async def prepared_or_note(
     url: str, raw: bytes, limits: ImageLimits, cache: ImageCache
 ) -> ImagePart | TextPart:
-    """The image, or why it cannot be shown. Both are kept: the file will not change."""
+    """Return the image, or a note why it cannot be shown. Both are cached."""
     part: ImagePart | TextPart
     try:
         part = await prepare_in_turn(raw, limits)

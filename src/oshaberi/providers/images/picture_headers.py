@@ -21,7 +21,7 @@ _JPEG_WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD9)})
 
 
 def image_type(start: bytes) -> str | None:
-    """What the first bytes say; what a server says about them is not asked."""
+    """Return the type by the first bytes. The server's content type is ignored."""
     for magic, mime_type in _MAGIC:
         if start.startswith(magic):
             return mime_type
@@ -29,7 +29,7 @@ def image_type(start: bytes) -> str | None:
 
 
 def png_picture(raw: bytes) -> bytes:
-    """A PNG file without its texts, profiles and later frames, which Pillow would unpack."""
+    """Return a PNG without its texts, profiles and later frames, which Pillow would unpack."""
     return PNG_START + b"".join(raw[start:end] for start, end, _name in _png_chunks(raw))
 
 
@@ -50,7 +50,7 @@ def _png_chunks(
 
 
 def webp_size(raw: bytes) -> tuple[int, int] | None:
-    """Width and height of the canvas; None where the header is damaged."""
+    """Return width and height of the canvas; None if the header is damaged."""
     kind, body = raw[12:16], raw[20:30]
     if len(body) < 10:
         return None
@@ -66,7 +66,7 @@ def webp_size(raw: bytes) -> tuple[int, int] | None:
 
 
 def jpeg_is_buffered(raw: bytes) -> bool:
-    """Whether a decoder keeps the whole picture in memory, however small it is to become.
+    """Tell whether a decoder keeps the whole picture in memory, even to reduce it.
 
     It does for progressive files and for those whose colours come one after the other.
     """
@@ -82,7 +82,7 @@ def jpeg_is_buffered(raw: bytes) -> bool:
 
 
 def jpeg_scans(raw: bytes) -> int:
-    """How often the decoder goes over the picture, at most (a thumbnail's scans count too)."""
+    """Return how often the decoder reads the picture, at most (a thumbnail counts too)."""
     return raw.count(bytes((0xFF, _JPEG_SCAN)))
 
 

@@ -1,1 +1,1 @@
-"""NovelAI's text completion over HTTP, in `adapter`."""
+"""NovelAI's text completion over HTTP, in `novelai_adapter`."""

@@ -1,3 +1,5 @@
-"""OpenAI-compatible chat completions: `body` builds a request, `events` reads the stream,
-`adapter` joins them.
+"""OpenAI-compatible chat completions.
+
+`openai_chat_request_body` builds a request, `openai_chat_wire_events` reads the stream,
+`openai_chat_adapter` joins them.
 """

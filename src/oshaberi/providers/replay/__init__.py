@@ -1,1 +1,1 @@
-"""A provider that plays recorded scenes, in `adapter`."""
+"""A provider that plays recorded scenes, in `replay_adapter`."""

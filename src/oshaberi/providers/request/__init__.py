@@ -1,8 +1,8 @@
 """Stage 01: what a model is asked, before an API's own form.
 
 - `model_request`: one request; `context_items`: its messages, tools and tool results.
-- `request_preparation`: fits a request to an endpoint, with `window_budget` (length) and
-  `image_fetching` (pictures).
-- `chat_dialogue`, `part_texts`, `stop_strings`, `thinking_levels`: what all families need to
-  build a body.
+- `request_preparation`: fits a request to an endpoint, with `known_window` and `window_budget`
+  (length) and `image_fetching` (pictures).
+- `chat_dialogue`, `attachments_as_text`, `stop_strings`, `thinking_levels`: what all families
+  need to build a body.
 """

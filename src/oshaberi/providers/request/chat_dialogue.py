@@ -1,4 +1,4 @@
-"""A conversation as chat APIs want it: one system text, then alternating roles."""
+"""Arranges a conversation for chat APIs: one system text, then alternating roles."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ GAP = "…"
 
 @dataclass(frozen=True, slots=True)
 class DialogueTurn:
-    """What one side says in one go."""
+    """What one side says in one turn."""
 
     role: Literal["user", "assistant"]
     parts: tuple[Part, ...]
 
 
 def system_text(items: Iterable[Item]) -> str:
-    """All system items, wherever they stand: many chat templates take one, at the beginning."""
+    """Return all system items as one text: many chat templates take only one, at the start."""
     texts = (
         item.text.strip()
         for item in items
@@ -31,9 +31,10 @@ def system_text(items: Iterable[Item]) -> str:
 
 
 def turns(items: Iterable[Item], *, user_first: bool = False) -> list[DialogueTurn | ToolRound]:
-    """The dialogue, neighbours of one role joined. A tool round begins as the assistant's turn
+    """Return the dialogue, with neighbours of one role joined.
 
-    and ends as the user's. With `user_first` it begins with a user.
+    A tool round begins as the assistant's turn and ends as the user's. With `user_first` the
+    dialogue begins with a user.
     """
     joined: list[DialogueTurn | ToolRound] = []
     for item in items:
@@ -55,7 +56,7 @@ def _join(joined: list[DialogueTurn | ToolRound], turn: DialogueTurn) -> None:
 
 
 def _merged(before: Sequence[Part], after: Sequence[Part]) -> tuple[Part, ...]:
-    """Texts that meet become one."""
+    """Join the parts. Texts that meet become one."""
     if before and after and isinstance(before[-1], TextPart) and isinstance(after[0], TextPart):
         seam = TextPart(f"{before[-1].text}\n{after[0].text}")
         return (*before[:-1], seam, *after[1:])

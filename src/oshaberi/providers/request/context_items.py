@@ -22,7 +22,7 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class ImagePart:
-    """An image: at an address that has yet to be fetched, or here."""
+    """An image: at a URL that has yet to be fetched, or as data."""
 
     url: str | None = None
     data: bytes | None = field(default=None, repr=False)
@@ -31,7 +31,7 @@ class ImagePart:
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """A file that came with a message. Its text if it has one, else its bytes."""
+    """A file that came with a message: its text if it has one, else its bytes."""
 
     name: str
     text: str | None = None
@@ -44,21 +44,25 @@ Part = TextPart | ImagePart | FilePart
 
 @dataclass(frozen=True, slots=True)
 class ContextItem:
-    """One thing that is said to the model. Never trimmed if it is `system`."""
+    """One piece of what the model is shown. `system` items are never trimmed.
+
+    `message_id` is the message that it was made from, if any.
+    """
 
     role: Role
     parts: tuple[Part, ...]
     tag: Tag = "history"
+    message_id: int | None = field(default=None, compare=False)
 
     @property
     def text(self) -> str:
-        """The text parts alone."""
+        """Return the text parts alone."""
         return "\n".join(part.text for part in self.parts if isinstance(part, TextPart))
 
 
 @dataclass(frozen=True, slots=True)
 class ToolDeclaration:
-    """A tool the model may ask for; `parameters` is a JSON schema of an object."""
+    """A tool the model may call; `parameters` is a JSON schema of an object."""
 
     name: str
     description: str = ""
@@ -69,7 +73,7 @@ class ToolDeclaration:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool answered; `content` is text or JSON as text."""
+    """The result of a tool; `content` is text or JSON as text."""
 
     content: str
     is_error: bool = False
@@ -77,9 +81,9 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class ToolRound:
-    """A model's turn that asked for tools, and what they answered: `results[i]` to `calls[i]`.
+    """A model's turn with tool calls, and the results: `results[i]` is for `calls[i]`.
 
-    The signatures of its thoughts go back to the `provider` that made them, and to no other.
+    The signatures of its thoughts go back only to the `provider` and `model` that made them.
     """
 
     calls: tuple[ToolCall, ...]
@@ -87,10 +91,15 @@ class ToolRound:
     text: str = ""
     thoughts: tuple[ThoughtPart, ...] = ()
     provider: str | None = None
+    model: str | None = None
 
-    def signature_for(self, provider: str) -> str | None:
-        """What the adapter put into the last signature of this turn, if it was this one's."""
-        if provider != self.provider:
+    def is_of(self, provider: str, model: str | None) -> bool:
+        """Tell whether this model made it. Without a model, the provider decides."""
+        return provider == self.provider and (None in (model, self.model) or model == self.model)
+
+    def signature_for(self, provider: str, model: str | None = None) -> str | None:
+        """Return the last signature of this turn, if this model made it."""
+        if not self.is_of(provider, model):
             return None
         signed = [part.signature for part in self.thoughts if part.signature]
         return signed[-1] if signed else None
@@ -100,5 +109,5 @@ Item = ContextItem | ToolRound
 
 
 def said(role: Role, text: str, tag: Tag = "history") -> ContextItem:
-    """A context item of one text."""
+    """Return a context item of one text."""
     return ContextItem(role, (TextPart(text),), tag)

@@ -13,15 +13,22 @@ ThinkingLevel = Literal["off", "low", "medium", "high"]
 Thinking = ThinkingLevel | int | None
 """A level, a budget in tokens, or None: whatever the model does by itself."""
 
-_LEVELS = ("off", "low", "medium", "high")
+THINKING_LEVELS: tuple[ThinkingLevel, ...] = ("off", "low", "medium", "high")
+
+
+@dataclass(slots=True)
+class RequestSize:
+    """The estimated tokens of a request as it was sent; 0 if that is of no use."""
+
+    estimated_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """Everything one answer depends on, apart from the model itself.
 
-    `speakers` are the names of everybody else in the conversation; with `speaker_guard` on, the
-    model is stopped where it speaks for them. `extra` goes to the API as it is.
+    `speakers` are the names of all others in the conversation; with `speaker_guard` the model
+    is stopped where it speaks for them. `extra` goes to the API unchanged.
     """
 
     items: tuple[Item, ...]
@@ -36,14 +43,16 @@ class Request:
     top_p: float | None = None
     prefill: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    size: RequestSize | None = field(default=None, repr=False, compare=False)
+    """Filled in when the request is prepared, if somebody wants to know."""
 
     def __post_init__(self) -> None:
         if not is_thinking(self.thinking):
-            allowed = f"{', '.join(_LEVELS)} or a number of tokens"
+            allowed = f"{', '.join(THINKING_LEVELS)} or a number of tokens"
             raise ConfigError(f"thinking: {self.thinking!r} is not one of: {allowed}")
 
 
 def is_thinking(value: object) -> bool:
     if isinstance(value, bool):
         return False
-    return value is None or value in _LEVELS or (isinstance(value, int) and value >= 0)
+    return value is None or value in THINKING_LEVELS or (isinstance(value, int) and value >= 0)

@@ -1,4 +1,4 @@
-"""Prepares a request for an endpoint: drops what does not fit, fetches images."""
+"""Prepares a request for an endpoint: trims it to the window, fetches images."""
 
 from __future__ import annotations
 
@@ -7,25 +7,72 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from oshaberi.providers.endpoint import Endpoint, FetchImage
+from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
+from oshaberi.providers.endpoint import Endpoint, FetchImage, place_of
 from oshaberi.providers.request.context_items import ContextItem, ImagePart, Item, Part, TextPart
+from oshaberi.providers.request.history_as_text import for_model
+from oshaberi.providers.request.known_window import known_window
 from oshaberi.providers.request.model_request import Request
-from oshaberi.providers.request.window_budget import estimate, trimmed
+from oshaberi.providers.request.window_budget import (
+    Count,
+    estimate,
+    overflowing,
+    text_cost,
+    trimmed,
+)
 
+_UNKNOWN = ModelCapabilities()
+UNASKED_WINDOW = 2048
+"""What fits into so many tokens fits everywhere."""
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
-async def prepared(request: Request, endpoint: Endpoint) -> Request:
-    """The same request, within the window, with every image here or a note in its place."""
+async def prepared(
+    request: Request, endpoint: Endpoint, capabilities: ModelCapabilities = _UNKNOWN
+) -> Request:
+    """Return the request within the window, with each image fetched or replaced by a note."""
     if request.max_output_tokens is None and endpoint.max_output_tokens is not None:
         request = replace(request, max_output_tokens=endpoint.max_output_tokens)
-    items = trimmed(request, endpoint.window, endpoint.count_tokens or estimate)
-    ready = await _with_images(items, endpoint.fetch_image)
+    request = for_model(request, capabilities)
+    count = counter_of(endpoint)
+    window = await _window(request, endpoint, capabilities, count)
+    request = replace(request, items=trimmed(request, window, count))
+    if request.size is not None:
+        request.size.estimated_tokens = text_cost(request)
+    ready = await _with_images(request.items, endpoint.fetch_image)
     return replace(request, items=tuple(map(_sendable, ready)))
 
 
+async def left_out(
+    request: Request, endpoint: Endpoint, capabilities: ModelCapabilities, share: float = 1.0
+) -> frozenset[int]:
+    """Return the indexes of the items that do not fit into the window and are not sent."""
+    if request.max_output_tokens is None and endpoint.max_output_tokens is not None:
+        request = replace(request, max_output_tokens=endpoint.max_output_tokens)
+    count = counter_of(endpoint)
+    window = await _window(request, endpoint, capabilities, count)
+    return overflowing(request, window, count, share)
+
+
+async def _window(
+    request: Request, endpoint: Endpoint, capabilities: ModelCapabilities, count: Count
+) -> int | None:
+    """That of the model. A local server is not asked for it if the request is short."""
+    asks = endpoint.window is None and endpoint.ask_window is not None
+    if asks and not overflowing(request, UNASKED_WINDOW, count):
+        return UNASKED_WINDOW
+    return await known_window(endpoint, capabilities)
+
+
+def counter_of(endpoint: Endpoint) -> Count:
+    """Counts tokens: with a tokenizer, else by an estimate that past usage has corrected."""
+    if endpoint.count_tokens is not None:
+        return endpoint.count_tokens
+    return endpoint.learned.tokens.corrected(place_of(endpoint), estimate)
+
+
 async def _with_images(items: Sequence[Item], fetch: FetchImage | None) -> Sequence[Item]:
-    """All images at once; most requests have none."""
+    """Fetch all images at once. Most requests have none."""
     away = {part for item in items for part in _parts(item) if _is_away(part)}
     if not away:
         return items
@@ -54,7 +101,7 @@ def _is_away(part: Part) -> bool:
 
 
 def _sendable(item: Item) -> Item:
-    """Half a surrogate pair has no UTF-8, and would spoil the whole request."""
+    """Replace lone surrogates: they have no UTF-8 form and would break the request."""
     if isinstance(item, ContextItem):
         return replace(item, parts=tuple(map(_whole_part, item.parts)))
     results = tuple(replace(result, content=_whole(result.content)) for result in item.results)

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
+from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.wire.speaker_holdback import RESERVED
+
+
+def most_stop_strings(endpoint: Endpoint, capabilities: ModelCapabilities) -> int | None:
+    """Return how many the model takes, or else its provider."""
+    known = capabilities.stop_strings
+    return endpoint.max_stop_strings if known is None else known
 
 
 def stop_strings(
     request: Request, own: Iterable[str] = (), most: int | None = None
 ) -> tuple[str, ...]:
-    """In that order, each once, cut to what the API allows."""
+    """Return all in that order, each once, cut to the API's limit."""
     wanted = [*request.stop_strings, *_labels(request), *own]
     # Several APIs refuse a stop string that is only whitespace.
     unique = tuple(dict.fromkeys(text for text in wanted if text.strip()))
@@ -19,7 +27,7 @@ def stop_strings(
 
 
 def _labels(request: Request) -> list[str]:
-    """Known names before the reserved ones: they are likelier, and the API may allow few."""
+    """Return other speakers' labels: known names first, as the API may allow few."""
     if not request.speaker_guard:
         return []
     return [f"\n{name}:" for name in (*request.speakers, *RESERVED) if name.strip()]

@@ -1,4 +1,4 @@
-"""Fits a conversation into a model's window: the oldest goes first, the system never (spec 01)."""
+"""Fits a conversation into a model's window: drops the oldest first, never system (spec 01)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from oshaberi.providers.request.context_items import (
     ImagePart,
     Item,
     Part,
+    TextPart,
     ToolRound,
 )
 from oshaberi.providers.request.model_request import Request
@@ -24,30 +25,58 @@ REPLY = 4096
 
 
 def estimate(text: str) -> int:
-    """Never fewer tokens than a tokenizer makes of ordinary text: a third of its bytes."""
+    """Estimate the tokens of a text, rather too many: a third of its bytes."""
     size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
     return -(-size // 3)
 
 
 def trimmed(request: Request, window: int | None, count: Count = estimate) -> tuple[Item, ...]:
-    """The items that fit. What belongs to the current turn stays, however long it is."""
-    if window is None:
+    """Return the items that fit. The current turn stays, however long it is."""
+    dropped = overflowing(request, window, count)
+    if not dropped:
         return request.items
+    return tuple(item for index, item in enumerate(request.items) if index not in dropped)
+
+
+def overflowing(
+    request: Request, window: int | None, count: Count = estimate, share: float = 1.0
+) -> frozenset[int]:
+    """Return the indexes of the items to drop.
+
+    If there are any, so many that the rest takes at most `share` of the room.
+    """
+    if window is None:
+        return frozenset()
     costs = [cost(item, count) for item in request.items]
-    tools = count(json.dumps([dict(tool.parameters) for tool in request.tools], default=str))
-    room = window - (request.max_output_tokens or min(REPLY, window // 4)) - tools
-    over = sum(costs) - room
+    room = window - (request.max_output_tokens or min(REPLY, window // 4))
+    room -= declared_cost(request, count)
+    if sum(costs) <= room:
+        return frozenset()
+    over = sum(costs) - room * share
     dropped: set[int] = set()
     for index in _expendable(request.items):
         if over <= 0:
             break
         over -= costs[index]
         dropped.add(index)
-    return tuple(item for index, item in enumerate(request.items) if index not in dropped)
+    return frozenset(dropped)
+
+
+def declared_cost(request: Request, count: Count = estimate) -> int:
+    """Return the tokens of the offered tools."""
+    return count(json.dumps([dict(tool.parameters) for tool in request.tools], default=str))
+
+
+def text_cost(request: Request) -> int:
+    """Estimated tokens of a whole request; 0 if it has images or files, of which nobody knows."""
+    parts = [p for item in request.items if isinstance(item, ContextItem) for p in item.parts]
+    if any(not isinstance(part, TextPart) for part in parts):
+        return 0
+    return sum(cost(item) for item in request.items) + declared_cost(request)
 
 
 def cost(item: Item, count: Count = estimate) -> int:
-    """Tokens of one item, with what the API adds around it."""
+    """Return the tokens of one item, with what the API adds around it."""
     if isinstance(item, ContextItem):
         return PER_ITEM + sum(_part(part, count) for part in item.parts)
     calls = sum(PER_ITEM + count(call.name + json.dumps(dict(call.args))) for call in item.calls)
@@ -67,7 +96,7 @@ def _part(part: Part, count: Count) -> int:
 
 
 def _expendable(items: Sequence[Item]) -> list[int]:
-    """What may go, in the order of going: history, then samples."""
+    """Return the items that may be dropped, in order: history, then samples."""
     before = range(_current(items))
     old = [i for i in before if isinstance(items[i], ToolRound) or _tag(items[i]) == "history"]
     samples = [i for i in before if _tag(items[i]) == "sample"]
@@ -75,7 +104,7 @@ def _expendable(items: Sequence[Item]) -> list[int]:
 
 
 def _current(items: Sequence[Item]) -> int:
-    """Where the current turn begins: what is tagged so, or else what a user said last."""
+    """Return where the current turn begins: by its tag, else at the user's last item."""
     tagged = [i for i, item in enumerate(items) if _tag(item) == "current"]
     if tagged:
         return tagged[0]

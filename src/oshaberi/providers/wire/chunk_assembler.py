@@ -6,52 +6,50 @@ from collections.abc import Iterable, Sequence
 
 from oshaberi.chunks import Chunk, ProviderError, ThoughtKind, ThoughtPart, Usage
 from oshaberi.providers.request.model_request import Request
+from oshaberi.providers.wire.cited_pages import links
 from oshaberi.providers.wire.reasoning_tail import ReasoningTail
 from oshaberi.providers.wire.signed_blocks import SignedBlocks
-from oshaberi.providers.wire.speaker_holdback import SpeakerHoldback
+from oshaberi.providers.wire.text_outlet import TextOutlet
 from oshaberi.providers.wire.tool_call_assembly import ToolCallAssembly
-from oshaberi.providers.wire.wire_steps import (
+from oshaberi.providers.wire.wire_event_steps import (
     BLOCKED,
+    PAUSED,
     CallPiece,
+    CitedPage,
     FinishStep,
     SignedBlock,
     Step,
     TokenCount,
 )
 
-SPEAKER_GUARD = "speaker_guard"
+CUT_OFF = "length"
+"""The finish reason of an answer that reached its limit in the middle of something."""
 
 
 class ChunkAssembler:
-    """The state of one stream between the wire and the orchestrator.
+    """Turns the steps of one stream into chunks.
 
     Text leaves as it comes; calls, tokens and the finish reason leave together, at the end.
+    Once it `is_plain`, a chunk of text need not be handed in: it would not change.
     """
 
-    def __init__(self, provider: str, request: Request) -> None:
+    def __init__(self, provider: str, request: Request, stops: Sequence[str] = ()) -> None:
+        """Start a stream. `stops` are the stop strings that the API does not take."""
         self.is_over = False
         self._provider = provider
-        self._holdback = (
-            SpeakerHoldback(request.speakers, request.holdback_chars)
-            if request.speaker_guard
-            else None
-        )
+        self._outlet = TextOutlet(request, stops)
         self._reasoning_tail: ReasoningTail | None = None
         self._thought: ThoughtKind | None = None
         self._has_text = False
-        self._is_plain = False
+        self.is_plain = False
         self._calls = ToolCallAssembly()
         self._signed_blocks = SignedBlocks()
         self._tokens: TokenCount | None = None
         self._finish: FinishStep | None = None
+        self._cited: dict[str, CitedPage] = {}
 
     def take(self, steps: Sequence[Step]) -> Sequence[Chunk]:
-        """What can leave now."""
-        if self._is_plain and len(steps) == 1:
-            # The road of nearly every token.
-            step = steps[0]
-            if isinstance(step, Chunk) and step.type == "text":
-                return (step,)
+        """Take steps. Return the chunks that can leave now."""
         made: list[Chunk] = []
         for step in steps:
             made += self._take(step)
@@ -60,18 +58,18 @@ class ChunkAssembler:
         return made
 
     def finish(self) -> Sequence[Chunk]:
-        """The stream ended: what is still held, then the calls or the end."""
+        """End the stream. Return held text, then the calls or the end."""
         held = self._release()
-        if self._holdback is not None and self._holdback.found is not None:
-            return [*held, self._last(SPEAKER_GUARD)]
-        if self._finish is None:
+        if self._outlet.ended_by is not None:
+            return [*held, self._cut_short()]
+        if self._finish is None or self._finish.reason == PAUSED:
             message = "the stream ended before the answer was complete"
             cut = ProviderError("network", message, retryable=True, provider=self._provider)
             return [*held, self._error(cut)]
         return [*held, self._last(self._finish.reason)]
 
     def fail(self, error: ProviderError) -> Sequence[Chunk]:
-        """The stream broke: what is still held, then the error. Calls in pieces are dropped."""
+        """End a broken stream. Return held text, then the error. Partial calls are dropped."""
         return [*self._release(), self._error(error)]
 
     def _take(self, step: Step) -> Iterable[Chunk]:
@@ -87,6 +85,8 @@ class ChunkAssembler:
                 self._signed_blocks.add(step)
             case TokenCount():
                 self._count(step)
+            case CitedPage(url=url):
+                self._cited.setdefault(url, step)
             case FinishStep():
                 self._finish = step if step.reason or self._finish is None else self._finish
             case Chunk():
@@ -107,35 +107,38 @@ class ChunkAssembler:
             self._has_text = True
             self._reasoning_tail = ReasoningTail() if self._thought else None
         if self._reasoning_tail is None:
-            self._is_plain = self._holdback is None
+            self.is_plain = self._outlet.is_plain
             return self._outgoing(text)
         decided = self._reasoning_tail.feed(text)
         return () if decided is None else self._decided(*decided)
 
     def _decided(self, tail: str, text: str) -> list[Chunk]:
+        return [*self._tail(tail), *self._outgoing(text)]
+
+    def _tail(self, tail: str) -> Iterable[Chunk]:
+        """Return the part of the first visible text that is a thought."""
         self._reasoning_tail = None
-        made = []
-        if tail:
-            part = ThoughtPart(tail, self._thought or "raw")
-            made.append(Chunk("text", thoughts=(part,)))
-        return [*made, *self._outgoing(text)]
+        part = ThoughtPart(tail, self._thought or "raw")
+        return (Chunk("text", thoughts=(part,)),) if tail else ()
 
     def _outgoing(self, text: str) -> Iterable[Chunk]:
-        if self._holdback is None:
-            return _said(text)
-        out = self._holdback.feed(text)
-        if self._holdback.found is None:
-            return _said(out)
+        said = _said(self._outlet.feed(text))
+        if self._outlet.ended_by is None:
+            return said
         self.is_over = True
-        return [*_said(out), self._last(SPEAKER_GUARD)]
+        return [*said, self._cut_short()]
 
     def _release(self) -> list[Chunk]:
-        held: list[Chunk] = []
+        tail, text = "", ""
         if self._reasoning_tail is not None:
-            held += self._decided(*self._reasoning_tail.finish())
-        if self._holdback is not None:
-            held += _said(self._holdback.finish())
-        return held
+            tail, text = self._reasoning_tail.finish()
+        released = self._outlet.feed(text) if text else ""
+        return [*self._tail(tail), *_said(released + self._outlet.finish())]
+
+    def _cut_short(self) -> Chunk:
+        """End the text here. Calls of the model are dropped."""
+        self._calls = ToolCallAssembly()
+        return self._last(self._outlet.ended_by)
 
     def _count(self, step: TokenCount) -> None:
         before = self._tokens or TokenCount()
@@ -149,13 +152,16 @@ class ChunkAssembler:
             message = f"the provider withheld the answer ({reason})"
             blocked = ProviderError("content_blocked", message, reason, provider=self._provider)
             return self._error(blocked)
-        calls = () if reason == SPEAKER_GUARD else self._calls.whole()
+        calls = self._calls.whole(is_cut_off=reason == CUT_OFF)
+        if calls and self._finish is not None and self._finish.reason_with_calls:
+            reason = self._finish.reason_with_calls
         return Chunk(
             "function_call" if calls else "done",
             calls=calls,
             thoughts=self._signed(),
             finish_reason=reason,
             usage=self._usage(),
+            links=links(self._cited.values()),
         )
 
     def _error(self, error: ProviderError) -> Chunk:
@@ -163,7 +169,7 @@ class ChunkAssembler:
         return Chunk("error", error=error, finish_reason=reason, usage=self._usage())
 
     def _signed(self) -> tuple[ThoughtPart, ...]:
-        """One signature carries all that goes back to the API with the next round."""
+        """Return one signature with everything that goes back to the API."""
         packed = self._signed_blocks.packed()
         return (ThoughtPart("", self._thought or "raw", packed),) if packed else ()
 

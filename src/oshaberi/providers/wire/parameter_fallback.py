@@ -1,50 +1,49 @@
 """Repeats a request that was refused for its parameters, with fewer of them (spec 02).
 
-Rungs in order: stream options, what the error names, all that is optional, all that is not
-mandatory. A rung that changes nothing is skipped, so four retries are the most.
+Fields that the error names are removed first. If it names none, all optional fields are removed,
+then all that are not mandatory. There are at most four retries.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
+
+from oshaberi.providers.capabilities.named_parameters import named_parameters
 
 Body = Mapping[str, Any]
 
 MANDATORY = frozenset({"model", "messages", "stream"})
-_USEFUL = frozenset({"tools", "tool_choice"})
-RUNGS = 4
+USEFUL = frozenset({"tools", "tool_choice"})
+"""What the answer needs, though a request can do without it."""
+RETRIES = 4
 
 
 class ParameterFallback:
-    """The way down from one body. Remembers nothing beyond this request: nothing is cached."""
+    """The bodies to try after a first one, each with fewer fields."""
 
-    def __init__(self, body: Body) -> None:
+    def __init__(self, body: Body, mandatory: frozenset[str] = MANDATORY) -> None:
         self._body = body
-        self._rung = 0
-        self._complaints = ""
+        self._mandatory = mandatory
+        self._retries = 0
 
-    def down(self, complaint: str) -> Body | None:
-        """The next body to try after this refusal, or None: there is nothing left to leave out."""
-        self._complaints += f" {complaint}"
-        while self._rung < RUNGS:
-            self._rung += 1
-            fewer = {key: value for key, value in self._body.items() if self._keeps(key)}
+    def down(self, complaint: str, detail: Any = None) -> Body | None:
+        """Return the next body after this refusal, or None if nothing is left to remove.
+
+        `detail` is the error object, if there is one.
+        """
+        if self._retries == RETRIES:
+            return None
+        self._retries += 1
+        for kept in self._choices(complaint, detail):
+            fewer = {key: value for key, value in self._body.items() if key in kept}
             if len(fewer) < len(self._body):
                 self._body = fewer
                 return fewer
         return None
 
-    def _keeps(self, key: str) -> bool:
-        if key in MANDATORY:
-            return True
-        match self._rung:
-            case 1:
-                return key != "stream_options"
-            case 2:
-                return not re.search(rf"\b{re.escape(key)}\b", self._complaints)
-            case 3:
-                return key in _USEFUL
-            case _:
-                return False
+    def _choices(self, complaint: str, detail: Any) -> tuple[frozenset[str], ...]:
+        """Return the sets of keys that may stay, in the order of trying."""
+        keys = frozenset(self._body)
+        named = frozenset(named_parameters(complaint, detail, keys - self._mandatory))
+        return (keys - named, keys & (self._mandatory | USEFUL), keys & self._mandatory)

@@ -13,9 +13,10 @@ _END = re.compile(r"[.!?…][\"'”’)\]]*(?=(.))|\n", re.DOTALL)
 
 
 class ReasoningTail:
-    """Looks at the first visible text after reasoning. `feed` and `finish` return what is decided:
+    """Checks the first visible text after reasoning.
 
-    the tail that belongs to the thoughts, and the text; None while it is not.
+    `feed` and `finish` return the tail that belongs to the thoughts, and the text; None while
+    that is undecided.
     """
 
     def __init__(self) -> None:

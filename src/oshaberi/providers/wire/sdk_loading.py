@@ -25,7 +25,7 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 class StreamError(Exception):
-    """Something in an opened stream that is not an answer: an error event, or no stream at all."""
+    """An opened stream has an error event, or is no stream at all."""
 
     def __init__(self, failure: ProviderFailure) -> None:
         super().__init__(failure.message)
@@ -33,7 +33,7 @@ class StreamError(Exception):
 
 
 def load_sdk(module: str, extra: str) -> Any:
-    """The SDK, or one line that says how to get it."""
+    """Import the SDK. Raises ConfigError with the install command if it is missing."""
     try:
         return import_module(module)
     except ModuleNotFoundError as missing:
@@ -44,7 +44,7 @@ def load_sdk(module: str, extra: str) -> Any:
 
 
 def http_client(sdk: Any, endpoint: Endpoint) -> Any:
-    """The SDK's own HTTP client with our timeouts. Certificates are read once: 45 ms, 1 MB each."""
+    """Return the SDK's HTTP client with our timeouts. Certificates are read once: 45 ms, 1 MB."""
     timeout = sdk.Timeout(endpoint.silence_seconds, connect=endpoint.connect_seconds)
     return sdk.DefaultAsyncHttpxClient(
         verify=_certificates(), timeout=timeout, follow_redirects=False
@@ -57,7 +57,7 @@ def _certificates() -> Any:
 
 
 def read_failure(error: Exception) -> ProviderFailure:
-    """What any of the SDKs, their transport or our own decoding raised."""
+    """Read an error that an SDK, its transport or our own decoding raised."""
     if isinstance(error, StreamError):
         return error.failure
     if isinstance(error, json.JSONDecodeError):
@@ -79,7 +79,7 @@ def read_failure(error: Exception) -> ProviderFailure:
 
 
 def body_failure(body: Any, status: int | None = None) -> ProviderFailure:
-    """From an error object of the wire: `{"error": {...}}`, its inside, a text or anything."""
+    """Read an error object of the wire: `{"error": {...}}`, its content, a text or anything."""
     inner = body.get("error", body) if isinstance(body, Mapping) else body
     if not isinstance(inner, Mapping):
         return ProviderFailure(status, message=_short(inner), body=body)
@@ -113,12 +113,12 @@ def _http(error: Exception, status: int) -> ProviderFailure:
 
 
 def _is_page(body: Any) -> bool:
-    """A web page, and nothing that an API says."""
+    """Tell whether the body is a web page, which no API sends."""
     return isinstance(body, str) and body.lstrip().startswith("<")
 
 
 def _upstream(inner: Mapping[str, Any]) -> str:
-    """OpenRouter hides what the provider behind it said in `metadata.raw`."""
+    """Return what OpenRouter's provider said. It is hidden in `metadata.raw`."""
     metadata = inner.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
     return f": {_short(raw)}" if raw else ""

@@ -1,6 +1,6 @@
 """Keeps blocks that an API signs and wants back unchanged, as one opaque text.
 
-Only the family that kept them understands what is in them.
+Only the family that kept them can read them.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from oshaberi.providers.wire.wire_steps import SignedBlock
+from oshaberi.providers.wire.wire_event_steps import SignedBlock
 
 
 class SignedBlocks:
@@ -27,7 +27,7 @@ class SignedBlocks:
             grown.setdefault(name, []).append(text)
 
     def packed(self) -> str | None:
-        """As text, or None if there is nothing to keep."""
+        """Return the blocks as text, or None if there is nothing to keep."""
         if not self._worth_keeping:
             return None
         blocks = [self._block(key) for key in self._fixed]
@@ -39,7 +39,7 @@ class SignedBlocks:
 
 
 def unpacked(signature: str | None) -> list[dict[str, Any]]:
-    """The blocks again; nothing if this was never one of ours."""
+    """Return the blocks of a signature; none if it is not one of ours."""
     if not signature:
         return []
     try:

@@ -1,7 +1,7 @@
-"""Holds back the last characters of a stream, so that a foreign label is caught in time.
+"""Holds back the last characters of a stream, to catch another speaker's label in time.
 
 Spec 02, speaker hold-back. The text engine's guard knows more (spec 06 S7) and comes after this;
-here the model is hung up on early, and only for names that are known.
+here the stream is ended early, and only for known names.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SEAM = 40
 
 
 class SpeakerHoldback:
-    """Text in, text that may leave out; `found` is the label that ended it."""
+    """Takes text and returns what may leave; `found` is the label that ended it."""
 
     def __init__(self, speakers: Sequence[str], chars: int) -> None:
         names = sorted({*map(str.strip, speakers), *RESERVED} - {""}, key=len, reverse=True)
@@ -33,7 +33,7 @@ class SpeakerHoldback:
         self._fences = 0
 
     def feed(self, text: str) -> str:
-        """What may leave now. After a label was found nothing does."""
+        """Return the text that may leave now; nothing after a label was found."""
         held = self._held + text
         label = self._foreign(self._label, held)
         if label is not None:
@@ -44,7 +44,7 @@ class SpeakerHoldback:
         return out
 
     def finish(self) -> str:
-        """The tail is released at the end."""
+        """Return the held text at the end, up to a label."""
         tail, self._held = self._held, ""
         label = self._foreign(self._last_label, tail)
         return tail if label is None else self._cut(tail, label)
@@ -67,7 +67,7 @@ class SpeakerHoldback:
         return None
 
     def _leave(self, out: str) -> None:
-        """Count the fences that left; keep the beginning of the line that is not over."""
+        """Count the fences that left. Keep the start of the unfinished line."""
         if not out:
             return
         seen = self._line + out

@@ -1,38 +1,68 @@
 """Decodes server-sent events from bytes: `feed` returns the data of whole events.
 
-Only `data` matters here. Lines end with LF or CRLF alone: a general line splitter would also cut
-at U+2028 and its like, which JSON may contain.
+Only `data` is read, and the marks of an error: an `error` field, or an event of that name. Lines
+end with LF or CRLF only: a general line splitter would also cut at U+2028 and the like, which JSON
+may contain. A body that is one JSON answer instead is returned as its data.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from oshaberi.providers.error_classification import ProviderFailure, our_failure
 from oshaberi.providers.wire.sdk_loading import StreamError, body_failure
 
-_raw_decode = json.JSONDecoder().raw_decode
+_decoder: Any = json.JSONDecoder()
+_scan_once = _decoder.scan_once
 
 LONGEST_LINE = 16 * 1024 * 1024
 _SHOWN = 300
 _KEPT = 8000
+_NEWLINE = 10
+_PLAIN = b"data: {"
+_NEVER = b"\0"
+"""How no event begins."""
+_BEGINNING = re.compile(rb"(?:event: (?!error\b)[\w.]+\n)?data: \{")
+
+DONE: dict[str, Any] = {"done": True}
+"""Stands for the data `[DONE]`."""
+
+_ANSWERS = frozenset({"choices", "output", "content", "candidates", "promptFeedback"})
+"""A JSON object with one of these keys is an answer."""
 
 
 class SseDecoder:
-    """One per response."""
+    """Decodes one response."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._size = 0
         self._data: list[bytes] = []
-        self._stray = b""
+        self._name = b""
+        self._stray: list[bytes] = []
+        self._stray_size = 0
         self._is_stream = False
+        self._beginning = _NEVER
 
-    def feed(self, piece: bytes) -> list[str]:
-        """The data of the events that this piece completes."""
-        if not self._parts and not self._data and piece.endswith(b"\n\n"):
-            return self._whole(piece)
+    def feed(self, piece: bytes) -> Sequence[str]:
+        """Return the data of the events that this piece completes."""
+        beginning = self._beginning
+        if (
+            piece.startswith(beginning)
+            and piece.find(b"\n", len(beginning)) == len(piece) - 2
+            and piece[-1] == _NEWLINE
+        ):
+            # Nearly every piece: one event that looks like the one before.
+            return (piece[len(beginning) - 1 : -2].decode("utf-8", "replace"),)
+        events = self._fed(piece)
+        is_between = self._is_stream and not (self._parts or self._data or self._name)
+        self._beginning = _beginning(piece) if is_between else _NEVER
+        return events
+
+    def _fed(self, piece: bytes) -> list[str]:
         if b"\n" not in piece:
             self._keep(piece)
             return []
@@ -49,25 +79,13 @@ class SseDecoder:
             self._line(line, events)
         return events
 
-    def _whole(self, piece: bytes) -> list[str]:
-        """A piece that begins and ends where events do, as nearly every one does."""
-        text = piece.decode("utf-8", "replace")
-        at = text.find("data: ")
-        if text.find("\n", at) == len(text) - 2 and _is_plain(text, at):
-            self._is_stream = True
-            return [text[at + 6 : -2]]
-        events: list[str] = []
-        for line in piece.split(b"\n"):
-            self._line(line, events)
-        return events
-
     def finish(self) -> list[str]:
-        """The end of the body: a last event may lack its blank line."""
+        """End the body. The last event may lack its blank line."""
         events: list[str] = []
         for line in (b"".join(self._parts), b""):
             self._line(line, events)
         if not self._is_stream and self._stray:
-            raise StreamError(_no_stream(self._stray))
+            return _whole_answer(b"\n".join(self._stray))
         return events
 
     def _line(self, line: bytes, events: list[str]) -> None:
@@ -75,11 +93,29 @@ class SseDecoder:
             self._data.append(line[6:] if line[5:6] == b" " else line[5:])
             self._is_stream = True
         elif not line or line == b"\r":
-            if self._data:
-                events.append(b"\n".join(self._data).decode("utf-8", "replace"))
-                self._data.clear()
-        elif not self._is_stream and len(self._stray) < _KEPT and not line.startswith(b":"):
-            self._stray += line[:_KEPT]
+            self._end_of_event(events)
+        elif line.startswith(b"event:"):
+            self._name = line[6:].strip()
+        elif line.startswith(b"error:"):
+            self._is_stream = True
+            events.append(_as_error(line[6:].decode("utf-8", "replace")))
+        elif not self._is_stream and not line.startswith(b":"):
+            self._keep_stray(line)
+
+    def _end_of_event(self, events: list[str]) -> None:
+        """End an event. One without data is ignored; its name is forgotten."""
+        data = b"\n".join(self._data).decode("utf-8", "replace")
+        if data and not data.isspace():
+            events.append(_as_error(data) if self._name == b"error" else data)
+        self._data.clear()
+        self._name = b""
+
+    def _keep_stray(self, line: bytes) -> None:
+        """Keep a line outside events: all of a JSON document, else as much as is shown."""
+        is_json = (self._stray[0] if self._stray else line).lstrip()[:1] in (b"{", b"[")
+        if self._stray_size < (LONGEST_LINE if is_json else _KEPT):
+            self._stray.append(line)
+            self._stray_size += len(line)
 
     def _keep(self, piece: bytes) -> None:
         self._parts.append(piece)
@@ -88,33 +124,58 @@ class SseDecoder:
             raise StreamError(our_failure("the provider sent a line without end"))
 
 
-def _is_plain(text: str, at: int) -> bool:
-    """Whether the data is the first line, or the second after the event's name."""
-    if at == 0:
-        return True
-    return text.startswith("event: ") and text.find("\n") == at - 1
+def _beginning(piece: bytes) -> bytes:
+    """Return the text before the JSON object of the first event, if it is only its name."""
+    found = _BEGINNING.match(piece)
+    return found[0] if found else _PLAIN
 
 
 def read_object(data: str) -> dict[str, Any]:
-    """The data of an event as JSON. Most of it has no space around: that is cheaper to read."""
+    """Parse the data of an event. The fast path is for data without white space around."""
     try:
-        event, end = _raw_decode(data)
-    except ValueError:
+        event, end = _scan_once(data, 0)
+    except (ValueError, StopIteration):
         end = -1
     if end != len(data):
+        if data.strip() == "[DONE]":
+            return DONE
         event = json.loads(data)
     if isinstance(event, dict):
         return event
     raise TypeError("an event is not an object")
 
 
-def _no_stream(start: bytes) -> ProviderFailure:
-    """A server may say in plain JSON what is wrong, or be no such server at all."""
-    text = start.decode("utf-8", "replace").strip()
+def _as_error(data: str) -> str:
+    """Return the data of an error in the form that every family knows."""
     try:
-        return body_failure(read_object(text))
-    except (ValueError, TypeError):
+        said = json.loads(data)
+    except ValueError:
+        said = data.strip()
+    if isinstance(said, dict) and ("error" in said or "response" in said):
+        return data
+    return json.dumps({"error": said})
+
+
+def _whole_answer(body: bytes) -> list[str]:
+    """Read an answer in one piece, from a server that does not stream; or raise.
+
+    Gemini sends a list of what would be events. A server may report an error in plain JSON, or
+    be no API server at all.
+    """
+    text = body.decode("utf-8", "replace").strip()
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
         hint = "; is the base URL right?" if text.startswith("<") else ""
         own_words = f"the answer is not a stream{hint}"
         message = f"{own_words} ({text[:_SHOWN]})"
-        return ProviderFailure(message=message, body=text, kind="api_error", own_words=own_words)
+        failure = ProviderFailure(message=message, body=text, kind="api_error", own_words=own_words)
+        raise StreamError(failure) from None
+    documents = said if isinstance(said, list) else [said]
+    if documents and all(map(_is_answer, documents)):
+        return [json.dumps(document) for document in documents]
+    raise StreamError(body_failure(next(iter(documents), said)))
+
+
+def _is_answer(document: Any) -> bool:
+    return isinstance(document, dict) and bool(_ANSWERS & document.keys())

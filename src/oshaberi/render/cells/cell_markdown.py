@@ -13,13 +13,13 @@ from datetime import UTC, datetime
 from enum import Flag, auto
 
 from oshaberi.render.cells.emphasis_pairs import Delimiter, pair
-from oshaberi.text.atoms import DISCORD_TOKEN, code_spans, url_end
+from oshaberi.text.urls_and_mentions import DISCORD_TOKEN, code_spans, url_end
 
 _CODE_LIMIT = 1000
 
 
 class CellMark(Flag):
-    """How a span looks."""
+    """The style of a span: a combination of bold, italic, code, link and so on."""
 
     PLAIN = 0
     BOLD = auto()
@@ -33,7 +33,7 @@ class CellMark(Flag):
 
 @dataclass(frozen=True, slots=True)
 class StyledSpan:
-    """Text of one look; `\\n` is a line break. The last span of a link carries its address."""
+    """Text in one style; a newline is a line break. The last span of a link has its `url`."""
 
     text: str
     marks: CellMark = CellMark.PLAIN
@@ -64,7 +64,7 @@ _MARK_OF = {
 
 
 def parse_cell(cell: str) -> list[StyledSpan]:
-    """The cell as spans, markup taken away."""
+    """Split a cell into spans, without the markup."""
     if not _MARKUP.search(cell):
         return [StyledSpan(cell)] if cell else []
     tokens = list(_tokens(cell))
@@ -77,7 +77,10 @@ def parse_cell(cell: str) -> list[StyledSpan]:
 
 
 def plain_text(cell: str, *, addresses: bool = False) -> str:
-    """The cell's words alone; with `addresses`, a link's target follows it in parentheses."""
+    """Return the cell's text without markup.
+
+    With `addresses`, a link's target follows it in parentheses.
+    """
     words = []
     for span in parse_cell(cell):
         words.append(span.text)
@@ -87,7 +90,7 @@ def plain_text(cell: str, *, addresses: bool = False) -> str:
 
 
 def _tokens(text: str) -> Iterator[_Token]:
-    """Spans and delimiters, in order. A code span wins over what begins inside it."""
+    """Yield spans and delimiters in order. A code span wins over markup that begins inside it."""
     codes = iter(code_spans(text, _CODE_LIMIT))
     code = next(codes, None)
     found = _TOKEN.search(text)
@@ -109,7 +112,7 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 def _code(source: str) -> StyledSpan:
-    """The inside of a code span: in a table `\\|` is a pipe there too."""
+    r"""Return the content of a code span. Inside a table, `\|` is a pipe there too."""
     ticks = 2 if source.startswith("``") else 1
     inside = source[ticks:-ticks].replace("\\|", "|")
     if len(inside) > 2 and inside[0] == inside[-1] == " ":
@@ -118,7 +121,7 @@ def _code(source: str) -> StyledSpan:
 
 
 def _read(text: str, found: re.Match[str]) -> tuple[list[_Token], int]:
-    """What one match means, and where reading goes on."""
+    """Return the tokens of one match, and the index where reading continues."""
     source, end = found.group(), found.end()
     match found.lastgroup:
         case "escape":
@@ -144,7 +147,7 @@ def _link(label: str, target: str) -> list[_Token]:
 
 
 def _discord(token: str) -> StyledSpan:
-    """A Discord token in words: a picture cannot look up who or what it names."""
+    """Return a Discord token as words. A picture cannot look up the user or channel it names."""
     body = token[1:-1]
     if body.startswith("t:"):
         return StyledSpan(_moment(token))
@@ -158,7 +161,7 @@ def _discord(token: str) -> StyledSpan:
 
 
 def _moment(token: str) -> str:
-    """`<t:…>` in UTC: the reader's own time zone is not known here."""
+    """Write `<t:…>` in UTC, because the reader's time zone is unknown."""
     _, seconds, *style = token[1:-1].split(":")
     try:
         moment = datetime.fromtimestamp(int(seconds), UTC)
@@ -179,7 +182,7 @@ def _delimiter(text: str, found: re.Match[str]) -> Delimiter:
 
 
 def _emphasis(tokens: list[_Token]) -> list[CellMark]:
-    """The look of each token; of delimiters only what found no partner stays, as text."""
+    """Return the style of each token. Delimiters without a partner stay as text."""
     runs = [(i, token) for i, token in enumerate(tokens) if isinstance(token, Delimiter)]
     if not runs:
         return [CellMark.PLAIN] * len(tokens)

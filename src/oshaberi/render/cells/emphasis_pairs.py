@@ -12,7 +12,7 @@ Pair = tuple[int, int, str]
 
 @dataclass(frozen=True, slots=True)
 class Delimiter:
-    """A run that may open or close emphasis."""
+    """A run of `*`, `_` or `~` that may open or close emphasis."""
 
     run: str
     opens: bool
@@ -20,7 +20,10 @@ class Delimiter:
 
 
 def pair(runs: list[tuple[int, Delimiter]]) -> list[Pair]:
-    """(opener, closer, kind) of everything that matches; the numbers are those handed in."""
+    """Return (opener, closer, kind) for every match.
+
+    Opener and closer are the numbers in `runs`.
+    """
     waiting: dict[str, list[int]] = {kind: [] for kinds in _KINDS.values() for kind in kinds}
     pairs: list[Pair] = []
     for at, delimiter in runs:
@@ -37,7 +40,7 @@ def pair(runs: list[tuple[int, Delimiter]]) -> list[Pair]:
 def _close(
     waiting: dict[str, list[int]], pairs: list[Pair], at: int, character: str, left: int
 ) -> int:
-    """Closes what this run can; returns how many of its characters are left."""
+    """Close every emphasis this run can close. Return how many of its characters are left."""
     while kind := _closable(waiting, character, left):
         opener = waiting[kind].pop()
         for others in waiting.values():

@@ -42,7 +42,7 @@ _IDEOGRAPH = "一"
 
 @dataclass(frozen=True, slots=True)
 class ShapedPiece:
-    """Text of one look and one face; without a face an emoji picture, or only room."""
+    """Text in one style and one font face. Without a face: an emoji picture, or empty space."""
 
     text: str
     marks: CellMark
@@ -62,7 +62,7 @@ class ShapedUnit:
 
 @dataclass(slots=True)
 class _UnitBuilder:
-    """Collects units; knows whether the next may stand on a new line."""
+    """Collects units, and decides whether the next one may start a new line."""
 
     paragraphs: list[list[ShapedUnit]] = field(default_factory=lambda: [[]])
     last: str = " "
@@ -82,19 +82,19 @@ class _UnitBuilder:
         self.last = " "
 
     def add_room(self, marks: CellMark, *, opening: bool) -> None:
-        """The inner margin of a badge; it sticks to the badge's own text."""
+        """Add the inner margin of a badge. It is never separated from the badge's text."""
         room = ShapedPiece("", marks, None, BADGE_PAD)
         self.add([room], self.last if opening else "", "")
 
     def break_line(self) -> None:
-        """Two blank lines say no more than one."""
+        """Start a new paragraph. Several blank lines in a row become one."""
         if any(self.paragraphs[-2:]) or len(self.paragraphs) == 1:
             self.paragraphs.append([])
         self.last = " "
 
 
 def shape(spans: list[StyledSpan], base: CellMark) -> list[list[ShapedUnit]]:
-    """The paragraphs of a cell as units; `base` is the look of the whole row."""
+    """Turn a cell's spans into paragraphs of units. `base` is the style of the whole row."""
     builder = _UnitBuilder()
     for span in spans:
         marks = span.marks | base
@@ -107,7 +107,7 @@ def shape(spans: list[StyledSpan], base: CellMark) -> list[list[ShapedUnit]]:
 
 
 def clean(text: str) -> str:
-    """Without what cannot be drawn: controls, half characters, towers of accents."""
+    """Remove what cannot be drawn: control characters, lone surrogates, stacked accents."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.isascii() and text.isprintable():
         return text
@@ -116,14 +116,14 @@ def clean(text: str) -> str:
 
 
 def emoji_free(text: str) -> str:
-    """The text without what is shown as an emoji picture."""
+    """Return the text without the emoji that are drawn as pictures."""
     if text.isascii():
         return text
     return "".join(cluster for cluster in clusters(text) if not emoji_name(cluster))
 
 
 def shatter(unit: ShapedUnit, limit: float) -> Iterator[ShapedUnit]:
-    """A unit that is wider than a line, in parts: at signs like `/`, else anywhere."""
+    """Split a unit that is wider than a line: at signs such as `/`, otherwise anywhere."""
     for piece in unit.pieces:
         if piece.face is None:
             yield ShapedUnit([piece], piece.width)
@@ -166,7 +166,7 @@ def _add_word(builder: _UnitBuilder, word: str, marks: CellMark) -> None:
 
 
 def _add_clusters(builder: _UnitBuilder, part: str, marks: CellMark) -> None:
-    """Anything beyond ASCII: each run of one face, cut where a line may break."""
+    """Add text beyond ASCII: runs of one font face, cut where a line may break."""
     faces = faces_for(marks)
     run, run_face = "", faces[0]
     for cluster in clusters(part):
@@ -197,7 +197,7 @@ def _may_break(before: str, after: str) -> bool:
 
 
 def _is_wide(character: str) -> bool:
-    """Scripts that break between any two characters. Korean breaks at its spaces."""
+    """Tell whether a line may break at any character of this script. Korean breaks at spaces."""
     if character < "\u1100" or east_asian_width(character) not in "WF":
         return False
     return not any(ord(character) in block for block in _HANGUL)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def characters_of(path: Path) -> frozenset[int]:
-    """Every code point with a glyph, from the subtable that covers the most of Unicode."""
+    """Return every code point with a glyph, from the subtable that covers most of Unicode."""
     with path.open("rb") as file:
         (count,) = struct.unpack(">4xH6x", file.read(12))
         for _ in range(count):
@@ -33,7 +33,7 @@ def _read(cmap: bytes) -> Iterator[int]:
 
 
 def _groups(cmap: bytes, at: int) -> Iterator[int]:
-    """Format 12: plain ranges over all planes."""
+    """Yield the code points of format 12: ranges over all planes."""
     (count,) = struct.unpack_from(">12xL", cmap, at)
     for i in range(count):
         first, last = struct.unpack_from(">LL", cmap, at + 16 + 12 * i)
@@ -41,7 +41,10 @@ def _groups(cmap: bytes, at: int) -> Iterator[int]:
 
 
 def _segments(cmap: bytes, at: int) -> Iterator[int]:
-    """Format 4: ranges of the first plane, some with an array in which glyph 0 is a hole."""
+    """Yield the code points of format 4: ranges of the first plane.
+
+    Some ranges have an array; glyph 0 in it means that the character is missing.
+    """
     (double,) = struct.unpack_from(">6xH", cmap, at)
     ends, starts, jumps = at + 14, at + 16 + double, at + 16 + 3 * double
     for i in range(0, double, 2):

@@ -39,12 +39,16 @@ class FontFace:
 
 
 def faces_for(marks: CellMark) -> tuple[FontFace, ...]:
-    """The faces to try for text of this look, best first."""
+    """Return the font faces to try for text in this style, best first."""
     return _faces(CellMark.CODE in marks, CellMark.BOLD in marks, CellMark.ITALIC in marks)
 
 
 def face_of(cluster: str, faces: tuple[FontFace, ...]) -> FontFace:
-    """The face that draws the cluster: all of it, else its first character, else the first."""
+    """Return the face for a cluster.
+
+    This is the first that has all its characters, else the first that has its first character,
+    else the first face.
+    """
     needed = {ord(character) for character in cluster} - _SILENT
     for face in faces:
         if needed <= face.characters:
@@ -54,14 +58,14 @@ def face_of(cluster: str, faces: tuple[FontFace, ...]) -> FontFace:
 
 
 def known(character: str) -> bool:
-    """Whether any font has the character."""
+    """Tell whether any font has the character."""
     code = ord(character)
     return code in _SILENT or any(code in face.characters for face in faces_for(CellMark.PLAIN))
 
 
 @lru_cache(maxsize=16384)
 def advance(face: FontFace, text: str) -> float:
-    """How wide the text is, in pixels."""
+    """Return the width of the text in pixels."""
     return face.font.getlength(text, features=face.features) + face.stroke
 
 

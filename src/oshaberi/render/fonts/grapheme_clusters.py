@@ -9,6 +9,6 @@ _CLUSTER = regex.compile(r"\p{Regional_Indicator}{2}[\p{Mn}\p{Me}\u200d]*+|\X")
 
 
 def clusters(text: str) -> list[str]:
-    """The grapheme clusters of the text."""
+    """Split the text into grapheme clusters."""
     found: list[str] = _CLUSTER.findall(text)
     return found

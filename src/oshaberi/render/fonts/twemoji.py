@@ -21,7 +21,7 @@ _INK = 80
 
 @lru_cache(maxsize=4096)
 def emoji_name(cluster: str) -> str | None:
-    """The name of the picture for this cluster; None where it is text."""
+    """Return the name of the emoji picture for this cluster, or None if it is drawn as text."""
     if cluster in _LOOKALIKES:  # our fonts lack ✗, and a table has it beside ✓
         return _LOOKALIKES[cluster]
     if _TEXT_STYLE in cluster or not _is_emoji(cluster):
@@ -34,7 +34,7 @@ def emoji_name(cluster: str) -> str | None:
 
 @lru_cache(maxsize=512)
 def emoji_picture(name: str) -> Image.Image:
-    """The picture at text size."""
+    """Load the emoji picture at text size."""
     try:
         path = emoji_file(name, "72x72")
     except AssetError as unusable:
@@ -45,7 +45,10 @@ def emoji_picture(name: str) -> Image.Image:
 
 @lru_cache(maxsize=512)
 def is_ink(name: str) -> bool:
-    """Whether the picture is only dark strokes (✔ ➕): unseen on dark, so drawn like text."""
+    """Tell whether the picture has only dark strokes (✔ ➕).
+
+    These are invisible on a dark background, so they are drawn in the text colour.
+    """
     picture = emoji_picture(name)
     black = Image.new("RGBA", picture.size, (0, 0, 0, 255))
     black.alpha_composite(picture)
@@ -59,7 +62,7 @@ def _is_emoji(cluster: str) -> bool:
 
 
 def _simpler(codes: list[str]) -> list[str]:
-    """For a sequence newer than the pictures: without skin tones, then only its beginning."""
+    """Return names for a sequence without a picture: without skin tones, then its first part."""
     tones = {f"{tone:x}" for tone in range(0x1F3FB, 0x1F400)}
     return ["-".join(code for code in codes if code not in tones), codes[0]]
 

@@ -11,7 +11,7 @@ Colour = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class TablePalette:
-    """Every colour of a picture."""
+    """All colours of a picture."""
 
     background: Colour
     header: Colour

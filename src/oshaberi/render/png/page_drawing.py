@@ -30,7 +30,7 @@ _BADGES = CellMark.CODE | CellMark.MENTION
 
 
 class Canvas:
-    """One picture while it is drawn."""
+    """One picture that is being drawn."""
 
     def __init__(self, page: TablePage, palette: TablePalette) -> None:
         self._page = page
@@ -39,7 +39,7 @@ class Canvas:
         self._pen = ImageDraw.Draw(self._image)
 
     def draw(self) -> Image.Image:
-        """Every row from the top, then the frame."""
+        """Draw every row from the top, then the frame."""
         top = BORDER
         for i, row in enumerate(self._page.rows):
             self._row(row, top, i)
@@ -125,7 +125,7 @@ class Canvas:
 
 @lru_cache(maxsize=8)
 def _mask(width: int, height: int) -> Image.Image:
-    """Opaque but for the corners: the chat behind shows through, whatever its colour."""
+    """Return a mask with transparent corners, so that the chat's background shows through."""
     mask = Image.new("L", (width, height), 255)
     corner = _corner()
     size = corner.width

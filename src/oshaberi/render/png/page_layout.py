@@ -53,7 +53,7 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class TablePage:
-    """What one picture shows."""
+    """The rows and column widths of one picture."""
 
     rows: tuple[TableRow, ...]
     widths: tuple[int, ...]
@@ -71,7 +71,7 @@ class TablePage:
 
 @dataclass(frozen=True, slots=True)
 class _ColumnLayout:
-    """The shaped cells of a column (the header's first) and the widths it asks for."""
+    """The shaped cells of a column (the header first) and the widths it needs."""
 
     cells: list[list[list[ShapedUnit]]]
     natural: float
@@ -80,7 +80,7 @@ class _ColumnLayout:
 
 
 def lay_out(grid: Grid) -> list[TablePage]:
-    """The table as pages: as many as its height, and in groups of as many columns as fit."""
+    """Split the table into pages, by height and by groups of columns that fit side by side."""
     columns = [_column(grid, i) for i in range(grid.width)]
     return [
         page
@@ -104,7 +104,7 @@ def _natural(paragraph: list[ShapedUnit]) -> float:
 
 
 def _column_groups(columns: list[_ColumnLayout]) -> Iterator[list[_ColumnLayout]]:
-    """Columns that fit side by side; each further group begins with the first column again."""
+    """Yield groups of columns that fit side by side. Each repeats the first column."""
     group: list[_ColumnLayout] = []
     room = MAX_WIDTH - 2 * BORDER
     for column in columns:
@@ -123,7 +123,7 @@ def _narrowest(column: _ColumnLayout) -> float:
 
 
 def _text_widths(columns: list[_ColumnLayout]) -> list[int]:
-    """The room for text in each column. Words stay whole as long as the picture may grow."""
+    """Return the text width of each column. Words stay whole while the picture may grow."""
     padding = 2 * BORDER + 2 * PAD_X * len(columns)
     natural = [column.natural for column in columns]
     whole = [min(column.word + 1.0, _WHOLE_WORD, column.natural) for column in columns]
@@ -157,7 +157,7 @@ def _paginate(columns: list[_ColumnLayout], *, has_header: bool) -> list[TablePa
 
 
 def _tightened(widths: list[int], rows: list[TableRow]) -> list[int]:
-    """Wrapping leaves room at the ends of lines: what no line uses is given back."""
+    """Reduce each width to its longest line, since wrapping leaves space at the ends."""
     used = [1.0] * len(widths)
     for row in rows:
         for i, lines in enumerate(row.cells):
@@ -166,7 +166,7 @@ def _tightened(widths: list[int], rows: list[TableRow]) -> list[int]:
 
 
 def _row_parts(row: TableRow, room: int) -> Iterator[TableRow]:
-    """The row; or, if it is taller than a page, parts of it that are not."""
+    """Yield the row, or several parts of it if it is taller than a page."""
     if row.height + BORDER <= room:
         yield row
         return
@@ -177,7 +177,7 @@ def _row_parts(row: TableRow, room: int) -> Iterator[TableRow]:
 
 
 def _pages(rows: list[TableRow], room: int) -> list[tuple[TableRow, ...]]:
-    """As few pages as possible, and those about equally tall."""
+    """Distribute the rows over as few pages as possible, of about equal height."""
     pages = _fill(rows, room)
     low, high = max((row.height + BORDER for row in rows), default=0), room
     while len(pages) > 1 and low < high:
@@ -233,6 +233,6 @@ def _line(units: list[ShapedUnit]) -> LaidOutLine:
 
 
 def _joined(pieces: list[ShapedPiece]) -> ShapedPiece:
-    """Text of one look, drawn in one go."""
+    """Join pieces of one style into one piece."""
     text = "".join(piece.text for piece in pieces)
     return replace(pieces[0], text=text, width=sum(piece.width for piece in pieces))

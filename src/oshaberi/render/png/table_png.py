@@ -24,13 +24,16 @@ _MOST_UNKNOWN = 0.02
 
 
 def render(table: Table, theme: Theme, most_pictures: int | None = None) -> list[Picture]:
-    """Every page of the table as a picture; equal tables give equal bytes."""
+    """Draw every page of the table. Equal tables give equal bytes."""
     palette = PALETTES[theme]
     return [_picture(page, palette) for page in _pages(table, most_pictures)]
 
 
 def _pages(table: Table, most: int | None) -> list[TablePage]:
-    """Rows are counted first: laying out thousands of them takes seconds."""
+    """Lay out the pages, or raise TooManyPicturesError.
+
+    The rows are counted first, because laying out thousands of them takes seconds.
+    """
     if most is not None and len(table.rows) * LEAST_ROW_HEIGHT > most * MAX_HEIGHT:
         raise TooManyPicturesError
     pages = lay_out(grid_of(table))
@@ -40,7 +43,7 @@ def _pages(table: Table, most: int | None) -> list[TablePage]:
 
 
 def can_draw(table: Table) -> bool:
-    """Whether all but a few of the table's characters are in the fonts."""
+    """Tell whether the fonts have all but a few of the table's characters."""
     text = "".join(plain_text(cell) for row in grid_of(table).lines for cell in row)
     try:
         seen = [character for character in emoji_free(clean(text)) if not character.isspace()]

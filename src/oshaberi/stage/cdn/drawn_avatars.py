@@ -1,7 +1,7 @@
 """Draws an avatar from a name: the same name always gives the same picture.
 
-`face` is somebody's avatar, in a mood (sprites have moods), `mascot` the bot's own, `blob` a custom
-emoji: what its name says is what it looks like.
+`face` is a user's avatar, in a mood (sprites have moods), `mascot` the bot's own, `blob` a custom
+emoji that looks like what its name says.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _INK = "#2b2440"
 
 @dataclass(frozen=True, slots=True)
 class AvatarMood:
-    """Eyes and mouth around the point (0, 0)."""
+    """The eyes and mouth of a mood, drawn around the point (0, 0)."""
 
     eyes: str
     mouth: str
@@ -25,7 +25,7 @@ class AvatarMood:
 
 @dataclass(frozen=True, slots=True)
 class AvatarThing:
-    """An emoji that is no face: words it goes by, how it looks, where its face is if it has one."""
+    """An emoji of a thing: its words, its picture, and where its face is if it has one."""
 
     words: str
     picture: str
@@ -158,18 +158,18 @@ _HAIRS = ("#3b2a4a", "#5a3b2e", "#c9803b", "#e8c35b", "#d9628b", "#4b6fd8", "#2f
 
 
 def mood_of(text: str, usual: str = "neutral") -> str:
-    """What a name says about the mood: `Mika_happy`, `Mika (crying)`."""
+    """Return the mood in a name: `Mika_happy`, `Mika (crying)`."""
     words = re.findall(r"[a-z]+", text.lower())
     return next((_MOOD_OF[word] for word in words if word in _MOOD_OF), usual)
 
 
 def person_of(name: str) -> str:
-    """`Mika` and `Mika (sad)` are the same person."""
+    """Return the person in a name: `Mika` and `Mika (sad)` are the same."""
     return re.split(r"[\s_(\[|·—-]", name.strip())[0].lower() or name
 
 
 def face(name: str, mood: str | None = None) -> str:
-    """Somebody's avatar."""
+    """Draw somebody's avatar."""
     who = person_of(name)
     seed = hashlib.sha256(who.encode("utf-8", "replace")).digest()
     hue, skin, hair = seed[0] * 360 // 256, _SKINS[seed[1] % 5], _HAIRS[seed[2] % 8]
@@ -187,12 +187,12 @@ def face(name: str, mood: str | None = None) -> str:
 
 
 def _long(seed: int) -> str:
-    """Hair behind the head, for half of them."""
+    """Return the hair behind the head, for half of them."""
     return "M22 60q-6 46 8 52h68q14 -6 8 -52z" if seed & 8 else ""
 
 
 def mascot(said: str = "") -> str:
-    """The bot: a speech bubble with a face, calm unless a mood is said. Each has its light."""
+    """Draw the bot: a speech bubble with a face, neutral unless a mood is given."""
     feeling = said if said in MOODS else mood_of(said)
     back = _gradient(*_LIGHTS.get(feeling, _LIGHTS["neutral"]))
     drawn = _features(MOODS[feeling], 64, 58, 0.9)
@@ -200,7 +200,7 @@ def mascot(said: str = "") -> str:
 
 
 def blob(name: str) -> str:
-    """A custom emoji."""
+    """Draw a custom emoji."""
     low = name.lower()
     thing = next((t for t in _THINGS if re.search(rf"(?:^|_)(?:{t.words})", low)), None)
     if thing is not None:

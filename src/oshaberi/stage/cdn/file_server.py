@@ -1,7 +1,7 @@
 """Serves attachments as they were sent, avatars and emoji.
 
-Nobody uploads pictures here. A page asks for `.svg` and gets them drawn; anybody else who asks for
-an avatar or an emoji gets a plain dot. `/cdn/faces/{name}.svg?mood=happy` is an avatar for anybody.
+Pictures cannot be uploaded here. A page asks for `.svg` and gets a drawing; other requests for an
+avatar or an emoji get a plain dot. `/cdn/faces/{name}.svg?mood=happy` is an avatar for any name.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class FileServer:
         return _svg(drawn_avatars.face(name, mood))
 
     async def _avatar(self, request: web.Request) -> web.StreamResponse:
-        """A user's, by id."""
+        """Serve a user's avatar, by id."""
         world = self._state.world
         number = _number(request, "user_id")
         user = world.users.get(number)
@@ -69,7 +69,7 @@ class FileServer:
         return _svg(drawn_avatars.blob(found[0]))
 
     async def _standard_emoji(self, request: web.Request) -> web.StreamResponse:
-        """In the style Discord uses (Twemoji, CC-BY 4.0), if the extra `tables` is installed."""
+        """Serve a Twemoji picture (CC-BY 4.0), if the extra `tables` is installed."""
         try:
             path = emoji_file(request.match_info["name"], "svg")
         except AssetError:
@@ -77,7 +77,7 @@ class FileServer:
         return _svg(path.read_text(encoding="utf-8"))
 
     async def _picture(self, _request: web.Request) -> web.StreamResponse:
-        """Avatars, emoji, icons."""
+        """Serve a dot for other avatars, emoji and icons."""
         return web.Response(body=_DOT, content_type="image/png")
 
 

@@ -1,7 +1,7 @@
-"""Lets in only this machine's own programs: loopback, Host, Origin and token are checked.
+"""Allows only programs on this machine: checks loopback, Host, Origin and token.
 
-A page in a browser can send requests here, but not without its Origin, and not with our Host
-unless it is ours. The control API also wants a token that only the starter of the stage knows.
+A page in a browser can send requests here, but not without its Origin, and with our Host only if it
+is ours. The control API also needs a token that only the starter of the stage knows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ HEADER = "X-Stage-Token"
 
 
 def guarded(state: StageState) -> Middleware:
-    """The middleware that every request passes first."""
+    """Return the middleware that every request passes first."""
 
     @web.middleware
     async def door(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -28,13 +28,13 @@ def guarded(state: StageState) -> Middleware:
         except ConnectionError:
             if not _hung_up(request):
                 raise
-            return web.Response()  # for nobody
+            return web.Response()  # the client has gone
 
     return door
 
 
 def _hung_up(request: web.Request) -> bool:
-    """A page that is reloaded leaves in the middle of its requests."""
+    """Tell whether the client has gone, such as a page that is reloaded."""
     return request.transport is None or request.transport.is_closing()
 
 

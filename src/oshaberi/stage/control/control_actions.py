@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 
+from oshaberi.stage.control.control_values import (
+    close_code_of,
+    fields_of,
+    files_of,
+    key_of,
+    number_of,
+    options_of,
+    text_of,
+    texts_of,
+    user_of,
+)
 from oshaberi.stage.control.live_feed import as_people_see, standing_faults
 from oshaberi.stage.interactions.interaction_flow import Interaction, told
-from oshaberi.stage.payloads import record_payloads
+from oshaberi.stage.payloads import guild_payloads, record_payloads
 from oshaberi.stage.rest.injected_faults import Fault
 from oshaberi.stage.stage_errors import StageError
 from oshaberi.stage.stage_state import StageState
 from oshaberi.stage.world import world_changes
+from oshaberi.stage.world.description.world_description import USERNAME_MOST
 from oshaberi.stage.world.discord_records import Json, StageMessage
-from oshaberi.stage.world.people_actions import PeopleActions, PostedFile
-from oshaberi.stage.world.snowflakes import number_in
-from oshaberi.stage.world.world_state import Key
+from oshaberi.stage.world.people_actions import PeopleActions
 
 Action = Callable[[Json], object]
 """Takes what was said; what it returns, or what its awaitable returns, is the answer."""
@@ -25,7 +33,7 @@ _GATEWAY = ("drop", "close", "reconnect", "invalidate", "mute", "unmute", "redel
 
 
 class ControlActions:
-    """`reads` change nothing, `acts` do."""
+    """The actions. `reads` change nothing, `acts` do."""
 
     def __init__(self, state: StageState, people: PeopleActions) -> None:
         self._state = state
@@ -39,18 +47,27 @@ class ControlActions:
         }
         self.acts: dict[str, Action] = {
             "post": self._post,
-            "dm": lambda said: self._shown(people.dm(_text(said, "content"), user=_user(said))),
+            "dm": lambda said: self._shown(people.dm(text_of(said, "content"), user=user_of(said))),
             "open_dm": self._open_dm,
+            "join": self._join,
+            "leave": lambda said: people.leave(key_of(said, "user")),
             "edit": lambda said: self._shown(
-                people.edit(_number(said, "message"), _text(said, "content"))
+                people.edit(number_of(said, "message"), text_of(said, "content"))
             ),
-            "delete": lambda said: people.delete(_number(said, "message")),
-            "type": lambda said: people.type(_key(said, "channel"), user=_user(said)),
+            "delete": lambda said: people.delete(number_of(said, "message")),
+            "type": lambda said: people.type(key_of(said, "channel"), user=user_of(said)),
             "react": lambda said: people.react(
-                _number(said, "message"), _text(said, "emoji"), user=_user(said)
+                number_of(said, "message"),
+                text_of(said, "emoji"),
+                user=user_of(said),
             ),
             "unreact": lambda said: people.unreact(
-                _number(said, "message"), _text(said, "emoji"), user=_user(said)
+                number_of(said, "message"),
+                text_of(said, "emoji"),
+                user=user_of(said),
+            ),
+            "vote": lambda said: people.vote(
+                number_of(said, "message"), text_of(said, "answer"), user=user_of(said)
             ),
             "press": self._press,
             "run": self._run,
@@ -73,7 +90,7 @@ class ControlActions:
             "you": str(self._people.somebody().id),
             "users": [record_payloads.user(user) for user in world.users.values()],
             "guilds": [
-                record_payloads.guild_create(world, guild, all_members=True)
+                guild_payloads.guild_create(world, guild, all_members=True)
                 for guild in world.guilds.values()
             ],
             "dms": [record_payloads.channel(world, channel) for channel in places],
@@ -84,22 +101,22 @@ class ControlActions:
         }
 
     def _messages(self, asked: Json) -> list[Json]:
-        """A channel's messages, ephemeral answers too: those of everybody, or of `user` alone.
+        """Return a channel's messages, also ephemeral ones: of all users, or of `user`.
 
         `limit` takes the newest, or the newest that are older than `before`.
         """
-        channel = self._state.world.channel(_key(asked, "channel"))
+        channel = self._state.world.channel(key_of(asked, "channel"))
         items: Iterable[StageMessage] = self._state.world.messages.get(channel.id, {}).values()
         if asked.get("user"):
-            allowed = (None, _number(asked, "user"))
+            allowed = (None, number_of(asked, "user"))
             items = [item for item in items if item.ephemeral_to in allowed]
         if asked.get("before"):
-            items = [item for item in items if item.id < _number(asked, "before")]
-        picked = list(items)[-_number(asked, "limit") :] if asked.get("limit") else items
+            items = [item for item in items if item.id < number_of(asked, "before")]
+        picked = list(items)[-number_of(asked, "limit") :] if asked.get("limit") else items
         return [as_people_see(self._state, item) for item in picked]
 
     def _interaction(self, said: Json, key: str) -> Interaction:
-        item = self._state.world.interactions.get(_number(said, key))
+        item = self._state.world.interactions.get(number_of(said, key))
         if item is None:
             raise StageError("there is no such interaction")
         return item
@@ -108,10 +125,10 @@ class ControlActions:
         return as_people_see(self._state, item)
 
     def _post(self, said: Json) -> Json:
-        reply_to = _number(said, "reply_to") if said.get("reply_to") else None
-        channel, content = _key(said, "channel"), _text(said, "content")
-        user, files = _user(said), _files(said)
-        nonce = None if said.get("nonce") is None else _text(said, "nonce")
+        reply_to = number_of(said, "reply_to") if said.get("reply_to") else None
+        channel, content = key_of(said, "channel"), text_of(said, "content")
+        user, files = user_of(said), files_of(said)
+        nonce = None if said.get("nonce") is None else text_of(said, "nonce")
         return self._shown(
             self._people.post(
                 channel, content, user=user, reply_to=reply_to, files=files, nonce=nonce
@@ -120,34 +137,57 @@ class ControlActions:
 
     def _open_dm(self, said: Json) -> Json:
         world = self._state.world
-        return record_payloads.channel(world, world.dm_with(self._people.somebody(_user(said)).id))
+        return record_payloads.channel(
+            world, world.dm_with(self._people.somebody(user_of(said)).id)
+        )
+
+    def _join(self, said: Json) -> Json:
+        invite = None if said.get("invite") is None else text_of(said, "invite")
+        name = text_of(said, "user")
+        if not 1 <= len(name.strip()) <= USERNAME_MOST:
+            raise StageError(f"`user` must be a name of 1 to {USERNAME_MOST} characters")
+        return record_payloads.user(self._people.join(name.strip(), invite=invite))
 
     def _press(self, said: Json) -> Json:
-        message, button = _number(said, "message"), _text(said, "button")
-        values = None if said.get("values") is None else _texts(said, "values")
-        return told(self._people.press(message, button, user=_user(said), values=values))
+        message, button = (
+            number_of(said, "message"),
+            text_of(said, "button"),
+        )
+        values = None if said.get("values") is None else texts_of(said, "values")
+        return told(self._people.press(message, button, user=user_of(said), values=values))
 
     def _run(self, said: Json) -> Json:
-        command, place = _text(said, "command"), said.get("channel")
-        channel = None if place is None else _key(said, "channel")
-        options = _options(said)
-        return told(self._people.run(command, options, channel=channel, user=_user(said)))
+        command, place = text_of(said, "command"), said.get("channel")
+        channel = None if place is None else key_of(said, "channel")
+        options = options_of(said)
+        return told(self._people.run(command, options, channel=channel, user=user_of(said)))
 
     def _choose(self, said: Json) -> Json:
-        entry, message = _text(said, "entry"), _number(said, "message")
-        return told(self._people.choose(entry, message, user=_user(said)))
+        """Of a message, or of a `person`."""
+        entry = text_of(said, "entry")
+        if said.get("person") is not None:
+            person = key_of(said, "person")
+            place = None if said.get("channel") is None else key_of(said, "channel")
+            begun = self._people.choose_for_person(entry, person, channel=place, user=user_of(said))
+            return told(begun)
+        return told(self._people.choose(entry, number_of(said, "message"), user=user_of(said)))
 
     def _complete(self, said: Json) -> Json:
-        command, option, typed = (_text(said, key) for key in ("command", "option", "typed"))
-        channel = None if said.get("channel") is None else _key(said, "channel")
+        command, option, typed = (text_of(said, key) for key in ("command", "option", "typed"))
+        channel = None if said.get("channel") is None else key_of(said, "channel")
         begun = self._people.complete(
-            command, option, typed, options=_options(said), channel=channel, user=_user(said)
+            command,
+            option,
+            typed,
+            options=options_of(said),
+            channel=channel,
+            user=user_of(said),
         )
         return told(begun)
 
     def _submit(self, said: Json) -> Json:
         asked = self._interaction(said, "interaction")
-        return told(self._people.submit(asked, _filled_in(said)))
+        return told(self._people.submit(asked, fields_of(said)))
 
     def _fault(self, said: Json) -> None:
         self._state.faults.add(Fault.from_json(said))
@@ -169,7 +209,7 @@ class ControlActions:
             case "drop":
                 hub.drop()
             case "close":
-                hub.drop(_close_code(said))
+                hub.drop(close_code_of(said))
             case "reconnect":
                 hub.ask_to_reconnect()
             case "invalidate":
@@ -177,100 +217,22 @@ class ControlActions:
             case "mute" | "unmute":
                 hub.acknowledges = what == "unmute"
             case "redeliver":
-                hub.redeliver(count=_number(said, "count") if "count" in said else 1)
+                hub.redeliver(count=number_of(said, "count") if "count" in said else 1)
             case _:
                 raise StageError(f"gateway: `do` is one of {', '.join(_GATEWAY)}")
 
     def _change(self, said: Json) -> None:
-        """`delete_channel`, `revoke_webhook` or `lose_permission`, at once."""
+        """Do `delete_channel`, `revoke_webhook` or `lose_permission` at once."""
         world, what = self._state.world, said.get("do")
         if what == "delete_channel":
-            world_changes.delete_channel(self._state, world.channel(_key(said, "channel")))
+            world_changes.delete_channel(self._state, world.channel(key_of(said, "channel")))
         elif what == "revoke_webhook":
-            webhook = world.webhooks.get(_number(said, "webhook"))
+            webhook = world.webhooks.get(number_of(said, "webhook"))
             if webhook is None:
                 raise StageError("there is no such webhook")
             world_changes.delete_webhook(self._state, webhook)
         elif what == "lose_permission":
-            channel = world.channel(_key(said, "channel"))
-            world_changes.deny(self._state, channel, _text(said, "permission"))
+            channel = world.channel(key_of(said, "channel"))
+            world_changes.deny(self._state, channel, text_of(said, "permission"))
         else:
             raise StageError("change: `do` is delete_channel, revoke_webhook or lose_permission")
-
-
-def _text(said: Json, key: str) -> str:
-    value = said.get(key)
-    if not isinstance(value, str):
-        raise StageError(f"`{key}` must be a text")
-    return value
-
-
-def _number(said: Json, key: str) -> int:
-    number = number_in(str(said.get(key, "")))
-    if number is None:
-        raise StageError(f"`{key}` must be a number")
-    return number
-
-
-def _close_code(said: Json) -> int:
-    """One that a server may send (RFC 6455, 7.4)."""
-    code = _number(said, "code")
-    if not (1000 <= code <= 4999 and code not in (1004, 1005, 1006, 1015)):
-        raise StageError("`code` must be a close code from 1000 to 4999")
-    return code
-
-
-def _key(said: Json, key: str) -> Key:
-    """Ids arrive as text: JavaScript cannot hold them as numbers."""
-    value = said.get(key)
-    if isinstance(value, str) and value:
-        number = number_in(value)
-        return value if number is None else number
-    raise StageError(f"`{key}` must be a name or an id, as a text")
-
-
-def _user(said: Json) -> Key | None:
-    return None if said.get("user") is None else _key(said, "user")
-
-
-def _texts(said: Json, key: str) -> list[str]:
-    values = said.get(key)
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise StageError(f"`{key}` must be a list of texts")
-    return values
-
-
-def _filled_in(said: Json) -> dict[str, str]:
-    values = said.get("values") or {}
-    if not isinstance(values, dict) or not all(isinstance(v, str) for v in values.values()):
-        raise StageError("`values` must be an object of texts")
-    return values
-
-
-def _options(said: Json) -> Json:
-    options = said.get("options") or {}
-    if not isinstance(options, dict):
-        raise StageError("`options` must be an object")
-    return options
-
-
-def _files(said: Json) -> list[PostedFile]:
-    """`[{"name": …, "content": base64, "alt": …}]`."""
-    entries = said.get("files") or []
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise StageError("`files` must be a list of objects")
-    return [
-        PostedFile(_text(entry, "name"), _decoded(_text(entry, "content")), _alt(entry))
-        for entry in entries
-    ]
-
-
-def _alt(entry: Json) -> str | None:
-    return _text(entry, "alt") if entry.get("alt") else None
-
-
-def _decoded(text: str) -> bytes:
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        raise StageError("a file's `content` must be base64") from None

@@ -14,20 +14,22 @@ from aiohttp import web
 
 from oshaberi.stage.control.access_guard import may_control
 from oshaberi.stage.control.control_actions import Action, ControlActions
+from oshaberi.stage.control.thread_starting import start_thread_action
 from oshaberi.stage.json_bodies import parse_json
 from oshaberi.stage.rules.api_refusals import RefusalError
-from oshaberi.stage.stage_errors import StageError
+from oshaberi.stage.stage_errors import RefusedFieldError, StageError
 from oshaberi.stage.stage_state import StageState
 from oshaberi.stage.world.discord_records import Json
 from oshaberi.stage.world.people_actions import PeopleActions
+from oshaberi.stage.world.snowflakes import number_in
 
 
 @dataclass(frozen=True, slots=True)
 class ControlExtension:
     """An action from outside the stage, at `/stage/{name}`: GET reads, POST acts.
 
-    `read` gets the query (texts), `act` the JSON object; either may be a coroutine function. What
-    they return is the `result`. StageError is a mistake of the caller.
+    `read` gets the query (texts), `act` the JSON object; either may be a coroutine function.
+    Their return value is the `result`. A StageError reports a mistake of the caller.
     """
 
     read: Action | None = None
@@ -48,6 +50,9 @@ class ControlApi:
         self._token = token
         self._extensions = extensions
         self._actions.reads["extensions"] = lambda _asked: sorted(extensions)
+        self._actions.acts["start_thread"] = lambda said: start_thread_action(
+            state, people.somebody(number_in(str(said.get("user") or ""))).id, said
+        )
 
     async def read(self, request: web.Request) -> web.StreamResponse:
         if not may_control(request, self._token):
@@ -56,7 +61,7 @@ class ControlApi:
         return await self._serve(request, self._actions.reads | added, dict(request.query))
 
     async def act(self, request: web.Request) -> web.StreamResponse:
-        """Whoever has no token has no body read."""
+        """Run an action. Without the token the body is not read."""
         if not may_control(request, self._token):
             return _refused(401, "the control token is missing or wrong")
         # A form a website could send without asking is never JSON by its type.
@@ -81,6 +86,8 @@ class ControlApi:
             result = action(said)
             if isinstance(result, Awaitable):
                 result = await result
+        except RefusedFieldError as error:
+            return _answer(400, {"error": str(error), "field": error.field})
         except StageError as error:
             return _refused(400, str(error))
         except RefusalError as refused:

@@ -1,7 +1,7 @@
 """The page's live feed: every event, numbered, over a WebSocket at `/stage/feed`.
 
-A client's first frame says `token`, `user`, and the `epoch` and number (`after`) it knows. It gets
-what it missed, or `resumed: false`: then it has to load everything anew.
+A client's first frame has `token`, `user`, and the `epoch` and number (`after`) it knows. It gets
+the events it missed, or `resumed: false`: then it must load everything again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from aiohttp import WSMsgType, web
 
 from oshaberi.stage.control.access_guard import is_token
-from oshaberi.stage.interactions.interaction_data import GROUP, MESSAGE_MENU, SUBCOMMAND
+from oshaberi.stage.interactions.interaction_data import GROUP, MESSAGE_MENU, SUBCOMMAND, USER_MENU
 from oshaberi.stage.json_bodies import parse_json
 from oshaberi.stage.payloads.message_payloads import reaction
 from oshaberi.stage.stage_state import StageState
@@ -36,7 +36,7 @@ _ITS_MESSAGE = ("MESSAGE_CREATE", "MESSAGE_UPDATE")
 
 
 def as_people_see(state: StageState, item: StageMessage) -> Json:
-    """A message with what only a person's client knows: who reacted, who alone can see it."""
+    """Return a message with what a person's client knows: reactions, who can see it."""
     return message_posting.shown(state, item) | {
         "ephemeral_to": None if item.ephemeral_to is None else str(item.ephemeral_to),
         "notified": [str(user_id) for user_id in item.notified],
@@ -46,11 +46,11 @@ def as_people_see(state: StageState, item: StageMessage) -> Json:
 
 
 def _command(state: StageState, item: StageMessage) -> Json:
-    """The name of the command it answers, with its subcommands; an entry of a menu has no slash."""
+    """Return the name of the command it answers, with subcommands; menu entries have no slash."""
     begun = state.world.interactions.get(item.interaction_id or 0)
     if begun is None or "name" not in begun.data:
         return {"command": None, "from_menu": False}
-    from_menu = begun.data.get("type") == MESSAGE_MENU
+    from_menu = begun.data.get("type") in (USER_MENU, MESSAGE_MENU)
     return {"command": " ".join(_path(begun.data)), "from_menu": from_menu}
 
 
@@ -69,7 +69,7 @@ def _reactions(state: StageState, item: StageMessage) -> list[Json]:
 
 
 def standing_faults(state: StageState) -> list[Json]:
-    """What goes wrong on demand, and how often it has."""
+    """Return the active faults, and how often each has occurred."""
     return [asdict(fault) | {"struck": struck} for fault, struck in state.faults.standing()]
 
 
@@ -90,7 +90,7 @@ class _FeedClient:
             self.put(entry.frame)
 
     def put(self, frame: str | None) -> None:
-        # Who does not read for so long starts anew.
+        # A page that does not read for long must load everything again.
         if self.queue.full():
             while not self.queue.empty():
                 self.queue.get_nowait()
@@ -99,7 +99,7 @@ class _FeedClient:
 
 
 class LiveFeed:
-    """Any number of pages listen; others may `publish` too, for their own part of the page."""
+    """The feed of any number of pages. Other parts may `publish` too."""
 
     def __init__(self, state: StageState, token: str) -> None:
         self._state = state
@@ -112,7 +112,7 @@ class LiveFeed:
         state.bus.witness(self._witness)
 
     def publish(self, name: str, data: Json, *, only_for: int | None = None) -> None:
-        """Every page gets a CustomEvent `name` on its bus."""
+        """Send an event. Every page gets a CustomEvent `name` on its bus."""
         self._number += 1
         frame = json.dumps({"seq": self._number, "t": name, "d": data}, default=str)
         entry = _FeedEntry(self._number, frame, only_for)
@@ -124,7 +124,7 @@ class LiveFeed:
         return {"connected": bool(self._state.hub.connected())}
 
     async def watch(self) -> None:
-        """Tell of what has no event: the bot comes and goes, its commands change, faults strike."""
+        """Publish changes that have no event: the bot's state, its commands, faults."""
         while True:
             commands = self._state.world.commands.values()
             self._tell_if_new("BOT_STATE", self.bot_state())

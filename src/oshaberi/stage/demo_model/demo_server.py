@@ -1,6 +1,6 @@
 """The demo model's server: an OpenAI-compatible API that answers token by token.
 
-It hears only this machine, keeps nothing, and stops talking when nobody listens any more.
+It answers only this machine, stores nothing, and stops when the client has gone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from types import TracebackType
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from oshaberi.server_log import SERVER_LOG
+from oshaberi.http_server_log import SERVER_LOG
 from oshaberi.stage.demo_model.request_reading import DemoRequest, DemoRequestError, read
 from oshaberi.stage.demo_model.token_playback import Beat, Pause, beats, count_of
 from oshaberi.stage.json_bodies import parse_json
@@ -41,7 +41,7 @@ _WIRE = OpenAIWire()
 
 
 class DemoModel:
-    """`speed` 2 is twice as fast, and may be changed at any time; infinity is without waiting."""
+    """The demo model. `speed` 2 is twice as fast, infinity never waits; it may be changed."""
 
     def __init__(self, speed: float = 1.0, *, port: int = 0) -> None:
         self.speed = speed
@@ -54,7 +54,7 @@ class DemoModel:
 
     @property
     def url(self) -> str:
-        """The base URL for a client."""
+        """Return the base URL for a client."""
         return f"http://{self._address}/v1"
 
     @property
@@ -70,7 +70,7 @@ class DemoModel:
         application.router.add_post("/v1/chat/completions", self._complete)
         application.router.add_get("/v1/models", self._models)
         application.router.add_route("*", "/{path:.*}", _nowhere)
-        # Whoever hangs up cancels the answer, also in the middle of a pause.
+        # A client that disconnects cancels the answer, also during a pause.
         self._runner = web.AppRunner(
             application,
             access_log=None,
@@ -93,12 +93,12 @@ class DemoModel:
         await self._runner.cleanup()
 
     async def idle(self) -> None:
-        """Until no answer is under way."""
+        """Wait until no answer is running."""
         await self._quiet.wait()
 
     @web.middleware
     async def _door(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """A website could post here too, but not without its Origin or under our name."""
+        """Refuse websites: they send an Origin or another Host."""
         port = self._address.rpartition(":")[2]
         if "Origin" in request.headers or request.host not in (
             f"{HOST}:{port}",
@@ -158,7 +158,7 @@ class _DemoAnswer:
     async def tell(self, first: Beat | None, rest: Iterator[Beat]) -> web.StreamResponse:
         try:
             return await self._tell(first, rest)
-        except ConnectionError:  # nobody listens any more, and nobody has told us yet
+        except ConnectionError:  # the client has gone
             return self._response
 
     async def _tell(self, first: Beat | None, rest: Iterator[Beat]) -> web.StreamResponse:
@@ -199,7 +199,7 @@ class _DemoAnswer:
             case Stall():
                 await asyncio.Event().wait()
             case Refuse() | Cut():
-                pass  # only at the beginning, or done by whoever ends the answer
+                pass  # handled at the beginning, or at the end of the answer
 
     def _hang_up(self) -> web.StreamResponse:
         if self._request.transport is not None:
@@ -215,7 +215,7 @@ class _DemoAnswer:
         await self._wait(1 / TOKENS_PER_SECOND)
 
     async def _wait(self, seconds: float) -> None:
-        """By a timetable, so that many small waits take as long as they say."""
+        """Wait by a schedule, so that many small waits take as long as they should."""
         now = asyncio.get_running_loop().time()
         self._due = max(self._due, now - 0.1) + seconds / self._model.speed
         await asyncio.sleep(max(0.0, self._due - now))

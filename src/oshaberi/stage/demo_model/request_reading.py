@@ -24,6 +24,9 @@ _YOU_ARE = re.compile(r"\bYou are ([^\n,.]{1,64}), and you take part|\bYou are (
 _FACES = re.compile(r"\bFaces: ([^\n]+)")
 _INDENTED = re.compile(r"^  ", re.MULTILINE)
 _MENTION = re.compile(r"<@!?\d+>|(?<![\w.-])@[\w.]+")
+_FILE = re.compile(r"^\[file ([^\n]+)\]\n.*?^\[end of \1\]$", re.MULTILINE | re.DOTALL)
+_FILE_NOTE = re.compile(r"^\s*\[(?:image|file)(?:: | )[^\n]*\]\s*$", re.MULTILINE)
+_DIRECT = "Place: a direct message"
 _JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 
 
@@ -33,7 +36,7 @@ class DemoRequestError(Exception):
 
 @dataclass(frozen=True)
 class DemoRequest:
-    """One request, read."""
+    """One parsed request."""
 
     words: str
     """The newest thing a user said."""
@@ -43,6 +46,8 @@ class DemoRequest:
     """The parameters of the tools that may be called, by name."""
     result: str | None = None
     """What a tool has answered, if it is the model's turn again after a call."""
+    has_files: bool = False
+    """Whether the newest message came with pictures or files."""
     turns: int = 0
     most_tokens: int | None = None
     prompt: str = field(default="", repr=False)
@@ -52,27 +57,31 @@ class DemoRequest:
     def is_japanese(self) -> bool:
         return _JAPANESE.search(self.words) is not None
 
+    @property
+    def is_direct(self) -> bool:
+        return _DIRECT in self.prompt
+
     @cached_property
     def named(self) -> RequestedTool | None:
-        """The tool that is asked for by its name."""
+        """Return the tool that is asked for by its name, or None."""
         return named_in(self.words, self.tools)
 
     @cached_property
     def persona(self) -> str:
-        """As whom it is to speak; empty if nobody said."""
+        """Return the persona that is to speak; empty if none is given."""
         found = _YOU_ARE.search(self.system)
         return (found[1] or found[2]) if found else ""
 
     @cached_property
     def faces(self) -> tuple[str, ...]:
-        """The persona's sprites, as the system text lists them."""
+        """Return the persona's sprites, as the system text lists them."""
         found = _FACES.search(self.system)
         names = found[1].rstrip(". ").split(",") if found else ()
         return tuple(name.strip() for name in names if name.strip())
 
 
 def read(body: Any) -> DemoRequest:
-    """The request as far as it matters here. Raises BadRequestError."""
+    """Parse a request. Raises DemoRequestError."""
     if not isinstance(body, dict):
         raise DemoRequestError("the body must be a JSON object")
     messages = body.get("messages")
@@ -86,11 +95,12 @@ def read(body: Any) -> DemoRequest:
     user, words = _newest(users[-1] if users else "")
     last = messages[-1]
     return DemoRequest(
-        words=words,
+        words=_FILE_NOTE.sub("", words).strip(),
         user=user,
         system="\n".join(_text(m) for m in messages if m.get("role") in ("system", "developer")),
         tools=_tools(body.get("tools")),
         result=_text(last) if last.get("role") == "tool" else None,
+        has_files=_FILE_NOTE.search(words) is not None,
         turns=len(users),
         most_tokens=_most(body),
         prompt="\n".join(map(_text, messages)),
@@ -98,7 +108,8 @@ def read(body: Any) -> DemoRequest:
 
 
 def _newest(text: str) -> tuple[str, str]:
-    """Who spoke last in a text that may hold several people's lines, and what they said."""
+    """Return the last speaker of a text with lines of several people, and what they said."""
+    text = _FILE.sub("", text)
     labels = list(_LABEL.finditer(text))
     if not labels:
         return "", _plain(text)

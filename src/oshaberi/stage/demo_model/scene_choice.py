@@ -14,18 +14,22 @@ _WHOLE = 1000
 _NOT_WORDS = re.compile(r"[^\w\s]+")
 
 
-OWN_TOOL = "own-tool"
+OWN_TOOL, FILES = "own-tool", "files"
 
 
 def scene_of(asked: DemoRequest) -> WrittenScene | None:
-    """Whoever names a tool means that, whatever else the words are about."""
+    """Whoever names a tool or sends a file means that, whatever else the words are about."""
     if asked.named is not None:
-        return next(scene for scene in library() if scene.name == OWN_TOOL)
-    return scene_for(asked.words)
+        return _called(OWN_TOOL)
+    return _called(FILES) if asked.has_files else scene_for(asked.words)
+
+
+def _called(name: str) -> WrittenScene:
+    return next(scene for scene in library() if scene.name == name)
 
 
 def scene_for(words: str) -> WrittenScene | None:
-    """The scene that the words ask for, if any does."""
+    """Return the scene that the words ask for, or None."""
     plain = " ".join(_NOT_WORDS.sub(" ", words.lower()).split())
     if not plain:
         return None
@@ -35,7 +39,7 @@ def scene_for(words: str) -> WrittenScene | None:
 
 
 def _score(scene: WrittenScene, plain: str, words: str) -> int:
-    """How much of what was said is about this scene."""
+    """Return how much of the words is about this scene."""
     if plain in (scene.name, scene.title.lower(), *(key.lstrip("=") for key in scene.keys)):
         return _WHOLE
     inside = (key for key in scene.keys if not key.startswith("="))
@@ -44,7 +48,7 @@ def _score(scene: WrittenScene, plain: str, words: str) -> int:
 
 @cache
 def _pattern(key: str) -> re.Pattern[str]:
-    """A word as a whole, with a plural; what is not ASCII has no such borders."""
+    """Return a pattern for a whole word or its plural. Only ASCII words have such borders."""
     if not key.isascii():
         return re.compile(re.escape(key))
     spaced = re.escape(key).replace(r"\ ", r"\W+")
@@ -52,7 +56,7 @@ def _pattern(key: str) -> re.Pattern[str]:
 
 
 def take_of(scene: WrittenScene, asked: DemoRequest, rng: Random) -> SceneTake:
-    """The first kind of take that fits what there is; which of that kind, chance decides."""
+    """Return a random take of the first kind that fits the request."""
     for take in scene.takes:
         if _fits(take.when, asked):
             return rng.choice(_same(scene.takes, take))
@@ -76,6 +80,10 @@ def _fits(when: str, asked: DemoRequest) -> bool:
             return asked.named is not None
         case "tools":
             return bool(asked.tools)
+        case "files":
+            return asked.has_files
+        case "direct":
+            return asked.is_direct
         case "faces":
             return bool(asked.faces and asked.persona)
         case "persona":

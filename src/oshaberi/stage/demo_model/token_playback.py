@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from random import Random
@@ -32,6 +33,7 @@ from oshaberi.stage.model_servers.model_script import (
 TOKEN_SIZES = (3, 4, 4, 5, 5, 6)
 MOST_COUNTED = 5000
 MOST_QUOTED = 30
+_TIMESTAMP = re.compile(r"<t:\d+(?::\w)?>")
 _REMARKS = (
     "still here", "this is going well", "I could do this all day", "you may stop me, you know",
     "the button is right there", "counting is mostly breathing", "no refunds", "a fine number",
@@ -40,7 +42,7 @@ _REMARKS = (
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """The model is silent for so long, at normal speed."""
+    """The model is silent for `ms`, at normal speed."""
 
     ms: int
 
@@ -50,7 +52,7 @@ Beat = Say | Think | Call | Pause | ErrorEvent | Refuse | Stall | Cut
 
 
 def beats(asked: DemoRequest) -> Iterator[Beat]:
-    """The answer."""
+    """Yield the answer, step by step."""
     rng = Random(f"{asked.words}\n{asked.turns}")
     scene = scene_of(asked)
     if scene is None:
@@ -62,7 +64,7 @@ def beats(asked: DemoRequest) -> Iterator[Beat]:
 
 
 def tokens(text: str, rng: Random) -> Iterator[str]:
-    """The text in pieces of a few characters, wherever the cuts fall."""
+    """Yield the text in pieces of a few characters, cut anywhere."""
     at = 0
     while at < len(text):
         size = rng.choice(TOKEN_SIZES)
@@ -71,7 +73,7 @@ def tokens(text: str, rng: Random) -> Iterator[str]:
 
 
 def count_of(text: str) -> int:
-    """How many tokens a text is, on average."""
+    """Estimate how many tokens a text has."""
     return -(-len(text) * len(TOKEN_SIZES) // sum(TOKEN_SIZES))
 
 
@@ -97,6 +99,10 @@ def _beats(
             yield Cut()
         case "count":
             yield from (Say(token) for token in tokens_of(_counting(rng), rng))
+        case "faces":
+            text = "".join(
+                filled(text, {"face": face}) for face in asked.faces[int(cue.about) - 1 :]
+            )
         case "prompts":
             text = "\n".join(f"- “{prompt.text}”" for prompt in PROMPTS) + "\n" + text
     yield from (Say(token) for token in tokens(text, rng))
@@ -108,17 +114,23 @@ def tokens_of(texts: Iterable[str], rng: Random) -> Iterator[str]:
 
 
 def _gaps(asked: DemoRequest) -> dict[str, str]:
-    """What the writer of a scene may leave open."""
+    """Return the values for the placeholders of a scene."""
     faces = itertools.cycle(asked.faces or ("happy",))
     return {
         "user": asked.user or "you",
         "persona": asked.persona or "I",
-        "result": (asked.result or "").strip(),
+        "time": _time_in((asked.result or "").strip()),
         "fact": remembered(asked.words),
         **_tool_gaps(asked),
         **{f"face{number}": next(faces) for number in range(1, 7)},
         "all_faces": ", ".join(asked.faces),
     }
+
+
+def _time_in(result: str) -> str:
+    """What a clock says, without what it says to the model alone."""
+    found = _TIMESTAMP.search(result)
+    return found[0] if found else result.partition("\n")[0].rstrip(".")
 
 
 def _counting(rng: Random) -> Iterator[str]:

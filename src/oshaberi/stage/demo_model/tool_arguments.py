@@ -22,7 +22,10 @@ _DEEPEST = 6
 
 
 def asked_arguments(schema: Schema, words: str, rest: str) -> dict[str, Any]:
-    """`rest` is what was said behind the tool's name. JSON is taken as it is, mistakes included."""
+    """Return the arguments from a message. `rest` is the text after the tool's name.
+
+    JSON is taken as it is, mistakes included.
+    """
     given = _json_object(words)
     if given is not None:
         return given
@@ -31,7 +34,7 @@ def asked_arguments(schema: Schema, words: str, rest: str) -> dict[str, Any]:
 
 
 def made_arguments(schema: Schema, words: str) -> dict[str, Any]:
-    """As much as the tool insists on, and no more. What is a text becomes these words."""
+    """Return only the required arguments. A text argument gets these words."""
     return _object(schema, words, schema, _DEEPEST)
 
 
@@ -105,7 +108,7 @@ def _number(schema: Schema) -> Any:
 
 
 def _resolved(about: Any, root: Schema) -> Schema:
-    """Behind references, and of several kinds the first that is not null."""
+    """Follow references. Of several types, take the first that is not null."""
     schema: Any = about
     for _ in range(_DEEPEST):
         if not isinstance(schema, dict):

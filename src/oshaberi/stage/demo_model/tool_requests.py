@@ -24,14 +24,14 @@ _LEADING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class RequestedTool:
-    """A tool, and what was said behind its name."""
+    """A tool, and the text after its name."""
 
     tool: str
     rest: str
 
 
 def named_in(words: str, tools: Iterable[str]) -> RequestedTool | None:
-    """The tool that is named first. A name that is a common word needs more than to occur."""
+    """Return the tool that is named first. A common word needs more than to occur."""
     tools = tuple(tools)
     found = [match for tool in tools for match in _mentions(words, tool)]
     if found:
@@ -50,13 +50,13 @@ def _mentions(words: str, tool: str) -> Iterable[tuple[int, int, str]]:
 
 @cache
 def _pattern(tool: str) -> re.Pattern[str]:
-    """The name as it is written, or with blanks; Japanese has none around it."""
+    """Return a pattern for the name, as written or with spaces. Works inside Japanese text."""
     spaced = r"[\s_-]+".join(re.escape(part) for part in re.split(r"[_-]+", tool.strip("_-")))
     return re.compile(rf"(?<![A-Za-z0-9_-]){spaced}(?![A-Za-z0-9_-])", re.IGNORECASE)
 
 
 def _described(words: str, tools: Iterable[str]) -> RequestedTool | None:
-    """By some words of its name."""
+    """Find a tool by some words of its name."""
     for match in _DESCRIBED.finditer(words):
         said = {word for word in match[1].lower().split() if word not in _LITTLE}
         fitting = [tool for tool in tools if said and said <= _parts(tool)]

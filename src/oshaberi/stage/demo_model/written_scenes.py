@@ -11,7 +11,8 @@
     It is {{result}}.
 
 `%% or` begins another way to play the same. A line that ends with a backslash goes on. A key with
-`=` before it counts only as the whole message.
+`=` before it counts only as the whole message. `%% faces 2` says what is below it for each face,
+from the second on.
 """
 
 from __future__ import annotations
@@ -26,7 +27,19 @@ from oshaberi.errors import SceneError
 
 FOLDER = Path(__file__).parent / "scenes"
 CUES = frozenset(
-    {"say", "think", "pause", "call", "error", "refuse", "stall", "drop", "count", "prompts"}
+    {
+        "say",
+        "think",
+        "pause",
+        "call",
+        "error",
+        "refuse",
+        "stall",
+        "drop",
+        "count",
+        "prompts",
+        "faces",
+    }
 )
 
 _HEAD = re.compile(r"---\n(?P<head>.*?)\n---\n(?P<body>.*)", re.DOTALL)
@@ -36,7 +49,7 @@ _GAP = re.compile(r"\{\{(\w+)\}\}")
 
 @dataclass(frozen=True, slots=True)
 class SceneCue:
-    """One thing to do. `about` is what stands behind the word, `text` what stands below it."""
+    """One step. `about` is the text after the cue's word, `text` the text below it."""
 
     do: str
     about: str = ""
@@ -45,7 +58,7 @@ class SceneCue:
 
 @dataclass(frozen=True, slots=True)
 class SceneTake:
-    """A way to play a scene, and when: `tool NAME`, `result`, `faces`, `persona`, … or always."""
+    """One version of a scene, and when it fits: `tool NAME`, `result`, `faces`, … or always."""
 
     when: str
     cues: tuple[SceneCue, ...]
@@ -53,7 +66,7 @@ class SceneTake:
 
 @dataclass(frozen=True, slots=True)
 class WrittenScene:
-    """A scene. Whoever says one of its keys, or just its name, gets to see it."""
+    """A scene. It is played if a message has one of its keys, or is just its name."""
 
     name: str
     title: str
@@ -63,7 +76,7 @@ class WrittenScene:
 
 @cache
 def library() -> tuple[WrittenScene, ...]:
-    """All scenes of the package, by name."""
+    """Return all scenes of the package, by name."""
     return tuple(written(path) for path in sorted(FOLDER.glob("*.md")))
 
 
@@ -81,7 +94,7 @@ def written(path: Path) -> WrittenScene:
 
 
 def _takes(body: str, name: str) -> Iterator[SceneTake]:
-    """The cues, parted where `when` or `or` stands."""
+    """Split the cues into takes at `when` and `or`."""
     when, cues = "", list[SceneCue]()
     for cue in _cues(body):
         if cue.do in ("when", "or"):
@@ -109,5 +122,5 @@ def _joined(text: str) -> str:
 
 
 def filled(text: str, gaps: Mapping[str, str]) -> str:
-    """The text with its gaps filled; one that nobody knows stays as it is."""
+    """Fill the placeholders of a text. Unknown ones stay."""
     return _GAP.sub(lambda gap: gaps.get(gap[1], gap[0]), text)

@@ -1,4 +1,4 @@
-"""Gateway sessions: what each was sent, what it missed, and its socket."""
+"""Gateway sessions: the events each was sent, those it missed, and its socket."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HEARTBEAT, RECONNECT, INVALID_SESSION = 1, 7, 9
 
 
 class GatewayConnection:
-    """One WebSocket. What is sent is queued at once and written in order."""
+    """One WebSocket. Frames are queued at once and written in order."""
 
     def __init__(self, socket: web.WebSocketResponse, request: web.Request, compress: bool) -> None:
         self._socket = socket
@@ -42,16 +42,16 @@ class GatewayConnection:
         self._queue.put_nowait(frame)
 
     def close(self, code: int) -> None:
-        """After what is queued."""
+        """Close after the queued frames."""
         self._queue.put_nowait(code)
 
     def abort(self) -> None:
-        """As a cable does it: no close frame."""
+        """Cut the connection without a close frame."""
         if self._request.transport is not None:
             self._request.transport.abort()
 
     async def write(self) -> None:
-        """Runs as a task for as long as the socket lives."""
+        """Write the queue. Runs as a task while the socket is open."""
         with suppress(ConnectionError):
             while True:
                 item = await self._queue.get()
@@ -69,7 +69,7 @@ class GatewayConnection:
 
 
 class GatewaySession:
-    """What one IDENTIFY began. It outlives its socket, so that it can be resumed."""
+    """A session, begun by IDENTIFY. It outlives its socket, so that it can be resumed."""
 
     def __init__(self, wanted: int, shard: tuple[int, int], replay_most: int) -> None:
         self.id = secrets.token_hex(16)
@@ -94,7 +94,7 @@ class GatewaySession:
         return first <= sequence + 1
 
     def resume(self, connection: GatewayConnection, sequence: int) -> int:
-        """Send what was missed; returns how many events that were."""
+        """Send the missed events. Return their number."""
         self.connection = connection
         missed = [frame for number, frame in self._sent if number > sequence]
         for frame in missed:
@@ -105,19 +105,21 @@ class GatewaySession:
         return [data for event, data in self._dispatched if event == name][-count:]
 
     def handles(self, guild_id: int | None) -> bool:
-        """DMs live on shard 0 (facts: Scale)."""
+        """Tell whether this shard gets a guild's events. DMs go to shard 0 (facts: Scale)."""
         number, count = self.shard
         return number == (0 if guild_id is None else (guild_id >> 22) % count)
 
 
 class SessionHub:
-    """All sessions. Also the place where the gateway is made to misbehave."""
+    """All sessions. It also makes the gateway misbehave."""
 
     def __init__(self, state: StageState) -> None:
         self._state = state
         self.sessions: dict[str, GatewaySession] = {}
         self.acknowledges = True
         """False: heartbeats stay unanswered, as on a half-dead connection."""
+        self.refuses = False
+        """True: new connections are answered with HTTP 503, as in an outage."""
         self.resumed = 0
         self.identified = 0
         state.bus.listen(self._deliver)
@@ -126,7 +128,7 @@ class SessionHub:
         return [session for session in self.sessions.values() if session.connection is not None]
 
     def drop(self, code: int | None = None) -> None:
-        """Cut every connection: without a word, or with a close code."""
+        """Cut every connection, without a close frame or with this code."""
         for session in self.connected():
             connection, session.connection = session.connection, None
             if connection is not None:
@@ -150,9 +152,10 @@ class SessionHub:
                 session.dispatch(name, data)
 
     async def caught_up(self) -> None:
-        """Every connected client has read all that was sent to it.
+        """Wait until every connected client has read all its events.
 
-        A heartbeat names the last event read, and a client answers our request for one in order.
+        A heartbeat names the last event read, and a client answers our request for one in
+        order.
         """
         waiting = [(session, session.sequence) for session in self.connected()]
         for session, sequence in waiting:
@@ -163,7 +166,7 @@ class SessionHub:
             await self._state.changes.wait()
 
     def dispatched(self) -> int:
-        """How many events all sessions together were sent."""
+        """Return how many events all sessions were sent in total."""
         return sum(session.sequence for session in self.sessions.values())
 
     def _connections(self) -> Iterable[GatewayConnection]:

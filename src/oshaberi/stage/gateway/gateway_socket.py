@@ -16,7 +16,7 @@ from oshaberi.stage.gateway.gateway_sessions import (
     GatewaySession,
 )
 from oshaberi.stage.json_bodies import parse_json
-from oshaberi.stage.payloads import record_payloads
+from oshaberi.stage.payloads import guild_payloads, record_payloads
 from oshaberi.stage.stage_state import StageState
 from oshaberi.stage.world.discord_records import Guild, Json, Member
 from oshaberi.stage.world.snowflakes import number_in
@@ -47,6 +47,8 @@ class Gateway:
         self._state = state
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
+        if self._state.hub.refuses:
+            return web.Response(status=503)
         socket = web.WebSocketResponse(compress=False, max_msg_size=FRAME_MOST)
         await socket.prepare(request)
         # zstd needs a package of its own; plain frames are accepted whatever was asked (facts)
@@ -64,7 +66,7 @@ class Gateway:
 
 
 class _GatewayConversation:
-    """What is said on one connection."""
+    """The exchange on one connection."""
 
     def __init__(self, state: StageState, connection: GatewayConnection) -> None:
         self._state = state
@@ -82,7 +84,8 @@ class _GatewayConversation:
         self._connection.send(HELLO, {"heartbeat_interval": interval})
         try:
             async for message in socket:
-                if message.type is WSMsgType.TEXT:
+                # Some libraries (hikari) send their JSON as bytes, and Discord takes it.
+                if message.type in (WSMsgType.TEXT, WSMsgType.BINARY):
                     self._hear(message.data)
         except _SocketClosedError as closed:
             self._connection.close(closed.code)
@@ -97,7 +100,7 @@ class _GatewayConversation:
             session.connection = None
         self._state.changes.notify()
 
-    def _hear(self, text: str) -> None:
+    def _hear(self, text: str | bytes) -> None:
         try:
             payload = parse_json(text)
             op, data = payload["op"], payload.get("d")
@@ -118,8 +121,13 @@ class _GatewayConversation:
     def _heartbeat(self, sequence: object) -> None:
         if self._session is not None and isinstance(sequence, int):
             self._session.acknowledged = max(self._session.acknowledged, sequence)
-        if self._state.hub.acknowledges:
+        if not self._state.hub.acknowledges:
+            return
+        delay_s = self._state.settings.heartbeat_ack_s * self._state.loop_scale
+        if not delay_s:
             self._connection.send(HEARTBEAT_ACK, None)
+            return
+        asyncio.get_running_loop().call_later(delay_s, self._connection.send, HEARTBEAT_ACK, None)
 
     def _check_token(self, data: Json) -> None:
         if data.get("token") != self._state.world.application.token:
@@ -166,7 +174,7 @@ class _GatewayConversation:
         if session.intents & intents.Intent.GUILDS:
             everybody = bool(session.intents & intents.Intent.MEMBERS)
             for guild in guilds:
-                data = record_payloads.guild_create(world, guild, all_members=everybody)
+                data = guild_payloads.guild_create(world, guild, all_members=everybody)
                 session.dispatch("GUILD_CREATE", data)
 
     def _resume(self, data: Json) -> None:
@@ -218,7 +226,7 @@ def _number(value: object) -> int:
 
 
 def _asked_for(guild: Guild, data: Json) -> tuple[list[Member], list[str]]:
-    """By id, or by the beginning of a name."""
+    """Return the members by id, or by the beginning of a name, and the ids not found."""
     wanted = data.get("user_ids")
     if wanted is not None:
         ids = [_number(u) for u in (wanted if isinstance(wanted, list) else [wanted])]

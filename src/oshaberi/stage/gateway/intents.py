@@ -41,14 +41,35 @@ PRIVILEGED = {
 _MESSAGES = (Intent.GUILD_MESSAGES, Intent.DM_MESSAGES)
 _REACTIONS = (Intent.GUILD_REACTIONS, Intent.DM_REACTIONS)
 _GUILDS = (Intent.GUILDS, Intent.GUILDS)
+_MEMBERS = (Intent.MEMBERS, Intent.MEMBERS)
+_MODERATION = (Intent.MODERATION, Intent.MODERATION)
+_EVENTS = (Intent.SCHEDULED_EVENTS, Intent.SCHEDULED_EVENTS)
+_AUTOMOD = (Intent.AUTOMOD_CONFIGURATION, Intent.AUTOMOD_CONFIGURATION)
 NEEDED: dict[str, tuple[Intent, Intent]] = {
     "CHANNEL_CREATE": _GUILDS,
     "CHANNEL_UPDATE": _GUILDS,
     "CHANNEL_DELETE": _GUILDS,
     "CHANNEL_PINS_UPDATE": (Intent.GUILDS, Intent.DM_MESSAGES),
     "GUILD_CREATE": _GUILDS,
+    "GUILD_UPDATE": _GUILDS,
+    "GUILD_ROLE_CREATE": _GUILDS,
     "GUILD_ROLE_UPDATE": _GUILDS,
-    "GUILD_MEMBER_UPDATE": (Intent.MEMBERS, Intent.MEMBERS),
+    "GUILD_ROLE_DELETE": _GUILDS,
+    "GUILD_MEMBER_ADD": _MEMBERS,
+    "GUILD_MEMBER_UPDATE": _MEMBERS,
+    "GUILD_MEMBER_REMOVE": _MEMBERS,
+    "GUILD_BAN_ADD": _MODERATION,
+    "GUILD_BAN_REMOVE": _MODERATION,
+    "GUILD_AUDIT_LOG_ENTRY_CREATE": _MODERATION,
+    "GUILD_EMOJIS_UPDATE": (Intent.EXPRESSIONS, Intent.EXPRESSIONS),
+    "INVITE_CREATE": (Intent.INVITES, Intent.INVITES),
+    "INVITE_DELETE": (Intent.INVITES, Intent.INVITES),
+    "GUILD_SCHEDULED_EVENT_CREATE": _EVENTS,
+    "GUILD_SCHEDULED_EVENT_UPDATE": _EVENTS,
+    "GUILD_SCHEDULED_EVENT_DELETE": _EVENTS,
+    "AUTO_MODERATION_RULE_CREATE": _AUTOMOD,
+    "AUTO_MODERATION_RULE_UPDATE": _AUTOMOD,
+    "AUTO_MODERATION_RULE_DELETE": _AUTOMOD,
     "MESSAGE_CREATE": _MESSAGES,
     "MESSAGE_UPDATE": _MESSAGES,
     "MESSAGE_DELETE": _MESSAGES,
@@ -57,6 +78,8 @@ NEEDED: dict[str, tuple[Intent, Intent]] = {
     "MESSAGE_REACTION_REMOVE": _REACTIONS,
     "MESSAGE_REACTION_REMOVE_ALL": _REACTIONS,
     "MESSAGE_REACTION_REMOVE_EMOJI": _REACTIONS,
+    "MESSAGE_POLL_VOTE_ADD": (Intent.GUILD_POLLS, Intent.DM_POLLS),
+    "MESSAGE_POLL_VOTE_REMOVE": (Intent.GUILD_POLLS, Intent.DM_POLLS),
     "THREAD_CREATE": _GUILDS,
     "THREAD_UPDATE": _GUILDS,
     "THREAD_DELETE": _GUILDS,
@@ -76,21 +99,21 @@ def wants(intents: int, event: GatewayEvent) -> bool:
 
 
 def legible(message: Json, bot_id: int) -> bool:
-    """DMs, one's own messages and mentions of oneself can be read without the intent."""
+    """Tell whether it can be read without the intent: DMs, own messages, mentions of the bot."""
     if "guild_id" not in message or message["author"]["id"] == str(bot_id):
         return True
     return any(user["id"] == str(bot_id) for user in message["mentions"])
 
 
 def blanked(message: Json) -> Json:
-    """A message without what the message-content intent guards."""
+    """Return a message without the fields that need the message content intent."""
     shown = message | {"content": "", "embeds": [], "attachments": [], "components": []}
     replied = message.get("referenced_message")
     return shown | {"referenced_message": blanked(replied)} if replied else shown
 
 
 def as_seen(event: GatewayEvent, intents: int, bot_id: int) -> Json:
-    """The event's data as a session with these intents gets it."""
+    """Return the event's data as a session with these intents gets it."""
     if event.name not in ("MESSAGE_CREATE", "MESSAGE_UPDATE"):
         return event.data
     if intents & Intent.MESSAGE_CONTENT or legible(event.data, bot_id):

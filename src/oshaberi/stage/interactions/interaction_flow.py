@@ -82,7 +82,7 @@ def begin(
     data: Json,
     message: StageMessage | None = None,
 ) -> Interaction:
-    """Somebody acts: the bot hears of it, and the clock starts."""
+    """Start an interaction of a user: the bot gets it, and its time limit starts."""
     world = state.world
     interaction = Interaction(
         id=world.snowflakes.new(),
@@ -142,7 +142,7 @@ def _who(state: StageState, item: Interaction, channel: Channel) -> Json:
 
 
 def find(state: StageState, interaction_id: int, token: str) -> Interaction:
-    """For its first answer."""
+    """Find an interaction for its first answer."""
     item = state.world.interactions.get(interaction_id)
     if item is None or item.token != token:
         raise refusal(10062)
@@ -154,7 +154,7 @@ def find(state: StageState, interaction_id: int, token: str) -> Interaction:
 
 
 def find_by_token(state: StageState, token: str) -> Interaction:
-    """For everything after the first answer."""
+    """Find an interaction for everything after the first answer."""
     for item in state.world.interactions.values():
         if item.token == token:
             if state.now() - item.at > state.settings.interaction_token_s:
@@ -168,7 +168,7 @@ def find_by_token(state: StageState, token: str) -> Interaction:
 def answer(
     state: StageState, item: Interaction, kind: int, data: Json, draft: MessageDraft
 ) -> StageMessage | None:
-    """The first answer. Returns the message it made or changed."""
+    """Give the first answer. Return the message it created or changed."""
     if kind not in ALLOWED[item.type]:
         raise bad_form(("type",), "BASE_TYPE_CHOICES", "Not a valid answer to this interaction")
     reply = InteractionReply(kind)
@@ -192,7 +192,7 @@ def answer(
 
 
 def told(item: Interaction) -> Json:
-    """What the person who began it sees of it."""
+    """Return what the user of the interaction sees of it."""
     return {
         "id": str(item.id),
         "type": int(item.type),
@@ -222,7 +222,7 @@ def _choices(data: Json) -> list[Json]:
 
 
 def follow_up(state: StageState, item: Interaction, draft: MessageDraft) -> StageMessage:
-    """The first one after a deferral takes the place of the waiting message."""
+    """Send a follow-up. The first one after a deferral replaces the waiting message."""
     if draft.empty:
         raise refusal(50006)
     original = state.world.messages.get(item.channel_id, {}).get(item.original_id or 0)
@@ -257,7 +257,7 @@ def _say(
 
 
 def message_of(state: StageState, item: Interaction, which: str) -> StageMessage:
-    """`@original`, or a follow-up by its id."""
+    """Return `@original`, or a follow-up by its id."""
     number = item.original_id if which == "@original" else number_in(which)
     message = state.world.find_message(item.channel_id, number or 0, ephemeral=True)
     if message.id != item.original_id and message.id not in item.followups:

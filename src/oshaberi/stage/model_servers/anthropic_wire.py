@@ -39,7 +39,7 @@ _REASONS: Mapping[FinishReason, str] = {
 
 
 class AnthropicWire:
-    """Speaks as Anthropic does."""
+    """The wire format of Anthropic."""
 
     name = "anthropic"
     base_path = ""
@@ -124,7 +124,7 @@ class AnthropicEncoder:
         ]
 
     def _block(self, kind: str, block: Mapping[str, Any]) -> list[str]:
-        """Opens a block of this kind, unless one is open."""
+        """Open a block of this kind, unless one is open."""
         if self._open == kind:
             return []
         closed = self._close()

@@ -44,7 +44,7 @@ _REFUSALS: dict[ErrorType, tuple[int, str, str]] = {
 
 
 class GoogleWire:
-    """The family as a server speaks it."""
+    """The wire format of Gemini."""
 
     name = "google"
     base_path = ""
@@ -68,7 +68,7 @@ class GoogleWire:
 
 
 class GoogleEncoder:
-    """One streamed answer."""
+    """Writes one streamed answer."""
 
     def __init__(self) -> None:
         self._malformed: str | None = None
@@ -86,7 +86,7 @@ class GoogleEncoder:
         return [_event(_candidate([part])) for part in parts]
 
     def call(self, step: Call) -> Sequence[str]:
-        """Whole, or not at all: Gemini reports broken arguments as the reason of its end."""
+        """Write a whole call, or none: Gemini reports broken arguments as a finish reason."""
         try:
             args = json.loads(step.arguments or "{}")
         except ValueError:
@@ -122,7 +122,7 @@ class GoogleEncoder:
 
 
 def blocked_prompt(reason: str = "PROHIBITED_CONTENT") -> str:
-    """The body of an answer to a prompt that is not answered."""
+    """Return the body of the answer to a blocked prompt."""
     return _event({"promptFeedback": {"blockReason": reason}, "modelVersion": "scripted"})
 
 

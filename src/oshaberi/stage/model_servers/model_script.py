@@ -13,7 +13,7 @@ FinishReason = Literal["stop", "length", "content_filter", "tool_calls"]
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Visible text; every item is an event of its own."""
+    """Visible text; each piece is one event."""
 
     pieces: tuple[str, ...]
 
@@ -23,7 +23,7 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Think:
-    """Reasoning, with the signature the API puts on it."""
+    """Reasoning, with the API's signature."""
 
     pieces: tuple[str, ...]
     signature: str | None = None
@@ -46,7 +46,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """The tokens, as the API reports them."""
+    """The token count, as the API reports it."""
 
     input_tokens: int
     output_tokens: int
@@ -54,7 +54,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Why the answer ends. Without it the script's own end is `stop` or `tool_calls`."""
+    """The reason of the end. Without it a script ends with `stop` or `tool_calls`."""
 
     reason: FinishReason = "stop"
 
@@ -77,12 +77,12 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """Nothing comes any more; the connection stays open until the other side closes it."""
+    """Nothing more comes. The connection stays open until the client closes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """The request is read and nothing comes, not even a status, until they hang up."""
+    """The request is read and nothing comes, not even a status, until the client closes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class KeepAlive:
 
 @dataclass(frozen=True, slots=True)
 class RepeatTail:
-    """The last characters said come once more, with `text` behind them."""
+    """The last characters come once more, followed by `text`."""
 
     chars: int
     text: str = ""
@@ -107,7 +107,7 @@ class RepeatTail:
 
 @dataclass(frozen=True, slots=True)
 class RefuseParameters:
-    """The request is refused as long as it has one of these keys; the rest is played else.
+    """Refuses the request if it has one of these keys; else the rest is played.
 
     `named` says whether the refusal names the key; `in_stream` whether it comes as an event of
     an opened stream.

@@ -31,7 +31,7 @@ WAIT_S = 5.0
 
 @dataclass(slots=True)
 class ModelConnection:
-    """One TCP connection: how many answers were begun and completed on it, and its end."""
+    """One TCP connection: how many answers were begun and completed, and its end."""
 
     begun: int = 0
     completed: int = 0
@@ -39,9 +39,9 @@ class ModelConnection:
 
 
 class ModelServer:
-    """Plays one script per request, in order; when none is left, it says hello.
+    """Plays one script per request, in order; without a script it says hello.
 
-    `slice_bytes` cuts what it writes into pieces of that size, wherever the cuts fall.
+    `slice_bytes` cuts its output into pieces of that size, at any byte.
     """
 
     def __init__(self, wire: WireFormat, *scripts: Sequence[Step], slice_bytes: int = 0) -> None:
@@ -75,30 +75,30 @@ class ModelServer:
 
     @property
     def url(self) -> str:
-        """The base URL for the SDK of this family."""
+        """Return the base URL for the SDK of this family."""
         return self._address + self.wire.base_path
 
     def play(self, *steps: Step) -> None:
-        """What the next request that has no script yet gets."""
+        """Add a script, for the next request without one."""
         self._scripts.append(steps)
 
     def forget(self) -> None:
-        """Drop the scripts that nobody has asked for yet."""
+        """Drop the scripts that no request has used yet."""
         self._scripts.clear()
 
     async def all_closed(self) -> None:
-        """Until the other side has closed every connection; an error if it does not."""
+        """Wait until the client has closed every connection. Raises on a timeout."""
         async with asyncio.timeout(WAIT_S):
             for connection in self.connections:
                 await connection.closed.wait()
 
     async def asked(self, times: int = 1) -> None:
-        """Until so many requests have come."""
+        """Wait until so many requests have come."""
         async with asyncio.timeout(WAIT_S), self._changed:
             await self._changed.wait_for(lambda: len(self.requests) >= times)
 
     async def idle(self) -> None:
-        """Until no connection has an answer in progress: each was completed, or closed."""
+        """Wait until no connection has an unfinished answer: each was completed or closed."""
         async with asyncio.timeout(WAIT_S), self._changed:
             await self._changed.wait_for(lambda: not any(map(_is_busy, self.connections)))
 
@@ -151,7 +151,7 @@ class ModelServer:
     async def _stream(
         self, reply: PlannedStream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
-        """Whether the answer was completed."""
+        """Stream an answer. Return whether it was completed."""
         writer.write(head(200, {"content-type": self.wire.content_type}))
         for frame in reply.frames:
             match frame:

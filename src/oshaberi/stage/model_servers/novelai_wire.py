@@ -33,7 +33,7 @@ _REFUSALS: dict[ErrorType, tuple[int, str]] = {
 
 
 class NovelAIWire:
-    """The family as a server speaks it."""
+    """The wire format of NovelAI."""
 
     name = "novelai"
     base_path = ""
@@ -55,7 +55,7 @@ class NovelAIWire:
 
 
 class NovelAIEncoder:
-    """One streamed answer. The last token says that it is; nothing says why."""
+    """Writes one streamed answer. The last token is marked; no reason is given."""
 
     def __init__(self, body: Mapping[str, Any]) -> None:
         self._left = int(body["parameters"]["max_length"])
@@ -83,7 +83,7 @@ class NovelAIEncoder:
         return [": still here\n\n", "event:newToken\ndata:\n\n"]
 
     def end(self, reason: FinishReason, _count: Count | None) -> Sequence[str]:
-        """At its length an answer has used up all tokens that were allowed."""
+        """Write the end. For `length`, all allowed tokens are used up."""
         missing = self._left - self._sent - 1 if reason == "length" else 0
         return [*(self._token("") for _ in range(missing)), self._token("", final=True)]
 

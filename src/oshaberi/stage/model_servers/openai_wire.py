@@ -34,7 +34,7 @@ _DETAIL: dict[str, Any] = {"type": "reasoning.text", "index": 0, "format": "test
 
 
 class OpenAIWire:
-    """Speaks as OpenAI does; `reasoning_field` is what thoughts are called."""
+    """The wire format of OpenAI; `reasoning_field` is the field of thoughts."""
 
     name = "openai"
     base_path = "/v1"
@@ -82,12 +82,12 @@ class OpenAIEncoder:
         return frames
 
     def _thought(self, text: str, in_detail: bool) -> str:
-        """With details (OpenRouter) the same text comes twice in one event."""
+        """Write a thought. With details (OpenRouter) the text comes twice in one event."""
         details = {"reasoning_details": [_DETAIL | {"text": text}]} if in_detail else {}
         return self._delta({self._reasoning_field: text, **details})
 
     def call(self, step: Call) -> Sequence[str]:
-        """The name and the id only in the first piece."""
+        """Write a call. Only the first piece has the name and the id."""
         index = self._calls
         self._calls += 1
         id_ = step.id or f"call_{index}"

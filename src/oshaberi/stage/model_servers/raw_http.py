@@ -15,7 +15,7 @@ _NOW = struct.pack("ii", 1, 0)
 
 
 async def read_request(reader: asyncio.StreamReader) -> ReceivedRequest | None:
-    """The next request of a connection, or None when there is no more."""
+    """Read the next request of a connection, or None at its end."""
     try:
         raw = await reader.readuntil(b"\r\n\r\n")
     except asyncio.IncompleteReadError:
@@ -39,7 +39,7 @@ async def _body(reader: asyncio.StreamReader, headers: Mapping[str, str]) -> byt
 
 
 def head(status: int, headers: Mapping[str, str]) -> bytes:
-    """The head of a chunked answer."""
+    """Return the head of a chunked answer."""
     return _head(status, {**headers, "transfer-encoding": "chunked"})
 
 
@@ -52,7 +52,7 @@ def end_of_body() -> bytes:
 
 
 def whole(answer: WireAnswer) -> bytes:
-    """An answer of known length. Its type is JSON unless it says otherwise."""
+    """Return an answer of known length, as JSON unless its headers say otherwise."""
     body = answer.body.encode()
     length = {"content-length": str(len(body))}
     return (

@@ -1,4 +1,4 @@
-"""Turns a script into what is sent: one refusal, or the frames of a stream. Pure."""
+"""Turns a script into the answer: one refusal, or the frames of a stream. Pure."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Reply = WireAnswer | PlannedStream | NoAnswer
 
 
 def plan(wire: WireFormat, script: Script, request: ReceivedRequest) -> Reply:
-    """What the server does with this request."""
+    """Return the server's reply to this request."""
     for step in script:
         match step:
             case Refuse():
@@ -80,7 +80,7 @@ def _broken_off(encoder: Encoder, key: str | None) -> PlannedStream:
 
 
 class _Playing:
-    """One script on its way through an encoder."""
+    """Passes one script through an encoder."""
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder

@@ -19,7 +19,7 @@ from oshaberi.stage.model_servers.model_script import (
 
 @dataclass(frozen=True, slots=True)
 class ReceivedRequest:
-    """A request as it came. Header names are in lower case."""
+    """A received request. Header names are in lower case."""
 
     method: str
     path: str
@@ -33,7 +33,7 @@ class ReceivedRequest:
 
 @dataclass(frozen=True, slots=True)
 class WireAnswer:
-    """A whole answer: what a refusal is."""
+    """A whole answer, such as a refusal."""
 
     status: int
     body: str = ""
@@ -41,7 +41,7 @@ class WireAnswer:
 
 
 class Encoder(Protocol):
-    """Writes one streamed answer. Every item returned is one complete SSE event, as text."""
+    """Writes one streamed answer. Each item returned is one complete SSE event, as text."""
 
     def begin(self) -> Sequence[str]: ...
 
@@ -58,11 +58,11 @@ class Encoder(Protocol):
     def keep_alive(self) -> Sequence[str]: ...
 
     def end(self, reason: FinishReason, count: Count | None) -> Sequence[str]:
-        """The last events. Where in them the tokens are counted is the API's own affair."""
+        """Return the last events, with the token count where the API has it."""
 
 
 class WireFormat(Protocol):
-    """One family."""
+    """The wire format of one family."""
 
     name: str
     base_path: str
@@ -70,17 +70,17 @@ class WireFormat(Protocol):
     content_type: str
 
     def answers(self, request: ReceivedRequest) -> bool:
-        """Whether this is the address where streams begin."""
+        """Tell whether this is the address where streams begin."""
 
     def refuse(self, step: Refuse) -> WireAnswer: ...
 
     def refuse_parameter(self, key: str | None) -> WireAnswer:
-        """A refusal for a parameter, which it names or not."""
+        """Return a refusal for a parameter, which may be named or not."""
 
     def encoder(self, request: ReceivedRequest) -> Encoder: ...
 
 
 def pieces(text: str, count: int) -> list[str]:
-    """The text in so many parts, none of them empty."""
+    """Split the text into at most `count` parts, none of them empty."""
     size = max(1, -(-len(text) // max(1, count)))
     return [text[at : at + size] for at in range(0, len(text), size)]

@@ -33,7 +33,7 @@ POLICY = {
 
 
 class Page:
-    """Its routes."""
+    """The routes of the page."""
 
     def add_to(self, router: web.UrlDispatcher) -> None:
         router.add_get("/", self._index)
@@ -55,7 +55,7 @@ class Page:
 
 
 def _found(name: str) -> Path | None:
-    """The file of ours; None also for a name that no file can have."""
+    """Return our file of this name, or None; also for a name that no file can have."""
     try:
         path = (FOLDER / name).resolve()
         ours = path.is_relative_to(FOLDER) and path.suffix in KINDS and path.is_file()
@@ -77,5 +77,5 @@ def _served(request: web.Request, path: Path) -> web.Response:
 
 
 def _policy(host: str) -> str:
-    """The door has checked the host."""
+    """Return the content security policy. The access guard has checked the host."""
     return "; ".join(f"{name} {value.format(host=host)}" for name, value in POLICY.items())

@@ -5,12 +5,14 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from oshaberi.stage.payloads import record_payloads
+from oshaberi.stage.payloads.component_payloads import components
+from oshaberi.stage.payloads.poll_payloads import poll
 from oshaberi.stage.world.discord_records import Attachment, Json, Reaction, StageMessage
 from oshaberi.stage.world.world_state import World
 
 
 def message(world: World, item: StageMessage, url: str, *, deep: bool = True) -> Json:
-    """`url` is the stage's own; `deep` adds the message it replies to."""
+    """Return a message as JSON. `url` is the stage's own; `deep` adds the replied-to message."""
     fields: Json = {
         "id": str(item.id),
         "channel_id": str(item.channel_id),
@@ -24,7 +26,7 @@ def message(world: World, item: StageMessage, url: str, *, deep: bool = True) ->
         "mention_roles": [str(role_id) for role_id in item.mention_roles],
         "attachments": [attachment(item.channel_id, a, url) for a in item.attachments],
         "embeds": item.embeds,
-        "components": item.components,
+        "components": components(item.components),
         "reactions": [reaction(world, r) for r in item.reactions],
         "pinned": item.pinned,
         "type": int(item.type),
@@ -34,6 +36,8 @@ def message(world: World, item: StageMessage, url: str, *, deep: bool = True) ->
         fields["webhook_id"] = str(item.webhook_id)
     if item.application_id is not None:
         fields["application_id"] = str(item.application_id)
+    if item.poll is not None:
+        fields["poll"] = poll(item.poll, world.bot.id)
     begun = world.channels.get(item.id)
     # A forum's first post shares its id too, but stands inside the thread.
     if begun is not None and begun.parent_id == item.channel_id:
@@ -42,7 +46,7 @@ def message(world: World, item: StageMessage, url: str, *, deep: bool = True) ->
 
 
 def gateway_message(world: World, item: StageMessage, url: str) -> Json:
-    """As in MESSAGE_CREATE: with the guild, the author's membership, and the sender's nonce."""
+    """Return it as in MESSAGE_CREATE: with the guild and the members. `announce` adds the nonce."""
     fields = message(world, item, url)
     channel = world.channels[item.channel_id]
     guild = world.guild_of(channel)
@@ -69,6 +73,9 @@ def author(world: World, item: StageMessage) -> Json:
         "discriminator": "0000",
         "avatar": item.avatar,
         "bot": True,
+        "public_flags": 0,
+        "flags": 0,
+        "primary_guild": None,
     }
 
 
@@ -109,6 +116,8 @@ def _reference(world: World, item: StageMessage, url: str, deep: bool) -> Json:
     if item.reference is None:
         return {}
     fields: Json = {"message_reference": item.reference}
+    if item.snapshot is not None:
+        return fields | {"message_snapshots": [{"message": item.snapshot}]}
     if deep and "message_id" in item.reference:
         place, number = int(item.reference["channel_id"]), int(item.reference["message_id"])
         replied = world.messages.get(place, {}).get(number)
@@ -126,6 +135,11 @@ def _interaction(world: World, item: StageMessage) -> Json:
             "id": str(origin.id),
             "type": int(origin.type),
             "user": record_payloads.user(world.users[origin.user_id]),
-            "authorizing_integration_owners": {},
+            "authorizing_integration_owners": {"0": str(_owner_of(world, item))},
         }
     }
+
+
+def _owner_of(world: World, item: StageMessage) -> int:
+    """Where the application is installed: the guild, or 0 for a DM with the bot."""
+    return world.channels[item.channel_id].guild_id or 0

@@ -7,7 +7,6 @@ from oshaberi.stage.world.discord_records import (
     ChannelType,
     Command,
     Emoji,
-    Guild,
     Json,
     Member,
     Role,
@@ -30,11 +29,14 @@ def user(person: User) -> Json:
         "avatar": person.avatar,
         "bot": person.bot,
         "public_flags": 0,
+        "flags": 0,
+        "primary_guild": None,
     }
 
 
 def own_user(world: World) -> Json:
-    return user(world.bot) | {"verified": True, "mfa_enabled": True, "email": None, "flags": 0}
+    private: Json = {"verified": True, "mfa_enabled": True, "email": None, "locale": LOCALE}
+    return user(world.bot) | private
 
 
 def application_flags(world: World) -> int:
@@ -53,8 +55,18 @@ def application(world: World) -> Json:
         "owner": user(world.users[app.owner_id]),
         "verify_key": "0" * 64,
         "flags": application_flags(world),
+        "flags_new": str(application_flags(world)),
         "team": None,
         "bot": user(app.user),
+        "type": None,
+        "redirect_uris": [],
+        "interactions_endpoint_url": None,
+        "role_connections_verification_url": None,
+        "approximate_guild_count": len(world.guilds),
+        "approximate_user_install_count": 0,
+        "approximate_user_authorization_count": 0,
+        "explicit_content_filter": 0,
+        "eligible_oauth2_scopes": [],
     }
 
 
@@ -64,8 +76,11 @@ def member(person: Member, *, with_user: bool = True) -> Json:
         "roles": [str(role_id) for role_id in person.roles],
         "joined_at": person.joined_at,
         "avatar": None,
-        "deaf": False,
-        "mute": False,
+        "banner": None,
+        "premium_since": None,
+        "communication_disabled_until": person.timeout_until,
+        "deaf": person.deaf,
+        "mute": person.mute,
         "flags": 0,
         "pending": False,
     }
@@ -79,7 +94,9 @@ def role(item: Role) -> Json:
         "name": item.name,
         "color": item.color,
         "colors": {"primary_color": item.color, "secondary_color": None, "tertiary_color": None},
-        "hoist": False,
+        "hoist": item.hoist,
+        "icon": None,
+        "unicode_emoji": item.unicode_emoji,
         "position": item.position,
         "permissions": str(item.permissions),
         "managed": item.managed,
@@ -133,11 +150,12 @@ def _guild_channel(item: Channel) -> Json:
             for overwrite in item.overwrites.values()
         ],
     }
+    fields |= item.details
     if item.type is ChannelType.VOICE:
-        fields |= {"bitrate": 64000, "user_limit": 0, "rtc_region": None}
+        fields = {"bitrate": 64000, "user_limit": 0, "rtc_region": None} | fields
     if item.type is ChannelType.FORUM:
         fields |= {"available_tags": [_tag(tag.id, tag.name) for tag in item.tags]}
-        fields |= {"default_reaction_emoji": None, "default_sort_order": None}
+        fields = {"default_reaction_emoji": None, "default_sort_order": None} | fields
     return fields
 
 
@@ -192,49 +210,6 @@ def thread_member(item: Channel, user_id: int) -> Json:
     }
 
 
-def guild(item: Guild) -> Json:
-    return {
-        "id": str(item.id),
-        "name": item.name,
-        "icon": None,
-        "owner_id": str(item.owner_id),
-        "roles": [role(r) for r in item.roles.values()],
-        "emojis": [emoji(e) for e in item.emojis.values()],
-        "stickers": [],
-        "features": [],
-        "verification_level": 0,
-        "default_message_notifications": 0,
-        "explicit_content_filter": 0,
-        "mfa_level": 0,
-        "premium_tier": 0,
-        "preferred_locale": LOCALE,
-        "system_channel_id": None,
-        "approximate_member_count": len(item.members),
-        "approximate_presence_count": len(item.members),
-    }
-
-
-def guild_create(world: World, item: Guild, *, all_members: bool) -> Json:
-    """The guild with all that is in it. Without the members intent only the bot itself comes."""
-    places = [c for c in world.channels.values() if c.guild_id == item.id]
-    people = [m for m in item.members.values() if all_members or m.user.id == world.bot.id]
-    seen = [c for c in places if world.permissions_of(world.bot.id, c)]
-    return guild(item) | {
-        "unavailable": False,
-        "large": len(item.members) > 250,
-        "joined_at": item.members[world.bot.id].joined_at,
-        "member_count": len(item.members),
-        "members": [member(m) for m in people],
-        "channels": [channel(world, c) for c in places if c.thread is None],
-        "threads": [thread(world, c) for c in seen if c.thread and not c.thread.archived],
-        "presences": [],
-        "voice_states": [],
-        "stage_instances": [],
-        "guild_scheduled_events": [],
-        "soundboard_sounds": [],
-    }
-
-
 def webhook(world: World, item: Webhook, *, with_user: bool = True) -> Json:
     fields: Json = {
         "id": str(item.id),
@@ -253,7 +228,13 @@ def command(world: World, item: Command) -> Json:
     ids: Json = {"id": str(item.id), "application_id": str(world.application.id), "version": "1"}
     if item.guild_id is not None:
         ids["guild_id"] = str(item.guild_id)
-    return {"type": 1, "description": "", "options": []} | item.payload | ids
+    kind = item.payload.get("type") or 1
+    fields = {key: value for key, value in item.payload.items() if value is not None}
+    allowed = fields.get("default_member_permissions")
+    fields["default_member_permissions"] = None if allowed is None else str(allowed)
+    given: Json = {"description": "", "nsfw": False, "dm_permission": True}
+    given |= {"contexts": None, "integration_types": [0]}
+    return given | fields | {"type": kind} | ids
 
 
 def _id(snowflake: int | None) -> str | None:

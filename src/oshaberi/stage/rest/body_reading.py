@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from urllib.parse import parse_qsl
 
 from aiohttp import BodyPartReader, web
 from aiohttp.http_exceptions import HttpProcessingError
@@ -18,7 +19,7 @@ _SLACK = 1024 * 1024
 
 
 async def read_body(request: web.Request) -> tuple[Any, list[Upload]]:
-    """The JSON value (None if there is no body) and the files."""
+    """Return the JSON value (None if there is no body) and the files."""
     if not request.can_read_body:
         return None, []
     if request.content_type == "multipart/form-data":
@@ -26,7 +27,18 @@ async def read_body(request: web.Request) -> tuple[Any, list[Upload]]:
     content = await request.read()
     if len(content) > REQUEST_MOST + _SLACK:
         raise refusal(40005)
+    if request.content_type == "application/x-www-form-urlencoded" and content:
+        return _parse_fields(content), []
     return (_parse(content) if content else None), []
+
+
+def _parse_fields(content: bytes) -> Any:
+    """A form without files, as py-cord sends it: `payload_json=…`."""
+    try:
+        fields = dict(parse_qsl(content.decode(), strict_parsing=True))
+    except ValueError:
+        return _parse(content)
+    return _parse(fields["payload_json"].encode()) if "payload_json" in fields else fields
 
 
 def _parse(content: bytes) -> Any:
@@ -37,7 +49,7 @@ def _parse(content: bytes) -> Any:
 
 
 async def _read_form(request: web.Request) -> tuple[Any, list[Upload]]:
-    """Reads to the end also when it is too much: a client that still writes would hear nothing."""
+    """Read a form. It is read to its end even if too large, so that the client gets an answer."""
     try:
         parts = await _parts(request)
     except (ValueError, HttpProcessingError):
@@ -54,7 +66,7 @@ async def _read_form(request: web.Request) -> tuple[Any, list[Upload]]:
 
 
 async def _parts(request: web.Request) -> list[tuple[str, str, bytes]]:
-    """Name, file name and content of each. What is too much is read and not kept."""
+    """Return name, file name and content of each part. Surplus content is read and dropped."""
     found: list[tuple[str, str, bytes]] = []
     left = REQUEST_MOST + _SLACK
     async for part in await request.multipart():

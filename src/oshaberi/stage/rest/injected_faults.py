@@ -49,7 +49,7 @@ BENDS_EVENTS: frozenset[Kind] = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """`Fault(kind="status", status=503, route=SEND, channel="general", after=True)`."""
+    """A fault: `Fault(kind="status", status=503, route=SEND, channel="general", after=True)`."""
 
     kind: Kind
     route: str = "*"
@@ -129,7 +129,7 @@ _RANGES = {
 
 
 def _fits(key: str, value: object) -> bool:
-    """A truth value is no number here."""
+    """Tell whether a value has the right type and range. A boolean is no number here."""
     kinds = _KEYS[key][1]
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
         return False
@@ -140,7 +140,7 @@ def _fits(key: str, value: object) -> bool:
 
 
 class _ArmedFault:
-    """A fault with its count."""
+    """A fault with its counts."""
 
     def __init__(self, fault: Fault) -> None:
         self.fault = fault
@@ -168,7 +168,7 @@ class _ArmedFault:
 
 
 class Faults:
-    """The faults in force."""
+    """The active faults."""
 
     def __init__(self, world: World, chances: random.Random) -> None:
         self._world = world
@@ -185,15 +185,15 @@ class Faults:
         self._armed.clear()
 
     def struck(self, fault: Fault) -> int:
-        """How often it has struck so far."""
+        """Return how often a fault has occurred so far."""
         return sum(armed.struck for armed in self._armed if armed.fault is fault)
 
     def standing(self) -> list[tuple[Fault, int]]:
-        """Each with how often it has struck so far."""
+        """Return each fault and how often it has occurred so far."""
         return [(armed.fault, armed.struck) for armed in self._armed]
 
     def take(self, record: RequestRecord) -> list[Fault]:
-        """Those that strike this request."""
+        """Return the faults for this request."""
         found = [
             armed.fault
             for armed in self._armed

@@ -46,7 +46,7 @@ class _BucketWindow:
 
 
 class RateLimits:
-    """While `on` is False nothing is counted and nobody is refused."""
+    """The buckets. While `on` is False nothing is counted or refused."""
 
     def __init__(self, now: Callable[[], float], scale: float, *, on: bool = True) -> None:
         self._now = now
@@ -56,7 +56,7 @@ class RateLimits:
         self._invalid: deque[float] = deque()
 
     def enter(self, limit: RateLimit | None, major: str, *, global_too: bool) -> dict[str, str]:
-        """Count a request. Returns the headers of its answer, or refuses it with a 429."""
+        """Count a request. Return the headers of its answer, or refuse it with a 429."""
         if not self.on:
             return {}
         self._refuse_banned()
@@ -65,12 +65,12 @@ class RateLimits:
         return {} if limit is None else self._take(limit, major, scope="user")
 
     def enter_hidden(self, limit: RateLimit, major: str, code: int) -> None:
-        """A limit that no header announces."""
+        """Count a request for a limit that no header announces."""
         if self.on:
             self._take(limit, major, scope="shared", code=code)
 
     def note(self, status: int) -> None:
-        """Invalid requests count towards a ban of the whole address."""
+        """Count an invalid request towards a ban of the whole address."""
         if status in (401, 403, 429):
             self._invalid.append(self._now())
 
@@ -103,7 +103,7 @@ class RateLimits:
 def limited(
     retry_after_s: float, scope: str, code: int = 0, headers: dict[str, str] | None = None
 ) -> RefusalError:
-    """A 429 that discord.py waits for."""
+    """Return a 429 that discord.py waits for."""
     seconds = round(max(retry_after_s, 0.001), 3)
     extra: dict[str, object] = {"retry_after": seconds, "global": scope == "global"}
     heads = VIA | (headers or {})

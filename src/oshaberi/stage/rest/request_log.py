@@ -14,7 +14,7 @@ from oshaberi.stage.world.discord_records import Json
 
 @dataclass(slots=True)
 class RequestRecord:
-    """One request. `status` is None while it runs, and 0 when it ended without an answer."""
+    """One request. `status` is None while it runs, and 0 if it ended without an answer."""
 
     number: int
     method: str
@@ -26,6 +26,7 @@ class RequestRecord:
     attempt: int = 1
     """How often this very request has come: the same nonce, or else the same body."""
     status: int | None = None
+    ended_at: float | None = None
     code: int = 0
     faults: list[str] = field(default_factory=list)
 
@@ -35,7 +36,7 @@ class RequestRecord:
 
 
 class RequestLog:
-    """Also where problems are kept: what the stage did not know, or where it broke."""
+    """The requests, and the problems: unknown routes and errors of the stage."""
 
     def __init__(self, now: Callable[[], float], notify: Callable[[], None]) -> None:
         self._now = now
@@ -48,7 +49,7 @@ class RequestLog:
     def open(
         self, method: str, path: str, body: Json, files: str, channel_id: int | None
     ) -> RequestRecord:
-        """Files count by name and size: their content would cost more than it tells."""
+        """Log a request. Files count by name and size, not by content."""
         key = _fingerprint(method, path, body, files)
         self._attempts[key] += 1
         number = len(self.records) + 1
@@ -61,6 +62,7 @@ class RequestLog:
 
     def close(self, record: RequestRecord, status: int, code: int = 0) -> None:
         record.status = status
+        record.ended_at = self._now()
         record.code = code
         self.running -= 1
         self._notify()
@@ -70,7 +72,7 @@ class RequestLog:
         self._notify()
 
     def calls(self, pattern: str) -> list[RequestRecord]:
-        """The requests whose `METHOD /path` matches: `POST /channels/*/messages`."""
+        """Return the requests whose `METHOD /path` matches: `POST /channels/*/messages`."""
         return [record for record in self.records if fnmatchcase(record.name, pattern)]
 
 

@@ -13,10 +13,13 @@ import struct
 import traceback
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import unquote
 
 from aiohttp import web
 
 from oshaberi.stage.control.access_guard import is_token
+from oshaberi.stage.request_schema.constraint_table import constraint_table
+from oshaberi.stage.request_schema.request_check import check_request
 from oshaberi.stage.rest.body_reading import read_body
 from oshaberi.stage.rest.injected_faults import BENDS_EVENTS, CHANGES_WORLD, Fault
 from oshaberi.stage.rest.rate_limits import VIA, limited
@@ -29,26 +32,36 @@ from oshaberi.stage.world.event_bus import GatewayEvent
 from oshaberi.stage.world.snowflakes import number_in
 
 PREFIX = "/api/v10"
+REASON = "X-Audit-Log-Reason"
+REASON_MOST = 512
 HTML = "<html><head><title>502 Bad Gateway</title></head><body>cloudflare</body></html>"
 LATE_S = 0.05
 """How long a late event is held after the answer, unless the fault says."""
 
 
 class _ConnectionDroppedError(Exception):
-    """The connection is gone: there is nothing to answer to."""
+    """The connection is gone, so no answer can be sent."""
 
 
 class RequestPipeline:
-    """Serves the endpoints it is asked about."""
+    """Serves the endpoints of the route tables."""
 
     def __init__(self, state: StageState) -> None:
         self._state = state
 
     async def unknown(self, request: web.Request) -> web.StreamResponse:
-        """A test that gets here used something the stage does not have: it fails at its end."""
+        """A test that gets here used something the stage does not have: it fails at its end.
+
+        501 is what Discord has and the stage has not, 404 is what nobody has.
+        """
         path = request.path.removeprefix(PREFIX)
-        self._state.journal.problem(f"unknown route: {request.method} {path}")
-        return _json_response(404, not_found().body)
+        route = constraint_table().missing_route(request.method, path)
+        if route is None:
+            self._state.journal.problem(f"unknown route: {request.method} {path}")
+            return _json_response(404, not_found().body)
+        self._state.journal.problem(f"missing route: {route}")
+        body = {"message": f"501: the stage does not have {route} (docs/stage.md)", "code": 0}
+        return _json_response(501, body)
 
     async def serve(self, endpoint: RouteHandler, request: web.Request) -> web.StreamResponse:
         value: Any = None
@@ -79,12 +92,14 @@ class RequestPipeline:
         noted = body if value is None or body else {"": value}
         channel_id = self._channel_id(request)
         record = self._state.journal.open(request.method, path, noted, files, channel_id)
-        return RouteCall(
+        call = RouteCall(
             self._state, request.match_info, request.query, body, value, uploads, record
         )
+        call.reason = unquote(request.headers.get(REASON, ""))[:REASON_MOST] or None
+        return call
 
     def _channel_id(self, request: web.Request) -> int | None:
-        """The channel a request concerns: also that of a webhook, or of the thread it names."""
+        """Return the request's channel: of the path, a webhook, or a named thread."""
         path = request.match_info
         named = number_in(path.get("channel_id", ""))
         if named is None:
@@ -118,6 +133,9 @@ class RequestPipeline:
             self._limit(endpoint, call)
             if call.refused is not None:
                 raise call.refused
+            constraints = constraint_table().route(endpoint.method, endpoint.path)
+            if constraints is not None:
+                check_request(constraints, call.path, call.query, call.value)
             answer = await endpoint.handler(call)
         except RefusalError as refused:
             call.code = refused.code
@@ -127,10 +145,11 @@ class RequestPipeline:
             return _json_response(500, {"message": "500: Internal Server Error", "code": 0})
         if answer is None:
             return web.Response(status=204, headers=VIA | call.headers)
-        return _json_response(200, answer, call.headers)
+        made = call.created or (constraints is not None and constraints.makes_something)
+        return _json_response(201 if made else 200, answer, call.headers)
 
     def _check_token(self, endpoint: RouteHandler, request: web.Request) -> None:
-        """Before the body is read: whoever has no token has nothing to say."""
+        """Check the token before the body is read."""
         if not endpoint.for_bot:
             return
         given = request.headers.get("Authorization", "")
@@ -146,7 +165,7 @@ class RequestPipeline:
     async def _strike(
         self, request: web.Request, faults: Sequence[Fault], *, after: bool
     ) -> web.StreamResponse | None:
-        """What the faults answer instead, if anything."""
+        """Apply the faults. Return the answer they give instead, or None."""
         for fault in faults:
             if fault.after is not after:
                 continue
@@ -170,7 +189,7 @@ class RequestPipeline:
         return None
 
     async def _hang(self) -> None:
-        """Until the stage closes. What hangs is not running: nobody is to wait for it."""
+        """Hang until the stage closes. Meanwhile the request does not count as running."""
         self._state.journal.running -= 1
         try:
             await self._state.closing.wait()
@@ -205,7 +224,7 @@ class RequestPipeline:
 def _json_response(
     status: int, body: object, headers: dict[str, str] | None = None
 ) -> web.Response:
-    """Exactly `application/json`: discord.py compares the header whole (facts)."""
+    """Return JSON. The type is exactly `application/json`, as discord.py compares (facts)."""
     content = json.dumps(body).encode()
     heads = (VIA if status != 429 else {}) | (headers or {})
     return web.Response(status=status, body=content, content_type="application/json", headers=heads)
@@ -230,7 +249,7 @@ def _fault_answer(fault: Fault) -> web.Response:
 
 
 def _reset(request: web.Request) -> None:
-    """RST instead of FIN: what has been written may be lost."""
+    """Close with RST instead of FIN: data that was written may be lost."""
     transport = request.transport
     if transport is not None:
         raw = transport.get_extra_info("socket")

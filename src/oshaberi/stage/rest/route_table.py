@@ -17,7 +17,7 @@ from oshaberi.stage.world.snowflakes import number_in
 
 @dataclass(slots=True)
 class RouteCall:
-    """One request to one route, read and ready to be answered."""
+    """One parsed request to one route."""
 
     state: StageState
     path: Mapping[str, str]
@@ -32,12 +32,16 @@ class RouteCall:
     """Of the refusal, if it was refused."""
     refused: RefusalError | None = None
     """Its body could not be read; said only to those who are let in."""
+    reason: str | None = None
+    """For the audit log."""
+    created: bool = False
+    """Of the routes that answer 200 or 201: whether it made something new."""
 
     def id(self, name: str) -> int:
         return snowflake(self.path[name], name)
 
     def number(self, name: str, default: int, least: int, most: int) -> int:
-        """A number of the query."""
+        """Return a number of the query."""
         number = number_in(self.query.get(name, str(default)))
         if number is None or not least <= number <= most:
             message = f"int value should be between {least} and {most}."
@@ -51,7 +55,7 @@ class RouteCall:
         return self.query.get(name, "").lower() in ("1", "true")
 
     def channel(self, *needed: Permission) -> Channel:
-        """The channel of the path, if the bot may see it and do this in it."""
+        """Return the path's channel, if the bot can see it and has these permissions."""
         channel = self.state.world.find_channel(self.id("channel_id"))
         require(self.state, channel, *needed)
         return channel
@@ -66,7 +70,7 @@ def snowflake(text: str, name: str) -> int:
 
 
 def require(state: StageState, channel: Channel, *needed: Permission) -> None:
-    """No sight of a channel is 50001; sight without the permission is 50013."""
+    """Check permissions: 50001 if the bot cannot see the channel, else 50013."""
     granted = state.world.permissions_of(state.world.bot.id, channel)
     if not granted & Permission.VIEW_CHANNEL:
         raise refusal(50001)

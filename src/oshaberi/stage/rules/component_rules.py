@@ -1,87 +1,187 @@
-"""Checks buttons and their rows against Discord's limits, and finds a button by its id."""
+"""Rules of components that Discord's API description does not have, each with its source.
+
+The description itself (types, lengths, counts) is checked before, by `request_schema`.
+Sources: [C] Component Reference, https://docs.discord.com/developers/components/reference ·
+[J] discord.js issue 5675 · [O] seen in answers of Discord's, not documented.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from oshaberi.stage.rules import field_types
 from oshaberi.stage.rules.api_refusals import FormErrors
+from oshaberi.stage.rules.link_schemes import check_scheme
 from oshaberi.stage.world.discord_records import Json
 
-ROW, BUTTON, LABEL = 1, 2, 18
+ROW, BUTTON, STRING_SELECT, TEXT_INPUT = 1, 2, 3, 4
+USER_SELECT, ROLE_SELECT, MENTIONABLE_SELECT, CHANNEL_SELECT = 5, 6, 7, 8
+TEXT_DISPLAY, LABEL, FILE_UPLOAD = 10, 18, 19
+RADIO_GROUP, CHECKBOX_GROUP, CHECKBOX = 21, 22, 23
+SELECTS = frozenset({STRING_SELECT, USER_SELECT, ROLE_SELECT, MENTIONABLE_SELECT, CHANNEL_SELECT})
 ROWS_MOST = 5
-BUTTONS_MOST = 5
-LABEL_MOST = 80
-CUSTOM_ID_MOST = 100
 LINK, PREMIUM = 5, 6
 V2_MOST = 40
+V2_TEXT_MOST = 4000
+
+ComponentPath = tuple[str | int, ...]
 
 
-def check_components(body: Json, errors: FormErrors) -> list[Json] | None:
+def check_components(body: Json, errors: FormErrors, *, v2: bool = False) -> list[Json] | None:
+    """`v2`: whether the message has the flag IS_COMPONENTS_V2."""
     if body.get("components") is None:
         return None
     rows = field_types.objects(body, "components")
-    legacy = all(row.get("type") == ROW for row in rows)
-    most = ROWS_MOST if legacy else V2_MOST
-    if len(rows) > most:
-        message = f"Must be between 1 and {most} in length."
-        errors.add(("components",), "BASE_TYPE_BAD_LENGTH", message)
-    seen: set[str] = set()
-    for number, row in enumerate(rows):
-        _check_row(row, ("components", number), seen, errors)
+    if not v2:
+        _check_legacy(rows, errors)
+    placed = list(_placed(rows, ("components",)))
+    if v2:
+        _check_totals([item for item, _ in placed], errors)
+    _check_custom_ids(placed, errors)
+    for item, place in placed:
+        _check_one(item, place, errors)
     return rows
 
 
-def _check_row(row: Json, place: tuple[str | int, ...], seen: set[str], errors: FormErrors) -> None:
-    inside = field_types.objects(row, "components")
-    if row.get("type") == ROW and not 1 <= len(inside) <= BUTTONS_MOST:
-        message = f"Must be between 1 and {BUTTONS_MOST} in length."
-        errors.add((*place, "components"), "BASE_TYPE_BAD_LENGTH", message)
-    for number, item in enumerate(inside):
-        _check_item(item, (*place, "components", number), seen, errors)
+def _check_legacy(rows: Sequence[Json], errors: FormErrors) -> None:
+    """[C] Without the flag a message has at most five rows, and nothing but rows."""
+    if len(rows) > ROWS_MOST:
+        message = f"Must be between 1 and {ROWS_MOST} in length."
+        errors.add(("components",), "BASE_TYPE_BAD_LENGTH", message)
+    for number, row in enumerate(rows):
+        if row.get("type") != ROW:
+            message = 'Value of field "type" must be one of (1,).'
+            errors.add(("components", number, "type"), "UNION_TYPE_CHOICES", message)
 
 
-def _check_item(
-    item: Json, place: tuple[str | int, ...], seen: set[str], errors: FormErrors
-) -> None:
-    errors.too_long((*place, "label"), item.get("label"), LABEL_MOST)
-    custom_id = item.get("custom_id")
-    errors.too_long((*place, "custom_id"), custom_id, CUSTOM_ID_MOST)
-    linked = item.get("style") in (LINK, PREMIUM)
-    if item.get("type") == BUTTON and not linked and not custom_id:
-        errors.add((*place, "custom_id"), "BASE_TYPE_REQUIRED", "This field is required")
-    if isinstance(custom_id, str):
-        if custom_id in seen:
-            message = "Component custom id cannot be duplicated"
-            errors.add((*place, "custom_id"), "COMPONENT_CUSTOM_ID_DUPLICATED", message)
-        seen.add(custom_id)
+def _check_totals(items: Sequence[Json], errors: FormErrors) -> None:
+    """[C] 40 components in all, nested ones too, and 4000 characters of text."""
+    if len(items) > V2_MOST:
+        message = f"The total number of components cannot exceed {V2_MOST}"
+        errors.add(("components",), "COMPONENT_MAX_TOTAL_COMPONENTS_EXCEEDED", message)
+    shown = sum(len(str(i.get("content") or "")) for i in items if i.get("type") == TEXT_DISPLAY)
+    if shown > V2_TEXT_MOST:
+        message = f"The total text of components cannot exceed {V2_TEXT_MOST}"
+        errors.add(("components",), "COMPONENT_DISPLAYABLE_TEXT_SIZE_EXCEEDED", message)
+
+
+def _check_custom_ids(placed: Sequence[tuple[Json, ComponentPath]], errors: FormErrors) -> None:
+    """[C] A custom id is unique within its message."""
+    seen: set[str] = set()
+    for item, place in placed:
+        custom_id = item.get("custom_id")
+        if isinstance(custom_id, str):
+            if custom_id in seen:
+                message = "Component custom id cannot be duplicated"
+                errors.add((*place, "custom_id"), "COMPONENT_CUSTOM_ID_DUPLICATED", message)
+            seen.add(custom_id)
+
+
+def _check_one(item: Json, place: ComponentPath, errors: FormErrors) -> None:
+    kind = item.get("type")
+    if kind == ROW:
+        _check_row(item, place, errors)
+    elif kind == BUTTON:
+        _check_button(item, place, errors)
+    elif kind in SELECTS:
+        _check_select(item, place, errors)
+
+
+def _check_row(item: Json, place: ComponentPath, errors: FormErrors) -> None:
+    """[C] Up to five buttons, or one select."""
+    inside = item.get("components") or []
+    if len(inside) > 1 and any(entry.get("type") in SELECTS for entry in inside):
+        message = "Width of components exceeds the width of the row"
+        errors.add((*place, "components"), "COMPONENT_LAYOUT_WIDTH_EXCEEDED", message)
+
+
+def _check_button(item: Json, place: ComponentPath, errors: FormErrors) -> None:
+    style = item.get("style")
+    if style == PREMIUM:
+        if item.get("sku_id") is None:
+            errors.required((*place, "sku_id"))
+        return
+    if not item.get("label") and not item.get("emoji"):  # [J]
+        errors.required((*place, "label"))
+    if style != LINK:  # [C]
+        if not item.get("custom_id"):
+            errors.required((*place, "custom_id"))
+        if item.get("url"):
+            _add_exclusive(place, errors)
+        return
+    if not item.get("url"):
+        errors.required((*place, "url"))
+    if item.get("custom_id"):
+        _add_exclusive(place, errors)
+    check_scheme((*place, "url"), item.get("url"), ("http", "https", "discord"), errors)
+
+
+def _add_exclusive(place: ComponentPath, errors: FormErrors) -> None:
+    """[O]"""
+    message = "A custom id and url cannot both be specified"
+    errors.add((*place, "custom_id"), "BUTTON_COMPONENT_CUSTOM_ID_URL_MUTUALLY_EXCLUSIVE", message)
+
+
+def _check_select(item: Json, place: ComponentPath, errors: FormErrors) -> None:
+    """[C] Fewer at least than at most, no more than there are, and [O] no value twice."""
+    least, most = item.get("min_values"), item.get("max_values")
+    least, most = 1 if least is None else least, 1 if most is None else most
+    if least > most:
+        message = "The minimum number of values is above the maximum"
+        errors.add((*place, "min_values"), "SELECT_COMPONENT_MIN_VALUES_ABOVE_MAX", message)
+    options = item.get("options") or []
+    if item.get("type") == STRING_SELECT and most > len(options):
+        message = f"Must be {len(options)} or fewer."
+        errors.add((*place, "max_values"), "SELECT_COMPONENT_MAX_VALUES_TOO_MANY", message)
+    _check_values(options, (*place, "options"), errors)
+    if sum(bool(option.get("default")) for option in options) > most:
+        message = "Too many options are selected by default"
+        errors.add((*place, "options"), "SELECT_COMPONENT_TOO_MANY_DEFAULT_VALUES", message)
+
+
+def _check_values(options: Sequence[Json], place: ComponentPath, errors: FormErrors) -> None:
+    seen: set[str] = set()
+    for number, option in enumerate(options):
+        value = str(option.get("value"))
+        if value in seen:
+            message = "The specified option value is already used"
+            errors.add(
+                (*place, number, "value"), "SELECT_COMPONENT_OPTION_VALUE_DUPLICATED", message
+            )
+        seen.add(value)
 
 
 def check_modal(data: Json) -> None:
-    """A form that opens: it and each of its fields can be named."""
+    """A form that opens: every field can be named, and its selects make sense [C]."""
     errors = FormErrors()
-    if not isinstance(data.get("custom_id"), str):
-        errors.required(("data", "custom_id"))
-    for number, row in enumerate(field_types.objects(data, "components")):
-        place = ("data", "components", number)
-        if row.get("type") == LABEL:
-            _check_field(field_types.mapping(row, "component"), (*place, "component"), errors)
-        for at, item in enumerate(field_types.objects(row, "components")):
-            _check_field(item, (*place, "components", at), errors)
+    if not str(data.get("title") or "").strip():
+        errors.required(("data", "title"))
+    rows = field_types.objects(data, "components")
+    if not rows:
+        message = "Must be between 1 and 5 in length."
+        errors.add(("data", "components"), "BASE_TYPE_BAD_LENGTH", message)
+    placed = list(_placed(rows, ("data", "components")))
+    _check_custom_ids(placed, errors)
+    for item, place in placed:
+        if item.get("type") in SELECTS:
+            _check_select(item, place, errors)
     errors.raise_if_any()
 
 
-def _check_field(item: Json, place: tuple[str | int, ...], errors: FormErrors) -> None:
-    for key, kind in (("custom_id", str), ("type", int)):
-        if not isinstance(item.get(key), kind):
-            errors.required((*place, key))
+def _placed(items: Sequence[Json], place: ComponentPath) -> Iterator[tuple[Json, ComponentPath]]:
+    """Every component with its place, however deep."""
+    for number, item in enumerate(items):
+        yield from _one_placed(item, (*place, number))
 
 
-def walk(components: list[Json]) -> Iterator[Json]:
-    """Every component, however deep."""
-    for item in components:
-        yield item
-        yield from walk(item.get("components") or [])
-        for key in ("component", "accessory"):
-            if isinstance(item.get(key), dict):
-                yield from walk([item[key]])
+def _one_placed(item: Json, place: ComponentPath) -> Iterator[tuple[Json, ComponentPath]]:
+    yield item, place
+    yield from _placed(item.get("components") or [], (*place, "components"))
+    for key in ("component", "accessory"):
+        if isinstance(item.get(key), dict):
+            yield from _one_placed(item[key], (*place, key))
+
+
+def walk(components: Sequence[Json]) -> Iterator[Json]:
+    """Yield every component at any depth."""
+    return (item for item, _ in _placed(components, ()))

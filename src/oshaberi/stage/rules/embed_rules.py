@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from oshaberi.stage.rules import field_types
 from oshaberi.stage.rules.api_refusals import FormErrors
+from oshaberi.stage.rules.link_schemes import WEB, WEB_OR_FILE, check_scheme
 from oshaberi.stage.world.discord_records import Json
 
 EMBEDS_MOST = 10
@@ -12,11 +13,18 @@ TOTAL_MOST = 6000
 _OWN = {"title": 256, "description": 4096}
 _NESTED = {("footer", "text"): 2048, ("author", "name"): 256}
 _FIELD = {"name": 256, "value": 1024}
+_ADDRESSES = {
+    ("author", "url"): WEB,
+    ("author", "icon_url"): WEB_OR_FILE,
+    ("footer", "icon_url"): WEB_OR_FILE,
+    ("image", "url"): WEB_OR_FILE,
+    ("thumbnail", "url"): WEB_OR_FILE,
+}
 _SHOWN = ("title", "description", "fields", "footer", "author", "image", "thumbnail", "url")
 
 
 def check_embeds(body: Json, errors: FormErrors) -> list[Json] | None:
-    """The embeds as they are stored, or None when the form does not speak of them."""
+    """Return the embeds as they are stored, or None if the form has no such field."""
     if body.get("embeds") is None:
         return None
     embeds = field_types.objects(body, "embeds")
@@ -27,11 +35,19 @@ def check_embeds(body: Json, errors: FormErrors) -> list[Json] | None:
     if total > TOTAL_MOST:
         message = f"Embed size exceeds maximum size of {TOTAL_MOST}"
         errors.add(("embeds",), "MAX_EMBED_SIZE_EXCEEDED", message)
-    return [{"type": "rich"} | embed for embed in embeds]
+    return [_stored(embed) for embed in embeds]
+
+
+def _stored(embed: Json) -> Json:
+    """Without what is null, and with what the sender left out."""
+    kept = {key: value for key, value in embed.items() if value is not None}
+    if "fields" in kept:
+        kept["fields"] = [field | {"inline": bool(field.get("inline"))} for field in kept["fields"]]
+    return kept | {"type": "rich"}
 
 
 def _check(embed: Json, index: int, errors: FormErrors) -> int:
-    """Returns how many characters count towards the total."""
+    """Check an embed. Return how many characters count towards the total."""
     place: tuple[str | int, ...] = ("embeds", index)
     if not any(embed.get(key) for key in _SHOWN):
         errors.required((*place, "description"))
@@ -42,6 +58,10 @@ def _check(embed: Json, index: int, errors: FormErrors) -> int:
         size += _measure(
             (*place, outer, inner), field_types.mapping(embed, outer).get(inner), most, errors
         )
+    check_scheme((*place, "url"), embed.get("url"), WEB, errors)
+    for (outer, inner), schemes in _ADDRESSES.items():
+        url = field_types.mapping(embed, outer).get(inner)
+        check_scheme((*place, outer, inner), url, schemes, errors)
     entries = field_types.objects(embed, "fields")
     if len(entries) > FIELDS_MOST:
         message = f"Must be {FIELDS_MOST} or fewer in length."

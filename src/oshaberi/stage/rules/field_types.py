@@ -8,7 +8,7 @@ from oshaberi.stage.world.snowflakes import number_in
 
 
 def objects(body: Json, key: str) -> list[Json]:
-    """A list of objects; absent and null are empty."""
+    """Return a list of objects. Absent and null are empty."""
     value = body.get(key)
     if value is None:
         return []
@@ -32,7 +32,7 @@ def mapping(body: Json, key: str) -> Json:
 
 
 def whole(body: Json, key: str, default: int = 0) -> int:
-    """A number, or a text that is one."""
+    """Return a number, also if it is written as text."""
     value = body.get(key)
     if value is None:
         return default

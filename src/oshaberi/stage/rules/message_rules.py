@@ -10,7 +10,7 @@ from oshaberi.stage.rules import field_types
 from oshaberi.stage.rules.api_refusals import FormErrors, refusal
 from oshaberi.stage.rules.component_rules import check_components
 from oshaberi.stage.rules.embed_rules import check_embeds
-from oshaberi.stage.world.discord_records import Attachment, Json, MessageFlag
+from oshaberi.stage.world.discord_records import Attachment, Json, MessageFlag, StageMessage
 from oshaberi.stage.world.mention_rules import AllowedMentions
 from oshaberi.stage.world.snowflakes import number_in
 
@@ -19,6 +19,8 @@ NONCE_MOST = 25
 FILES_MOST = 10
 REQUEST_MOST = 25 * 1024 * 1024
 ALT_MOST = 1024
+FORWARD = 1
+"""The type of a reference that forwards; 0 replies."""
 SETTABLE = (
     MessageFlag.SUPPRESS_EMBEDS | MessageFlag.SUPPRESS_NOTIFICATIONS | MessageFlag.COMPONENTS_V2
 )
@@ -35,7 +37,7 @@ class Upload:
 
 @dataclass(slots=True)
 class MessageDraft:
-    """A form that may be posted. None means: the field was not there (an edit leaves it as is)."""
+    """A valid form. None means that the field was absent (an edit leaves it as it is)."""
 
     content: str | None = None
     embeds: list[Json] | None = None
@@ -50,25 +52,43 @@ class MessageDraft:
     enforce_nonce: bool = False
     allowed: AllowedMentions | None = None
     reference: Json | None = None
+    poll: Json | None = None
+    """The form of a new poll."""
+
+    @property
+    def forwards(self) -> bool:
+        return self.reference is not None and self.reference.get("type") == FORWARD
 
     @property
     def empty(self) -> bool:
-        return not (self.content or self.embeds or self.components or self.uploads)
+        said = self.content or self.embeds or self.components or self.uploads
+        return not (said or self.poll or self.forwards)
 
 
 def read_draft(
-    body: Json, uploads: Sequence[Upload], *, existing: Sequence[Attachment] = ()
+    body: Json,
+    uploads: Sequence[Upload],
+    *,
+    edited: StageMessage | None = None,
+    place: tuple[str, ...] = (),
 ) -> MessageDraft:
-    """Raises the refusal that Discord would answer. Emptiness is judged later: edits may be."""
-    errors = FormErrors()
+    """Raises the refusal that Discord would answer. Emptiness is judged later: edits may be.
+
+    `place` is where the message stands in the request's body.
+    """
+    existing = [] if edited is None else edited.attachments
+    existing_v2 = edited is not None and bool(edited.flags & MessageFlag.COMPONENTS_V2)
+    errors = FormErrors(place)
     draft = MessageDraft(flags=_flags(body), tts=body.get("tts") is True)
     draft.content = _content(body, errors)
     draft.embeds = check_embeds(body, errors)
-    draft.components = check_components(body, errors)
+    v2 = bool(draft.flags & MessageFlag.COMPONENTS_V2) or existing_v2
+    draft.components = check_components(body, errors, v2=v2)
     draft.allowed = AllowedMentions.read(body.get("allowed_mentions"), errors)
     draft.nonce = _nonce(body.get("nonce"), errors)
     draft.enforce_nonce = body.get("enforce_nonce") is True
     draft.reference = _reference(body.get("message_reference"), errors)
+    draft.poll = field_types.mapping(body, "poll") or None
     _attach(draft, body, uploads, existing, errors)
     if draft.flags & MessageFlag.COMPONENTS_V2 and (draft.content or draft.embeds):
         message = "The 'content' and 'embeds' fields cannot be used with components v2"
@@ -119,7 +139,7 @@ def _attach(
     existing: Sequence[Attachment],
     errors: FormErrors,
 ) -> None:
-    """`attachments` names the uploads by index, and in an edit what stays by its id."""
+    """Read `attachments`: uploads by index and, in an edit, the files that stay by id."""
     if any(len(upload.content) > ATTACHMENT_MOST for upload in uploads):
         raise refusal(40005)
     if sum(len(upload.content) for upload in uploads) > REQUEST_MOST:

@@ -38,8 +38,8 @@ def check_avatar_url(path: tuple[str | int, ...], url: object, errors: FormError
     return text
 
 
-def check_avatar_data(value: object) -> str | None:
-    """A data URI becomes a hash, as with Discord."""
+def check_avatar_data(value: object, field: str = "avatar") -> str | None:
+    """Turn a data URI into a hash, as Discord does."""
     if value is None:
         return None
     found = _IMAGE.fullmatch(str(value))
@@ -48,7 +48,7 @@ def check_avatar_data(value: object) -> str | None:
     except binascii.Error:
         content = b""
     if not content:
-        raise bad_form(("avatar",), "IMAGE_INVALID", "Invalid image data")
+        raise bad_form((field,), "IMAGE_INVALID", "Invalid image data")
     if len(content) > ATTACHMENT_MOST:
         raise refusal(50045)
     return hashlib.md5(content, usedforsecurity=False).hexdigest()

@@ -1,7 +1,7 @@
 """The Discord world in memory and what can happen in it.
 
 - `discord_records`: users, guilds, channels, messages; `world_state`: all of them.
-- `world_description`: builds a world from a short description.
+- `description`: builds a world from a short description.
 - `people_actions`: what people do; `message_posting`, `reaction_changes`, `world_changes`: what
   becomes of it, by `permissions` and `mention_rules`.
 - `event_bus`: tells whoever listens; `snowflakes` and `nonces`: ids.

@@ -27,6 +27,7 @@ THREADS = frozenset(
 
 
 class MessageFlag(IntFlag):
+    CROSSPOSTED = 1 << 0
     SUPPRESS_EMBEDS = 1 << 2
     HAS_THREAD = 1 << 5
     EPHEMERAL = 1 << 6
@@ -55,7 +56,7 @@ class User:
 
 @dataclass(slots=True)
 class Application:
-    """The one bot of a world, and what its developer portal says."""
+    """The one bot of a world, and its settings in the developer portal."""
 
     id: int
     user: User
@@ -74,13 +75,15 @@ class Role:
     color: int = 0
     mentionable: bool = False
     managed: bool = False
+    hoist: bool = False
+    unicode_emoji: str | None = None
     bot_id: int | None = None
     """The bot that came with this role."""
 
 
 @dataclass(slots=True)
 class Overwrite:
-    """`id` is a role's, or a member's when `for_member`."""
+    """A permission overwrite. `id` is a role's, or a member's if `for_member`."""
 
     id: int
     for_member: bool
@@ -101,6 +104,9 @@ class Member:
     joined_at: str
     nick: str | None = None
     roles: list[int] = field(default_factory=list)
+    timeout_until: str | None = None
+    mute: bool = False
+    deaf: bool = False
 
 
 @dataclass(slots=True)
@@ -143,6 +149,8 @@ class Channel:
     recipient_id: int | None = None
     last_message_id: int | None = None
     thread: ThreadState | None = None
+    details: Json = field(default_factory=dict)
+    """What only some types have, as a PATCH set it: bitrate, nsfw, forum layout."""
 
 
 @dataclass(slots=True)
@@ -155,6 +163,15 @@ class Guild:
     emojis: dict[int, Emoji] = field(default_factory=dict)
     automod_words: list[str] = field(default_factory=list)
     harmful_links: list[str] = field(default_factory=list)
+    changed: Json = field(default_factory=dict)
+    """What a PATCH of the guild has set."""
+    bans: dict[int, str | None] = field(default_factory=dict)
+    """User id → the reason."""
+    invites: dict[str, Json] = field(default_factory=dict)
+    audit_log: list[Json] = field(default_factory=list)
+    scheduled_events: dict[int, Json] = field(default_factory=dict)
+    automod_rules: dict[int, Json] = field(default_factory=dict)
+    command_permissions: dict[int, list[Json]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -170,7 +187,7 @@ class Attachment:
 
 @dataclass(slots=True)
 class Reaction:
-    """`id` is None for a standard emoji, whose name is the character itself."""
+    """A reaction. `id` is None for a standard emoji, whose name is the character itself."""
 
     name: str
     id: int | None
@@ -179,8 +196,20 @@ class Reaction:
 
 
 @dataclass(slots=True)
+class Poll:
+    question: Json
+    answers: list[Json]
+    """Their texts and emoji; they are numbered from 1."""
+    expires_at: str
+    multiple: bool = False
+    ended: bool = False
+    votes: dict[int, list[int]] = field(default_factory=dict)
+    """Number of an answer → who chose it."""
+
+
+@dataclass(slots=True)
 class StageMessage:
-    """A message as the server knows it; what a reader gets to see is made from it."""
+    """A message as the server stores it. The JSON for readers is made from it."""
 
     id: int
     channel_id: int
@@ -211,6 +240,9 @@ class StageMessage:
     interaction_id: int | None = None
     ephemeral_to: int | None = None
     nonce: str | None = None
+    poll: Poll | None = None
+    snapshot: Json | None = None
+    """What a forwarded message was like when it was forwarded."""
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from oshaberi.stage.world.discord_records import Json
 
 @dataclass(frozen=True, slots=True)
 class GatewayEvent:
-    """A gateway dispatch, before anybody's intents are asked."""
+    """A gateway dispatch, before intents are applied."""
 
     name: str
     data: Json
@@ -27,7 +27,7 @@ _held: ContextVar[list[GatewayEvent] | None] = ContextVar("held_events", default
 
 
 class EventBus:
-    """Synchronous: when `emit` returns, every listener has the event."""
+    """Passes events synchronously: when `emit` returns, every listener has the event."""
 
     def __init__(self) -> None:
         self._listeners: list[Listener] = []
@@ -37,7 +37,7 @@ class EventBus:
         self._listeners.append(listener)
 
     def witness(self, listener: Listener) -> None:
-        """Hears of everything when it happens and once, whatever is done to the others' events."""
+        """Add a listener that gets every event at once, even if events are held back."""
         self._witnesses.append(listener)
 
     def emit(self, event: GatewayEvent) -> None:
@@ -50,13 +50,13 @@ class EventBus:
         self.release(event)
 
     def release(self, event: GatewayEvent) -> None:
-        """Pass on what was held back."""
+        """Pass on an event that was held back."""
         for listener in tuple(self._listeners):
             listener(event)
 
     @contextmanager
     def holding(self) -> Iterator[list[GatewayEvent]]:
-        """Events of this task go into the list instead; `release` them afterwards."""
+        """Collect the events of this task in the list; call `release` for them afterwards."""
         events: list[GatewayEvent] = []
         token = _held.set(events)
         try:

@@ -21,7 +21,7 @@ IDS_MOST = 100
 
 @dataclass(frozen=True, slots=True)
 class AllowedMentions:
-    """Absent altogether, everything is allowed, the replied-to user too."""
+    """The allowed mentions. Without any, all are allowed, also the replied-to user."""
 
     parse: frozenset[str] = frozenset(_KINDS)
     users: frozenset[int] = field(default=frozenset())
@@ -69,7 +69,7 @@ def _ids(value: object) -> frozenset[int]:
 def apply(
     world: World, message: StageMessage, allowed: AllowedMentions | None, granted: int
 ) -> None:
-    """Fill in whom the message mentions. `granted` is what its author may do in the channel."""
+    """Set whom the message mentions. `granted` are its author's permissions in the channel."""
     allowed = allowed or AllowedMentions()
     channel = world.channels[message.channel_id]
     guild = world.guild_of(channel)
@@ -92,7 +92,7 @@ def apply(
 
 
 def notified(world: World, message: StageMessage, channel: Channel) -> list[int]:
-    """Whom a new message reaches, besides those who are looking."""
+    """Return the users that a new message notifies."""
     guild = world.guild_of(channel)
     if guild is None:
         others = {world.bot.id, channel.recipient_id} - {message.author_id, None}
@@ -109,7 +109,7 @@ def _numbers(pattern: re.Pattern[str], text: str) -> list[int]:
 
 
 def _replied_to(world: World, reference: Json | None) -> int | None:
-    if reference is None or "message_id" not in reference:
+    if reference is None or "message_id" not in reference or reference.get("type") == 1:
         return None
     place, number = int(reference["channel_id"]), int(reference["message_id"])
     message = world.messages.get(place, {}).get(number)

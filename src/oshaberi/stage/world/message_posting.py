@@ -8,16 +8,15 @@ from dataclasses import dataclass
 
 from oshaberi.stage.payloads import record_payloads
 from oshaberi.stage.payloads.message_payloads import gateway_message, message
-from oshaberi.stage.rest.rate_limits import limited
 from oshaberi.stage.rules.api_refusals import bad_form, refusal
-from oshaberi.stage.rules.message_rules import SETTABLE, MessageDraft, Upload
+from oshaberi.stage.rules.message_rules import FORWARD, SETTABLE, MessageDraft, Upload
 from oshaberi.stage.stage_state import StageState
 from oshaberi.stage.world import mention_rules
+from oshaberi.stage.world.content_filters import check_filters
 from oshaberi.stage.world.discord_records import (
     Attachment,
     Channel,
     ChannelType,
-    Guild,
     Json,
     MessageFlag,
     MessageType,
@@ -25,6 +24,7 @@ from oshaberi.stage.world.discord_records import (
     User,
 )
 from oshaberi.stage.world.permissions import ALL, Permission
+from oshaberi.stage.world.poll_changes import new_poll
 from oshaberi.stage.world.snowflakes import created_at, iso, now_iso
 
 _NO_TEXT = frozenset({ChannelType.CATEGORY, ChannelType.FORUM})
@@ -33,7 +33,7 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 
 @dataclass(frozen=True, slots=True)
 class PostAuthor:
-    """Under which name a message appears. A webhook's name and face may differ every time."""
+    """The author of a message. A webhook's name and avatar may differ each time."""
 
     id: int
     webhook_id: int | None = None
@@ -47,7 +47,7 @@ class PostAuthor:
 
 
 def may_post(state: StageState, channel: Channel, user: User, draft: MessageDraft) -> None:
-    """What somebody needs to write here. Refuses as Discord does."""
+    """Check that a user may write here. Refuses as Discord does."""
     if channel.type in _NO_TEXT:
         raise refusal(50008)
     _check_dm(state, channel, user)
@@ -84,6 +84,9 @@ def _check_reference(
     place = int(reference.get("channel_id") or channel.id)
     number = int(reference["message_id"])
     found = state.world.messages.get(place, {}).get(number)
+    if draft.forwards:
+        _check_forward(state, found, draft)
+        return
     if found is not None and place == channel.id:
         draft.reference = _reference(channel, number)
         return
@@ -92,44 +95,32 @@ def _check_reference(
     draft.reference = None
 
 
+def _check_forward(state: StageState, found: StageMessage | None, draft: MessageDraft) -> None:
+    """From any channel that the bot sees; with no words of its own."""
+    if draft.content or draft.embeds or draft.components or draft.uploads:
+        raise refusal(160011)
+    if found is None or found.ephemeral_to is not None:
+        raise bad_form(("message_reference",), "REPLIES_UNKNOWN_MESSAGE", "Unknown message")
+    source = state.world.channels[found.channel_id]
+    if not state.world.permissions_of(state.world.bot.id, source) & Permission.VIEW_CHANNEL:
+        raise refusal(50001)
+    draft.reference = _reference(source, found.id) | {"type": FORWARD}
+
+
 def _reference(channel: Channel, message_id: int) -> Json:
     reference: Json = {"type": 0, "channel_id": str(channel.id), "message_id": str(message_id)}
     return reference | ({"guild_id": str(channel.guild_id)} if channel.guild_id else {})
 
 
 def _check_thread(channel: Channel, moderates: bool) -> None:
-    """Writing wakes an archived thread, unless it is locked."""
+    """Check a thread: writing unarchives it, unless it is locked."""
     thread_state = channel.thread
     if thread_state is not None and thread_state.locked and thread_state.archived and not moderates:
         raise refusal(50083)
 
 
-def check_slowmode(state: StageState, channel: Channel, user: User) -> None:
-    """Bots are free of it, says Discord; a world can say otherwise."""
-    free = Permission.MANAGE_MESSAGES | Permission.MANAGE_CHANNELS | Permission.BYPASS_SLOWMODE
-    granted = state.world.permissions_of(user.id, channel)
-    exempt = not channel.slowmode_binds_bots if user.bot else bool(granted & free)
-    if not channel.slowmode_s or exempt:
-        return
-    key = (channel.id, user.id)
-    wait_s = state.slowmode.get(key, 0.0) - state.now()
-    if wait_s > 0:
-        raise limited(wait_s, "shared", 20016)
-    state.slowmode[key] = state.now() + channel.slowmode_s / state.settings.time_scale
-
-
-def check_filters(guild: Guild | None, text: str) -> None:
-    if guild is None:
-        return
-    low = text.lower()
-    if any(word.lower() in low for word in guild.automod_words):
-        raise refusal(200000)
-    if any(link.lower() in low for link in guild.harmful_links):
-        raise refusal(240000)
-
-
 def made_before(state: StageState, author_id: int, draft: MessageDraft) -> StageMessage | None:
-    """The message that this author's nonce has made already."""
+    """Return the message that this author's nonce has already created, or None."""
     if draft.nonce is None or not draft.enforce_nonce:
         return None
     made = state.nonces.find(author_id, draft.nonce)
@@ -149,7 +140,7 @@ def post(
     loading: bool = False,
     message_id: int | None = None,
 ) -> StageMessage:
-    """Put a message into a channel and tell everybody. What may be refused was refused before."""
+    """Put a message into a channel and announce it. Permissions were checked before."""
     check_filters(state.world.guild_of(channel), draft.content or "")
     number = message_id or state.world.snowflakes.new()
     item = StageMessage(
@@ -158,7 +149,7 @@ def post(
         author_id=speaker.id,
         content=draft.content or "",
         created_at=iso(created_at(number)),
-        type=MessageType.REPLY if draft.reference else kind,
+        type=MessageType.REPLY if draft.reference and not draft.forwards else kind,
         flags=draft.flags & SETTABLE | (MessageFlag.LOADING if loading else 0),
         tts=draft.tts,
         components=draft.components or [],
@@ -170,7 +161,10 @@ def post(
         interaction_id=interaction_id,
         ephemeral_to=ephemeral_to,
         nonce=draft.nonce,
+        poll=None if draft.poll is None else new_poll(draft.poll),
     )
+    if draft.forwards:
+        item.snapshot = _snapshot(state, item)
     _put_files(state, item, draft.uploads)
     item.embeds = _resolved(state, item, draft.embeds or [])
     granted = ALL if speaker.is_webhook else state.world.permissions_of(speaker.id, channel)
@@ -185,6 +179,15 @@ def post(
     item.notified = mention_rules.notified(state.world, item, channel)
     _arrive(state, channel, item)
     return item
+
+
+def _snapshot(state: StageState, item: StageMessage) -> Json:
+    """What a forwarded message keeps of its original."""
+    reference = item.reference or {}
+    original = state.world.find_message(int(reference["channel_id"]), int(reference["message_id"]))
+    whole = shown(state, original)
+    kept = ("type", "content", "mentions", "mention_roles", "attachments", "embeds", "timestamp")
+    return {key: whole[key] for key in (*kept, "edited_timestamp", "flags", "components")}
 
 
 def _arrive(state: StageState, channel: Channel, item: StageMessage) -> None:
@@ -203,7 +206,7 @@ def _arrive(state: StageState, channel: Channel, item: StageMessage) -> None:
 
 
 def announce(state: StageState, name: str, item: StageMessage) -> None:
-    """MESSAGE_CREATE carries the nonce; an update does not."""
+    """Emit the event. MESSAGE_CREATE has the nonce; an update does not."""
     channel = state.world.channels[item.channel_id]
     data = gateway_message(state.world, item, state.url)
     if name == "MESSAGE_CREATE" and item.nonce is not None:
@@ -213,7 +216,7 @@ def announce(state: StageState, name: str, item: StageMessage) -> None:
 
 
 def edit(state: StageState, item: StageMessage, draft: MessageDraft) -> None:
-    """Fields that are not in the draft stay. Mentions are parsed anew, and nobody is notified."""
+    """Edit a message. Absent fields stay. Mentions are parsed again, and nobody is notified."""
     channel = state.world.channels[item.channel_id]
     if channel.thread is not None and channel.thread.archived:
         raise refusal(50083)
@@ -221,7 +224,8 @@ def edit(state: StageState, item: StageMessage, draft: MessageDraft) -> None:
     embeds = item.embeds if draft.embeds is None else draft.embeds
     kept = [a for a in item.attachments if draft.kept is None or a.id in draft.kept]
     components = item.components if draft.components is None else draft.components
-    if not (content or embeds or kept or draft.uploads or components):
+    more = draft.uploads or components or item.poll or item.snapshot
+    if not (content or embeds or kept or more):
         raise refusal(50006)
     check_filters(state.world.guild_of(channel), content)
     item.content, item.attachments, item.components = content, kept, components
@@ -246,7 +250,7 @@ def remove(state: StageState, item: StageMessage) -> None:
 
 
 def shown(state: StageState, item: StageMessage) -> Json:
-    """As REST answers it."""
+    """Return the message as REST answers it."""
     return message(state.world, item, state.url)
 
 
@@ -271,7 +275,7 @@ def _picture_size(content: bytes) -> tuple[int | None, int | None]:
 
 
 def _resolved(state: StageState, item: StageMessage, embeds: list[Json]) -> list[Json]:
-    """`attachment://name` in an embed means a file of the same message."""
+    """Replace `attachment://name` in embeds by the URL of that file of the message."""
     sources = {a["filename"]: a["url"] for a in shown(state, item)["attachments"]}
     return [
         embed

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 class Nonces:
-    """Remembers which message a nonce made, for as long as Discord does."""
+    """Remembers the message of each nonce, for as long as Discord does."""
 
     def __init__(self, now: Callable[[], float], keep_s: float) -> None:
         self._now = now
@@ -15,7 +15,7 @@ class Nonces:
         self._made: OrderedDict[tuple[int, str], tuple[float, int, int]] = OrderedDict()
 
     def find(self, author_id: int, nonce: str) -> tuple[int, int] | None:
-        """The (channel, message) it made, whether or not that still exists."""
+        """Return the (channel, message) it created, even if that was deleted."""
         self._forget()
         entry = self._made.get((author_id, nonce))
         return None if entry is None else entry[1:]

@@ -7,40 +7,33 @@ raises RefusalError here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from oshaberi.stage.interactions import interaction_flow
+from oshaberi.stage.interactions.component_values import modal_data
 from oshaberi.stage.interactions.interaction_data import (
     command_data,
     component,
-    menu_data,
-    modal_data,
+    message_menu_data,
+    user_menu_data,
 )
 from oshaberi.stage.interactions.interaction_flow import Interaction, InteractionType
+from oshaberi.stage.interactions.resolved_targets import PostedFile, ResolvedTargets
 from oshaberi.stage.rest.routes.channel_routes import start_typing
 from oshaberi.stage.rules.api_refusals import refusal
 from oshaberi.stage.rules.message_rules import Upload, read_draft
 from oshaberi.stage.stage_errors import StageError
 from oshaberi.stage.stage_state import StageState
-from oshaberi.stage.world import message_posting, reaction_changes
-from oshaberi.stage.world.discord_records import Channel, Json, StageMessage, User
+from oshaberi.stage.world import content_filters, message_posting, poll_changes, reaction_changes
+from oshaberi.stage.world.discord_records import Channel, Guild, Json, StageMessage, User
+from oshaberi.stage.world.guild_changes import member_changes
 from oshaberi.stage.world.permissions import Permission
 from oshaberi.stage.world.world_state import Key
 
 MessageKey = int | StageMessage
 
 
-@dataclass(frozen=True, slots=True)
-class PostedFile:
-    """A file somebody attaches, with its alt text."""
-
-    name: str
-    content: bytes = field(repr=False)
-    alt: str | None = None
-
-
 class PeopleActions:
-    """`user` defaults to the first member of the first guild who is not a bot."""
+    """The actions. `user` defaults to the first member of the first guild who is not a bot."""
 
     def __init__(self, state: StageState) -> None:
         self._state = state
@@ -55,7 +48,7 @@ class PeopleActions:
         files: Mapping[str, bytes] | Sequence[PostedFile] = (),
         nonce: str | None = None,
     ) -> StageMessage:
-        """Somebody writes, with the same `nonce` only once. In a DM channel that is its person."""
+        """Write a message, only once per `nonce`. In a DM channel its person writes."""
         place, who = self._place(channel), self._who(user)
         body: Json = {"content": content, "nonce": nonce, "enforce_nonce": True}
         if reply_to is not None:
@@ -70,12 +63,41 @@ class PeopleActions:
             return made
         if draft.empty:
             raise refusal(50006)
-        message_posting.check_filters(self._state.world.guild_of(place), draft.content or "")
-        message_posting.check_slowmode(self._state, place, person)
+        guild = self._state.world.guild_of(place)
+        content_filters.check_filters(guild, draft.content or "")
+        content_filters.check_automod(guild, place, who, draft.content or "")
+        content_filters.check_slowmode(self._state, place, person)
         return message_posting.post(self._state, place, message_posting.PostAuthor(who), draft)
 
+    def join(self, user: str, *, guild: Key | None = None, invite: str | None = None) -> User:
+        """Somebody new, or somebody who was here before, joins the first guild or that of an
+        invite."""
+        place = self._guild(guild) if invite is None else self._invited(invite)
+        person = member_changes.new_user(self._state, user)
+        member_changes.join(self._state, place, person)
+        return person
+
+    def leave(self, user: Key, *, guild: Key | None = None) -> None:
+        """Somebody leaves the guild. What they wrote stays."""
+        who = self._state.world.user(user).id
+        member_changes.leave(self._state, self._guild(guild), who)
+
+    def _guild(self, guild: Key | None) -> Guild:
+        world = self._state.world
+        return next(iter(world.guilds.values())) if guild is None else world.guild(guild)
+
+    def _invited(self, code: str) -> Guild:
+        for guild in self._state.world.guilds.values():
+            invite = guild.invites.get(code)
+            if invite is not None:
+                invite["uses"] += 1
+                if invite["max_uses"] and invite["uses"] >= invite["max_uses"]:
+                    del guild.invites[code]
+                return guild
+        raise StageError(f"there is no invite {code!r}")
+
     def dm(self, content: str, *, user: Key | None = None) -> StageMessage:
-        """Somebody writes to the bot alone."""
+        """Write to the bot in a direct message."""
         who = self._who(user)
         return self.post(self._state.world.dm_with(who).id, content, user=who)
 
@@ -88,10 +110,13 @@ class PeopleActions:
         message_posting.remove(self._state, self._message(message))
 
     def type(self, channel: Key, *, user: Key | None = None) -> None:
-        start_typing(self._state, self._place(channel), self._who(user))
+        place, who = self._place(channel), self._who(user)
+        if not self._state.world.permissions_of(who, place) & Permission.VIEW_CHANNEL:
+            raise refusal(50001)
+        start_typing(self._state, place, who)
 
     def react(self, message: MessageKey, emoji: str, *, user: Key | None = None) -> None:
-        """A character, or the name of one of the guild's emoji."""
+        """Add a reaction: a character, or the name of a guild's emoji."""
         name, number = self._emoji(emoji)
         reaction_changes.add(self._state, self._message(message), self._who(user), name, number)
 
@@ -99,17 +124,22 @@ class PeopleActions:
         name, number = self._emoji(emoji)
         reaction_changes.remove(self._state, self._message(message), self._who(user), name, number)
 
+    def vote(self, message: MessageKey, answer: str, *, user: Key | None = None) -> None:
+        """In a poll: by an answer's text, or its number."""
+        poll_changes.vote(self._state, self._message(message), self._who(user), answer)
+
     def press(
         self,
         message: MessageKey,
         button: str,
         *,
         user: Key | None = None,
-        values: Sequence[str] | None = None,
+        values: Sequence[Key] | None = None,
     ) -> Interaction:
-        """`button` is its label or custom id; `values` are for a menu."""
+        """`button` is its label or custom id. `values` are for a menu: options by value or label,
+        people, roles and channels by name or id."""
         item = self._message(message)
-        data = component(item, button, values)
+        data = component(item, button, values, self._targets(item.channel_id))
         return self._begin(InteractionType.COMPONENT, item.channel_id, user, data, item)
 
     def run(
@@ -121,15 +151,25 @@ class PeopleActions:
         user: Key | None = None,
     ) -> Interaction:
         """A slash command: its name, with subcommands after spaces. People, channels and roles
-        among the options are said by name or id."""
-        data = command_data(self._state.world, command, options or {})
-        return self._begin(InteractionType.COMMAND, self._where(channel), user, data)
+        among the options are said by name or id, a file is a `PostedFile`."""
+        place = self._where(channel)
+        data = command_data(self._state.world, command, options or {}, self._targets(place))
+        return self._begin(InteractionType.COMMAND, place, user, data)
 
     def choose(self, entry: str, message: MessageKey, *, user: Key | None = None) -> Interaction:
-        """An entry of the menu of a message ("Apps" in Discord)."""
+        """Choose an entry of a message's menu ("Apps" in Discord)."""
         item = self._message(message)
-        data = menu_data(self._state.world, entry, item, self._state.url)
+        targets = self._targets(item.channel_id)
+        data = message_menu_data(self._state.world, entry, item, targets)
         return self._begin(InteractionType.COMMAND, item.channel_id, user, data)
+
+    def choose_for_person(
+        self, entry: str, person: Key, *, channel: Key | None = None, user: Key | None = None
+    ) -> Interaction:
+        """An entry of the menu of a person ("Apps" in Discord)."""
+        place = self._where(channel)
+        data = user_menu_data(self._state.world, entry, person, self._targets(place))
+        return self._begin(InteractionType.COMMAND, place, user, data)
 
     def complete(
         self,
@@ -141,21 +181,29 @@ class PeopleActions:
         channel: Key | None = None,
         user: Key | None = None,
     ) -> Interaction:
-        """Somebody types into an option, with others filled in; `choices` come with the answer."""
-        filled = {**(options or {}), option: typed}
-        data = command_data(self._state.world, command, filled, focused=option)
-        return self._begin(InteractionType.AUTOCOMPLETE, self._where(channel), user, data)
+        """Type into an option, with others filled in; `choices` come with the answer."""
+        filled, place = {**(options or {}), option: typed}, self._where(channel)
+        targets = self._targets(place)
+        data = command_data(self._state.world, command, filled, targets, focused=option)
+        return self._begin(InteractionType.AUTOCOMPLETE, place, user, data)
 
-    def submit(self, asked: Interaction, values: Mapping[str, str]) -> Interaction:
-        """Fill in the modal that answered `asked`: by custom id or label of each field."""
+    def submit(self, asked: Interaction, values: Mapping[str, object]) -> Interaction:
+        """Fill in the modal that answered `asked`: by custom id or label of each field.
+
+        A menu takes names or ids, an upload `PostedFile`s, a checkbox True or False.
+        """
         if asked.modal is None:
             raise StageError("this interaction was not answered with a modal")
-        data = modal_data(asked.modal, values)
+        data = modal_data(asked.modal, values, self._targets(asked.channel_id))
         source = None
         if asked.message_id is not None:
             source = self._state.world.messages[asked.channel_id].get(asked.message_id)
         place = asked.channel_id
         return self._begin(InteractionType.MODAL, place, asked.user_id, data, source)
+
+    def _targets(self, channel: Key) -> ResolvedTargets:
+        world = self._state.world
+        return ResolvedTargets(world, self._state.url, world.guild_of(self._place(channel)))
 
     def _begin(
         self,
@@ -171,7 +219,7 @@ class PeopleActions:
         return interaction_flow.begin(self._state, kind, who, place, data, message)
 
     def somebody(self, user: Key | None = None) -> User:
-        """Who that is, or who acts when nobody is named."""
+        """Return the user, or the default one."""
         if user is not None:
             return self._state.world.user(user)
         guilds = self._state.world.guilds.values()

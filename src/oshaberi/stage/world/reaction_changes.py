@@ -13,7 +13,7 @@ REACTIONS_MOST = 20
 
 
 def parse(text: str) -> tuple[str, int | None]:
-    """`name:id` for a custom emoji, otherwise the character itself."""
+    """Parse `name:id` for a custom emoji, else the character itself."""
     name, colon, digits = text.rpartition(":")
     number = number_in(digits) if colon else None
     return (text, None) if number is None else (name.removeprefix("a:"), number)
@@ -59,10 +59,12 @@ def _new(state: StageState, message: StageMessage, name: str, number: int | None
 
 
 def _custom(state: StageState, number: int | None) -> Emoji | None:
+    if number is None:
+        return None
     for guild in state.world.guilds.values():
         if number in guild.emojis:
             return guild.emojis[number]
-    return None
+    return state.world.application_emojis.get(number)
 
 
 def remove(

@@ -12,9 +12,9 @@ DIGITS_MOST = 20
 
 
 class Snowflakes:
-    """Hands out ids. A later id is a larger one, also within one millisecond.
+    """Creates ids. A later id is a larger one, also within one millisecond.
 
-    With a date of `foundation` they are of that moment, until things begin to happen.
+    With a date of `foundation` they have that date, until the first event.
     """
 
     def __init__(self, foundation: datetime | None = None) -> None:
@@ -31,7 +31,7 @@ class Snowflakes:
 
 
 def number_in(text: str) -> int | None:
-    """The id, or another whole number as long as one at most; None if the text is none."""
+    """Return the number in a text, at most as long as an id; None if it is not a number."""
     is_number = text.isascii() and text.isdecimal() and len(text) <= DIGITS_MOST
     return int(text) if is_number else None
 
@@ -41,7 +41,7 @@ def created_at(snowflake: int) -> datetime:
 
 
 def iso(moment: datetime) -> str:
-    """As Discord writes a time: microseconds and an offset, always."""
+    """Write a time as Discord does: always with microseconds and an offset."""
     return moment.isoformat(timespec="microseconds")
 
 

@@ -15,7 +15,7 @@ from oshaberi.stage.world.snowflakes import number_in
 
 
 def strike(state: StageState, fault: Fault, record: RequestRecord, path: Mapping[str, str]) -> None:
-    """What a fault of this kind does to the place a request goes to, just before it arrives."""
+    """Apply a fault to the place of a request, just before it arrives."""
     channel = state.world.channels.get(record.channel_id or 0)
     if fault.kind == "revoke_webhook":
         webhook = state.world.webhooks.get(number_in(path.get("webhook_id", "")) or 0)
@@ -40,7 +40,7 @@ def webhooks_changed(state: StageState, webhook: Webhook) -> None:
 
 
 def delete_channel(state: StageState, channel: Channel) -> None:
-    """With its threads and webhooks. Its messages stay in the world, to be looked at by a test."""
+    """Delete a channel with its threads and webhooks. Its messages stay, for tests."""
     world = state.world
     for thread in world.threads_of(channel.id):
         del world.channels[thread.id]
@@ -53,7 +53,7 @@ def delete_channel(state: StageState, channel: Channel) -> None:
 
 
 def deny(state: StageState, channel: Channel, permission: str) -> None:
-    """The bot loses a permission in a channel; for a thread, in the channel it belongs to."""
+    """Take a permission from the bot in a channel; for a thread, in its parent."""
     if permission not in NAMES:
         raise StageError(f"no such permission {permission!r}")
     place = state.world.channels[channel.parent_id or 0] if channel.thread else channel

@@ -20,6 +20,7 @@ from oshaberi.stage.world.discord_records import (
     Channel,
     ChannelType,
     Command,
+    Emoji,
     Guild,
     Role,
     StageMessage,
@@ -44,7 +45,7 @@ N = TypeVar("N", bound=NamedRecord)
 
 
 class World:
-    """Made by `World.described(...)`; lives as long as a stage, or outlives it to be looked at."""
+    """A world, made by `World.described(...)`. It may outlive its stage, for inspection."""
 
     def __init__(self, application: Application, snowflakes: Snowflakes) -> None:
         self.application = application
@@ -57,18 +58,26 @@ class World:
         self.commands: dict[int, Command] = {}
         self.interactions: dict[int, Interaction] = {}
         self.attachments: dict[int, Attachment] = {}
+        self.application_emojis: dict[int, Emoji] = {}
 
     @classmethod
     def described(
         cls, description: Mapping[str, object] | None = None, *, founded: datetime | None = None
     ) -> World:
-        """A world from its description, or a small one to start with. Raises WorldError.
+        """Build a world from its description, or a small one. Raises WorldError.
 
-        With a date of foundation the same description gets the same ids, whenever it is built.
+        With a date of foundation the same description always gets the same ids.
         """
-        from oshaberi.stage.world.world_description import build
+        from oshaberi.stage.world.description.world_description import build
 
         return build(description, founded)
+
+    @staticmethod
+    def default_description() -> Mapping[str, object]:
+        """Of the small world, to begin a description with."""
+        from oshaberi.stage.world.description.world_description import DEFAULT
+
+        return DEFAULT
 
     @property
     def bot(self) -> User:
@@ -87,7 +96,7 @@ class World:
         return _pick("role", key, [r for g in self.guilds.values() for r in g.roles.values()])
 
     def history(self, channel: Key) -> list[StageMessage]:
-        """What stands in a channel, oldest first. Ephemeral answers never stood there."""
+        """Return a channel's messages, oldest first, without ephemeral answers."""
         messages = self.messages.get(self.channel(channel).id, {})
         return [message for message in messages.values() if message.ephemeral_to is None]
 
@@ -109,7 +118,7 @@ class World:
     def find_message(
         self, channel_id: int, message_id: int, *, ephemeral: bool = False
     ) -> StageMessage:
-        """An ephemeral answer can only be reached through its interaction."""
+        """Find a message. An ephemeral one is found only through its interaction."""
         message = self.messages.get(channel_id, {}).get(message_id)
         if message is None or (message.ephemeral_to is not None and not ephemeral):
             raise refusal(10008)
@@ -133,13 +142,16 @@ class World:
         return None if channel.guild_id is None else self.guilds[channel.guild_id]
 
     def permissions_of(self, user_id: int, channel: Channel) -> int:
-        """Threads ask their parent; in a DM its two people may do everything."""
+        """Return permissions. Threads use their parent's; a DM's two users have all."""
         guild = self.guild_of(channel)
         if guild is None:
             return permissions.ALL if user_id in (self.bot.id, channel.recipient_id) else 0
         place = self.channels.get(channel.parent_id or 0) if channel.thread else channel
         granted = permissions.in_channel(guild, place or channel, user_id)
         return granted if self._sees_thread(user_id, channel, granted) else 0
+
+    def guild_permissions(self, guild: Guild, user_id: int) -> int:
+        return permissions.in_guild(guild, user_id)
 
     def _sees_thread(self, user_id: int, channel: Channel, granted: int) -> bool:
         if channel.type is not ChannelType.PRIVATE_THREAD or channel.thread is None:
@@ -155,7 +167,7 @@ class World:
         ]
 
     def dm_with(self, user_id: int) -> Channel:
-        """The bot's DM with somebody, opened when it is first asked for."""
+        """Return the bot's DM with a user. It is created when first needed."""
         for channel in self.channels.values():
             if channel.type is ChannelType.DM and channel.recipient_id == user_id:
                 return channel

@@ -1,4 +1,4 @@
-"""Long-term memory: what users asked to keep. A fact belongs to one user, or to the server."""
+"""Long-term memory: facts. A fact belongs to one user, or to the server."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from sqlalchemy import ColumnElement, and_, delete, func, select
 
+from oshaberi.storage.outages.answer_limits import reads, writes
 from oshaberi.storage.schema import table_rows
 from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.stored_records import Fact
@@ -21,6 +22,7 @@ class FactRepository:
     def __init__(self, store: Transactions) -> None:
         self._store = store
 
+    @writes
     async def add(self, fact: Fact) -> Fact:
         at = fact.at or self._store.now()
         row = Row(server_id=fact.server_id, user_id=fact.user_id, text=fact.text, at=at)
@@ -32,18 +34,21 @@ class FactRepository:
             await session.flush()
         return replace(fact, at=at, id=row.id)
 
+    @reads
     async def of(self, server_id: int, user_id: int | None) -> tuple[Fact, ...]:
-        """Those of this user in this server, or (None) the server's own; oldest first."""
+        """Return this user's facts in this server, or (None) the server's own; oldest first."""
         rows = select(Row).where(_owned(server_id, user_id)).order_by(Row.id)
         async with self._store.read() as session:
             found = (await session.scalars(rows)).all()
         return tuple(Fact(row.server_id, row.text, row.user_id, row.at, row.id) for row in found)
 
+    @writes
     async def delete(self, server_id: int, user_id: int | None, fact_id: int) -> bool:
         rows = delete(Row).where(_owned(server_id, user_id), Row.id == fact_id)
         async with self._store.write() as session:
             return await count(session, rows) > 0
 
+    @writes
     async def delete_all(self, server_id: int, user_id: int | None) -> int:
         async with self._store.write() as session:
             return await count(session, delete(Row).where(_owned(server_id, user_id)))

@@ -1,22 +1,30 @@
 """The journal of running responses: `send_journal` writes it, `crash_recovery` reads it.
 
-On the way of every message: each entry is one short transaction of one statement.
+Every message waits for it: its entries go through the writer, which groups those of all turns.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import cast
 
 from sqlalchemy import Executable, bindparam, delete, select, update
 
+from oshaberi.delivery.bookkeeping.send_journal import JournalAwayError
+from oshaberi.storage.outages.answer_limits import reads, writes
 from oshaberi.storage.schema import table_rows
+from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import JournalledPost, JournalledStream, PostState
 from oshaberi.storage.transactions import Transactions
+from oshaberi.storage.writing.write_entries import WriteEntry, WriteStep
 
 Stream = table_rows.JournalStreamRow
 Post = table_rows.JournalPostRow
 
+BEGIN_SECONDS = 0.05
+"""A response is written down that soon, whether or not it has messages."""
 KEPT_DAYS = 7
 """After that nobody will finish a response, whichever process it belonged to."""
 
@@ -29,32 +37,27 @@ _MARK = (
     .values(state=bindparam("state"), message_id=bindparam("message_id"))
 )
 _FORGET = delete(_STREAMS).where(_STREAMS.c.key == bindparam("its_key"))
+_FORGET_OLD = delete(_STREAMS).where(_STREAMS.c.began < bindparam("edge"))
 
 
 class JournalRepository:
+    """The journal. Awaited entries are durable; queued ones are written soon, in order."""
+
     def __init__(self, store: Transactions) -> None:
         self._store = store
+        self._begin = store.insert(_STREAMS).on_conflict_do_nothing()
         self._intend = _intending(store)
 
+    def queue_begin(self, stream: JournalledStream) -> None:
+        """Queue the start of a response. Its `posts` are stored one by one later."""
+        step = self._beginning(stream)
+        self._store.writer.queue(step, lane=stream.key, repeatable=True, linger_s=BEGIN_SECONDS)
+
     async def begin(self, stream: JournalledStream) -> None:
-        """Its `posts` are not looked at: they are written one by one."""
-        now = self._store.now()
-        row = Stream(
-            key=stream.key,
-            instance=stream.instance,
-            server_id=stream.server_id,
-            channel_id=stream.channel_id,
-            user_id=stream.user_id,
-            answering_id=stream.answering_id,
-            persona=stream.persona,
-            began=stream.began or now,
-        )
-        async with self._store.write() as session:
-            await session.execute(delete(Stream).where(Stream.began < now - timedelta(KEPT_DAYS)))
-            session.add(row)
+        await self._write(stream.key, self._beginning(stream))
 
     async def intend(self, key: str, post: JournalledPost) -> None:
-        """Again under the same nonce: the new body counts, but the first `newest_id` stays."""
+        """Store a post. For a known nonce the new body counts; `newest_id` stays."""
         values = {
             "key": key,
             "nonce": post.nonce,
@@ -64,21 +67,43 @@ class JournalRepository:
             "state": "intended",
             "message_id": None,
         }
-        await self._store.write_once(self._intend, values)
+        with _kept_for_later():
+            await self._write(key, WriteStep(self._intend, values))
+
+    def queue_sent(self, key: str, nonce: str, message_id: int | None) -> None:
+        self._queue(key, _marking(key, nonce, "sent", message_id))
 
     async def sent(self, key: str, nonce: str, message_id: int | None) -> None:
-        await self._set(key, nonce, "sent", message_id)
+        await self._write(key, _marking(key, nonce, "sent", message_id))
+
+    def queue_refused(self, key: str, nonce: str) -> None:
+        self._queue(key, _marking(key, nonce, "refused", None))
 
     async def refused(self, key: str, nonce: str) -> None:
-        await self._set(key, nonce, "refused", None)
+        await self._write(key, _marking(key, nonce, "refused", None))
 
     async def finish(self, key: str) -> None:
-        await self._store.write_once(_FORGET, {"its_key": key})
+        await self._store.writer.write_entry(self.finishing(key))
 
+    async def flush(self) -> None:
+        """Wait until everything queued is durable."""
+        with _kept_for_later():
+            await self._store.writer.flush()
+
+    def finishing(self, key: str) -> WriteEntry:
+        return WriteEntry((WriteStep(_FORGET, {"its_key": key}),), lane=key, repeatable=True)
+
+    def pruning(self) -> WriteEntry:
+        """Return the entry that deletes streams too old to be finished."""
+        edge = self._store.now() - timedelta(KEPT_DAYS)
+        return WriteEntry((WriteStep(_FORGET_OLD, {"edge": edge}),), repeatable=True)
+
+    @reads
     async def unfinished(self, instance: str) -> tuple[JournalledStream, ...]:
-        """What this process left behind, oldest first, each with its messages in order."""
+        """Return this process's open streams, oldest first, with messages in order."""
         streams = select(Stream).where(Stream.instance == instance)
         posts = select(Post).join(Stream, Stream.key == Post.key).where(Stream.instance == instance)
+        await self._store.writer.flush()
         async with self._store.read() as session:
             streams_there = (await session.scalars(streams.order_by(Stream.began))).all()
             posts_there = (await session.scalars(posts.order_by(Post.number))).all()
@@ -87,15 +112,44 @@ class JournalRepository:
             kept[row.key].append(_post(row))
         return tuple(_stream(row, tuple(kept[row.key])) for row in streams_there)
 
-    async def adopt(self, instance: str, heir: str) -> tuple[str, ...]:
-        """What one process left behind becomes another's; the keys of its streams."""
-        theirs = update(Stream).where(Stream.instance == instance).values(instance=heir)
+    @writes
+    async def adopt(self, instance: str, new_instance: str) -> tuple[str, ...]:
+        """Give a process's streams to another. Return their keys."""
+        theirs = update(Stream).where(Stream.instance == instance).values(instance=new_instance)
         async with self._store.write() as session:
             return tuple(await session.scalars(theirs.returning(Stream.key)))
 
-    async def _set(self, key: str, nonce: str, state: PostState, message_id: int | None) -> None:
-        values = {"its_key": key, "its_nonce": nonce, "state": state, "message_id": message_id}
-        await self._store.write_once(_MARK, values)
+    def _beginning(self, stream: JournalledStream) -> WriteStep:
+        values = {
+            "key": stream.key,
+            "instance": stream.instance,
+            "server_id": stream.server_id,
+            "channel_id": stream.channel_id,
+            "user_id": stream.user_id,
+            "answering_id": stream.answering_id,
+            "persona": stream.persona,
+            "began": stream.began or self._store.now(),
+        }
+        return WriteStep(self._begin, values)
+
+    def _queue(self, key: str, step: WriteStep) -> None:
+        self._store.writer.queue(step, lane=key, repeatable=True)
+
+    async def _write(self, key: str, step: WriteStep) -> None:
+        await self._store.writer.write(step, lane=key, repeatable=True)
+
+
+@contextmanager
+def _kept_for_later() -> Iterator[None]:
+    try:
+        yield
+    except StorageAwayError as error:
+        raise JournalAwayError(str(error)) from error
+
+
+def _marking(key: str, nonce: str, state: PostState, message_id: int | None) -> WriteStep:
+    values = {"its_key": key, "its_nonce": nonce, "state": state, "message_id": message_id}
+    return WriteStep(_MARK, values)
 
 
 def _intending(store: Transactions) -> Executable:

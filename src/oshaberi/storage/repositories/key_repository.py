@@ -8,7 +8,9 @@ from typing import cast
 
 from sqlalchemy import ColumnElement, and_, delete, func, select, update
 
+from oshaberi.storage.changes.change_feed import StoredChange
 from oshaberi.storage.key_scope import UNOWNED, KeyScope, ScopeKind, key_scope
+from oshaberi.storage.outages.answer_limits import reads, writes
 from oshaberi.storage.schema.table_rows import ApiKeyRow
 from oshaberi.storage.secret_vault import SecretVault
 from oshaberi.storage.storage_errors import StorageError
@@ -21,8 +23,9 @@ class KeyRepository:
         self._store = store
         self._vault = vault
 
+    @reads
     async def of(self, server_id: int, provider: str, user_id: int = 0) -> tuple[KeyRecord, ...]:
-        """Those of a server, or (`server_id` 0) of a person in direct messages; oldest first."""
+        """Return the keys of a server, or (`server_id` 0) of a person; oldest first."""
         scope = key_scope(server_id, user_id)
         if not scope.is_somebodys:
             return ()
@@ -31,6 +34,7 @@ class KeyRepository:
             found = await session.scalars(rows.order_by(ApiKeyRow.id))
             return tuple(self._record(row) for row in found)
 
+    @writes
     async def add(self, record: KeyRecord) -> KeyRecord:
         scope = key_scope(record.server_id, record.user_id)
         if not scope.is_somebodys:
@@ -43,42 +47,52 @@ class KeyRepository:
             label=record.label,
             rest_until=record.rest_until,
         )
-        async with self._store.write() as session:
+        async with self._store.write(StoredChange("keys", scope.name)) as session:
             session.add(row)
             await session.flush()
         return replace(record, id=row.id)
 
+    @writes
     async def remove(self, server_id: int, key_id: int, user_id: int = 0) -> bool:
         scope = key_scope(server_id, user_id)
         rows = delete(ApiKeyRow).where(_within(scope), ApiKeyRow.id == key_id)
-        async with self._store.write() as session:
+        async with self._store.write(StoredChange("keys", scope.name)) as session:
             return await count(session, rows) > 0
 
+    @reads
     async def unowned(self) -> int:
-        """How many were added in direct messages before it was noted in whose."""
+        """Count the keys that older versions stored in direct messages without an owner."""
         rows = select(func.count()).select_from(ApiKeyRow).where(_within(UNOWNED))
         async with self._store.read() as session:
             return await session.scalar(rows) or 0
 
+    @writes
     async def adopt(self, user_id: int) -> int:
-        """Give those to this person. How many there were."""
+        """Give the unowned keys to this person. Return their number."""
         rows = update(ApiKeyRow).where(_within(UNOWNED)).values(owner_id=user_id)
-        async with self._store.write() as session:
+        change = StoredChange("keys", key_scope(0, user_id).name)
+        async with self._store.write(change) as session:
             return await count(session, rows)
 
+    @writes
     async def rest(self, key_id: int, until: datetime) -> None:
+        """Store a cooldown. Its owner is read from the database, to tell the caches."""
         row = update(ApiKeyRow).where(ApiKeyRow.id == key_id).values(rest_until=until)
+        owner = row.returning(ApiKeyRow.scope, ApiKeyRow.owner_id)
         async with self._store.write() as session:
-            await session.execute(row)
+            found = (await session.execute(owner)).one_or_none()
+        if found is not None:
+            scope = KeyScope(cast(ScopeKind, found.scope), found.owner_id)
+            await self._store.tell(StoredChange("keys", scope.name))
 
     async def check(self) -> None:
-        """Whether all can be read. Nothing is changed."""
+        """Raise if a key cannot be decrypted. Changes nothing."""
         async with self._store.read() as session:
             for row in await session.scalars(select(ApiKeyRow)):
                 self._renewed(row)
 
     async def renew(self) -> None:
-        """Check at start that all can be read, and encrypt with the first key what is older."""
+        """Check that all keys can be decrypted; encrypt older ones with the first key."""
         async with self._store.read() as session:
             rows = (await session.scalars(select(ApiKeyRow))).all()
         old = [row for row in rows if not self._vault.is_current(row.token)]

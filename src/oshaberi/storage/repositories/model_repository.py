@@ -7,7 +7,9 @@ from typing import cast
 
 from sqlalchemy import ColumnElement, and_, delete, func, select, update
 
+from oshaberi.storage.changes.change_feed import StoredChange
 from oshaberi.storage.key_scope import UNOWNED, KeyScope, ScopeKind, key_scope
+from oshaberi.storage.outages.answer_limits import reads, writes
 from oshaberi.storage.schema.table_rows import ModelRow
 from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.stored_records import ModelRecord
@@ -18,8 +20,9 @@ class ModelRepository:
     def __init__(self, store: Transactions) -> None:
         self._store = store
 
+    @reads
     async def chain(self, server_id: int, user_id: int = 0) -> tuple[ModelRecord, ...]:
-        """That of a server, or (`server_id` 0) of a person in direct messages."""
+        """Return the chain of a server, or (`server_id` 0) of a person."""
         scope = key_scope(server_id, user_id)
         if not scope.is_somebodys:
             return ()
@@ -27,29 +30,32 @@ class ModelRepository:
         async with self._store.read() as session:
             return tuple(_record(row) for row in await session.scalars(rows))
 
+    @writes
     async def set_chain(
         self, server_id: int, records: Sequence[ModelRecord], user_id: int = 0
     ) -> None:
-        """Replaces it. Their order counts, not their `position`."""
+        """Replace the chain. The order counts, not `position`."""
         scope = key_scope(server_id, user_id)
         if not scope.is_somebodys:
             raise StorageError("a chain of models belongs to a server or to a person: name one")
-        async with self._store.write() as session:
+        async with self._store.write(StoredChange("models", scope.name)) as session:
             await self._store.alone(session, f"models {scope.kind} {scope.owner_id}")
             await session.execute(delete(ModelRow).where(_within(scope)))
             session.add_all(_row(scope, n, record) for n, record in enumerate(records))
 
+    @reads
     async def unowned(self) -> int:
-        """How many were set in direct messages before it was noted in whose."""
+        """Count the models that older versions stored in DMs without an owner."""
         rows = select(func.count()).select_from(ModelRow).where(_within(UNOWNED))
         async with self._store.read() as session:
             return await session.scalar(rows) or 0
 
+    @writes
     async def adopt(self, user_id: int) -> int:
-        """Give those to this person, unless they have a chain. How many there were."""
+        """Give the unowned models to this person if they have none. Return the number."""
         scope = KeyScope("direct", user_id)
         own = select(func.count()).select_from(ModelRow).where(_within(scope))
-        async with self._store.write() as session:
+        async with self._store.write(StoredChange("models", scope.name)) as session:
             await self._store.alone(session, f"models {scope.kind} {user_id}")
             if await session.scalar(own):
                 return 0

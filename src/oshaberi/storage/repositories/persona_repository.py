@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from oshaberi.storage.changes.change_feed import StoredChange
+from oshaberi.storage.outages.answer_limits import reads, writes
 from oshaberi.storage.schema.table_rows import PersonaRow, SpriteRow
 from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord
@@ -18,21 +20,24 @@ class PersonaRepository:
     def __init__(self, store: Transactions) -> None:
         self._store = store
 
+    @reads
     async def of(self, server_id: int) -> tuple[PersonaRecord, ...]:
-        """With their sprites, the default one first."""
+        """Return the personas with their sprites, the default one first."""
         async with self._store.read() as session:
             return tuple(_record(row) for row in await _rows(session, server_id))
 
+    @reads
     async def get(self, server_id: int, name: str) -> PersonaRecord | None:
-        """By its name, else by an alias."""
+        """Find a persona by its name, else by an alias."""
         async with self._store.read() as session:
             row = _called(await _rows(session, server_id), name, aliases=True)
             return None if row is None else _record(row)
 
+    @writes
     async def save(self, record: PersonaRecord) -> PersonaRecord:
-        """A new one, or the one with this id, or (without an id) the one with this name.
+        """Store a persona: with this id, or (without an id) with this name, or a new one.
 
-        Sprites are added and changed, never removed: that is what `delete_sprite` is for.
+        Sprites are added and changed, never removed: that is what `delete_sprite` does.
         """
         async with self._alone(record.server_id) as session:
             rows = await _rows(session, record.server_id)
@@ -48,6 +53,7 @@ class PersonaRepository:
             await session.flush()
             return _record(row)
 
+    @writes
     async def delete(self, server_id: int, name: str) -> bool:
         async with self._alone(server_id) as session:
             row = _called(await _rows(session, server_id), name)
@@ -55,6 +61,7 @@ class PersonaRepository:
                 await session.delete(row)
             return row is not None
 
+    @writes
     async def make_default(self, server_id: int, name: str) -> bool:
         async with self._alone(server_id) as session:
             row = _called(await _rows(session, server_id), name)
@@ -63,14 +70,16 @@ class PersonaRepository:
                 row.is_default = True
             return row is not None
 
+    @writes
     async def save_sprite(self, server_id: int, persona: str, sprite: SpriteRecord) -> None:
-        """A new one, or the one of this name. There must be such a persona."""
+        """Store a sprite by its name. Raises StorageError without such a persona."""
         async with self._alone(server_id) as session:
             row = _called(await _rows(session, server_id), persona)
             if row is None:
                 raise StorageError(f"there is no persona named {persona!r}: create it first")
             _fill_sprite(row, sprite)
 
+    @writes
     async def delete_sprite(self, server_id: int, persona: str, name: str) -> bool:
         async with self._alone(server_id) as session:
             row = _called(await _rows(session, server_id), persona)
@@ -82,7 +91,7 @@ class PersonaRepository:
 
     @asynccontextmanager
     async def _alone(self, server_id: int) -> AsyncIterator[AsyncSession]:
-        async with self._store.write() as session:
+        async with self._store.write(StoredChange("personas", server_id)) as session:
             await self._store.alone(session, f"personas {server_id}")
             yield session
 

@@ -2,73 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
-from sqlalchemy import delete, func, or_, select, update
+from sqlalchemy import Executable, bindparam, delete, func, insert, or_, select, update
 
+from oshaberi.storage.outages.answer_limits import reads, writes
+from oshaberi.storage.schema import table_rows
 from oshaberi.storage.schema.table_rows import TurnMessageRow, TurnRow
 from oshaberi.storage.stored_records import TAKEN_BACK, TurnRecord
 from oshaberi.storage.transactions import Transactions, beyond_newest
+from oshaberi.storage.writing.write_entries import WriteEntry, WriteStep, turns_lane
 
 KEPT_PER_CHANNEL = 50
 KEPT_DAYS = 180
+
+_TURNS = table_rows.Base.metadata.tables[TurnRow.__tablename__]
+_LINKS = table_rows.Base.metadata.tables[TurnMessageRow.__tablename__]
+_ADD = insert(_TURNS).inline()
+_SET_MESSAGES = (
+    update(_TURNS)
+    .where(_TURNS.c.channel_id == bindparam("its_channel"), _TURNS.c.at == bindparam("its_moment"))
+    .values(message_ids=bindparam("its_messages"))
+)
+_BEYOND_NEWEST = beyond_newest(TurnRow.id, TurnRow.channel_id)
+_OLD = delete(_TURNS).where(_TURNS.c.at < bindparam("edge"))
 
 
 class TurnRepository:
     def __init__(self, store: Transactions) -> None:
         self._store = store
+        self._link = _linking(store)
+        self._grown: set[int] = set()
+        """Channels that had turns since the last pruning."""
 
     async def remember(self, turn: TurnRecord) -> None:
-        """The newest turn that a message belongs to is the one that counts."""
-        now = self._store.now()
-        row = _row(turn, self._store)
-        async with self._store.write() as session:
-            session.add(row)
-            await session.flush()
-            for message_id in turn.message_ids:
-                link = self._store.insert(TurnMessageRow)
-                link = link.values(message_id=message_id, turn_id=row.id)
-                link = link.on_conflict_do_update(
-                    index_elements=["message_id"], set_={"turn_id": link.excluded.turn_id}
-                )
-                await session.execute(link)
-            await session.execute(
-                beyond_newest(TurnRow.id, TurnRow.channel_id, turn.channel_id, KEPT_PER_CHANNEL)
-            )
-            await session.execute(delete(TurnRow).where(TurnRow.at < now - timedelta(KEPT_DAYS)))
+        await self._store.writer.write_entry(self.adding(turn))
 
+    def adding(self, turn: TurnRecord) -> WriteEntry:
+        """Return the entry that stores a turn. A message belongs to its newest turn."""
+        self._grown.add(turn.channel_id)
+        values = _values(turn, self._store)
+        its = {"its_channel": turn.channel_id, "its_moment": values["at"]}
+        links = [WriteStep(self._link, {"message_id": one, **its}) for one in turn.message_ids]
+        return WriteEntry((WriteStep(_ADD, values), *links), lane=turns_lane(turn.channel_id))
+
+    async def set_messages(self, turn: TurnRecord) -> None:
+        """The turn of that moment, which was stored before, has these messages now."""
+        its = {"its_channel": turn.channel_id, "its_moment": turn.at}
+        links = [WriteStep(self._link, {"message_id": one, **its}) for one in turn.message_ids]
+        changed = WriteStep(_SET_MESSAGES, {"its_messages": list(turn.message_ids), **its})
+        lane = turns_lane(turn.channel_id)
+        await self._store.writer.write(changed, *links, lane=lane, repeatable=True)
+
+    def pruning(self) -> WriteEntry:
+        grown, self._grown = self._grown, set()
+        values = {"last_kept": KEPT_PER_CHANNEL - 1}
+        steps = [WriteStep(_BEYOND_NEWEST, {"its_channel": one, **values}) for one in grown]
+        old = WriteStep(_OLD, {"edge": self._store.now() - timedelta(KEPT_DAYS)})
+        return WriteEntry((*steps, old), repeatable=True)
+
+    @reads
     async def of_message(self, message_id: int) -> TurnRecord | None:
-        """The turn that wrote this message."""
+        """Return the turn that wrote this message, or None."""
         found = select(TurnRow).join(TurnMessageRow, TurnMessageRow.turn_id == TurnRow.id)
         async with self._store.read() as session:
             row = await session.scalar(found.where(TurnMessageRow.message_id == message_id))
             return None if row is None else _record(row)
 
-    async def about(self, channel_id: int, message_ids: Sequence[int]) -> tuple[TurnRecord, ...]:
-        """The turns of a channel that answered one of these messages, or wrote one."""
-        wrote = select(TurnMessageRow.turn_id).where(TurnMessageRow.message_id.in_(message_ids))
-        here = select(TurnRow).where(TurnRow.channel_id == channel_id)
-        found = here.where(or_(TurnRow.asked_id.in_(message_ids), TurnRow.id.in_(wrote)))
-        async with self._store.read() as session:
-            return tuple(map(_record, await session.scalars(found)))
-
+    @reads
     async def whole(self, turn: TurnRecord) -> tuple[TurnRecord, ...]:
-        """All turns of the answer that this one is part of, oldest first."""
+        """Return all turns of the answer that this one is part of, oldest first."""
         first = turn.first_id
         here = select(TurnRow).where(TurnRow.channel_id == turn.channel_id)
         parts = here.where(or_(TurnRow.id == first, TurnRow.answer_id == first))
         async with self._store.read() as session:
             return tuple(map(_record, await session.scalars(parts.order_by(TurnRow.id))))
 
+    @writes
     async def take_back(self, turn: TurnRecord) -> None:
-        """What it was an answer to is still known, but nothing of it is left."""
+        """Mark a turn as deleted: its question stays known, its messages do not."""
         values = {"message_ids": [], "undelivered": "", "status": TAKEN_BACK}
         async with self._store.write() as session:
             await session.execute(update(TurnRow).where(TurnRow.id == turn.id).values(**values))
 
+    @reads
     async def direct_channels(self, most: int) -> tuple[int, ...]:
-        """Of direct messages those with the newest turns, newest first."""
+        """Return the DM channels with the newest turns, newest first."""
         found = (
             select(TurnRow.channel_id).where(TurnRow.server_id == 0).group_by(TurnRow.channel_id)
         )
@@ -79,28 +99,42 @@ class TurnRepository:
     async def last(self, channel_id: int) -> TurnRecord | None:
         return next(iter(await self.newest(channel_id, 1)), None)
 
+    @reads
     async def newest(self, channel_id: int, count: int) -> tuple[TurnRecord, ...]:
-        """The newest first."""
+        """Return the channel's turns, newest first."""
         here = select(TurnRow).where(TurnRow.channel_id == channel_id)
         async with self._store.read() as session:
             rows = await session.scalars(here.order_by(TurnRow.id.desc()).limit(count))
             return tuple(map(_record, rows))
 
 
-def _row(turn: TurnRecord, store: Transactions) -> TurnRow:
-    return TurnRow(
-        channel_id=turn.channel_id,
-        server_id=turn.server_id,
-        user_id=turn.user_id,
-        asked_id=turn.asked_id,
-        persona=turn.persona,
-        message_ids=list(turn.message_ids),
-        status=turn.status,
-        undelivered=turn.undelivered,
-        why=turn.why,
-        at=turn.at or store.now(),
-        answer_id=turn.answer_id,
+def _linking(store: Transactions) -> Executable:
+    """Return the statement that links a message to the turn written just before."""
+    here = select(_TURNS.c.id).where(
+        _TURNS.c.channel_id == bindparam("its_channel"), _TURNS.c.at == bindparam("its_moment")
     )
+    turn = here.order_by(_TURNS.c.id.desc()).limit(1).scalar_subquery()
+    row = store.insert(_LINKS).values(message_id=bindparam("message_id"), turn_id=turn)
+    link: Executable = row.on_conflict_do_update(
+        index_elements=["message_id"], set_={"turn_id": row.excluded.turn_id}
+    )
+    return link
+
+
+def _values(turn: TurnRecord, store: Transactions) -> dict[str, Any]:
+    return {
+        "channel_id": turn.channel_id,
+        "server_id": turn.server_id,
+        "user_id": turn.user_id,
+        "asked_id": turn.asked_id,
+        "persona": turn.persona,
+        "message_ids": list(turn.message_ids),
+        "status": turn.status,
+        "undelivered": turn.undelivered,
+        "why": turn.why,
+        "at": turn.at or store.now(),
+        "answer_id": turn.answer_id,
+    }
 
 
 def _record(row: TurnRow) -> TurnRecord:

@@ -1,4 +1,4 @@
-"""What users, channels and servers use each day. Limits hold whichever process asks.
+"""Counts what users, channels and servers use each day. Limits apply over all processes.
 
 A request is counted in one transaction before it is made: for every account its row is locked,
 compared with the limit and counted up, or nothing is counted at all. Rows are taken in one order,
@@ -11,26 +11,33 @@ from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, func, select
+from sqlalchemy import ColumnElement, Executable, and_, bindparam, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from oshaberi.storage.outages.answer_limits import reads, writes
 from oshaberi.storage.schema.table_rows import QuotaNotice
 from oshaberi.storage.schema.table_rows import UsageCount as Row
 from oshaberi.storage.transactions import Transactions, count
 from oshaberi.storage.usage_accounts import UsageAccount, UsageLimit, UsageTotals, UsedUp
+from oshaberi.storage.writing.write_entries import WriteEntry, WriteStep
 
 KEPT_DAYS = 62
 _KEY = ("day", "purse", "server_id", "subject", "subject_id")
+_COUNTED = ("requests", "input_tokens", "output_tokens", "cost_micros")
+_OLD = delete(Row).where(Row.day < bindparam("edge"))
+_OLD_NOTICES = delete(QuotaNotice).where(QuotaNotice.day < bindparam("edge"))
 
 
 class UsageCounts:
     def __init__(self, store: Transactions) -> None:
         self._store = store
+        self._count_up = self._counting(store, None)
 
+    @writes
     async def reserve(
         self, day: date, limits: Sequence[UsageLimit], input_tokens: int
     ) -> UsedUp | None:
-        """Count one request in all accounts, or in none: then which limit was reached."""
+        """Count one request in all accounts, or in none. Return the limit that was reached."""
         async with self._store.write() as session:
             for limit in sorted(limits, key=lambda one: one.account):
                 used = UsageTotals(1, input_tokens)
@@ -40,8 +47,9 @@ class UsageCounts:
                     return reached
         return None
 
+    @reads
     async def used_up(self, day: date, limits: Sequence[UsageLimit]) -> UsedUp | None:
-        """The first limit that is reached already. Nothing is counted."""
+        """Return the first limit that is already reached. Counts nothing."""
         async with self._store.read() as session:
             for limit in limits:
                 used = await _totals(session, _within(limit.account, day, day))
@@ -51,23 +59,30 @@ class UsageCounts:
         return None
 
     async def add(self, day: date, accounts: Iterable[UsageAccount], used: UsageTotals) -> None:
-        """What a request took beyond what was reserved for it; may be less than nothing."""
-        async with self._store.write() as session:
-            for account in sorted(accounts):
-                await session.execute(self._added(day, account, used))
-            long_ago = day - timedelta(KEPT_DAYS)
-            await session.execute(delete(Row).where(Row.day < long_ago))
-            await session.execute(delete(QuotaNotice).where(QuotaNotice.day < long_ago))
+        """Count what a request used beyond its reservation. It may be negative."""
+        steps = tuple(self.adding(day, account, used) for account in accounts)
+        await self._store.writer.write_entry(WriteEntry(tallies=steps))
 
+    def adding(self, day: date, account: UsageAccount, used: UsageTotals) -> WriteStep:
+        return WriteStep(self._count_up, _values(day, account, used))
+
+    def pruning(self) -> WriteEntry:
+        """Return the entry that deletes days too old to be shown."""
+        edge = {"edge": self._store.now().date() - timedelta(KEPT_DAYS)}
+        steps = (WriteStep(_OLD, edge), WriteStep(_OLD_NOTICES, edge))
+        return WriteEntry(steps, repeatable=True)
+
+    @reads
     async def of(self, account: UsageAccount, first: date, last: date) -> UsageTotals:
-        """From the first of these days to the last."""
+        """Return the totals from the first of these days to the last."""
         async with self._store.read() as session:
             return await _totals(session, _within(account, first, last))
 
+    @reads
     async def largest_users(
         self, server_id: int, day: date, most: int
     ) -> tuple[tuple[int, UsageTotals], ...]:
-        """Who used most tokens in a server: user and totals, the largest first."""
+        """Return the users with most tokens in a server, the largest first."""
         there = and_(Row.purse == "server", Row.server_id == server_id, Row.subject == "user")
         rows = select(Row).where(Row.day == day, there)
         by_tokens = (Row.input_tokens + Row.output_tokens).desc()
@@ -75,8 +90,9 @@ class UsageCounts:
             found = await session.scalars(rows.order_by(by_tokens, Row.subject_id).limit(most))
             return tuple((row.subject_id, _record(row)) for row in found)
 
+    @writes
     async def tell_once(self, day: date, quota: str, subject_id: int, channel_id: int) -> bool:
-        """Whether it is for the caller to tell; whoever asks second is told no."""
+        """Tell whether the caller must send the notice: True for the first only."""
         row = self._store.insert(QuotaNotice).values(
             day=day, quota=quota, subject_id=subject_id, channel_id=channel_id
         )
@@ -84,31 +100,39 @@ class UsageCounts:
             return await count(session, row.on_conflict_do_nothing()) > 0
 
     def _added(
-        self, day: date, account: UsageAccount, used: UsageTotals, limit: UsageLimit | None = None
-    ) -> Any:
-        """Counts up; with a limit that is reached it changes no row."""
-        row = self._store.insert(Row).values(
-            day=day,
-            purse=account.purse,
-            server_id=account.server_id,
-            subject=account.subject,
-            subject_id=account.subject_id,
-            requests=used.requests,
-            input_tokens=used.input_tokens,
-            output_tokens=used.output_tokens,
-            cost_micros=used.cost_micros,
-        )
-        new = row.excluded
-        return row.on_conflict_do_update(
+        self, day: date, account: UsageAccount, used: UsageTotals, limit: UsageLimit
+    ) -> Executable:
+        """Return the statement that counts. It changes no row if the limit is reached."""
+        return self._counting(self._store, limit, _values(day, account, used))
+
+    @staticmethod
+    def _counting(
+        store: Transactions, limit: UsageLimit | None, values: dict[str, Any] | None = None
+    ) -> Executable:
+        row = store.insert(Row)
+        if values is not None:
+            row = row.values(values)
+        counting: Executable = row.on_conflict_do_update(
             index_elements=list(_KEY),
-            set_={
-                "requests": Row.requests + new.requests,
-                "input_tokens": Row.input_tokens + new.input_tokens,
-                "output_tokens": Row.output_tokens + new.output_tokens,
-                "cost_micros": Row.cost_micros + new.cost_micros,
-            },
+            set_={name: getattr(Row, name) + row.excluded[name] for name in _COUNTED},
             where=_below(limit),
         )
+        return counting
+
+
+def _values(day: date, account: UsageAccount, used: UsageTotals) -> dict[str, Any]:
+    """Return the values, with the key first: rows are locked in its order."""
+    return {
+        "purse": account.purse,
+        "server_id": account.server_id,
+        "subject": account.subject,
+        "subject_id": account.subject_id,
+        "day": day,
+        "requests": used.requests,
+        "input_tokens": used.input_tokens,
+        "output_tokens": used.output_tokens,
+        "cost_micros": used.cost_micros,
+    }
 
 
 def _below(limit: UsageLimit | None) -> ColumnElement[bool] | None:

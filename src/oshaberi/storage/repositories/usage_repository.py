@@ -2,40 +2,49 @@
 
 from __future__ import annotations
 
-from sqlalchemy import select
+from sqlalchemy import Executable, select
 
+from oshaberi.storage.outages.answer_limits import reads
 from oshaberi.storage.schema.table_rows import UsageRow as Row
 from oshaberi.storage.stored_records import UsageRecord
 from oshaberi.storage.transactions import Transactions
+from oshaberi.storage.writing.write_entries import WriteEntry, WriteStep
 
 
 class UsageRepository:
     def __init__(self, store: Transactions) -> None:
         self._store = store
-
-    async def add(
-        self, server_id: int, provider: str, model: str, input_tokens: int, output_tokens: int
-    ) -> None:
-        """One request more."""
-        row = self._store.insert(Row).values(
-            server_id=server_id,
-            provider=provider,
-            model=model,
-            requests=1,
-            input_tokens=input_tokens,
-            output_tokens=output_tokens,
-        )
-        row = row.on_conflict_do_update(
+        row = store.insert(Row)
+        self._add: Executable = row.on_conflict_do_update(
             index_elements=["server_id", "provider", "model"],
             set_={
-                "requests": Row.requests + 1,
+                "requests": Row.requests + row.excluded.requests,
                 "input_tokens": Row.input_tokens + row.excluded.input_tokens,
                 "output_tokens": Row.output_tokens + row.excluded.output_tokens,
             },
         )
-        async with self._store.write() as session:
-            await session.execute(row)
 
+    async def add(
+        self, server_id: int, provider: str, model: str, input_tokens: int, output_tokens: int
+    ) -> None:
+        """Count one request."""
+        step = self.adding(server_id, provider, model, input_tokens, output_tokens)
+        await self._store.writer.write_entry(WriteEntry(tallies=(step,)))
+
+    def adding(
+        self, server_id: int, provider: str, model: str, input_tokens: int, output_tokens: int
+    ) -> WriteStep:
+        values = {
+            "server_id": server_id,
+            "provider": provider,
+            "model": model,
+            "requests": 1,
+            "input_tokens": input_tokens,
+            "output_tokens": output_tokens,
+        }
+        return WriteStep(self._add, values)
+
+    @reads
     async def of(self, server_id: int) -> tuple[UsageRecord, ...]:
         rows = select(Row).where(Row.server_id == server_id).order_by(Row.provider, Row.model)
         async with self._store.read() as session:

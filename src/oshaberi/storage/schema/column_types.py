@@ -16,7 +16,7 @@ RowId = BigInteger().with_variant(Integer, "sqlite")
 
 
 class UtcMoment(TypeDecorator[datetime]):
-    """A time in UTC. SQLite forgets the zone: it gets it back when read."""
+    """A time in UTC. SQLite drops the zone, so it is added on reading."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -32,7 +32,7 @@ class UtcMoment(TypeDecorator[datetime]):
 
 
 class WordList(TypeDecorator[str]):
-    """Text from anywhere. What neither database can hold (NUL, half a surrogate pair) is U+FFFD."""
+    """Any text. Characters that a database cannot hold (NUL, lone surrogates) become U+FFFD."""
 
     impl = Text
     cache_ok = True

@@ -1,11 +1,13 @@
 """Migrates a database to this program's schema: all steps in one transaction.
 
-Safe when several processes start at once. There is no way back: that is what backups are for.
+Safe when several processes start at once. There is no way back: a SQLite file is backed up first.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -19,9 +21,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from oshaberi.storage.database_engine import open_engine, prepare_file
 from oshaberi.storage.database_urls import DatabaseAddress, address_of
+from oshaberi.storage.outages.driver_errors import told
+from oshaberi.storage.schema.migration_backup import back_up
 from oshaberi.storage.storage_errors import StorageError
-from oshaberi.storage.transactions import told
 from oshaberi.virtual_time import outside_work
+
+log = logging.getLogger(__name__)
 
 VERSION_TABLE = "oshaberi_schema"
 LOCK_SECONDS = 60
@@ -30,15 +35,15 @@ _turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDict
 
 
 def head_revision() -> str:
-    """The schema of this program."""
-    head = ScriptDirectory.from_config(_config()).get_current_head()
+    """Return the schema revision of this program."""
+    head = ScriptDirectory.from_config(alembic_config()).get_current_head()
     if head is None:
         raise StorageError("the migrations are missing: install oshaberi again")
     return head
 
 
 async def current_revision(url: str) -> str | None:
-    """The schema that the database has; None if it is empty or not there yet."""
+    """Return the database's schema revision; None if it is empty or missing."""
     address = address_of(url)
     if address.in_memory or (address.file is not None and not address.file.exists()):
         return None
@@ -48,25 +53,45 @@ async def current_revision(url: str) -> str | None:
                 return await connection.run_sync(_revision)
 
 
-async def upgrade(url: str, to: str = "head") -> tuple[str, ...]:
-    """Make the database if need be and migrate it. The revisions that were applied, in order."""
+def _log_backup(path: Path) -> None:
+    log.info("the database will be migrated; a copy of it as it is now: %s", path)
+
+
+async def upgrade(
+    url: str,
+    to: str = "head",
+    *,
+    backup: bool = True,
+    on_backup: Callable[[Path], None] = _log_backup,
+) -> tuple[str, ...]:
+    """Create the database if needed and migrate it. Return the applied revisions, in order.
+
+    A SQLite file that has tables is backed up first; `on_backup` is told where.
+    """
     address = address_of(url)
     await prepare_file(address)
     async with open_engine(address, foreign_keys=False) as engine:
-        return await migrate(engine, address, to)
+        kept = on_backup if backup else None
+        return await migrate(engine, address, to, kept)
 
 
 async def migrate(
-    engine: AsyncEngine, address: DatabaseAddress, to: str = "head"
+    engine: AsyncEngine,
+    address: DatabaseAddress,
+    to: str = "head",
+    on_backup: Callable[[Path], None] | None = None,
 ) -> tuple[str, ...]:
-    """The same for an engine that is open."""
+    """Migrate the database of an open engine. Return the applied revisions, in order."""
     lock = _turns.setdefault(asyncio.get_running_loop(), asyncio.Lock())
     # Alembic keeps its state in its modules: two migrations must not take turns at one await.
     async with lock:
         with outside_work(), told(address):
             async with engine.connect() as connection:
                 await _enter(connection, address)
-                applied = await connection.run_sync(_run, address, to)
+                pending = await connection.run_sync(_pending, address, to)
+                if pending is not None and address.file is not None and on_backup is not None:
+                    on_backup(await back_up(address.file, pending))
+                applied = await connection.run_sync(_run, to)
                 await connection.commit()
     return applied
 
@@ -81,18 +106,28 @@ async def _enter(connection: AsyncConnection, address: DatabaseAddress) -> None:
     await connection.execute(lock)
 
 
-def _run(connection: Connection, address: DatabaseAddress, to: str) -> tuple[str, ...]:
-    config = _config()
+def _pending(connection: Connection, address: DatabaseAddress, to: str) -> str | None:
+    """Return the database's schema revision, if it has one and there are steps to take."""
+    scripts = ScriptDirectory.from_config(alembic_config())
     current = _revision(connection)
-    scripts = ScriptDirectory.from_config(config)
-    if to == "head" and current == scripts.get_current_head():
-        return ()
     known = {script.revision for script in scripts.walk_revisions()}
     if current is not None and current not in known:
-        raise StorageError(
-            f"the database {address} has the schema {current}, which is newer than this program: "
-            "install the newer oshaberi, or restore a backup"
-        )
+        raise newer_schema(address, current)
+    wanted = scripts.get_current_head() if to == "head" else to
+    return None if current == wanted else current
+
+
+def newer_schema(address: DatabaseAddress, current: str) -> StorageError:
+    return StorageError(
+        f"the database {address} has the schema {current}, which is newer than this program: "
+        "install the newer oshaberi, or restore a backup"
+    )
+
+
+def _run(connection: Connection, to: str) -> tuple[str, ...]:
+    config = alembic_config()
+    if to == "head" and _revision(connection) == head_revision():
+        return ()
     applied: list[str] = []
 
     def note(*, step: Any, **_more: Any) -> None:
@@ -108,7 +143,8 @@ def _revision(connection: Connection) -> str | None:
     return MigrationContext.configure(connection, opts=options).get_current_revision()
 
 
-def _config() -> Config:
+def alembic_config() -> Config:
+    """Return Alembic's configuration, with the folder of the migrations."""
     config = Config()
     config.set_main_option("path_separator", "newline")
     folder = str(Path(__file__).with_name("migrations")).replace("%", "%%")

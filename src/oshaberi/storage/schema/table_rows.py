@@ -32,7 +32,7 @@ class ServerSettingRow(Base):
 
 
 class PersonaRow(Base):
-    """`name_key` is the name without its case."""
+    """A persona. `name_key` is the name without its case."""
 
     __tablename__ = "personas"
     __table_args__ = (UniqueConstraint("server_id", "name_key"), {"sqlite_autoincrement": True})
@@ -88,7 +88,7 @@ class TableSourceRow(Base):
 
 
 class ModelRow(Base):
-    """`scope` and `owner_id`: see key_scope.py."""
+    """A model of a chain. `scope` and `owner_id`: see key_scope.py."""
 
     __tablename__ = "models"
     __table_args__ = (UniqueConstraint("scope", "owner_id", "position"),)
@@ -104,7 +104,7 @@ class ModelRow(Base):
 
 
 class ApiKeyRow(Base):
-    """`token` is the secret as the vault encrypted it; `scope` and `owner_id`: see key_scope.py."""
+    """An API key. `token` is the encrypted secret; `scope` and `owner_id`: see key_scope.py."""
 
     __tablename__ = "api_keys"
     __table_args__ = (
@@ -132,6 +132,21 @@ class ExchangeRow(Base):
     answered: Mapped[str]
     details: Mapped[str]
     persona: Mapped[str] = mapped_column(server_default="")
+    at: Mapped[datetime]
+    expires_at: Mapped[datetime] = mapped_column(index=True)
+
+
+class ConversationSummaryRow(Base):
+    """A channel's summary from `first_id` to `last_id`; `user_ids` is like `,1,22,`."""
+
+    __tablename__ = "conversation_summaries"
+
+    channel_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    text: Mapped[str]
+    first_id: Mapped[int]
+    last_id: Mapped[int]
+    messages: Mapped[int]
+    user_ids: Mapped[str]
     at: Mapped[datetime]
     expires_at: Mapped[datetime] = mapped_column(index=True)
 
@@ -181,13 +196,33 @@ class JournalPostRow(Base):
     message_id: Mapped[int | None]
 
 
+class QuestionRow(Base):
+    """An open question. `process` answers it; `is_begun`: a restart interrupted its answer."""
+
+    __tablename__ = "questions"
+
+    channel_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    message_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    server_id: Mapped[int]
+    user_id: Mapped[int]
+    instance: Mapped[str] = mapped_column(index=True)
+    process: Mapped[str]
+    why: Mapped[str]
+    is_begun: Mapped[bool]
+    at: Mapped[datetime]
+
+
 class InstanceRow(Base):
-    """A process that writes into the journal, and when it last said that it is there."""
+    """A process that writes into the journal, and when it was last known to run.
+
+    `leases` are the kinds of leases it holds, as words (`redis postgresql`).
+    """
 
     __tablename__ = "instances"
 
     name: Mapped[str] = mapped_column(primary_key=True)
     alive_at: Mapped[datetime]
+    leases: Mapped[str] = mapped_column(server_default="")
 
 
 class UsageRow(Base):
@@ -204,8 +239,8 @@ class UsageRow(Base):
 class UsageCount(Base):
     """What one user, channel or server used on one day (UTC).
 
-    `purse` is whose limits the count is for: `operator` counts what ran on the operator's keys
-    (`server_id` is 0 then), `server` counts everything that ran in that server.
+    `purse` says whose limits the count is for: `operator` counts requests with the operator's
+    keys (`server_id` is 0 then), `server` counts all requests in that server.
     """
 
     __tablename__ = "usage_counts"
@@ -223,7 +258,7 @@ class UsageCount(Base):
 
 
 class QuotaNotice(Base):
-    """That a quota is used up was told there on that day."""
+    """A notice that was sent on that day about a used-up quota."""
 
     __tablename__ = "quota_notices"
 
@@ -252,7 +287,7 @@ class TurnRow(Base):
 
 
 class TurnMessageRow(Base):
-    """Which turn a message of ours belongs to."""
+    """The turn that a message of ours belongs to."""
 
     __tablename__ = "turn_messages"
 
@@ -260,3 +295,30 @@ class TurnMessageRow(Base):
     turn_id: Mapped[int] = mapped_column(
         BigInteger, ForeignKey("turns.id", ondelete="CASCADE"), index=True
     )
+
+
+class OptOutRow(Base):
+    """A user whose messages are not read."""
+
+    __tablename__ = "opt_outs"
+
+    user_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    at: Mapped[datetime]
+
+
+class DepartedServerRow(Base):
+    """A server that the bot has left. What is stored for it is deleted some time later."""
+
+    __tablename__ = "departed_servers"
+
+    server_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    left_at: Mapped[datetime]
+
+
+class ChannelServerRow(Base):
+    """The server of a channel in which the bot answered."""
+
+    __tablename__ = "channel_servers"
+
+    channel_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    server_id: Mapped[int] = mapped_column(index=True)

@@ -1,7 +1,7 @@
-"""Stops that reach every process: a request is published, whoever runs the turn answers.
+"""Sends stops to every process: a request is published, and the process with the turn answers.
 
-Nothing is stored but the answer: who is active is known only by whoever is, so it is never stale.
-Anybody may publish `{"channel": "123", "by": "456"}` on `oshaberi:stops`, a dashboard for example;
+Only the answer is stored: each process knows its own active channels, so nothing becomes stale. Any
+program may publish `{"channel": "123", "by": "456"}` on `oshaberi:stops`, a dashboard for example;
 with `"may_manage": false` only a turn of that user is stopped.
 """
 
@@ -33,7 +33,7 @@ FAULTS = (RedisError, OSError)
 
 
 class RedisStops(StopRegistry):
-    """The channels of this process, which can be stopped from all."""
+    """The channels of this process, which any process can stop."""
 
     def __init__(self, redis: Redis) -> None:
         super().__init__()
@@ -49,7 +49,10 @@ class RedisStops(StopRegistry):
         *,
         may_manage: bool = True,
     ) -> StopAnswer:
-        """Others are asked in any case: a turn here may be one that waits for theirs to end."""
+        """Stop the turn here and ask the others too.
+
+        A turn here may be waiting for one of theirs to end.
+        """
         here = self.request_stop_as(channel, by, reason, may_manage=may_manage)
         answer_to = f"{TOPIC}:answer:{secrets.token_hex(8)}"
         asked = {
@@ -72,7 +75,7 @@ class RedisStops(StopRegistry):
         return here if there == "idle" else there
 
     async def _answer(self, answer_to: str) -> StopAnswer:
-        """Of several the best one: who has nothing to stop says nothing."""
+        """Return the best answer. A process that has nothing to stop does not answer."""
         answer: StopAnswer = "idle"
         now = asyncio.get_running_loop().time
         until = now() + ANSWER_SECONDS
@@ -84,7 +87,7 @@ class RedisStops(StopRegistry):
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[RedisStops]:
-        """Hear what other processes ask for, until the end of the block."""
+        """Listen to the stops of other processes until the end of the block."""
         ready = asyncio.Event()
         task = asyncio.create_task(self._listen(ready), name="redis stops")
         try:
@@ -95,7 +98,7 @@ class RedisStops(StopRegistry):
                 await ended(one)
 
     async def _listen(self, ready: asyncio.Event) -> None:
-        """Never ends by itself: a Redis that goes away may come back."""
+        """Listen forever. If Redis is down, try again."""
         while True:
             try:
                 async with self._redis.pubsub(ignore_subscribe_messages=True) as subscription:
@@ -148,7 +151,7 @@ class RedisStops(StopRegistry):
 
 
 async def ended(task: asyncio.Task[None]) -> None:
-    """Cancelled, and again if need be: redis-py can swallow a cancellation while it waits."""
+    """Cancel a task, repeatedly if needed: redis-py can swallow a cancellation."""
     while not task.done():
         task.cancel()
         await asyncio.wait({task}, timeout=AGAIN_SECONDS)

@@ -1,4 +1,4 @@
-"""Keeps stop requests per channel and wakes everybody who waits for one.
+"""Keeps stop requests per channel and wakes all that wait for one.
 
 Only an active channel can be stopped: a stop for an idle one is refused, never kept for later.
 """
@@ -20,15 +20,25 @@ SETTLE_SECONDS = 0.7
 
 @dataclass(frozen=True, slots=True)
 class StopRequest:
-    """A stop, or (with `follow_up`) a new message that replaces the answer under way."""
+    """A stop, or (with `follow_up`) a new message that replaces the running answer.
+
+    `at_boundary`: the process ends. Finished text is still sent, half a sentence is not.
+    """
 
     by: str
     reason: RequestReason = "user_request"
     follow_up: bool = False
+    at_boundary: bool = False
+
+
+def _urgency(request: StopRequest) -> int:
+    if request.follow_up:
+        return 0
+    return 1 if request.at_boundary else 2
 
 
 class ActiveChannel:
-    """One channel while a turn runs in it."""
+    """One channel with a running turn."""
 
     def __init__(self, user: str | None) -> None:
         self.user = user
@@ -45,7 +55,7 @@ class ActiveChannel:
 
     @contextmanager
     def heard_by(self, listener: Callable[[], None]) -> Iterator[None]:
-        """Call the listener when a request comes, or at once if one is already there."""
+        """Call the listener when a request comes, or at once if one is there."""
         self._listeners.append(listener)
         self.quiet.clear()
         try:
@@ -58,9 +68,11 @@ class ActiveChannel:
                 self.quiet.set()
 
     def put(self, request: StopRequest) -> None:
-        """A stop beats a follow-up; the first of equals wins (spec 04 O2)."""
-        beaten = self.pending is not None and self.pending.follow_up and not request.follow_up
-        if self.pending is None or beaten:
+        """Put a request. A stop beats the end of the process, which beats a follow-up.
+
+        Among equals the first wins (spec 04 O2).
+        """
+        if self.pending is None or _urgency(request) > _urgency(self.pending):
             self.pending = request
         for listener in list(self._listeners):
             listener()
@@ -74,7 +86,7 @@ class StopRegistry:
 
     @contextmanager
     def active(self, channel: str, user: str | None = None) -> Iterator[ActiveChannel]:
-        """From admission to the end of the turn. May be nested: a turn holds its streams."""
+        """Keep a channel active from admission to the end of the turn. May be nested."""
         entry = self._channels.setdefault(channel, ActiveChannel(user))
         entry.depth += 1
         try:
@@ -88,7 +100,7 @@ class StopRegistry:
         return channel in self._channels
 
     def request_stop(self, channel: str, by: str, reason: RequestReason = "user_request") -> bool:
-        """Whether there was something to stop."""
+        """Request a stop. Return whether there was something to stop."""
         return self._put(channel, StopRequest(by, reason))
 
     def request_stop_as(
@@ -99,7 +111,7 @@ class StopRegistry:
         *,
         may_manage: bool = True,
     ) -> StopAnswer:
-        """The same for somebody who may be allowed to stop nothing but their own turn."""
+        """Request a stop for a user, who may need to own the turn."""
         entry = self._channels.get(channel)
         if entry is None:
             return "idle"
@@ -116,9 +128,9 @@ class StopRegistry:
         *,
         may_manage: bool = True,
     ) -> StopAnswer:
-        """The same for a turn in any process (here there is only this one), with its last words.
+        """Request a stop in any process (here this one only).
 
-        The answer comes when the closing flush is out, or takes too long.
+        Returns when the closing flush is sent, or takes too long.
         """
         answer = self.request_stop_as(channel, by, reason, may_manage=may_manage)
         if answer == "stopped":
@@ -126,15 +138,22 @@ class StopRegistry:
         return answer
 
     async def settled(self, channel: str) -> None:
-        """Until what a stop still lets out has left (spec 04 O1); not for long."""
+        """Wait until the closing flush after a stop is sent (spec 04 O1), for a limited time."""
         entry = self._channels.get(channel)
         if entry is not None:
             with suppress(TimeoutError):
                 async with asyncio.timeout(SETTLE_SECONDS):
                     await entry.quiet.wait()
 
+    def request_end(self, channel: str) -> bool:
+        """Ask the answer to end at the next clean boundary: the process ends."""
+        return self._put(channel, StopRequest("shutdown", "system_request", at_boundary=True))
+
     def request_follow_up(self, channel: str, by: str) -> bool:
-        """Whether it interrupts: only the turn's own user does (spec 04 O2a)."""
+        """Request an interruption. Only the turn's own user can (spec 04 O2a).
+
+        Returns whether it interrupts.
+        """
         entry = self._channels.get(channel)
         if entry is None or entry.user not in (None, by):
             return False

@@ -1,6 +1,6 @@
 """The inactivity timer: runs only while a chunk is awaited (spec 04 O4).
 
-Touching it costs an assignment; the loop's timer is set anew only when it fires too early.
+A touch is only an assignment; the loop's timer is set again only when it fires too early.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 
 class InactivityTimer:
-    """Calls `on_expiry` after so long without a touch. `overdue` decides whether it still holds."""
+    """Calls `on_expiry` after so long without a touch. `overdue` confirms it."""
 
     def __init__(self, timeout_ms: int, on_expiry: Callable[[], None]) -> None:
         self._loop = asyncio.get_running_loop()
@@ -38,7 +38,7 @@ class InactivityTimer:
 
     @property
     def overdue(self) -> bool:
-        """Looking re-arms it: whoever found it not overdue after all will be called again."""
+        """Tell whether the time is over. If not, the timer is set again."""
         if not self._running:
             return False
         if self._time() >= self._deadline:

@@ -1,8 +1,8 @@
 """Ends a model that only thinks: `max_thinking_ms` without a visible character.
 
-Thoughts, captured blocks and blank text count as thinking. It is looked at when a chunk comes: a
-model that sends nothing at all is the inactivity timer's business, and a tool call that arrives in
-pieces is no thinking.
+Thoughts, captured blocks and blank text count as thinking. It is checked when a chunk comes: a
+model that sends nothing at all is left to the inactivity timer, and a tool call that arrives in
+pieces is not thinking.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from oshaberi.chunks import ProviderError
 
 
 class ThinkingLimit:
-    """Of one stream."""
+    """The limit of one stream."""
 
     def __init__(self, most_ms: int) -> None:
         self._most_s = most_ms / 1000
@@ -21,12 +21,15 @@ class ThinkingLimit:
         self._since: float | None = None
 
     def restart(self) -> None:
-        """Something visible came, or the model was not let go on."""
+        """Restart: something visible came, or the model had to wait."""
         self._since = None
 
     def passed(self, text: str, captured: bool) -> bool:
-        """Note a chunk and its text. `captured`: what comes now belongs to a captured block."""
-        if not captured and text[text.rfind(">") + 1 :].strip():
+        """Note a chunk's text. Return whether the limit has passed.
+
+        `captured`: the text belongs to a captured block.
+        """
+        if not captured and (text[-1:].isalnum() or text[text.rfind(">") + 1 :].strip()):
             self._since = None
             return False
         if self._since is None:

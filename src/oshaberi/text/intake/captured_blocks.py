@@ -14,7 +14,8 @@ from enum import Enum, auto
 import regex
 
 from oshaberi.events import Details, Thought
-from oshaberi.text.atoms import BACKTICKS, inline_code_close
+from oshaberi.text.copied_state import CopiedState
+from oshaberi.text.urls_and_mentions import BACKTICKS, inline_code_close
 
 _FAMILY = r"(?P<think>(?:[\w.-]{1,32}:)?(?:think|thinking|reasoning))"
 _TAG = regex.compile(
@@ -22,7 +23,8 @@ _TAG = regex.compile(
     regex.IGNORECASE,
 )
 _SUMMARY = re.compile(r"<summary\b[^<>\n]*>.*?</summary\s*>", re.IGNORECASE | re.DOTALL)
-_TICK_OR_TAG = re.compile(r"[`<]")
+# A `<` before one of these signs begins no tag: most of them need no closer look.
+_TICK_OR_TAG = re.compile(r"`|<(?![\x00-,:-@\[-^`{-\x7f])")
 _TAG_MAX = 200
 
 
@@ -35,17 +37,19 @@ class CaptureMode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class StrayClose:
-    """A closing think tag that nothing opened: what came before it may be a thought (C3)."""
+    """A closing think tag without an opening one. The text before it may be a thought (C3)."""
 
 
 Captured = str | Thought | Details | StrayClose
 
 
-class Capture:
-    """Feed it text; it returns visible text and captured blocks, in order."""
+class Capture(CopiedState):
+    """Takes text; returns visible text and captured blocks, in order."""
 
     def __init__(self, code_limit: int, starts_in_thought: bool = False) -> None:
         self._mode = CaptureMode.THINK if starts_in_thought else CaptureMode.TEXT
+        self.captures = starts_in_thought
+        """A block is open: nothing that comes now is visible."""
         self._code_limit = code_limit
         self._buffer = ""
         self._block: list[str] = []
@@ -59,25 +63,23 @@ class Capture:
 
     @property
     def held(self) -> int:
-        """How many characters are held back, undecided."""
+        """Return how many characters are held back because they are undecided."""
         return len(self._buffer)
 
-    @property
-    def captures(self) -> bool:
-        """A block is open: nothing that comes now is visible."""
-        return self._mode in (CaptureMode.THINK, CaptureMode.DETAILS)
-
     def passes(self, text: str) -> bool:
-        """Whether `text` is visible as it is: the common case, decided at once."""
-        if self._buffer or self._seam or self._mode is not CaptureMode.TEXT or not text:
+        """Tell quickly whether all of `text` is visible, which is the common case."""
+        if self._buffer or self._seam or self.captures or not text:
             return False
-        if _TICK_OR_TAG.search(text):
+        if self._mode is CaptureMode.FENCE:
+            if "`" in text:
+                return False
+        elif _TICK_OR_TAG.search(text):
             return False
         self._last = text[-1]
         return True
 
     def feed(self, text: str, final: bool = False) -> Iterator[Captured]:
-        """Lazy: a consumer may act on what it is given (`forget`) before the rest is read."""
+        """Yield lazily: a consumer may react (`forget`) before the rest is read."""
         self._buffer += text
         at = 0
         while at < len(self._buffer):
@@ -91,18 +93,18 @@ class Capture:
         yield from self._take()
 
     def finish(self) -> Iterator[Captured]:
-        """The end: what is undecided is text, what is unterminated is captured (C6)."""
+        """End the stream. Undecided text is visible; an open block is captured (C6)."""
         yield from self.feed("", final=True)
-        if self._mode in (CaptureMode.THINK, CaptureMode.DETAILS):
+        if self.captures:
             self._close_block()
         yield from self._take()
 
     def forget(self) -> None:
-        """The visible text before the seam was taken back (C3)."""
+        """Note that the visible text before the stray tag was taken back (C3)."""
         self._last = "\n"
 
     def _take(self) -> Iterator[Captured]:
-        """The visible text so far, in one, then what was found behind it."""
+        """Yield the visible text so far, joined, then the block found after it."""
         if self._shown:
             shown, self._shown = self._shown, []
             yield shown[0] if len(shown) == 1 else "".join(shown)
@@ -111,7 +113,7 @@ class Capture:
             yield found
 
     def _step(self, at: int, final: bool) -> int:
-        """Decide what begins at `at`; return where it ends, or -1 to wait."""
+        """Decide what begins at `at`. Return where it ends, or -1 to wait."""
         if self._mode is CaptureMode.TEXT:
             return self._text(at, final)
         if self._mode is CaptureMode.FENCE:
@@ -140,18 +142,20 @@ class Capture:
             self._think_tag(closes=bool(found["close"]))
         elif not found["close"]:
             self._mode, self._depth = CaptureMode.DETAILS, 1
+            self.captures = True
         self._seam = True
         return int(found.end())
 
     def _think_tag(self, closes: bool) -> None:
         if not closes:
             self._mode = CaptureMode.THINK
+            self.captures = True
         elif not self.seen_thought:
             self._found = StrayClose()
         self.seen_thought = True
 
     def _captured(self, at: int, final: bool) -> int:
-        """Inside a block: look for the tag that closes it."""
+        """Look for the closing tag inside a block."""
         buffer = self._buffer
         tag = buffer.find("<", at)
         if tag < 0:
@@ -192,6 +196,7 @@ class Capture:
         elif inside := inside.strip():
             self._found = Thought(inside)
         self._mode = CaptureMode.TEXT
+        self.captures = False
 
     def _backticks(self, at: int, final: bool) -> int:
         buffer = self._buffer
@@ -248,7 +253,7 @@ def _run_end(buffer: str, at: int) -> int:
 
 
 def match_tag(buffer: str, at: int, final: bool) -> regex.Match[str] | None:
-    """The tag at `at`, perhaps only its beginning; None if no tag of ours begins there (C5)."""
+    """Return the tag at `at`, perhaps incomplete; None if no tag of ours begins there (C5)."""
     found = _TAG.match(buffer, at, min(len(buffer), at + _TAG_MAX), partial=True)
     if found is None or not found.partial:
         return found
@@ -257,9 +262,9 @@ def match_tag(buffer: str, at: int, final: bool) -> regex.Match[str] | None:
 
 
 def _text_before_thought(buffer: str, start: int, end: int) -> int:
-    """C4: where a think pair ends the inline code between `start` and `end`; 0 if none does.
+    """Return where a think pair ends the inline code from `start` to `end`; 0 if none (C4).
 
-    A pair whose opener the backticks touch is an example, and text.
+    A pair whose opening tag touches the backticks is an example, and text.
     """
     opener, text_end = -1, start
     for tag in _TAG.finditer(buffer, start, end):

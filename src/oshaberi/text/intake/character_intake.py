@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 
-_ODD = re.compile("[\r\0\ud800-\udfff]")
-_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
-_LONE = re.compile("[\ud800-\udfff]")
+from oshaberi.text.copied_state import CopiedState
+
+# Raw patterns: mypyc compiles no literal that holds half a character.
+_ODD = re.compile(r"[\r\0\ud800-\udfff]")
+_MAY_GO_ON = re.compile(r"[\r\ud800-\udbff]\Z")
+_PAIR = re.compile(r"[\ud800-\udbff][\udc00-\udfff]")
+_LONE = re.compile(r"[\ud800-\udfff]")
 
 
-class CharacterIntake:
-    """Holds back at most one character: a `\\r`, or the first half of a surrogate pair."""
+class CharacterIntake(CopiedState):
+    """Cleans characters. Holds back at most one: a carriage return or a high surrogate."""
 
     def __init__(self) -> None:
         self._kept = ""
@@ -21,7 +25,7 @@ class CharacterIntake:
             self._kept = ""
             return text
         text = text.replace("\0", "")
-        self._kept = text[-1:] if text[-1:] == "\r" or "\ud800" <= text[-1:] <= "\udbff" else ""
+        self._kept = text[-1:] if _MAY_GO_ON.match(text, len(text) - 1) else ""
         return _plain(text[: len(text) - len(self._kept)])
 
     def finish(self) -> str:

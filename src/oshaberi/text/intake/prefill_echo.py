@@ -1,7 +1,7 @@
-"""Spec 06 S6: puts the prefill at the head of the text, exactly once, even if the model repeats it.
+"""Spec 06 S6: puts the prefill at the start of the text once, even if the model repeats it.
 
-It sits in front of everything else, so that what the prefill opens (a fence, a quote) is known.
-Thoughts that come first pass by: the prefill is for the visible text.
+It comes before everything else, so that what the prefill opens (a fence, a quote) is known.
+Thoughts that come first are passed on: the prefill is for the visible text.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import regex
 
+from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.intake.captured_blocks import match_tag
 
 _THOUGHT_ENDS = re.compile(
@@ -28,7 +29,7 @@ class PrefillState(Enum):
 
 
 class _PrefillMatch(NamedTuple):
-    """What the model may repeat, and the white space behind it."""
+    """Text that the model may repeat, and the white space after it."""
 
     text: str
     blanks: str
@@ -40,8 +41,8 @@ class _PrefillMatch(NamedTuple):
         return cls(text, begun[len(text) :])
 
 
-class PrefillEcho:
-    """Compares the first visible text with the prefill; the result does not depend on chunks."""
+class PrefillEcho(CopiedState):
+    """Compares the first visible text with the prefill. Chunking does not change the result."""
 
     def __init__(
         self,
@@ -69,7 +70,7 @@ class PrefillEcho:
         return out
 
     def finish(self) -> str:
-        """The end: what is still compared is an echo, what was held back is given."""
+        """End the text: a match in progress is an echo, held text is returned."""
         out = self.feed("", final=True)
         if self._state is PrefillState.DONE:
             return out
@@ -88,7 +89,7 @@ class PrefillEcho:
         self._buffer = self._buffer[end:]
 
     def _thought(self) -> bool:
-        """A thought passes by, up to its closing tag."""
+        """Pass a thought on, up to its closing tag. Return whether it has ended."""
         found = _THOUGHT_ENDS.search(self._buffer)
         if found:
             self._pass(found.end())
@@ -126,7 +127,10 @@ class PrefillEcho:
         return True
 
     def _without_label(self, begun: str, final: bool) -> str | None:
-        """S4 comes before S6: the persona's own label is no part of an echo. None: undecided."""
+        """Remove the persona's own label before the comparison (S4 before S6).
+
+        Returns None while undecided.
+        """
         found = self._label.match(begun, partial=not final) if self._label else None
         if found is None:
             return begun
@@ -135,7 +139,10 @@ class PrefillEcho:
         return begun if found[3] is not None else begun[found.end() :]
 
     def _echoed(self, echo: _PrefillMatch, begun: str, final: bool) -> bool:
-        """The white space that ends the prefill may be echoed too, or not."""
+        """Skip the echo, with the prefill's final white space if that is repeated too.
+
+        Returns False while undecided.
+        """
         rest = begun[len(echo.text) :]
         if len(rest) < len(echo.blanks) and echo.blanks.startswith(rest) and not final:
             return False
@@ -151,7 +158,7 @@ class PrefillEcho:
         self._state = PrefillState.DONE
 
     def _seam(self, rest: str) -> str:
-        """With letters on both sides and a capital behind it, a word ends at the seam."""
+        """Return a space if a word ends here: letters on both sides, a capital after."""
         before, behind = self._shown[-1:], rest[:1]
         if self._labelled:
             return "" if before.isspace() or behind.isspace() else " "

@@ -10,9 +10,9 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from oshaberi.text.atoms import CUSTOM_EMOJI, code_spans
 from oshaberi.text.line_kinds import block_kind, indent, marker_end
 from oshaberi.text.text_measure import extends, has_visible
+from oshaberi.text.urls_and_mentions import CUSTOM_EMOJI, code_spans
 
 _SENTENCE_ENDS = tuple(".!?。！？")
 _PUNCTUATION = re.compile(r"[.,!?;:。！？、，…]+")
@@ -21,7 +21,7 @@ _CODE_LIMIT = 500  # as far as inline code ever reaches
 
 
 class EmojiPart(NamedTuple):
-    """A stretch of the text that becomes a message, and how it reads there."""
+    """A stretch of the text that becomes a message, and its text there."""
 
     start: int
     end: int
@@ -35,12 +35,12 @@ class _Emoji(NamedTuple):
 
 
 def has_emoji(text: str) -> bool:
-    """Whether `text` may hold a custom emoji."""
+    """Tell whether `text` may have a custom emoji."""
     return "<:" in text or "<a:" in text
 
 
 def isolate(line: str, prefix_length: int) -> list[str]:
-    """`line` as messages: emoji that stand alone, and the text between them."""
+    """Split `line` into messages: emoji that stand alone, and the text between them."""
     if not has_emoji(line):
         return [line]
     kept = code_spans(line, _CODE_LIMIT)
@@ -50,7 +50,7 @@ def isolate(line: str, prefix_length: int) -> list[str]:
 def parts(
     text: str, start: int, end: int, prefix_length: int, kept: Sequence[tuple[int, int]]
 ) -> list[EmojiPart]:
-    """The messages of `text[start:end]`; emoji inside the `kept` spans are plain text."""
+    """Split `text[start:end]` into messages. Emoji inside the `kept` spans are plain text."""
     made: list[EmojiPart] = []
     at = start
     for run, stop in _standing_alone(text, start, end, kept):
@@ -64,7 +64,7 @@ def parts(
 def _standing_alone(
     text: str, start: int, end: int, kept: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[list[_Emoji], int]]:
-    """The runs that leave their text, each with the end of the punctuation that joins it."""
+    """Yield the runs that stand alone, each with the end of the punctuation after it."""
     runs = _runs(text, start, end, kept)
     i = 0
     in_list = False
@@ -84,7 +84,7 @@ def _standing_alone(
 
 
 def _runs(text: str, start: int, end: int, kept: Sequence[tuple[int, int]]) -> list[list[_Emoji]]:
-    """Emoji with nothing but blanks between them, outside the kept spans."""
+    """Return runs of emoji with only spaces between them, outside the kept spans."""
     runs: list[list[_Emoji]] = []
     i = max(0, bisect_left(kept, (start, start)) - 1)
     last = -1
@@ -108,9 +108,9 @@ def _runs(text: str, start: int, end: int, kept: Sequence[tuple[int, int]]) -> l
 def _judge_line(
     text: str, start: int, end: int, runs: list[list[_Emoji]], marked: bool
 ) -> Iterator[tuple[list[_Emoji], int]]:
-    """Of one line's runs, those that its sentences do not hold.
+    """Yield the runs of one line that are not part of its sentences.
 
-    `marked`: the first run is all that the line's marker marks so far, and stays with it.
+    `marked`: the line's marker has no other text so far, so the first run stays with it.
     """
     gaps = _gaps(text, start, end, runs)
     last_text = max((i for i, gap in enumerate(gaps) if _is_text(gap)), default=-1)
@@ -129,7 +129,7 @@ def _judge_line(
 
 
 def _gaps(text: str, start: int, end: int, runs: list[list[_Emoji]]) -> list[str]:
-    """The text before, between and behind the runs."""
+    """Return the text before, between and after the runs."""
     edges = [start]
     for run in runs:
         edges += (run[0].start, run[-1].end)
@@ -142,7 +142,7 @@ def _is_text(gap: str) -> bool:
 
 
 def _grouped(text: str, run: list[_Emoji], stop: int, prefix_length: int) -> list[EmojiPart]:
-    """One message per family of names; what follows the last emoji goes with it."""
+    """Make one message per family of names. The punctuation after the last emoji goes with it."""
     made: list[EmojiPart] = []
     family = ""
     for emoji in run:
@@ -159,7 +159,7 @@ def _grouped(text: str, run: list[_Emoji], stop: int, prefix_length: int) -> lis
 
 
 def _family(name: str, prefix_length: int) -> str:
-    """What names that merge have in common; empty for names that are too short."""
+    """Return the common prefix of names that are joined; empty if the name is too short."""
     letters = _NOT_IN_NAMES.sub("", name.lower())
     return letters[:prefix_length] if len(letters) >= prefix_length else ""
 

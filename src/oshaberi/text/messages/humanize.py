@@ -1,4 +1,4 @@
-"""Degree 3: text as somebody types it in a hurry (spec 07, Humanise).
+"""Degree 3: makes text look as if typed in a hurry (spec 07, Humanise).
 
 Pure given its random source, linear, and it never removes a letter or a digit: only the case of
 first letters, some commas and semicolons, and the last period change.
@@ -9,9 +9,9 @@ from __future__ import annotations
 import random
 import re
 
-from oshaberi.text.atoms import protected
 from oshaberi.text.sentences.abbreviations import UNITS, keeps_period
 from oshaberi.text.text_measure import has_visible
+from oshaberi.text.urls_and_mentions import protected
 
 Span = tuple[int, int]
 
@@ -43,7 +43,7 @@ _LIST_NUMBER = re.compile(r"(?:^|\n)[ \t]*\d{1,3}$")
 
 
 def humanize(text: str, rng: random.Random) -> str:
-    """`text` in lower case, with fewer pauses and without its last period."""
+    """Return `text` in lower case, with fewer commas and without its last period."""
     kept = _kept(text)
     stop = _last_period(text, kept)
     done: list[str] = []
@@ -60,7 +60,7 @@ def humanize(text: str, rng: random.Random) -> str:
 
 
 def _kept(text: str) -> list[Span]:
-    """What is not touched: code, links, tokens, quotes, LaTeX and a leading label."""
+    """Return the spans that stay: code, links, tokens, quotes, LaTeX and a leading label."""
     spans = protected(text, _CODE_LIMIT) if _has_atoms(text) else []
     if _ASIDE_OPENERS.search(text):
         spans += [found.span() for found in _ASIDE.finditer(text)]
@@ -78,7 +78,7 @@ def _has_atoms(text: str) -> bool:
 
 
 def _blocks(text: str, opener: str, closer: str) -> list[Span]:
-    """Every `opener … closer`; a fence that stays open reaches to the end."""
+    """Return every `opener … closer`. A fence that stays open reaches to the end."""
     spans: list[Span] = []
     start = text.find(opener)
     while start >= 0:
@@ -94,7 +94,7 @@ def _blocks(text: str, opener: str, closer: str) -> list[Span]:
 
 
 def _united(spans: list[Span]) -> list[Span]:
-    """The same ground as disjoint spans, in order."""
+    """Merge the spans into disjoint ones, in order."""
     united: list[Span] = []
     for start, end in sorted(spans):
         if united and start < united[-1][1]:
@@ -105,11 +105,11 @@ def _united(spans: list[Span]) -> list[Span]:
 
 
 def _casual(text: str, after: str, rng: random.Random) -> str:
-    """Prose between things that are kept; `after` is what comes next."""
+    """Change prose between kept spans. `after` is the span that follows."""
     lowered = text if text == text.lower() else _WORD.sub(_lower, text)
     if "," not in text and ";" not in text:
         return lowered
-    # What is kept behind a comma still makes it a comma between words.
+    # A kept span after a comma counts as a word.
     whole = _PAUSE.sub(lambda pause: _maybe(pause, rng), lowered + after[:1])
     return whole[:-1] if after else whole
 
@@ -122,7 +122,7 @@ def _maybe(pause: re.Match[str], rng: random.Random) -> str:
 
 
 def _lower(found: re.Match[str]) -> str:
-    """A word in lower case, unless its capitals mean something."""
+    """Return a word in lower case, unless its capitals have a meaning."""
     word = found.group()
     if word.islower() or _LITERAL.search(word):
         return word
@@ -139,13 +139,13 @@ def _lower(found: re.Match[str]) -> str:
 
 
 def _is_measured(word: re.Match[str]) -> bool:
-    """Whether it stands behind a number: `80 °C`, `12 V`, `50 Hz`."""
+    """Tell whether it follows a number: `80 °C`, `12 V`, `50 Hz`."""
     at = word.start()
     return _MEASURED.search(word.string[max(0, at - 2) : at]) is not None
 
 
 def _last_period(text: str, kept: list[Span]) -> int:
-    """Where the period is that ends the text and may go, or -1."""
+    """Return where the removable period at the end is, or -1."""
     found = _LAST_PERIOD.search(text, max(0, len(text.rstrip()) - 7))
     if found is None or not found.start():
         return -1

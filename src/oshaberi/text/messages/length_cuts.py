@@ -6,7 +6,7 @@ import re
 
 import regex
 
-from oshaberi.text.code_blocks import BLANK
+from oshaberi.text.code_block_splitting import BLANK
 from oshaberi.text.line_kinds import is_intro
 from oshaberi.text.messages.protected_ranges import ProtectedRanges
 from oshaberi.text.sentences.sentence_ends import sentence_ends
@@ -21,7 +21,7 @@ _SENTENCE_VIEW = 100  # what a sentence end may depend on, before and behind it
 
 
 def message_end(text: str, start: int, high: int, kept: ProtectedRanges) -> int:
-    """Where a message from `start` ends that may reach to `high` and no further."""
+    """Return where a message from `start` ends, at most at `high`."""
     lead = _LEAD.match(text, start, high)
     low = max(start + 1, lead.end() if lead else start)  # no message of punctuation alone
     late = max(low, (start + high) // 2)
@@ -38,7 +38,7 @@ def message_end(text: str, start: int, high: int, kept: ProtectedRanges) -> int:
 
 
 def _last_sentence(text: str, start: int, low: int, high: int, kept: ProtectedRanges) -> int:
-    """The last sentence end from `low` to `high`, or -1."""
+    """Return the last sentence end from `low` to `high`, or -1."""
     begin = max(start, low - _SENTENCE_VIEW)
     for end in reversed(sentence_ends(text[begin : high + _SENTENCE_VIEW])):
         at = begin + end
@@ -50,7 +50,7 @@ def _last_sentence(text: str, start: int, low: int, high: int, kept: ProtectedRa
 
 
 def _before_intro(text: str, start: int, end: int, kept: ProtectedRanges) -> int:
-    """`end`, or before the last lines if they announce what follows and others stay."""
+    """Return `end`, or an earlier one if the last lines announce what follows."""
     at = end
     for _ in range(_INTRO_LINES):
         line_start = text.rfind("\n", start, at) + 1
@@ -66,7 +66,7 @@ def _before_intro(text: str, start: int, end: int, kept: ProtectedRanges) -> int
 
 
 def _edge(text: str, start: int, high: int, kept: ProtectedRanges) -> int:
-    """The last place up to `high` that breaks neither a span nor a character."""
+    """Return the last position up to `high` that splits neither a span nor a character."""
     window = text[start : high + 2]
     at = high
     while at > start:

@@ -1,6 +1,6 @@
 """Computes what live mode can already show of unfinished text (spec 07).
 
-Works on a copy of the engine's parts, so that the engine itself never knows. Whatever may still
+Works on a copy of the engine's parts, so that the engine itself is not changed. Text that may still
 become something else is left out: half a word, a label, a table, a mention, a link.
 """
 
@@ -9,21 +9,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from copy import deepcopy
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import regex
 
 from oshaberi.events import Event, Message, Table
-from oshaberi.text.code_blocks import FENCE
+from oshaberi.text.closed_pair_scan import find_spans
+from oshaberi.text.code_block_splitting import FENCE
 from oshaberi.text.decision_observer import Decision, Observer
 from oshaberi.text.intake.captured_blocks import Capture, StrayClose
 from oshaberi.text.intake.character_intake import CharacterIntake
 from oshaberi.text.intake.prefill_echo import PrefillEcho
 from oshaberi.text.messages.message_composer import MessageComposer
+from oshaberi.text.messages.possible_labels import PossibleLabels
 from oshaberi.text.normalize.normalizer_table import Normalizers
 from oshaberi.text.segments.segment_boundaries import SegmentBoundaries
-from oshaberi.text.span_scan import find_spans
 from oshaberi.text.text_config import TextConfig
 
 _SCRIPT = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}、。！？」』）]"
@@ -31,15 +32,12 @@ _EDGE = regex.compile(rf"(?r)\s|(?<={_SCRIPT})(?=[^\s\p{{M}}\u200d、。！？�
 _UNDECIDED = re.compile(
     r"\[[^\]\n]{0,500}\Z|\[[^\]\n]*\]\([^)\n]{0,500}\Z|<[A-Za-z/:#!][^<>\n]{0,200}\Z"
 )
-_LABEL = re.compile(r"[\w .'’*~()（）-]{0,66}\Z")
-_LABEL_WORDS = 4
 _COLON = re.compile("[:：]")
 _LAST_WORD = regex.compile(r"(?r)\S+\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class PreviewParts:
-    """What an engine reads with. They know each other, so they are copied together."""
+class PreviewParts(NamedTuple):
+    """The parts of an engine. They refer to each other, so they are copied together."""
 
     intake: CharacterIntake
     prefill: PrefillEcho | None
@@ -52,7 +50,7 @@ class PreviewParts:
 def preview(
     parts: PreviewParts, pending: str, config: TextConfig, observer: Observer | None
 ) -> list[Message]:
-    """The messages that would come if the text ended with its last whole word."""
+    """Return the messages that would come if the text ended with its last whole word."""
     if parts.capture.captures:
         return []
     parts = deepcopy(parts, _shared(parts, config, observer))
@@ -64,34 +62,35 @@ def preview(
         before = boundaries.end
         rest = boundaries.retract(before)
         goes_on = len(rest) < before and not _begins_line(rest)
-        boundaries.feed(showable(rest, config.hold_limit, goes_on))
+        boundaries.feed(showable(rest, config, goes_on))
     boundaries.close("stop")
     composer.finish("stop", boundaries.end)
     messages = _messages(composer.take())
     return messages if in_prose else _without_half_word(messages, in_word)
 
 
-def showable(text: str, hold_limit: int, goes_on: bool = False) -> str:
-    """The beginning of open prose that will stay as it is, but for its markup.
+def showable(text: str, config: TextConfig, goes_on: bool = False) -> str:
+    """Return the start of open prose that will not change, except for its markup.
 
-    `goes_on`: its first line began before it, so nothing there is a label.
+    `goes_on`: its first line began earlier, so nothing there is a label.
     """
     text = text.partition("@")[0]
     if (bar := text.find("|")) >= 0:
         text = text[: text.rfind("\n", 0, bar) + 1]
     if goes_on and (colon := _COLON.search(text.partition("\n")[0])):
         text = text[: colon.start()]
-    end = _word_edge(text, hold_limit)
+    end = _word_edge(text, config.hold_limit)
     line = text.rfind("\n", 0, end) + 1
     if undecided := _UNDECIDED.search(text, line, end):
         end = undecided.start()
-    if (line or not goes_on) and _may_be_label(text[line:end].strip()):
+    may_be_label = PossibleLabels(config).may_begin
+    if (line or not goes_on) and may_be_label(text[line:end].strip()):
         end = line
     return text[:end].rstrip()
 
 
 def _read(parts: PreviewParts, pending: str) -> bool:
-    """What waits is read as far as it is decided. False if what came before was a thought."""
+    """Read the waiting text as far as it is decided. Return False if it was a thought."""
     text = parts.intake.feed(pending)
     if parts.prefill:
         text = parts.prefill.feed(text)
@@ -108,7 +107,7 @@ def _begins_line(rest: str) -> bool:
 
 
 def _word_edge(text: str, hold_limit: int) -> int:
-    """Behind the last whole word; not inside an atom. An open pair will be closed."""
+    """Return the end of the last whole word, not inside an atom. Open pairs will be closed."""
     found = _EDGE.search(text)
     edge = found.start() if found else 0
     for start, end, is_atom in find_spans(text, hold_limit):
@@ -117,13 +116,8 @@ def _word_edge(text: str, hold_limit: int) -> int:
     return edge
 
 
-def _may_be_label(line: str) -> bool:
-    """Whether a name may begin the line, whose colon has not come yet (spec 06 S2, S4, S7)."""
-    return _LABEL.match(line) is not None and len(line.split()) <= _LABEL_WORDS
-
-
 def _messages(events: Iterable[Event]) -> list[Message]:
-    """Up to a table, which is not shown before its last row."""
+    """Return the messages up to a table, which is not shown before its last row."""
     found = []
     for event in events:
         if isinstance(event, Table):
@@ -134,7 +128,7 @@ def _messages(events: Iterable[Event]) -> list[Message]:
 
 
 def _without_half_word(messages: list[Message], in_word: bool) -> list[Message]:
-    """The last message ends in code that goes on; a block without a whole word is not shown."""
+    """Remove an unfinished word of code. A block without a whole word is not shown."""
     if not messages or not messages[-1].text.endswith(FENCE):
         return messages
     *whole, last = messages
@@ -149,7 +143,7 @@ def _without_half_word(messages: list[Message], in_word: bool) -> list[Message]:
 
 
 def _shared(parts: PreviewParts, config: TextConfig, observer: Observer | None) -> dict[int, Any]:
-    """What need not be copied because it never changes, and who must not hear of the copy."""
+    """Return what is not copied: constant values, and a silent observer for the copy."""
     persona = config.persona
     values = [config, persona, *config.known, *(persona.sprites if persona else ())]
     shared: dict[int, Any] = {id(one): one for one in (*values, *parts.normalizers.unchanging)}

@@ -1,7 +1,7 @@
 """Stage 07a: makes messages of normalised text: one each, packed, or all in one (degree 0).
 
-Also S1: punctuation that stands alone waits here for the text it belongs to. What leaves is
-numbered: each unit accounts for everything in V since the one before it.
+Also S1: orphan punctuation waits here for the text it belongs to. Every unit that leaves is
+numbered, and accounts for everything in V since the one before it.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import re
 
 from oshaberi.events import Boundary, Event, Message, Table, Withheld
 from oshaberi.text import markdown_tables
+from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.decision_observer import Observer
 from oshaberi.text.line_kinds import begins_block
 from oshaberi.text.messages.message_packing import MessagePacking, PackedPart, PackingPolicy
 from oshaberi.text.messages.segment_chunker import SegmentChunker
-from oshaberi.text.normalize.names.sprite_usernames import SpriteUsernames
+from oshaberi.text.normalize.names.username_alternation import SpriteUsernames
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.text_measure import utf16_len
 
@@ -23,8 +24,8 @@ _ALONE = re.compile(r"[.,!?;。！？、，…]+|[.,!?;:。！？、，…]{1,2}
 _ORPHANS_MAX = 100
 
 
-class MessageComposer:
-    """Takes parts in order; what it has made is fetched with `take`."""
+class MessageComposer(CopiedState):
+    """Takes parts in order; `take` returns the messages made."""
 
     def __init__(
         self,
@@ -53,17 +54,17 @@ class MessageComposer:
 
     @property
     def spoken(self) -> bool:
-        """Something was said that cannot be taken back: sent, or packed with what follows."""
+        """Tell whether something cannot be taken back: sent, or packed with later text."""
         return self.emitted or (bool(self._packing) and self._config.humanizer_degree > 0)
 
     @property
     def begun(self) -> bool:
-        """Something visible came before, sent or not."""
+        """Tell whether something visible came before, sent or not."""
         return bool(self.count or self._packing or self._orphan or self._strays)
 
     @property
     def packs(self) -> bool:
-        """Lines wait for each other now: nothing is urgent."""
+        """Tell whether lines are packed now, so that nothing is urgent."""
         return self._packing.policy(self.count) is not PackingPolicy.EACH
 
     def take(self) -> list[Event]:
@@ -71,7 +72,7 @@ class MessageComposer:
         return out
 
     def add(self, part: PackedPart) -> None:
-        """Prose or code, already normalised."""
+        """Add normalised prose or code."""
         if self._gap:
             part.gap, self._gap = self._gap + part.gap, ""
         if part.text[0] in _PUNCTUATION and _ALONE.fullmatch(bare := _in_one_line(part.text)):
@@ -98,17 +99,17 @@ class MessageComposer:
         self._out.append(event)
 
     def note(self, text: str, reason: str, end: int) -> None:
-        """Text that is kept back on purpose; reported with the unit in which it lies."""
+        """Withhold text on purpose. It is reported with the unit it is part of."""
         self._notes.append((text, reason, end))
         if self._observer:
             self._observer.note("withhold", reason, before=text)
 
     def skip(self, gap: str) -> None:
-        """A segment of which nothing is left: only white space, or a paragraph break."""
+        """Note a segment with no text left: only white space, or a paragraph break."""
         self._gap += gap
 
     def finish(self, boundary: Boundary, end: int) -> None:
-        """Everything that waits leaves."""
+        """Send everything that waits."""
         self._release()
         self._flush(boundary)
         if not self.emitted and self._strays:
@@ -123,7 +124,7 @@ class MessageComposer:
         return self._segment + 1
 
     def take_back(self) -> str:
-        """What waits, as text: it is not going to be sent."""
+        """Remove what waits, and return it as text. It will not be sent."""
         orphan = [self._orphan] if self._orphan else []
         parts = [*self._strays, *self._packing.take(), *orphan]
         self._strays, self._orphan = [], None
@@ -133,7 +134,7 @@ class MessageComposer:
     # -- S1 -------------------------------------------------------------------------------------
 
     def _hold(self, part: PackedPart) -> None:
-        """Three or more, or an ellipsis, is an expression; one or two are a stray fragment."""
+        """Hold orphan punctuation: three or more, or an ellipsis. Fewer are a stray fragment."""
         if len(part.text) < 3 and "…" not in part.text:
             self._stray(part)
             return
@@ -151,7 +152,7 @@ class MessageComposer:
             self._release()
 
     def _stray(self, part: PackedPart) -> None:
-        """Withheld, unless the response turns out to hold nothing else (L1)."""
+        """Withhold a fragment, unless the response turns out to have nothing else (L1)."""
         if self.begun and not self._strays:
             self.note(part.text, "stray", part.end)
         else:
@@ -260,5 +261,5 @@ class MessageComposer:
 
 
 def _in_one_line(text: str) -> str:
-    """Without its line breaks: `<br>` may stand between punctuation, too."""
+    """Remove line breaks: `<br>` may stand between punctuation, too."""
     return "".join(line.strip() for line in text.split("\n")) if "\n" in text else text

@@ -1,6 +1,6 @@
 """Decides how much goes into one message: a part, a paragraph, what fits, or all (spec 07).
 
-Parts that share a message wait here for each other, with what goes between them.
+Parts that share a message wait here for each other, with the text between them.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from oshaberi.events import Boundary, Identity
+from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.line_kinds import BlockKind, block_kind
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.text_measure import utf16_len
@@ -17,7 +18,7 @@ _SAME_BLOCK = frozenset({"list", "quote", "subtext"})
 
 
 class PackingPolicy(Enum):
-    """Spec 07, degrees and budget."""
+    """How much goes into one message (spec 07, degrees and budget)."""
 
     EACH = auto()
     PARAGRAPH = auto()
@@ -27,7 +28,7 @@ class PackingPolicy(Enum):
 
 @dataclass(slots=True)
 class PackedPart:
-    """A piece of text on its way into a message."""
+    """A piece of text that goes into a message."""
 
     text: str
     boundary: Boundary
@@ -41,7 +42,7 @@ class PackedPart:
     """What goes between it and the part before it, in one message."""
 
 
-class MessagePacking:
+class MessagePacking(CopiedState):
     """The parts of the next message, in order."""
 
     def __init__(self, config: TextConfig) -> None:
@@ -56,7 +57,7 @@ class MessagePacking:
         return bool(self._parts)
 
     def policy(self, count: int) -> PackingPolicy:
-        """For the message behind the first `count` of the response."""
+        """Return the policy for the message after the first `count` of the response."""
         if self._degree == 0:
             return PackingPolicy.ALL
         following = count + 1
@@ -72,7 +73,7 @@ class MessagePacking:
         self._units += len(part.joiner) + utf16_len(part.text)
 
     def ends_before(self, part: PackedPart, policy: PackingPolicy) -> bool:
-        """Whether the message ends with what is there; it is never empty here."""
+        """Tell whether the message ends before `part`. There must be parts in it."""
         last = self._parts[-1]
         if last.identity != part.identity:
             return True
@@ -91,7 +92,7 @@ class MessagePacking:
         return parts
 
     def joined(self, boundary: Boundary | None = None) -> PackedPart:
-        """All that waits as one part; it waits no longer."""
+        """Remove all waiting parts and return them as one."""
         parts = self.take()
         text = "".join(part.joiner + part.text for part in parts)
         first, last = parts[0], parts[-1]
@@ -100,7 +101,7 @@ class MessagePacking:
         )
 
     def _joiner(self, last: PackedPart, part: PackedPart) -> str:
-        """Spec 07, aggregation."""
+        """Return the text between two parts (spec 07, aggregation)."""
         newlines = part.gap.count("\n")
         if newlines == 0:
             if part.is_code and last.is_code:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import regex
 
-from oshaberi.text.span_scan import find_spans
+from oshaberi.text.closed_pair_scan import find_spans
 from oshaberi.text.text_measure import fits
 
 _FENCE_RUN = re.compile("`{3,}")
@@ -23,7 +23,7 @@ class ProtectedRanges:
 
     @classmethod
     def of(cls, text: str, limit: int, hold_limit: int) -> ProtectedRanges:
-        """The widest spans that fit; where two cross, an atom wins, else the first."""
+        """Find the widest spans that fit. Of two that cross, an atom wins, else the first."""
         spans: list[tuple[int, int, bool]] = []
         for start, end, is_atom in _spans(text, hold_limit):
             if not fits(text[start:end], limit):
@@ -36,17 +36,17 @@ class ProtectedRanges:
         return cls([(start, end) for start, end, _ in spans])
 
     def around(self, at: int) -> int:
-        """The start of the span that a cut at `at` would break, or -1."""
+        """Return the start of the span that a cut at `at` would split, or -1."""
         i = bisect_left(self._starts, at) - 1
         return self._starts[i] if i >= 0 and at < self.spans[i][1] else -1
 
     def last_end(self, low: int, high: int) -> int:
-        """The last end of a span from `low` to `high`, or -1."""
+        """Return the last end of a span from `low` to `high`, or -1."""
         i = bisect_left(self._starts, high) - 1
         return self.spans[i][1] if i >= 0 and low <= self.spans[i][1] <= high else -1
 
     def last(self, mark: regex.Pattern[str], text: str, low: int, high: int) -> int:
-        """The last `mark` from `low` on, whole before `high`, outside the spans; or -1."""
+        """Return the last `mark` between `low` and `high` outside the spans, or -1."""
         while low < high and (found := mark.search(text, low, high)):
             span = self.around(found.start())
             if span < 0:
@@ -56,7 +56,7 @@ class ProtectedRanges:
 
 
 def fences(text: str) -> list[tuple[int, int]]:
-    """The fenced blocks of a text in which fences are balanced."""
+    """Return the fenced blocks of a text in which fences are balanced."""
     if "```" not in text:
         return []
     runs = list(_FENCE_RUN.finditer(text))
@@ -65,7 +65,7 @@ def fences(text: str) -> list[tuple[int, int]]:
 
 
 def _spans(text: str, hold_limit: int) -> Iterator[tuple[int, int, bool]]:
-    """The spans of the prose and, as spans, the fenced blocks between it."""
+    """Yield the spans of the prose, and the fenced blocks between as spans."""
     at = 0
     for fence in [*fences(text), (len(text), len(text))]:
         prose = text[at : fence[0]]

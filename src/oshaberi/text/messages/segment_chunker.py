@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from oshaberi.text.code_blocks import split_code
+from oshaberi.text.code_block_splitting import split_code
+from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.line_kinds import BlockKind, block_kind, indent
 from oshaberi.text.messages.emoji_runs import EmojiPart, has_emoji, parts
 from oshaberi.text.messages.length_cuts import message_end
@@ -31,8 +32,8 @@ class ChunkLine(NamedTuple):
     indent: int
 
 
-class SegmentChunker:
-    """Segments in, messages out. Keeps nothing between calls."""
+class SegmentChunker(CopiedState):
+    """Turns segments into messages. Keeps nothing between calls."""
 
     def __init__(self, config: TextConfig) -> None:
         self._limit = config.max_single_message_length
@@ -42,7 +43,7 @@ class SegmentChunker:
         self._by_sentence = config.humanizer_degree == 3
 
     def split(self, text: str) -> list[str]:
-        """One message per line (degree 3: per sentence), emoji that stand alone apart."""
+        """Make one message per line (degree 3: per sentence) and per lone run of emoji."""
         stripped = text.strip()
         if "\n" not in stripped and self._fits(stripped) and self._is_single(stripped):
             return [stripped] if has_visible(stripped) else []
@@ -53,7 +54,7 @@ class SegmentChunker:
         return self._tidy(text, made, kept)
 
     def fit(self, text: str) -> list[str]:
-        """Everything stays together as far as the limit allows."""
+        """Keep everything together as far as the limit allows."""
         stripped = text.strip()
         if self._fits(stripped):
             return [stripped] if has_visible(stripped) else []
@@ -71,7 +72,7 @@ class SegmentChunker:
         return self._tidy(stripped, made, kept)
 
     def _is_single(self, line: str) -> bool:
-        """Whether a line that fits is one message for sure, without a look at its spans."""
+        """Tell quickly whether a line that fits is certainly one message."""
         if has_emoji(line):
             return False
         if not self._by_sentence or block_kind(line) != "text":
@@ -85,7 +86,7 @@ class SegmentChunker:
     # By line and by sentence
 
     def _ranges(self, text: str, kept: ProtectedRanges) -> Iterator[tuple[int, int]]:
-        """What belongs into one message by form, whatever its length."""
+        """Yield the ranges that form one message each, whatever their length."""
         for start, end, kind in self._groups(_lines(text, kept)):
             if not self._by_sentence or kind != "text":
                 yield start, end
@@ -98,7 +99,7 @@ class SegmentChunker:
             yield at, end
 
     def _groups(self, lines: Iterator[ChunkLine]) -> Iterator[tuple[int, int, BlockKind]]:
-        """Lines that share a message, with the kind of the first."""
+        """Yield groups of lines that share a message, with the kind of the first."""
         head = last = item = None
         for line in lines:
             if item and line.indent > item.indent:
@@ -135,7 +136,7 @@ class SegmentChunker:
     def _pieces(
         self, text: str, start: int, end: int, kept: ProtectedRanges
     ) -> Iterator[EmojiPart]:
-        """`text[start:end]` in parts that fit."""
+        """Yield `text[start:end]` in parts that fit."""
         _, end, _ = _trimmed(text, start, end)
         while start < end:
             while start < end and text[start].isspace():
@@ -150,7 +151,7 @@ class SegmentChunker:
     # Fragments
 
     def _tidy(self, text: str, made: list[EmojiPart], kept: ProtectedRanges) -> list[str]:
-        """Punctuation and what nobody can see join what is before them, else what follows."""
+        """Join punctuation and invisible parts to the part before, else to the next."""
         out: list[EmojiPart] = []
         waiting: EmojiPart | None = None
         for part in made:
@@ -172,7 +173,7 @@ class SegmentChunker:
     def _joined(
         self, text: str, first: EmojiPart, second: EmojiPart, kept: ProtectedRanges
     ) -> list[EmojiPart]:
-        """Both as one; or cut elsewhere, so that neither is a fragment; or as they are."""
+        """Join both; else cut elsewhere, so that neither is a fragment; else keep both."""
         gap = _gap(text, first, second)
         whole = first.text + gap + second.text
         if self._fits(whole):
@@ -189,7 +190,7 @@ class SegmentChunker:
 
 
 def _lines(text: str, kept: ProtectedRanges) -> Iterator[ChunkLine]:
-    """The lines of `text`; a newline inside a span ends none."""
+    """Yield the lines of `text`. A newline inside a span ends no line."""
     start = 0
     for found in _NEWLINES.finditer(text):
         if kept.around(found.start()) < 0:
@@ -205,7 +206,7 @@ def _line(text: str, start: int, end: int) -> Iterator[ChunkLine]:
 
 
 def _one_block(before: ChunkLine, line: ChunkLine, end: int) -> bool:
-    """Whether two lines belong together where blocks do (`paragraph_mode = "blocks"`)."""
+    """Tell whether two lines form one block (`paragraph_mode = "blocks"`)."""
     if before.kind == "heading":
         return True
     if before.kind != line.kind:
@@ -223,7 +224,7 @@ def _trimmed(text: str, start: int, end: int) -> EmojiPart:
 
 
 def _gap(text: str, first: EmojiPart, second: EmojiPart) -> str:
-    """What stands between two parts that are joined: never a newline next to punctuation."""
+    """Return the text between two joined parts: never a newline next to punctuation."""
     gap = text[first.end : second.start]
     if "\n" not in gap or not has_visible(first.text) or not has_visible(second.text):
         return gap

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol, TypeVar
 
-from oshaberi.text.atoms import code_spans, urls
+from oshaberi.text.urls_and_mentions import code_spans, urls
 
 Spans = list[tuple[int, int]]
 Edit = tuple[int, int, str]
@@ -16,7 +16,7 @@ _CLOSERS = frozenset(",.!?;:)]}。、，！？；：）」』】")
 
 
 class RangedRule(Protocol):
-    """Something found in a text: a match, for one."""
+    """Something found in a text, such as a match."""
 
     def start(self) -> int: ...
     def end(self) -> int: ...
@@ -26,7 +26,7 @@ R = TypeVar("R", bound=RangedRule)
 
 
 def code_and_urls(text: str, limit: int) -> Spans:
-    """Inline code and URLs, in order, disjoint. Discord's own tokens are left reachable."""
+    """Return inline code and URLs, in order, disjoint. Discord tokens are not included."""
     spans = code_spans(text, limit)
     if "://" not in text:
         return spans
@@ -38,7 +38,7 @@ def code_and_urls(text: str, limit: int) -> Spans:
 
 
 def outside(found: Iterable[R], spans: Spans) -> list[R]:
-    """Those of `found` (in order) that touch none of `spans` (in order, disjoint)."""
+    """Return those of `found` that touch none of `spans`. Both are in order, `spans` disjoint."""
     if not spans:
         return list(found)
     free = []
@@ -52,7 +52,7 @@ def outside(found: Iterable[R], spans: Spans) -> list[R]:
 
 
 def is_spaced_letter(char: str) -> bool:
-    """A letter or digit of a script that puts spaces between its words."""
+    """Tell whether `char` is a letter or digit of a script with spaces between words."""
     if char.isascii():
         return char.isalnum()
     unspaced = "\u3005" <= char <= "\u30ff" or "\u31f0" <= char <= "\u9fff"
@@ -60,7 +60,7 @@ def is_spaced_letter(char: str) -> bool:
 
 
 def rewrite(text: str, edits: Iterable[Edit]) -> str:
-    """Replace spans (in order, disjoint). Where the new text is empty, the seam is closed."""
+    """Replace spans (in order, disjoint). Where the new text is empty, close the gap."""
     out: list[str] = []
     at = 0
     for start, end, new in edits:
@@ -76,7 +76,7 @@ def rewrite(text: str, edits: Iterable[Edit]) -> str:
 
 
 def _close_seam(out: list[str], text: str, end: int) -> int:
-    """Leave no doubled space, no blank at a line's edge and no empty line; keep words apart."""
+    """Leave no double space, no space at a line's edge and no empty line; keep words apart."""
     before = _last(out)
     resume = _behind_blanks(text, end) if before in " \t\n" else end
     after = text[resume] if resume < len(text) else "\n"

@@ -13,7 +13,7 @@ _BREAK = re.compile(r"</?br[ \t]{0,8}/?>", re.IGNORECASE)
 
 
 class HtmlBreaks:
-    """One newline each; where a newline follows anyway, that one does."""
+    """Makes one newline of each; none is added where a newline follows anyway."""
 
     def __init__(self, config: TextConfig) -> None:
         self._limit = code_limit(config.hold_limit)

@@ -7,27 +7,27 @@ about a microsecond.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from oshaberi.events import Identity
+from oshaberi.text.copied_state import CopiedState
+from oshaberi.text.decision_observer import Observer
 from oshaberi.text.normalize.emoji.emoji_repeats import EmojiRepeats
 from oshaberi.text.normalize.emoji.emoji_shortcodes import EmojiShortcodes
 from oshaberi.text.normalize.html_breaks import HtmlBreaks
 from oshaberi.text.normalize.names.mention_handles import MentionHandles
-from oshaberi.text.normalize.names.own_name import OwnName
-from oshaberi.text.normalize.names.render_modifiers import RenderModifiers
+from oshaberi.text.normalize.names.own_name_removal import OwnName
+from oshaberi.text.normalize.names.render_modifier_labels import RenderModifiers
 from oshaberi.text.normalize.names.speaker_guard import SpeakerGuard
-from oshaberi.text.normalize.names.sprite_usernames import SpriteUsernames, SpriteUsernameState
+from oshaberi.text.normalize.names.username_alternation import SpriteUsernames, SpriteUsernameState
 from oshaberi.text.normalize.rule_lines import RuleLines
 from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
 from oshaberi.text.normalize.stray_tags import StrayTags
 from oshaberi.text.normalize.uncensor import Uncensor
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.text_measure import has_visible
-
-Observe = Callable[[str, str, str], None]
 
 # Each row: the step of the specification, then its rules in order. Cleaning first makes the
 # lines and letters what a reader would see, so that labels and shortcodes are found in them; it
@@ -49,30 +49,30 @@ _FENCE = re.compile(r"`{3,}")
 
 
 class Normalizer(Protocol):
-    """One rule: changes a segment in place."""
+    """One rule. Changes a segment in place."""
 
     def apply(self, work: SegmentWork) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class SpeakingState:
-    """What of the persona's faces lasts beyond one stream."""
+    """The persona's identity and sprite, kept from one stream to the next."""
 
     active: Identity | None = None
     face: SpriteUsernameState = field(default_factory=SpriteUsernameState)
 
 
-class Normalizers:
-    """Runs a segment through the rules and remembers who is speaking."""
+class Normalizers(CopiedState):
+    """Applies the rules to a segment and remembers who is speaking."""
 
     def __init__(
         self,
         config: TextConfig,
-        observe: Observe | None = None,
+        observer: Observer | None = None,
         carried: SpeakingState | None = None,
     ) -> None:
         carried = carried or SpeakingState()
-        self._observe = observe
+        self._observer = observer
         self.faces = SpriteUsernames(config.persona, carried.face)
         self._owed: Identity | None = None  # a label was written, its line is still to come
         self._modifiers: RenderModifiers | None = None
@@ -81,16 +81,16 @@ class Normalizers:
             self._modifiers = RenderModifiers(config, config.persona, carried.active)
             made["modifiers"] = self._modifiers
         self._named = [(name, made[name]) for name in ORDER if name in made]
-        self._steps = [step.apply for _, step in self._named]
-        self._table_steps = [made[name].apply for name in _FOR_TABLES if name in made]
+        self._steps = [step for _, step in self._named]
+        self._table_steps = [made[name] for name in _FOR_TABLES if name in made]
 
     def run(self, work: SegmentWork) -> None:
         """Apply every rule to a prose segment, in place."""
-        if self._observe is None:
+        if self._observer is None:
             for step in self._steps:
-                step(work)
+                step.apply(work)
         else:
-            self._run_observed(work, self._observe)
+            self._run_observed(work, self._observer)
         for piece in work.pieces:
             if self._owed is not None or not _is_shown(piece.text):
                 self._drop_empty(work)
@@ -98,15 +98,18 @@ class Normalizers:
 
     @property
     def unchanging(self) -> list[Normalizer]:
-        """The rules that remember nothing from one segment to the next."""
+        """Return the rules that keep nothing from one segment to the next."""
         return [step for _, step in self._named if step is not self._modifiers]
 
     def block_identity(self, ends_line: bool) -> Identity | None:
-        """The identity under which a code block or a table goes out that comes now."""
+        """Return the identity of a code block or table that comes now."""
         return self._modifiers.block_identity(ends_line) if self._modifiers else None
 
     def clean_table(self, source: str) -> tuple[str, list[tuple[str, str]]]:
-        """A table's Markdown with its emoji and mentions resolved, line by line; what was taken."""
+        """Resolve emoji and mentions in a table's Markdown, line by line.
+
+        Returns the new source, and what was removed.
+        """
         if ":" not in source and "@" not in source:
             return source, []
         lines = [_applied(self._table_steps, line) for line in source.split("\n")]
@@ -114,21 +117,21 @@ class Normalizers:
         return "\n".join(work.pieces[0].text for work in lines), taken
 
     def carry(self) -> SpeakingState:
-        """What the next stream of the turn goes on with."""
+        """Return the state for the turn's next stream."""
         active = self._modifiers.active if self._modifiers else None
         return SpeakingState(active, self.faces.state)
 
-    def _run_observed(self, work: SegmentWork, observe: Observe) -> None:
+    def _run_observed(self, work: SegmentWork, observer: Observer) -> None:
         before = _shown(work)
         for name, step in self._named:
             step.apply(work)
             after = _shown(work)
             if after != before:
-                observe(name, before, after)
+                observer.transform(name, before, after)
             before = after
 
     def _drop_empty(self, work: SegmentWork) -> None:
-        """A label alone on its line labels the next text that goes out under its identity."""
+        """Drop empty pieces. A label alone on its line labels the next text."""
         kept = []
         for piece in work.pieces:
             if not _is_shown(piece.text):
@@ -142,9 +145,9 @@ class Normalizers:
 
 
 def cleaned_text(text: str, config: TextConfig) -> str:
-    """S3, S4 and S5 for text that tools send, so that it looks like a normal reply."""
+    """Apply S3, S4 and S5 to text that tools send, so that it looks like a normal reply."""
     made = _made(config)
-    steps = [made[name].apply for name in _FOR_TOOLS if name in made]
+    steps = [made[name] for name in _FOR_TOOLS if name in made]
     out = []
     at = 0
     for start, end in _fenced(text):
@@ -155,7 +158,7 @@ def cleaned_text(text: str, config: TextConfig) -> str:
 
 
 def _made(config: TextConfig) -> dict[str, Normalizer]:
-    """The rules that can have an effect, without those that keep state over segments."""
+    """Create the rules that can have an effect, except those with state over segments."""
     made: dict[str, Normalizer] = {
         "tags": StrayTags(config),
         "breaks": HtmlBreaks(config),
@@ -183,19 +186,15 @@ def _shown(work: SegmentWork) -> str:
     return "\n".join(piece.text for piece in work.pieces)
 
 
-def _applied(
-    steps: Iterable[Callable[[SegmentWork], None]], text: str, line_start: bool = True
-) -> SegmentWork:
+def _applied(steps: Iterable[Normalizer], text: str, line_start: bool = True) -> SegmentWork:
     work = SegmentWork([TextPiece(text, line_start=line_start)])
     for step in steps:
-        step(work)
+        step.apply(work)
     return work
 
 
-def _cleaned_prose(
-    text: str, steps: Iterable[Callable[[SegmentWork], None]], is_first: bool
-) -> str:
-    """The whitespace around stays: it sets prose and code apart."""
+def _cleaned_prose(text: str, steps: Iterable[Normalizer], is_first: bool) -> str:
+    """Clean prose. The white space around it stays, as it separates prose and code."""
     core = text.strip()
     if not core:
         return text
@@ -206,7 +205,7 @@ def _cleaned_prose(
 
 
 def _fenced(text: str) -> list[tuple[int, int]]:
-    """Fenced code; a fence that is never closed reaches to the end."""
+    """Return the fenced code. A fence that is never closed reaches to the end."""
     spans = []
     opener: re.Match[str] | None = None
     for run in _FENCE.finditer(text):

@@ -1,4 +1,4 @@
-"""Lines that Discord cannot show: rules and empty quotes are paragraph breaks (spec 06 S4).
+"""Turns lines that Discord cannot show (rules, empty quotes) into paragraph breaks (spec 06 S4).
 
 A subtext marker alone on its line joins the next line (spec 05 C7).
 """
@@ -15,7 +15,7 @@ _SUBTEXT = "-#"
 
 
 class RuleLines:
-    """Looks at whole lines only: not at what an overflow cut left of one."""
+    """Handles whole lines only, not the parts that an overflow cut leaves."""
 
     def __init__(self, _config: TextConfig) -> None: ...
 

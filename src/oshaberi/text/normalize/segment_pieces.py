@@ -9,7 +9,7 @@ from oshaberi.events import Identity
 
 @dataclass(slots=True)
 class TextPiece:
-    """A stretch of prose that goes out under one identity."""
+    """A stretch of prose with one identity."""
 
     text: str
     identity: Identity | None = None

@@ -15,7 +15,7 @@ _TAG = re.compile(
 
 
 class StrayTags:
-    """Takes them out and leaves everything else that looks like HTML."""
+    """Removes these tags and leaves everything else that looks like HTML."""
 
     def __init__(self, config: TextConfig) -> None:
         self._limit = code_limit(config.hold_limit)

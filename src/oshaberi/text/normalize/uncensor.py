@@ -1,6 +1,6 @@
-"""Undoes tricks against word filters, where that is switched on (spec 06 S4).
+"""Undoes tricks against word filters, if that is switched on (spec 06 S4).
 
-U+2800 becomes a space; invisible characters go, except where writing or emoji need them; fancy
+U+2800 becomes a space; invisible characters are removed, unless writing or emoji need them; fancy
 letters become plain. Full-width punctuation is ordinary in East Asian text: it stays there.
 """
 
@@ -10,10 +10,10 @@ import unicodedata
 
 import regex
 
-from oshaberi.text.atoms import protected
 from oshaberi.text.normalize.segment_pieces import SegmentWork
 from oshaberi.text.segments.open_markers import code_limit
 from oshaberi.text.text_config import TextConfig
+from oshaberi.text.urls_and_mentions import protected
 
 _BRAILLE_BLANK = "\u2800"
 # Some format characters are visible (Arabic number signs); some invisible ones are no format.
@@ -48,7 +48,7 @@ _WIDE_FOLDED = {
 
 
 class Uncensor:
-    """Outside code, URLs and Discord's tokens."""
+    """Works outside code, URLs and Discord tokens."""
 
     def __init__(self, config: TextConfig) -> None:
         self._limit = code_limit(config.hold_limit)
@@ -90,7 +90,7 @@ class Uncensor:
 
 
 def _needed_part(run: regex.Match[str], work: SegmentWork) -> str:
-    """What of an invisible run is part of an emoji or of a word's spelling."""
+    """Return the part of an invisible run that an emoji or a word's spelling needs."""
     text = run.string
     before = text[run.start() - 1] if run.start() else ""
     after = text[run.end()] if run.end() < len(text) else ""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from oshaberi.events import Boundary
-from oshaberi.text.atoms import BACKTICKS
-from oshaberi.text.code_blocks import CodeBlock
-from oshaberi.text.segments.reader_protocol import SegmentReader
+from oshaberi.text.code_block_splitting import CodeBlock
+from oshaberi.text.copied_state import CopiedState
+from oshaberi.text.segments.reader_protocol import BlockSuccessor, SegmentReader
 from oshaberi.text.segments.visible_buffer import VisibleBuffer
+from oshaberi.text.urls_and_mentions import BACKTICKS
 
 
-class CodeReader:
-    """`leave` gives the reader that goes on behind the block."""
+class CodeReader(CopiedState):
+    """Reads a code block. `leave` returns the reader for the text after it."""
 
     def __init__(
         self,
@@ -20,14 +19,14 @@ class CodeReader:
         block: CodeBlock,
         ticks: int,
         pos: int,
-        leave: Callable[[int], SegmentReader],
+        successor: BlockSuccessor,
     ) -> None:
         self._buffer = buffer
         self._block = block
         self._ticks = ticks
         self._pos = pos
         self._begin = buffer.at(pos)
-        self._leave = leave
+        self._successor = successor
 
     def read(self, final: bool) -> SegmentReader | None:
         text = self._buffer.text
@@ -40,7 +39,7 @@ class CodeReader:
             if run.end() - tick >= self._ticks:
                 self._feed(tick)
                 self._end(run.end(), "code_close")
-                return self._leave(run.end())
+                return self._successor.behind_code(run.end())
             self._feed(run.end())
 
     def close(self, reason: Boundary, trim: bool) -> None:
@@ -60,7 +59,7 @@ class CodeReader:
         self._buffer.emit("code", last, reason, end, ends_line=False)
 
     def _send(self, pieces: list[tuple[str, int]]) -> None:
-        """B6: messages of a long block that are certain."""
+        """Send the finished messages of a long block (B6)."""
         for message, consumed in pieces:
             end = self._buffer.place(self._begin + consumed)
             self._buffer.emit("code", message, "overflow", end, ends_line=False)

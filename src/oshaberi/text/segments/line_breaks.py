@@ -25,7 +25,7 @@ _JOINS_LIKE = frozenset({"list", "quote", "subtext"})
 
 
 class LineBreak(NamedTuple):
-    """A newline and what follows it."""
+    """A newline and the start of the next visible line."""
 
     at: int
     line: int
@@ -36,7 +36,10 @@ class LineBreak(NamedTuple):
 
 
 def read_break(text: str, at: int, limit: int) -> LineBreak | None:
-    """The line break at `at`, once a visible character behind it is known, before `limit`."""
+    """Return the line break at `at`, once the next visible character is known.
+
+    That character must come before `limit`; else returns None.
+    """
     found = _SOLID.search(text, at + 1, limit)
     if found is None:
         return None
@@ -46,7 +49,7 @@ def read_break(text: str, at: int, limit: int) -> LineBreak | None:
 
 
 def carry_end(text: str, at: int, final: bool) -> int:
-    """Where the punctuation at `at` ends that belongs to the line before; 0 none, or WAIT."""
+    """Return the end of punctuation at `at` that belongs to the line before; 0 if none, or WAIT."""
     run = _CARRIED.match(text, at, at + _CARRY_MAX + 1)
     if run is None or run.end() - at > _CARRY_MAX or _ELLIPSIS.match(text, at):
         return 0
@@ -56,10 +59,10 @@ def carry_end(text: str, at: int, final: bool) -> int:
 
 
 def ellipsis_stays(text: str, at: int, limit: int, final: bool) -> int:
-    """Whether a line that is only `…` stays with the line before; 0 no, 1 yes, or WAIT.
+    """Tell whether a line of only `…` stays with the line before: 0, 1 or WAIT.
 
-    It goes in front of the next line (S1). Where nothing follows that it could stand before, it
-    would be a message of one character, which L1 forbids.
+    Usually it goes in front of the next line (S1). If nothing follows, it would be a message of
+    one character, which L1 forbids.
     """
     line = _SHORT_ELLIPSIS.match(text, at)
     if line is None:
@@ -78,7 +81,7 @@ def ellipsis_stays(text: str, at: int, limit: int, final: bool) -> int:
 
 
 def heads_table(text: str, line: int, brk: LineBreak, limit: int, final: bool) -> int:
-    """Where the separator row behind the header at `line` ends; 0 if it heads none, or WAIT."""
+    """Return where the separator row after the header at `line` ends; 0 if none, or WAIT."""
     if brk.blank or text[brk.solid] not in "|:-":
         return 0
     end = _SEPARATOR_CHARS.match(text, brk.solid).end()  # type: ignore[union-attr]
@@ -96,7 +99,7 @@ def heads_table(text: str, line: int, brk: LineBreak, limit: int, final: bool) -
 
 
 def joins_block(text: str, here: BlockKind, brk: LineBreak, final: bool) -> int:
-    """`paragraph_mode = "blocks"`: whether the next line stays with this one; or WAIT."""
+    """Tell whether the next line stays with this one (`paragraph_mode = "blocks"`), or WAIT."""
     if here == "heading":
         return 1
     if here not in _JOINS_LIKE or brk.blank:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from oshaberi.text.closed_pair_scan import find_spans
 from oshaberi.text.segments.open_markers import CLOSERS
-from oshaberi.text.span_scan import find_spans
 from oshaberi.text.text_measure import utf16_len
 
 _RUNS = "*~|"
@@ -15,9 +15,10 @@ _CLAUSE_END = re.compile(rf"[.!?…]+{_CLOSING}(?=\s|$)|[。！？]+{_CLOSING}|\
 
 
 def closing(text: str, openers: list[tuple[str, int]], longest: int) -> str:
-    """What to append to `text` (no white space behind it); openers with their places in it.
+    """Return what to append to `text`, which must not end in white space, to close `openers`.
 
-    What does not fit into one message cannot be closed there.
+    Openers are given with their positions. A stretch that does not fit into one message cannot
+    be closed there.
     """
     if _ENDS_IN_BREAK.search(text):
         return ""  # a closer would stand on a line of its own
@@ -32,8 +33,10 @@ def closing(text: str, openers: list[tuple[str, int]], longest: int) -> str:
 
 
 def clause_end(text: str, hold_limit: int) -> int:
-    """Where the last complete clause of `text` ends, outside what belongs together; its length
-    if there is none."""
+    """Return where the last complete clause of `text` ends, outside its spans.
+
+    Returns the text's length if there is none.
+    """
     spans = find_spans(text, hold_limit)
     for found in reversed(list(_CLAUSE_END.finditer(text))):
         end = found.end()
@@ -49,7 +52,10 @@ def _has_inside(text: str, kind: str, at: int) -> bool:
 
 
 def _lengthens_run(text: str, suffix: str, closer: str) -> bool:
-    """A run at the end of the text means something else when longer; so does one of over three."""
+    """Tell whether a closer would make a run at the end mean something else.
+
+    That is so if the text ends with the same mark, or the run gets longer than three.
+    """
     mark = closer[0]
     if mark not in _RUNS:
         return False

@@ -1,7 +1,7 @@
-"""Spec 05, semantic hold: what each marker does. One handler per kind of marker.
+"""Spec 05, semantic hold: the effect of each marker, with one handler per kind.
 
-Whether a marker opens or closes depends on its neighbours and on what is open, so nothing is ever
-scanned twice. A handler returns where reading goes on, or WAIT for the next character.
+Whether a marker opens or closes depends on its neighbours and on what is open, so nothing is
+scanned twice. A handler returns where reading continues, or WAIT for the next character.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from oshaberi.text.atoms import DISCORD_TOKEN
 from oshaberi.text.segments.open_markers import OpenLink, OpenMarkers
+from oshaberi.text.urls_and_mentions import DISCORD_TOKEN
 
 MARKS = '*~|()（）"「」『』“”„«»《》[]\\<'
 WAIT = -1
@@ -28,12 +28,12 @@ _OPENERS_OF = {
 
 
 def read_mark(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
-    """Read the marker at `at`."""
-    return _HANDLERS[text[at]](open_markers, text, at, final)
+    """Read the marker at `at`. Return where reading continues, or WAIT."""
+    return MARK_HANDLERS[text[at]](open_markers, text, at, final)
 
 
 def is_unspaced(char: str) -> bool:
-    """Han, kana or Hangul: scripts in which a marker stands glued to letters."""
+    """Tell whether `char` is Han, kana or Hangul: markers may touch letters there."""
     return (
         "\u3040" <= char <= "\u30ff"
         or "\u3400" <= char <= "\u9fff"
@@ -83,7 +83,7 @@ def _bracket_close(open_markers: OpenMarkers, text: str, at: int, _final: bool) 
 
 
 def _either(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
-    """A quotation mark that closes in one language and opens in another: `“ « »`."""
+    """Read a quotation mark that closes in one language and opens in another: `“ « »`."""
     mark = text[at]
     for opener in _OPENERS_OF[mark]:
         if open_markers.open[opener]:
@@ -127,7 +127,7 @@ def _backslash(open_markers: OpenMarkers, text: str, at: int, final: bool) -> in
 
 
 def _token(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
-    """`<…>`: a custom emoji, a mention, a timestamp; anything else is text."""
+    """Read `<…>`: a custom emoji, a mention, a timestamp; anything else is text."""
     following = text[at + 1 : at + 2]
     if following and following not in "a:@#t/":
         return at + 1
@@ -142,7 +142,7 @@ def _token(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
 
 
 def _run(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
-    """`*`, `**`, `***`, `~~` or `||`; longer runs are decoration."""
+    """Read `*`, `**`, `***`, `~~` or `||`. Longer runs are decoration."""
     mark = text[at]
     found = _RUN[mark].match(text, at)
     end = found.end() if found else at + 1
@@ -180,7 +180,7 @@ def _stars(open_markers: OpenMarkers, text: str, at: int, end: int) -> int:
 
 
 def _close_stars(open_markers: OpenMarkers, kind: str, end: int) -> bool:
-    """`***` closes a bold and an italic that were opened apart, too."""
+    """Close emphasis. `***` also closes a bold and an italic that were opened apart."""
     if kind in _REST and not open_markers.open[kind] and open_markers.open["***"]:
         open_markers.shorten("***", _REST[kind])
         return True
@@ -194,7 +194,7 @@ def _close_stars(open_markers: OpenMarkers, kind: str, end: int) -> bool:
 
 
 def _decided(text: str, end: int, final: bool) -> bool:
-    """Whether enough follows the run: one character, two where it may be the face `*_*`."""
+    """Tell whether enough follows the run: one character, or two for a possible `*_*`."""
     if final or end + 1 < len(text):
         return True
     return end < len(text) and text[end] != "_"
@@ -209,12 +209,15 @@ def _solid_before(text: str, at: int) -> bool:
 
 
 def _edge_before(text: str, at: int) -> bool:
-    """A word can begin behind what stands before `at`."""
+    """Tell whether a word can begin at `at`."""
     return at == 0 or text[at - 1].isspace() or text[at - 1] in _OPENING
 
 
 def _stretches_vowel(text: str, at: int) -> bool:
-    """`おはよ~~`: kana before it; or a letter of a spaced script, inside whose words none opens."""
+    """Tell whether `~~` stretches a vowel: `おはよ~~`.
+
+    That is so after kana, and after a letter of a spaced script, where no strike can open.
+    """
     before = text[at - 1] if at else " "
     if not before.isalnum() and before not in "ー～":
         return False
@@ -234,7 +237,7 @@ def _star_opens(text: str, at: int, end: int) -> bool:
 
 
 def _sad_face(text: str, at: int) -> bool:
-    """`:(`, `>:(`, `=(`, `:-(`, `:'(`: the mouth stands at the end of a word."""
+    """Tell whether the `(` is part of `:(`, `>:(`, `=(`, `:-(` or `:'(` at the end of a word."""
     eyes = at - 1
     if eyes > 0 and text[eyes] in "-'":
         eyes -= 1
@@ -247,7 +250,7 @@ def _may_be_latex(tail: str) -> bool:
     return len(tail) < 2 or any(word.startswith(tail) for word in _LATEX)
 
 
-_HANDLERS: dict[str, Callable[[OpenMarkers, str, int, bool], int]] = {
+MARK_HANDLERS: dict[str, Callable[[OpenMarkers, str, int, bool], int]] = {
     "(": _paren,
     ")": _paren_close,
     '"': _quote,

@@ -1,15 +1,16 @@
 """Spec 05, semantic hold: which markers are open, and which boundaries wait for them.
 
-Pure bookkeeping: `marks` decides what opens and closes, `boundaries` what a release leads to.
-Positions are indexes into the text that the caller reads; `shift` follows when it moves.
+Pure bookkeeping: `marker_rules` decides what opens and closes, `segment_boundaries` what a release
+leads to. Positions are indexes into the text that the caller reads; `shift` follows when it moves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from oshaberi.events import Boundary
+from oshaberi.text.copied_state import CopiedState
+from oshaberi.text.decision_observer import Observer
 
 _CODE_LIMIT = 500
 
@@ -42,7 +43,10 @@ class HeldBoundary(NamedTuple):
 
 
 def code_limit(hold_limit: int) -> int:
-    """How far inline code may reach: capped, so that an undecided backtick stalls no one (L6)."""
+    """Return how far inline code may reach.
+
+    It is capped, so that a backtick stalls nothing (L6).
+    """
     return min(hold_limit, _CODE_LIMIT)
 
 
@@ -53,12 +57,12 @@ class OpenLink(NamedTuple):
     target: bool = False
 
 
-class OpenMarkers:
-    """The stack of openers, oldest first, and the boundaries that they hold back."""
+class OpenMarkers(CopiedState):
+    """The stack of openers, oldest first, and the boundaries that they hold."""
 
-    def __init__(self, limit: int, report: Callable[[str, Rule], None] | None = None) -> None:
+    def __init__(self, limit: int, observer: Observer | None = None) -> None:
         self.limit = limit
-        self._report = report
+        self._observer = observer
         self.open: dict[str, int] = dict.fromkeys(KINDS, 0)
         self.stack: list[tuple[str, int]] = []
         self.links: list[OpenLink] = []
@@ -71,7 +75,7 @@ class OpenMarkers:
         self.open[kind] += 1
 
     def close(self, kind: str, end: int) -> None:
-        """H1: closes the newest of its kind and discards the openers inside the pair."""
+        """Close the newest of its kind and discard the openers inside the pair (H1)."""
         stack = self.stack
         while True:
             opened, at = stack.pop()
@@ -83,13 +87,16 @@ class OpenMarkers:
         self._pair(kind, at, end)
 
     def shorten(self, kind: str, to: str) -> None:
-        """Part of a longer opener is closed: `***a**` leaves a `*` open, from the same place."""
+        """Close part of a longer opener: `***a**` leaves a `*` open at the same place."""
         at = self.stack[max(i for i, (opened, _) in enumerate(self.stack) if opened == kind)][1]
         self._discard_inside(at - 1)
         self.push(to, at)
 
     def link_text_closed(self, is_link: bool) -> None:
-        """`]`: the newest `[` becomes a link, or was only a bracket; in a target it is a letter."""
+        """Handle `]`: the newest `[` becomes a link or was only a bracket.
+
+        Inside a target it is an ordinary character.
+        """
         if not self.links or self.links[-1].target:
             return
         at = self.links.pop().at
@@ -101,7 +108,7 @@ class OpenMarkers:
             self._release("[", "H2")
 
     def round_closed(self, end: int) -> None:
-        """`)`: closes the newest of `(` and `[text](`, else a link that no longer holds."""
+        """Handle `)`: close the newest `(` or `[text](`, else a link whose hold expired."""
         links = self.links
         if self.open["("] or self.open["]("]:
             kind, at = next(opener for opener in reversed(self.stack) if opener[0] in _ROUND)
@@ -121,21 +128,21 @@ class OpenMarkers:
         self.held.append(boundary)
 
     def expiry(self) -> int:
-        """H3: where the oldest opener turns out to have been literal."""
+        """Return where the oldest opener turns out to have been literal (H3)."""
         return self.stack[0][1] + self.limit + 1
 
     def expire(self, rule: Rule = "H3") -> None:
-        """The oldest opener was literal."""
+        """Drop the oldest opener, which was literal."""
         kind = self._drop_oldest()
         self._release(kind, rule)
 
     def line_break(self) -> None:
-        """A link's text does not go over the end of a line; its target may, for a while."""
+        """Handle a newline. It ends a link's text, but not at once its target."""
         self.links = [link for link in self.links if link.target and self.open["]("]]
         self._release("[", "H2")
 
     def blank_line(self, at: int) -> None:
-        """H2: what is open was literal; a `>>> ` quote ends here."""
+        """Drop all openers as literal (H2). A `>>> ` quote ends here."""
         self.links = []
         while self.stack:
             if self.stack[0][0] == ">>>":
@@ -144,13 +151,13 @@ class OpenMarkers:
             self.expire("H2")
 
     def literal(self) -> None:
-        """H2: a fence or a table: nothing that is open spans it."""
+        """Drop all openers at a fence or a table, which no pair spans (H2)."""
         kind = self.stack[0][0] if self.stack else "["
         self._drop_all()
         self._release(kind, "H2")
 
     def force(self, line_start: int, end: int) -> list[tuple[str, int]]:
-        """A forced flush: openers of earlier lines were literal; returns those of the last."""
+        """Drop the openers of earlier lines for a forced flush. Return those of the last."""
         self.links = []
         while self.stack and self.stack[0][1] < line_start:
             if self.stack[0][0] == ">>>":
@@ -161,7 +168,7 @@ class OpenMarkers:
         return self.stack
 
     def cut(self, at: int) -> None:
-        """The text before `at` has left."""
+        """Drop what belongs to the text before `at`, which has left the buffer."""
         kind = self.stack[0][0] if self.stack else "["
         while self.stack and self.stack[0][1] < at:
             self._drop_oldest()
@@ -171,7 +178,7 @@ class OpenMarkers:
         self.passed(at)
 
     def passed(self, at: int) -> None:
-        """Spans before `at` no longer matter."""
+        """Drop the spans before `at`."""
         self.spans = [span for span in self.spans if span[1] > at]
 
     def shift(self, by: int) -> None:
@@ -187,8 +194,8 @@ class OpenMarkers:
     def _pair(self, kind: str, at: int, end: int) -> None:
         self.spans.append((at, end, kind == "]("))
         held = self.held
-        if self._report and held and held[-1].at > at:
-            self._report(kind, "H1")
+        if self._observer and held and held[-1].at > at:
+            self._observer.release(kind, "H1")
         while held and held[-1].at > at:
             held.pop()
 
@@ -221,5 +228,5 @@ class OpenMarkers:
         if count:
             self.free += held[:count]
             del held[:count]
-            if self._report:
-                self._report(kind, rule)
+            if self._observer:
+                self._observer.release(kind, rule)

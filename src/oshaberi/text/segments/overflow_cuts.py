@@ -1,4 +1,4 @@
-"""Spec 05 B5: where to cut a segment that has grown too long and has no usable boundary."""
+"""Spec 05 B5: chooses where to cut a segment that is too long and has no usable boundary."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Stretch = tuple[int, int]
 
 
 class CutWindow(NamedTuple):
-    """Offsets from a segment's start: where it is too long, and how far around one may look."""
+    """Offsets from a segment's start: where it is too long, and how far around to look."""
 
     target: int
     before: int
@@ -25,7 +25,7 @@ class CutWindow(NamedTuple):
 
     @classmethod
     def of(cls, flush_size: int) -> CutWindow:
-        """200 after and 300 before; with a small buffer a fifth and a third of it."""
+        """Return 200 after and 300 before; for a small buffer a fifth and a third of it."""
         return cls(flush_size, min(300, flush_size // 3), min(200, flush_size // 5))
 
     @property
@@ -36,7 +36,7 @@ class CutWindow(NamedTuple):
 def choose_cut(
     text: str, start: int, window: CutWindow, atoms: list[Stretch], spans: list[Stretch]
 ) -> int:
-    """The cut for `text` from `start`; 0 if one atom or cluster from there reaches the target."""
+    """Return the cut for `text` from `start`; 0 if one atom or cluster reaches the target."""
     low, target = start + window.target - window.before, start + window.target
     limit = start + window.limit
     ranked = _ranked(text, low, target, limit)
@@ -49,8 +49,11 @@ def choose_cut(
 
 
 def _ranked(text: str, low: int, target: int, limit: int) -> list[int]:
-    """Every candidate, the best first (B5). Behind a blank or a sentence one more character must
-    be known, as it may belong to the one before (L2)."""
+    """Return all candidates, best first (B5).
+
+    After a space or a sentence one more character must be known, since it may belong to the one
+    before (L2).
+    """
     newlines = [found.end() for found in _NEWLINE.finditer(text, low, limit)]
     spaces = [found.end() for found in _SPACE.finditer(text, low, limit - 1)]
     ends = [at for at in _sentence_ends(text, low - _LOOK_BACK, limit) if low < at < limit]
@@ -64,7 +67,7 @@ def _ranked(text: str, low: int, target: int, limit: int) -> list[int]:
 
 
 def _inside(taken: list[Stretch], start: int, limit: int) -> bytearray:
-    """For each place from `start` to `limit`: whether a cut there would split what is taken."""
+    """Return, for each position from `start` to `limit`, whether a cut splits a taken range."""
     mask = bytearray(limit - start + 1)
     for begin, end in taken:
         first, last = max(begin + 1, start), min(end, limit + 1)
@@ -74,12 +77,12 @@ def _inside(taken: list[Stretch], start: int, limit: int) -> bytearray:
 
 
 def _whole(text: str, at: int) -> bool:
-    """No grapheme cluster goes over `at`."""
+    """Tell whether no grapheme cluster spans `at`."""
     return text[at - 1] == "\n" or not extends(text, at)
 
 
 def _sentence_ends(text: str, start: int, limit: int) -> list[int]:
-    """Sentence ends decided by what stands before `limit` alone (L2)."""
+    """Return the sentence ends that the text before `limit` alone decides (L2)."""
     start = max(start, 0)
     known = text[start:limit]
     ends = []
@@ -91,7 +94,7 @@ def _sentence_ends(text: str, start: int, limit: int) -> list[int]:
 
 
 def hard_cut(text: str, start: int, limit: int, atoms: list[Stretch]) -> int:
-    """The cut for what was kept whole up to `limit` and has to be cut all the same."""
+    """Return the cut for a stretch that was kept whole up to `limit` and must be cut now."""
     inner = [(begin, end) for begin, end in atoms if begin > start]
     half = start + (limit - start) // 2
     space = _last_space(text, half, limit - 1, _inside(inner, half, limit))
@@ -102,7 +105,7 @@ def hard_cut(text: str, start: int, limit: int, atoms: list[Stretch]) -> int:
 
 
 def _edge(text: str, start: int, target: int, atoms: list[Stretch]) -> int:
-    """The nearest atom or grapheme edge before the target; 0 if that is the start."""
+    """Return the nearest atom or grapheme edge before the target; 0 if that is the start."""
     cut = _before_atoms(target, atoms)
     if not has_visible(text[start:cut]):
         return 0
@@ -116,7 +119,7 @@ def _edge(text: str, start: int, target: int, atoms: list[Stretch]) -> int:
 
 
 def _last_space(text: str, low: int, high: int, inside: bytearray) -> int:
-    """Behind the last white space in (low, high] where a cut may fall; 0 if there is none."""
+    """Return the end of the last white space in (low, high] that allows a cut; 0 if none."""
     for at in range(high, low + 1, -1):
         if text[at - 1].isspace() and not inside[at - low] and _whole(text, at):
             return at

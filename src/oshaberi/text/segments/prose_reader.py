@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from oshaberi.events import Boundary
-from oshaberi.text.atoms import BACKTICKS, URL_STOP, inline_code_close, url_end
-from oshaberi.text.code_blocks import CodeBlock
+from oshaberi.text.closed_pair_scan import url_start
+from oshaberi.text.code_block_splitting import CodeBlock
+from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.decision_observer import Observer
 from oshaberi.text.line_kinds import is_rule
 from oshaberi.text.markdown_tables import is_row
@@ -21,15 +22,15 @@ from oshaberi.text.segments.line_breaks import (
     joins_block,
     read_break,
 )
-from oshaberi.text.segments.marker_rules import MARKS, WAIT, read_mark
+from oshaberi.text.segments.marker_rules import MARK_HANDLERS, MARKS, WAIT
 from oshaberi.text.segments.open_markers import HeldBoundary, OpenMarkers, code_limit
 from oshaberi.text.segments.reader_protocol import SegmentReader
 from oshaberi.text.segments.segment_release import SegmentRelease
 from oshaberi.text.segments.table_reader import TableReader
 from oshaberi.text.segments.visible_buffer import NEVER, VisibleBuffer
 from oshaberi.text.sentences.sentence_ends import TERMINATORS, run_end, sentence_end
-from oshaberi.text.span_scan import url_start
 from oshaberi.text.text_config import TextConfig
+from oshaberi.text.urls_and_mentions import BACKTICKS, URL_STOP, inline_code_close, url_end
 
 _LINES = re.compile(rf"[\n`{re.escape(MARKS)}]|://")
 _SENTENCES = re.compile(rf"[\n`{re.escape(MARKS + TERMINATORS)}]|://")
@@ -37,8 +38,8 @@ _QUOTE_BLOCK = ">>> "
 _QUOTED_FENCE = re.compile(r"[> \t]*")
 
 
-class ProseReader:
-    """Lives as long as the stream; code blocks and tables read in between."""
+class ProseReader(CopiedState):
+    """Reads prose during the whole stream; other readers read code and tables in between."""
 
     def __init__(
         self, buffer: VisibleBuffer, config: TextConfig, observer: Observer | None
@@ -48,7 +49,7 @@ class ProseReader:
         self._interest = _SENTENCES if config.humanizer_degree == 3 else _LINES
         self._blocks = config.paragraph_mode == "blocks" and config.humanizer_degree > 0
         self._code_limit = code_limit(config.hold_limit)
-        self._open_markers = OpenMarkers(config.hold_limit, observer.release if observer else None)
+        self._open_markers = OpenMarkers(config.hold_limit, observer)
         self._release = SegmentRelease(buffer, self._open_markers, config, observer)
         self._next: SegmentReader | None = None
         self._pos = 0
@@ -60,7 +61,7 @@ class ProseReader:
         """A line or sentence has ended, and the next character says how."""
 
     def begin(self, at: int) -> ProseReader:
-        """A fresh line begins at `at`, and nothing is open."""
+        """Start a fresh line at `at`, with nothing open."""
         self._pos, self._period = at, 0
         self._in_url = False
         self._open_markers.clear()
@@ -77,10 +78,10 @@ class ProseReader:
 
     def read(self, final: bool) -> SegmentReader | None:
         buffer, open_markers, search = self._buffer, self._open_markers, self._interest.search
-        text = buffer.text
+        text, line = buffer.text, self._line
         self.waits_for_next = False
         while True:
-            if self._line.is_fresh and not self._read_line_head(final):
+            if line.is_fresh and not self._read_line_head(final):
                 return None
             if self._in_url:
                 if not self._read_url_tail(final):
@@ -97,31 +98,36 @@ class ProseReader:
             if found is None:
                 self._pos = at - _begun_scheme(text)
                 return None
-            after = self._read_token(at, final)
+            mark = text[at]
+            read_mark = MARK_HANDLERS.get(mark)
+            if read_mark is None:
+                after = self._read_other(mark, at, final)
+            else:
+                if mark == "|":
+                    line.has_bar = True
+                after = read_mark(open_markers, text, at, final)
             if after == WAIT:
                 self._pos = at
                 return None
-            self._pos = max(after, buffer.start)
+            self._pos = after
+            if after < buffer.start:
+                self._pos = buffer.start
             if self._next:
                 following, self._next = self._next, None
                 return following
 
-    def _read_token(self, at: int, final: bool) -> int:
-        mark = self._buffer.text[at]
+    def _read_other(self, mark: str, at: int, final: bool) -> int:
+        """What is no marker: the end of a line or sentence, code, a URL."""
         if mark == "\n":
             return self._read_newline(at, final)
         if mark == "`":
             return self._read_backticks(at, final)
         if mark == ":":
             return self._read_url(at, final)
-        if mark in TERMINATORS:
-            return self._read_terminator(at, final)
-        if mark == "|":
-            self._line.has_bar = True
-        return read_mark(self._open_markers, self._buffer.text, at, final)
+        return self._read_terminator(at, final)
 
     def _settle(self, at: int, open_url: int = -1) -> None:
-        """What falls due before `at`, in order of position: a sentence end, H3, overflow."""
+        """Handle what is due before `at`, in order: a sentence end, H3, overflow."""
         while True:
             period = self._period or NEVER
             expiry = self._open_markers.expiry() if self._open_markers.stack else NEVER
@@ -140,7 +146,10 @@ class ProseReader:
     # -- lines ----------------------------------------------------------------------------------
 
     def _read_line_head(self, final: bool) -> bool:
-        """A line that begins `>>> ` is a quote down to the next blank line."""
+        """Read `>>> ` at a line's start: a quote up to the next blank line.
+
+        Returns False while undecided.
+        """
         head = self._buffer.text[self._pos : self._pos + 4]
         if len(head) < 4 and not final and _QUOTE_BLOCK.startswith(head):
             return False
@@ -152,13 +161,13 @@ class ProseReader:
     def _read_newline(self, at: int, final: bool) -> int:
         text = self._buffer.text
         brk = read_break(text, at, self._buffer.limit)
-        if brk is None and len(text) >= self._buffer.limit:
-            self._settle(self._buffer.limit)
-            return at
         if brk is None:
+            if len(text) >= self._buffer.limit:
+                self._settle(self._buffer.limit)
+                return at
             self.waits_for_next = True
             return len(text) if final else WAIT
-        if self._buffer.whole_line() and self._line.has_bar and not self._tables_off:
+        if self._line.has_bar and self._buffer.whole_line() and not self._tables_off:
             separator_end = heads_table(text, self._buffer.line, brk, self._buffer.limit, final)
             if separator_end == WAIT:
                 self.waits_for_next = True
@@ -168,8 +177,11 @@ class ProseReader:
         return self._end_line(brk, final)
 
     def _ends_rule(self, brk: LineBreak) -> bool:
-        """A rule vanishes (spec 06 S4): what follows cannot be carried into its line."""
-        return is_rule(self._buffer.text[max(self._buffer.line, self._buffer.start) : brk.at])
+        """Tell whether the line is a rule. It vanishes (spec 06 S4), so nothing joins it."""
+        return is_rule(self._unsent_line(brk))
+
+    def _unsent_line(self, brk: LineBreak) -> str:
+        return self._buffer.text[max(self._buffer.line, self._buffer.start) : brk.at]
 
     def _end_line(self, brk: LineBreak, final: bool) -> int:
         text = self._buffer.text
@@ -185,16 +197,16 @@ class ProseReader:
         if joined == WAIT or carried == WAIT:
             self.waits_for_next = True
             return WAIT
-        row = text[max(self._buffer.line, self._buffer.start) : brk.at] if self._tables_off else ""
-        if self._tables_off and not is_row(row, leading_bar=False):
+        if self._tables_off and not is_row(self._unsent_line(brk), leading_bar=False):
             self._tables_off = False
-        self._leave_line(brk)
+        if brk.blank or self._open_markers.links or self._open_markers.free:
+            self._leave_line(brk)
         if carried and text[self._buffer.start : brk.at].strip():
             self._release.use(HeldBoundary(brk.at, carried, "newline", brk.solid))
         elif not joined:
             self._release.use(HeldBoundary(brk.at, brk.line, "newline"))
         self._line.begin(brk.line, self._line.item if continued else None)
-        return max(brk.solid, self._buffer.start)
+        return brk.solid
 
     def _leave_line(self, brk: LineBreak) -> None:
         open_markers = self._open_markers
@@ -222,7 +234,7 @@ class ProseReader:
         return run_end(text, at)
 
     def _in_block_line(self) -> bool:
-        """Degree 3 keeps lines with a block marker whole, and what continues them."""
+        """Tell whether the line has a block marker or continues one; degree 3 keeps it."""
         return self._line.block() != "text"
 
     # -- atoms that reach far -------------------------------------------------------------------
@@ -252,7 +264,10 @@ class ProseReader:
         return at
 
     def _read_url_tail(self, final: bool) -> bool:
-        """The segment begins inside a URL that is too long for one message."""
+        """Read the rest of a URL that is too long for one message.
+
+        Returns False while undecided.
+        """
         reach = self._url_reach(self._buffer.start, self._pos, final)
         if reach == WAIT:
             return False
@@ -261,7 +276,7 @@ class ProseReader:
         return True
 
     def _url_reach(self, begin: int, after: int, final: bool) -> int:
-        """Where the URL from `begin`, read up to `after`, ends; 0 if an overflow came first."""
+        """Return where the URL from `begin` ends; 0 if an overflow came first, or WAIT."""
         text = self._buffer.text
         stop = URL_STOP.search(text, after, self._buffer.limit)
         if stop is None and len(text) >= self._buffer.limit:
@@ -276,20 +291,20 @@ class ProseReader:
     # -- leaving --------------------------------------------------------------------------------
 
     def _overflow(self, open_url: int) -> None:
-        """B5. A line begins where the cut falls behind a newline."""
+        """Cut for overflow (B5). If the cut is after a newline, a line begins there."""
         cut = self._release.overflow(open_url)
         if cut and self._buffer.line < cut and self._buffer.text[cut - 1] == "\n":
             self._line.begin(cut)
 
     def close(self, reason: Boundary, trim: bool) -> None:
-        """The forced flush: what is open on the last line is closed."""
+        """Force a flush. Markers open on the last line are closed."""
         self._settle(len(self._buffer.text))
         self._release.close(reason, trim)
 
     # -- code and tables ------------------------------------------------------------------------
 
     def _begin_code(self, at: int, ticks: int) -> None:
-        """B1: the text before the fence leaves; a prefix of quote marks belongs to the fence."""
+        """Release the text before the fence (B1). Quote marks before it belong to it."""
         buffer = self._buffer
         self._open_markers.literal()
         self._release.use_free()
@@ -300,24 +315,24 @@ class ProseReader:
         whole = self._config.humanizer_degree == 0
         longest = NEVER if whole else self._config.max_single_message_length
         block = CodeBlock(longest, prefix if quoted else "", ticks)
-        self._next = CodeReader(buffer, block, ticks, at + ticks, self._behind_code)
+        self._next = CodeReader(buffer, block, ticks, at + ticks, self)
 
-    def _behind_code(self, at: int) -> SegmentReader:
+    def behind_code(self, at: int) -> SegmentReader:
         self._pos, self._period = at, 0
         return self
 
     def _begin_table(self, separator_end: int) -> int:
-        """B7: what comes before the header leaves; the table is held."""
+        """Release the text before the header and hold the table (B7)."""
         buffer = self._buffer
         self._open_markers.literal()
         self._release.use_free()
         self._release.leave(HeldBoundary(buffer.line, buffer.line, "newline"))
         after = min(separator_end + 1, len(buffer.text))
         longest = self._config.flush_buffer_size_code_block
-        self._next = TableReader(buffer, after, longest, self.begin, self._refuse_table)
+        self._next = TableReader(buffer, after, longest, self)
         return after
 
-    def _refuse_table(self) -> SegmentReader:
+    def refuse_table(self) -> SegmentReader:
         """Too long: it and every following row are text."""
         self._tables_off = True
         self._buffer.move_start(self._buffer.start)
@@ -325,7 +340,7 @@ class ProseReader:
 
 
 def _begun_scheme(text: str) -> int:
-    """How many characters at the end may be the beginning of `://`."""
+    """Return how many characters at the end may be the start of `://`."""
     if text.endswith(":"):
         return 1
     return 2 if text.endswith(":/") else 0

@@ -11,10 +11,23 @@ class SegmentReader(Protocol):
     """Reads the buffer as far as it is decided, and hands over to the next reader."""
 
     def read(self, final: bool) -> SegmentReader | None:
-        """Read on. Returns who goes on reading, or None when more text is needed."""
+        """Read on. Return the reader that continues, or None if more text is needed."""
 
     def close(self, reason: Boundary, trim: bool) -> None:
-        """The forced flush: everything leaves."""
+        """Force a flush: release everything."""
 
     def shift(self, by: int) -> None:
-        """The buffer has forgotten its first `by` characters."""
+        """Adjust positions, because the buffer dropped its first `by` characters."""
+
+
+class BlockSuccessor(Protocol):
+    """Knows who reads on behind a code block or a table."""
+
+    def begin(self, at: int) -> SegmentReader:
+        """A table has ended; a fresh line begins at `at`."""
+
+    def behind_code(self, at: int) -> SegmentReader:
+        """A code block has ended; its line goes on at `at`."""
+
+    def refuse_table(self) -> SegmentReader:
+        """The table is too long: it is read again, as text."""

@@ -6,17 +6,18 @@ Spec 05 B5, the semantic hold and the forced flush; where a boundary is, the rea
 from __future__ import annotations
 
 from oshaberi.events import Boundary
+from oshaberi.text.closed_pair_scan import begun_url
+from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.decision_observer import Observer
 from oshaberi.text.segments.marker_closing import clause_end, closing
 from oshaberi.text.segments.open_markers import HeldBoundary, OpenMarkers
 from oshaberi.text.segments.overflow_cuts import CutWindow, Stretch, choose_cut, hard_cut
 from oshaberi.text.segments.visible_buffer import NEVER, VisibleBuffer
-from oshaberi.text.span_scan import begun_url
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.text_measure import first_visible
 
 
-class SegmentRelease:
+class SegmentRelease(CopiedState):
     """Cuts segments off the buffer, as far as the open markers allow."""
 
     def __init__(
@@ -33,7 +34,7 @@ class SegmentRelease:
         self._window = CutWindow.of(config.flush_buffer_size)
 
     def use(self, boundary: HeldBoundary) -> None:
-        """Cut here, unless something that opened before is still open."""
+        """Cut here, or hold the boundary while an earlier marker is open."""
         open_markers = self._open_markers
         if open_markers.stack or (open_markers.links and boundary.reason == "period"):
             open_markers.wait(boundary)
@@ -44,7 +45,7 @@ class SegmentRelease:
             self.leave(boundary)
 
     def use_free(self) -> None:
-        """Cut at the boundaries that nothing holds any more."""
+        """Cut at the boundaries that are no longer held."""
         free = self._open_markers.free
         if not free:
             return
@@ -60,7 +61,11 @@ class SegmentRelease:
             self._open_markers.passed(boundary.cut)
 
     def overflow(self, open_url: int) -> int:
-        """B5. Where the cut fell; 0 for one that begins with what is kept whole up to a message."""
+        """Cut for overflow (B5). Return where.
+
+        Returns 0 if the segment begins with a range that stays whole up to the length of a
+        message.
+        """
         start, limit = self._buffer.start, self._buffer.limit
         atoms, spans = self._taken(open_url)
         if limit > start + self._window.limit:
@@ -76,7 +81,7 @@ class SegmentRelease:
         return cut
 
     def _late_cut(self, start: int, limit: int, atoms: list[Stretch]) -> int:
-        """Behind the atom that begins the segment, if it has ended."""
+        """Return the end of the atom that begins the segment, else a hard cut."""
         begin = first_visible(self._buffer.text, start, limit)
         ends = (end for at, end, atom in self._open_markers.spans if atom and at <= begin)
         end = max(ends, default=0)
@@ -85,7 +90,7 @@ class SegmentRelease:
         return hard_cut(self._buffer.text, begin, limit, atoms)
 
     def _taken(self, open_url: int) -> tuple[list[Stretch], list[Stretch]]:
-        """Atoms, finished or not, and other spans of the segment."""
+        """Return the atoms, finished or not, and the other spans of the segment."""
         open_markers = self._open_markers
         if open_url < 0:
             open_url = begun_url(self._buffer.text, self._buffer.limit)
@@ -97,7 +102,7 @@ class SegmentRelease:
         return atoms, spans
 
     def close(self, reason: Boundary, trim: bool) -> None:
-        """The forced flush: what is open on the last line is closed."""
+        """Force a flush. Markers open on the last line are closed."""
         buffer, end = self._buffer, len(self._buffer.text)
         openers = self._open_markers.force(buffer.line, end)
         self.use_free()

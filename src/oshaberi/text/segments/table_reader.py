@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from enum import Enum, auto
 
 from oshaberi.events import Boundary
+from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.markdown_tables import is_row
-from oshaberi.text.segments.reader_protocol import SegmentReader
+from oshaberi.text.segments.reader_protocol import BlockSuccessor, SegmentReader
 from oshaberi.text.segments.visible_buffer import VisibleBuffer
 
 _SOLID = re.compile(r"[^ \t]")
@@ -21,11 +21,11 @@ class TableVerdict(Enum):
     TOO_LONG = auto()
 
 
-class TableReader:
-    """The header begins the buffer's segment; `pos` is the first line behind the separator.
+class TableReader(CopiedState):
+    """Reads a table. Its header begins the segment; `pos` is the line after the separator.
 
-    `leave` gives the reader that goes on behind the table, `refuse` the one that reads it again
-    as text.
+    `leave` returns the reader for the text after the table, `refuse` the one that reads it
+    again as text.
     """
 
     def __init__(
@@ -33,14 +33,12 @@ class TableReader:
         buffer: VisibleBuffer,
         pos: int,
         longest: int,
-        leave: Callable[[int], SegmentReader],
-        refuse: Callable[[], SegmentReader],
+        successor: BlockSuccessor,
     ) -> None:
         self._buffer = buffer
         self._pos = pos
         self._longest = longest
-        self._leave = leave
-        self._refuse = refuse
+        self._successor = successor
         self._leading_bar = buffer.text[_skip_blanks(buffer.text, buffer.start)] == "|"
 
     def read(self, final: bool) -> SegmentReader | None:
@@ -49,9 +47,9 @@ class TableReader:
         if verdict is TableVerdict.WAIT:
             return None
         if verdict is TableVerdict.TOO_LONG:
-            return self._refuse()
+            return self._successor.refuse_table()
         self._end(self._pos, "newline")
-        return self._leave(self._pos)
+        return self._successor.begin(self._pos)
 
     def close(self, reason: Boundary, trim: bool) -> None:
         del trim  # nothing is trimmed or appended inside a table's rows
@@ -66,8 +64,11 @@ class TableReader:
         self._buffer.gap = "\n"
 
     def _line(self, final: bool) -> TableVerdict:
-        """The next line. What decides it must lie within the longest table, so that the result
-        does not depend on how the text arrived (L2)."""
+        """Judge the next line.
+
+        The decision uses only text within the longest table, so that chunking does not
+        change it (L2).
+        """
         text = self._buffer.text
         furthest = self._buffer.start + self._longest
         solid = _skip_blanks(text, self._pos)

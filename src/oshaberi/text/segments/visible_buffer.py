@@ -1,15 +1,15 @@
-"""The part of V that has not left yet, and how segments leave it.
+"""The part of V that is not yet in a segment, and how segments leave it.
 
-Positions are indexes into `text`, which keeps a little of what has left, for its neighbours' sake.
+Positions are indexes into `text`, which keeps a little of the released text as context.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from oshaberi.events import Boundary
+from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.decision_observer import Observer
 from oshaberi.text.segments.open_markers import HeldBoundary
 
@@ -34,19 +34,25 @@ class Segment(NamedTuple):
     ends_line: bool
 
 
-class VisibleBuffer:
-    """`start` is where the segment in the making begins, `limit` where it is too long."""
+class SegmentReceiver(Protocol):
+    """Takes the segments as they leave."""
+
+    def deliver(self, segment: Segment) -> None: ...
+
+
+class VisibleBuffer(CopiedState):
+    """A buffer. `start` is where the current segment begins, `limit` where it is too long."""
 
     def __init__(
         self,
         reach: int,
         observer: Observer | None = None,
-        deliver: Callable[[Segment], None] | None = None,
+        receiver: SegmentReceiver | None = None,
     ) -> None:
         self._reach = reach
         self._observer = observer
         self._out: list[Segment] = []
-        self._deliver = deliver or self._out.append
+        self._receiver = receiver
         self._base = 0
         self.text = ""
         self.start = 0
@@ -58,29 +64,30 @@ class VisibleBuffer:
 
     @property
     def end(self) -> int:
-        """The length of V so far."""
+        """Return the length of V so far."""
         return self._base + len(self.text)
 
     def at(self, place: int) -> int:
-        """A place in the buffer, as a place in V."""
+        """Convert an index of the buffer into one of V."""
         return self._base + place
 
     def place(self, at: int) -> int:
-        """A place in V, as a place in the buffer."""
+        """Convert an index of V into one of the buffer."""
         return at - self._base
 
     def whole_line(self) -> bool:
-        """Nothing of the current line has left."""
+        """Tell whether nothing of the current line has left."""
         return self.line >= self.start
 
     def take(self) -> list[Segment]:
-        """The segments that nobody received."""
-        out = self._out[:]
-        self._out.clear()
+        """Remove and return the segments that went to no receiver."""
+        if not self._out:
+            return []
+        out, self._out = self._out, []
         return out
 
     def leave(self, boundary: HeldBoundary, suffix: str = "") -> None:
-        """The text up to the boundary leaves as a segment, if there is any (B8)."""
+        """Release the text up to the boundary as a segment, if there is any (B8)."""
         text, start, cut = self.text, self.start, boundary.cut
         if boundary.mend:
             raw = text[start : boundary.at].rstrip() + text[boundary.mend : cut]
@@ -107,14 +114,17 @@ class VisibleBuffer:
         self.move_start(end)
         if self._observer:
             self._observer.boundary(segment)
-        self._deliver(segment)
+        if self._receiver is None:
+            self._out.append(segment)
+        else:
+            self._receiver.deliver(segment)
 
     def move_start(self, cut: int) -> None:
         self.start = cut
         self.limit = cut + self._reach if self._reach != NEVER else NEVER
 
     def forget(self, by: int) -> None:
-        """Drop what has left, once per piece: no re-slicing at each cut (L7)."""
+        """Drop released text, once per piece instead of at each cut (L7)."""
         self.text = self.text[by:]
         self._base += by
         self.start -= by
@@ -123,7 +133,7 @@ class VisibleBuffer:
             self.limit -= by
 
     def retract(self, to: int) -> str:
-        """C3: what is behind `to` in V never was there. Returns what is not in a segment."""
+        """Remove what is after `to` in V (C3). Return the part not in a segment."""
         text, self.gap = self.gap + self.text[self.start :], ""
         self.text = self.text[: self.start]
         self._base = to - self.start
@@ -132,7 +142,7 @@ class VisibleBuffer:
 
 
 def _short(gap: str) -> str:
-    """What matters of a long gap: whether lines or paragraphs end in it."""
+    """Reduce a long gap to its meaning: a space, a line break or a paragraph break."""
     if len(gap) <= CONTEXT:
         return gap
     return "\n" * min(gap.count("\n"), 2) or " "

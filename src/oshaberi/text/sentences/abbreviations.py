@@ -10,7 +10,7 @@ from enum import Enum, auto
 
 
 class AbbreviationRule(Enum):
-    """How a period behind a token behaves."""
+    """The effect of a period after a token."""
 
     PLAIN = auto()  # ends the sentence
     BOUND = auto()  # never ends one (Mr. vs. e.g.)
@@ -81,7 +81,7 @@ SPEECH = _words(
 
 
 def rule_of(token: str) -> AbbreviationRule:
-    """How the period right behind `token` (no spaces, opening marks stripped) behaves."""
+    """Return the effect of a period after `token` (no spaces, opening marks stripped)."""
     if len(token) == 1:
         if token.isupper():
             return AbbreviationRule.INITIAL
@@ -114,7 +114,7 @@ def _rule_of_word(token: str, lower: str) -> AbbreviationRule:
 
 
 def keeps_period(token: str) -> bool:
-    """Whether a last word would look wrong without its period: `etc.`, `a.m.`, `Smith Jr.`"""
+    """Tell whether a last word needs its period: `etc.`, `a.m.`, `Smith Jr.`"""
     return token not in _DEGREES and rule_of(token) in (
         AbbreviationRule.BOUND,
         AbbreviationRule.LOOSE,

@@ -1,7 +1,7 @@
-"""Lists written into one line: `1) Flour 2) Eggs 3) Milk`, `a. Wash b. Dry`.
+"""Finds lists within one line: `1) Flour 2) Eggs 3) Milk`, `a. Wash b. Dry`.
 
-Needs the whole line. Only a line that begins with an item's marker can hold more of them, and
-each must be the successor of the one before, in the same style: prose is not touched.
+Needs the whole line. Only a line that begins with an item's marker can have more of them, and each
+must be the successor of the one before, in the same style: prose is not touched.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _CAPITAL_BEHIND = re.compile(r"[.)]+ +[\"'“‘(*_]*[^\W\d_a-z]")
 
 
 def begins_items(text: str, line: int) -> bool:
-    """Whether the line that begins at `line` begins with an item's marker."""
+    """Tell whether the line at `line` begins with an item's marker."""
     return _HEAD.match(text, line) is not None
 
 
 def item_breaks(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Where items after the first begin: (behind the text before, start of the marker)."""
+    """Return where items after the first begin: (end of the text before, start of the marker)."""
     breaks: list[tuple[int, int]] = []
     first = _FIRST.search(text, start, end)
     while first:
@@ -58,7 +58,7 @@ def _successor(label: str) -> str:
 
 
 def _item_begins(text: str, marker: re.Match[str]) -> bool:
-    """`2)` is clear by itself; `2.` may end a sentence, so a capital must follow."""
+    """Tell whether an item begins. `2)` is clear; after `2.` a capital must follow."""
     if marker.group(3) == ")" and marker.group(2).isdigit():
         return True
     return _CAPITAL_BEHIND.match(text, marker.start(3)) is not None

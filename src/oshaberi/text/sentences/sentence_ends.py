@@ -54,19 +54,19 @@ _LAUGHS = ("（笑）", "(笑)", "（笑)", "(笑）")
 
 
 def run_end(text: str, at: int) -> int:
-    """The end of the run of terminators at `at`: where to go on when no sentence ends there.
+    """Return the end of the run of terminators at `at`, to continue if no sentence ends there.
 
-    A call inside a run answers 0, so going on from wherever the run ended so far is safe too.
+    A call inside a run returns 0, so it is safe to continue from where the run ended so far.
     """
     run = _RUN.match(text, at)
     return run.end() if run else at
 
 
 def sentence_end(text: str, at: int, final: bool, start: int = 0) -> int:
-    """Whether a sentence ends at the run of terminators that begins at `text[at]`.
+    """Decide whether a sentence ends at the run of terminators that begins at `text[at]`.
 
-    > 0: the index just behind it, closing quotes, brackets and emphasis included.
-    0: no. -1: undecided, more text is needed (never when `final`).
+    Returns the index after the sentence, with its closing quotes, brackets and emphasis; 0 if
+    none ends there; -1 while more text is needed (never when `final`).
     """
     if at > start and text[at - 1] in _ALL:
         return NO
@@ -98,7 +98,7 @@ def sentence_end(text: str, at: int, final: bool, start: int = 0) -> int:
 
 
 def sentence_ends(text: str, start: int = 0, end: int | None = None) -> list[int]:
-    """Every sentence end of a text that is all there, as indexes just behind each sentence.
+    """Return every sentence end of a complete text, as the index after each sentence.
 
     Items of a list within one line (`1) … 2) …`) are sentences too.
     """
@@ -134,13 +134,13 @@ def _lookback(text: str, at: int, start: int) -> int:
 
 
 def _close(text: str, end: int) -> int:
-    """The end of the closing quotes, brackets and emphasis at `end`."""
+    """Return the end of the closing quotes, brackets and emphasis at `end`."""
     closers = _CLOSERS.match(text, end, end + _MAX_CLOSERS + 1)
     return closers.end() if closers else end
 
 
 def _wide_close(text: str, low: int, at: int, end: int) -> int:
-    """As `_close`; what may open as well as close does so only if one is open on the line."""
+    """Like `_close`. A mark that can open and close closes only if one is open on the line."""
     close = end
     while close - end <= _MAX_CLOSERS:
         closers = _WIDE_CLOSERS.match(text, close, end + _MAX_CLOSERS + 1)
@@ -155,7 +155,7 @@ def _wide_close(text: str, low: int, at: int, end: int) -> int:
 
 
 def _wide_end(spot: SentenceSpot) -> int:
-    """A run that ends in 。！？, which needs no whitespace behind it."""
+    """Decide for a run that ends in 。！？, which needs no white space after it."""
     text, at, end, close = spot[:4]
     if text[end - 1] == "．" and text[max(spot.low, at - 1) : at].isdigit():
         return NO
@@ -169,7 +169,7 @@ def _wide_end(spot: SentenceSpot) -> int:
 
 
 def _wide_tail(spot: SentenceSpot, quoted: bool) -> int:
-    """A laugh goes with its sentence; a quotation may go on with `と言った` or `他说`."""
+    """Decide by what follows: a laugh belongs to the sentence; `と言った` or `他说` continue it."""
     text, close = spot.text, spot.close
     if not quoted and text[close] not in "（(":
         return close
@@ -182,7 +182,7 @@ def _wide_tail(spot: SentenceSpot, quoted: bool) -> int:
 
 
 def _spaced_end(spot: SentenceSpot) -> int:
-    """A run with whitespace behind it, and then something: it depends on the kind of run."""
+    """Decide for a run followed by white space and text, by the kind of run."""
     run = spot.text[spot.at : spot.end]
     if run == ".":
         verdict = after_dot(spot)

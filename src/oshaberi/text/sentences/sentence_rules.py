@@ -47,7 +47,7 @@ _LEADING = "\"'“‘«‹([{*_~|「『（【¿¡<•⁃‣·-–—>#"
 
 
 class SentenceSpot(NamedTuple):
-    """A run of terminators, what closes behind it, and what comes next."""
+    """A run of terminators, the closers after it, and what comes next."""
 
     text: str
     at: int
@@ -63,12 +63,15 @@ class SentenceSpot(NamedTuple):
 
     @property
     def quoted(self) -> bool:
-        """A quote or bracket closes behind the run (emphasis does not count)."""
+        """Tell whether a quote or bracket closes after the run (emphasis does not count)."""
         return self.close > self.end and not _EMPHASIS.issuperset(self.text[self.end : self.close])
 
 
 def following(text: str, at: int, final: bool) -> tuple[str, int]:
-    """What comes behind the whitespace at `at`, and where. `more`: it has not arrived."""
+    """Return the kind and index of what follows the white space at `at`.
+
+    `more` means that it has not arrived.
+    """
     gap = _GAP.match(text, at, at + _MAX_GAP + 1)
     ahead = gap.end() if gap else at
     if ahead - at > _MAX_GAP:
@@ -94,7 +97,7 @@ def _kind(char: str) -> str:
 
 
 def _word(spot: SentenceSpot, at: int) -> str | None:
-    """The word at `at`, or None while its end is not certain."""
+    """Return the word at `at`, or None while its end is not certain."""
     found = _WORD.match(spot.text, at, at + _MAX_WORD)
     if found is None:
         return ""
@@ -105,7 +108,7 @@ def _word(spot: SentenceSpot, at: int) -> str | None:
 
 
 def _starts_sentence(spot: SentenceSpot) -> int:
-    """Whether the next word clearly starts a sentence."""
+    """Decide whether the next word clearly starts a sentence."""
     word = _word(spot, spot.ahead)
     if word is None:
         return UNDECIDED
@@ -118,7 +121,7 @@ def _starts_sentence(spot: SentenceSpot) -> int:
 
 
 def _after_quote(spot: SentenceSpot) -> int:
-    """`"Stop." Anna said` goes on; `"Stop." She left` does not."""
+    """Decide after a quote: `"Stop." Anna said` continues, `"Stop." She left` does not."""
     started = _starts_sentence(spot)
     if started != NO:
         return started
@@ -132,7 +135,7 @@ def _after_quote(spot: SentenceSpot) -> int:
 
 
 def _token(spot: SentenceSpot) -> tuple[str, str]:
-    """The word before the run, opening marks stripped, and the line before that word."""
+    """Return the word before the run, opening marks stripped, and the line before it."""
     tail = spot.text[spot.low : spot.at]
     if not tail or tail[-1].isspace():
         return "", tail
@@ -142,7 +145,7 @@ def _token(spot: SentenceSpot) -> tuple[str, str]:
 
 
 def _opens(spot: SentenceSpot, head: str) -> bool:
-    """Whether a word with `head` before it is the first of its sentence."""
+    """Tell whether a word with `head` before it is the first of its sentence."""
     bare = head.rstrip(_LEADING + " \t")
     if bare:
         return bare.rstrip("\"'”’)]}」』*_")[-1:] in _ALL
@@ -150,7 +153,7 @@ def _opens(spot: SentenceSpot, head: str) -> bool:
 
 
 def after_mark(spot: SentenceSpot) -> int:
-    """Behind `!` and `?`."""
+    """Decide after `!` and `?`."""
     if spot.kind in ("digit", "other"):
         return YES
     if spot.kind == "upper" and spot.quoted:
@@ -168,7 +171,7 @@ def after_mark(spot: SentenceSpot) -> int:
 
 
 def after_ellipsis(spot: SentenceSpot) -> int:
-    """Behind `...` and `…`: only a capital (other than `I`) starts something new."""
+    """Decide after `...` and `…`: only a capital (other than `I`) starts a sentence."""
     before = spot.text[spot.low : spot.at].rstrip(_LEADING + " \t")
     bracketed = spot.text[spot.low : spot.at][-1:] in ("[", "(")
     if spot.kind != "upper" or bracketed or not before:
@@ -184,7 +187,7 @@ def after_ellipsis(spot: SentenceSpot) -> int:
 
 
 def after_dot(spot: SentenceSpot) -> int:
-    """Behind a single period."""
+    """Decide after a single period."""
     dots = _spaced_ellipsis(spot)
     if dots is not None:
         return dots
@@ -208,7 +211,7 @@ def _is_list_marker(token: str) -> bool:
 
 
 def _announced(token: str, head: str) -> bool:
-    """`Three steps: 1. Mix`: a list begins behind a colon."""
+    """Tell whether a list begins after a colon: `Three steps: 1. Mix`."""
     return token in ("1", "a", "A") and head.rstrip(_LEADING + " \t").endswith((":", "："))
 
 
@@ -252,7 +255,10 @@ def _after_letter(spot: SentenceSpot, token: str, head: str) -> int:
 
 
 def _after_clock(spot: SentenceSpot) -> int:
-    """`At 5 a.m. Anna left` goes on, `We left at 5 a.m. Anna slept` does not."""
+    """Decide after a time: `At 5 a.m. Anna left` continues.
+
+    `We left at 5 a.m. Anna slept` does not.
+    """
     if spot.kind != "upper":
         return NO
     tail = spot.text[spot.low : spot.at]
@@ -266,9 +272,9 @@ def _after_clock(spot: SentenceSpot) -> int:
 
 
 def _spaced_ellipsis(spot: SentenceSpot) -> int | None:
-    """`. . .`: four dots end a sentence, three are a pause. None: it is no such thing.
+    """Decide for `. . .`: four dots end a sentence, three are a pause. None if it is neither.
 
-    Glued to a word (`word. . . . Next`) the first dot is the sentence's own.
+    After a word (`word. . . . Next`) the first dot is the sentence's own.
     """
     text, at = spot.text, spot.at
     first = at

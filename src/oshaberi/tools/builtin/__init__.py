@@ -6,7 +6,7 @@ from oshaberi.tools.tool_definition import Tool
 
 
 def builtin_tools() -> tuple[Tool, ...]:
-    """All of them; which ones a turn may use depends on its context."""
+    """Return all built-in tools. A turn may use only those that its context allows."""
     from oshaberi.tools.builtin.current_time import current_time
     from oshaberi.tools.builtin.forget import forget
     from oshaberi.tools.builtin.list_memories import list_memories
@@ -16,6 +16,7 @@ def builtin_tools() -> tuple[Tool, ...]:
     from oshaberi.tools.builtin.remember import remember
     from oshaberi.tools.builtin.reply_to_message import reply_to_message
     from oshaberi.tools.builtin.server_info import server_info
+    from oshaberi.tools.builtin.stay_silent import stay_silent
     from oshaberi.tools.builtin.user_info import user_info
 
     return (
@@ -25,6 +26,7 @@ def builtin_tools() -> tuple[Tool, ...]:
         recent_messages,
         react,
         reply_to_message,
+        stay_silent,
         server_info,
         user_info,
         current_time,

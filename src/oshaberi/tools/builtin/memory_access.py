@@ -20,7 +20,7 @@ def store_of(context: ToolContext) -> ToolStore:
 
 
 def changeable(context: ToolContext, about: About) -> tuple[int, int | None]:
-    """Server and user id of facts that the person who asked may change."""
+    """Return the server and user id of the facts that the asking person may change."""
     incoming = context.incoming
     if about == "user":
         return incoming.server_id, context.user_id

@@ -14,7 +14,7 @@ _ID = re.compile(r"(?:https://\S+/)?(\d{1,20})")
 
 
 def message_id_of(context: ToolContext, written: str | None) -> int:
-    """A number, the link of a message, or nothing: the message that is answered."""
+    """Return the id in a number or a message link. Without either, it is the answered message."""
     if written is None:
         return context.incoming.said.id
     found = _ID.fullmatch(written.strip())
@@ -24,13 +24,13 @@ def message_id_of(context: ToolContext, written: str | None) -> int:
 
 
 def must_read_history(context: ToolContext) -> None:
-    """What somebody may not read they are not told either."""
+    """Raise unless the asking person may read the channel's history."""
     if not context.incoming.said.author.can_read_history:
         raise ToolFailedError("whoever asked may not read the history of this channel")
 
 
 async def message_of(context: ToolContext, message_id: int) -> ChannelMessage:
-    """Another message of this channel that the person who asked could read."""
+    """Return another message of this channel. Raise if the asking person could not read it."""
     must_read_history(context)
     said = await context.turn_channel.said(message_id)
     if said is None:

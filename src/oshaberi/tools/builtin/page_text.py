@@ -17,7 +17,7 @@ _LINES = re.compile(r"\s*\n\s*")
 
 
 def page_text(html: str) -> tuple[str, str]:
-    """The title and the text, one block per line."""
+    """Return an HTML page's title and its text, one block per line."""
     reader = _PageTextParser()
     reader.feed(html)
     reader.close()

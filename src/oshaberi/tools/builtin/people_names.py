@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def names_for(
     context: ToolContext, channel_info: ChannelInfo, others: Iterable[Person] = ()
 ) -> TranscriptNames:
-    """Nobody passes for a persona, for the bot or for somebody else."""
+    """Return unique names, so that nobody can pass for a persona, the bot or another member."""
     from oshaberi.conversation.transcript_lines import ROLES, TranscriptNames
 
     reserved = (*_persona_names(context.stream.text), channel_info.bot_name, *ROLES)

@@ -31,7 +31,7 @@ _COMPRESSED = ("gzip", "x-gzip", "deflate")
 
 
 def web_page_tool(*, allowed: Allowed = is_public, resolve: Resolve = resolve_host) -> Tool:
-    """`allowed` and `resolve` are there for tests and for closed networks."""
+    """Return the tool. `allowed` and `resolve` are for tests and closed networks."""
     web = PublicWeb(max_bytes=MOST_BYTES, allowed=allowed, resolve=resolve)
 
     @tool(offered=lambda context: context.turn.web_page_tool_enabled)
@@ -77,7 +77,7 @@ def _read(found: Fetched) -> tuple[str, str]:
 
 
 def _plain(found: Fetched) -> bytes:
-    """Some servers compress although nobody asked; a bomb grows no further than allowed."""
+    """Decompress a body, up to the size limit. Some servers compress without being asked."""
     if found.encoding in ("", "identity"):
         return found.body
     if found.encoding not in _COMPRESSED:

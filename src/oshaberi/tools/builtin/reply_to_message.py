@@ -53,7 +53,7 @@ async def _answering(context: ToolContext, message_id: str | None) -> IncomingMe
 async def _posted(
     context: ToolContext, answering: IncomingMessage, text: str, response: ResponseState
 ) -> StreamResult:
-    """Stopped like a stream: what is on the wire is awaited, what is not does not leave."""
+    """Send the reply. On a stop, a request under way is awaited and nothing else is sent."""
     from oshaberi.stream import ScriptedProvider, StopRegistry, StreamContext, stream_to_sink
 
     stops = StopRegistry()
@@ -70,16 +70,13 @@ async def _posted(
 
 
 def _quiet(config: StreamConfig) -> StreamConfig:
-    """Of a failure the model is told, not the channel. Prefill and thoughts are the model's own."""
+    """Return settings for a reply: no notices in the channel, no prefill, no thoughts."""
     text = replace(config.text, output_prefill=None, starts_in_thought=False)
     return replace(config, text=text, delivery="messages", suppress_user_errors=True)
 
 
 class _Reply(ResponseState):
-    """A reply of its own, under the limits of the whole response and numbered among its messages:
-
-    so one journal knows them all.
-    """
+    """A reply that counts against the response's limits and shares its journal."""
 
     def __init__(self, whole: ResponseState) -> None:
         super().__init__(
@@ -94,7 +91,7 @@ class _Reply(ResponseState):
         return self._whole.next_number()
 
     def join(self) -> None:
-        """The whole response counts what was sent."""
+        """Add what was sent to the response's counts."""
         whole = self._whole
         whole.sent += len(self.messages)
         whole.messages += self.messages

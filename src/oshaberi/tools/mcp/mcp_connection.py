@@ -16,7 +16,7 @@ from oshaberi.tools.mcp.mcp_content import offered, result_text, tool_of
 from oshaberi.tools.mcp.mcp_server_settings import McpServer
 from oshaberi.tools.mcp.mcp_transports import connected, listening_for_changes
 from oshaberi.tools.mcp.server_stderr import ServerStderr
-from oshaberi.tools.secret_values import SecretValues
+from oshaberi.tools.result_redaction import SecretValues
 from oshaberi.tools.tool_definition import Tool, ToolFailedError
 
 if TYPE_CHECKING:
@@ -33,7 +33,10 @@ MOST_PAGES = 50
 
 
 class McpConnection:
-    """`run` is the task; `stop` ends it. `tools` stay known while the server is down."""
+    """A connection to one MCP server.
+
+    `run` is its task, `stop` ends it. `tools` stay known while the server is down.
+    """
 
     def __init__(self, server: McpServer, *, start_s: float = START_S) -> None:
         self.tools: tuple[Tool, ...] = ()
@@ -57,12 +60,12 @@ class McpConnection:
         self._why = ""
 
     async def started(self) -> None:
-        """Until the first attempt has succeeded or failed."""
+        """Wait until the first attempt to connect has succeeded or failed."""
         await asyncio.shield(self._settled)
 
     @property
     def problem(self) -> str:
-        """Why the server cannot be used; empty if it can."""
+        """Say why the server cannot be used; empty if it can."""
         return "" if self._client is not None else self._why or "it was shut down"
 
     def stop(self) -> None:
@@ -147,7 +150,7 @@ class McpConnection:
             self._settle()
 
     async def _until_wanted(self) -> None:
-        """A server with tools is started when they are used; without, nobody can ask for it."""
+        """Wait until a tool is called. A server whose tools are unknown is started at once."""
         patience_s = RETRY_S if self._failures and not self.tools else None
         try:
             async with asyncio.timeout(patience_s):
@@ -157,7 +160,7 @@ class McpConnection:
         self._wanted.clear()
 
     async def _once(self) -> None:
-        """From one start to the end of the connection."""
+        """Connect, and serve until the connection ends."""
         chatter = ServerStderr(self._server.name, self._secrets.redacted)
         self._tools_changed = self._is_suspect = False
         client: Client | None = None
@@ -233,7 +236,7 @@ class McpConnection:
         self._settled = asyncio.get_running_loop().create_future()
 
     def _lose(self, client: Client, why: str, level: int = logging.WARNING) -> None:
-        """Once per connection: the first who notices tells."""
+        """Log the loss of a connection, once."""
         if self._client is not client:
             return
         self._client = None
@@ -264,7 +267,7 @@ class McpConnection:
             self._lose(self._client, "it ended")
 
     def _on_silence(self) -> None:
-        """An HTTP server tells of changes no more: it is asked anew at the next use."""
+        """Note that the server reports no more changes: its tools are listed anew when used."""
         if self._client is not None:
             self._lose(self._client, "it hung up", logging.INFO)
 
@@ -277,7 +280,7 @@ class McpConnection:
 
 
 def _first(error: BaseException) -> BaseException:
-    """Of a group the first one: the others mostly follow from it."""
+    """Return the first error of a group: the others mostly follow from it."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
@@ -289,7 +292,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _is_cancelled() -> bool:
-    """Whether somebody cancels this very task, and not a scope inside."""
+    """Tell whether this task itself is being cancelled, rather than a scope inside it."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 

@@ -22,7 +22,7 @@ Call = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 
 
 def tool_of(theirs: mcp_types.Tool, server: McpServer, call: Call) -> Tool:
-    """`call` is handed the server's own name of the tool."""
+    """Make a tool of ours from one of the server's. `call` gets the server's own name for it."""
 
     async def run(_context: ToolContext, args: Mapping[str, Any]) -> str:
         return await call(theirs.name, args)
@@ -39,7 +39,7 @@ def tool_of(theirs: mcp_types.Tool, server: McpServer, call: Call) -> Tool:
 
 
 def offered(found: Sequence[Tool]) -> tuple[Tool, ...]:
-    """Those that are not too many and not too long."""
+    """Return the tools within the limits on count and length."""
     return tuple(one for one in found if _is_short(one.parameters))[:MOST_TOOLS]
 
 
@@ -55,7 +55,7 @@ def _parameters(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def result_text(result: mcp_types.CallToolResult) -> str:
-    """Text as it is, what cannot be read as a note; structured content where there is no text."""
+    """Return a result as text: text as it is, other content as a note, structured data as JSON."""
     text = "\n".join(filter(None, map(_block, result.content)))
     if not text and result.structured_content is not None:
         return json.dumps(result.structured_content, ensure_ascii=False)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from oshaberi.errors import ConfigError
-from oshaberi.recording.secret_masker import secrets_in
+from oshaberi.recording.recording_redaction import secrets_in
 from oshaberi.tools.tool_definition import PERMISSIONS, Permission
 
 
 @dataclass(frozen=True, slots=True)
 class McpServer:
-    """A program that is started (`command`), or an address (`url`, streamable HTTP)."""
+    """An MCP server: a program to start (`command`), or a URL (`url`, streamable HTTP)."""
 
     name: str
     command: str = ""
@@ -28,12 +28,12 @@ class McpServer:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What none of its messages may show."""
+        """Return the values that none of its messages may show."""
         return (*secrets_in(self.env), *self.headers.values())
 
     @classmethod
     def of(cls, name: str, table: Mapping[str, Any]) -> McpServer:
-        """From a table of the settings file."""
+        """Read one from a table of the settings file."""
         where = f"mcp_servers.{name}"
         known = [one.name for one in fields(cls) if one.name != "name"]
         for key in table:
@@ -47,7 +47,7 @@ class McpServer:
 
 
 def mcp_servers(entries: Mapping[str, Any]) -> tuple[McpServer, ...]:
-    """The setting `mcp_servers`: tables by name, or dataclasses with the same fields."""
+    """Read the setting `mcp_servers`: tables by name, or dataclasses with the same fields."""
     return tuple(McpServer.of(name, _table(entry)) for name, entry in entries.items())
 
 

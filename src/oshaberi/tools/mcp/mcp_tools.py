@@ -19,7 +19,7 @@ CLOSE_S = 10.0
 
 
 class McpTools:
-    """Starts all servers at once. One that cannot be used is a line in the log, and no more."""
+    """Starts all MCP servers together. A server that cannot be used is only logged."""
 
     def __init__(self, servers: Iterable[McpServer], *, start_s: float = START_S) -> None:
         self._servers = tuple(servers)
@@ -31,7 +31,7 @@ class McpTools:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """Those known now. The same tuple as long as nothing changes."""
+        """Return the tools known now. The tuple is the same object until something changes."""
         parts = tuple(one.tools for one in self._connections)
         if parts != self._parts:
             self._parts = parts
@@ -61,7 +61,7 @@ class McpTools:
         await self._close()
 
     async def _close(self) -> None:
-        """Each task closes what it opened; one that does not come to an end is cancelled."""
+        """Let each task close what it opened, and cancel those that take too long."""
         for connection in self._connections:
             connection.stop()
         if not self._tasks:

@@ -28,7 +28,10 @@ async def connected(
     on_message: MessageHandlerFnT,
     on_end: Callable[[], None],
 ) -> AsyncIterator[Client]:
-    """A client that speaks with the server. `on_end` is called when a child process is gone."""
+    """Connect to the server and yield the client.
+
+    `on_end` is called when a child process has ended.
+    """
     from mcp.client import Client
     from mcp_types import Implementation
 
@@ -50,9 +53,9 @@ async def connected(
 
 @asynccontextmanager
 async def listening_for_changes(client: Client, on_end: Callable[[], None]) -> AsyncIterator[None]:
-    """Newer servers tell of changes only who asks; older ones tell everybody.
+    """Subscribe to changes. Newer servers report them only on request, older ones always.
 
-    `on_end` is called when the server stops telling.
+    `on_end` is called when the server stops reporting.
     """
     from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
@@ -72,7 +75,7 @@ async def listening_for_changes(client: Client, on_end: Callable[[], None]) -> A
 
 
 async def _until_the_end(subscription: Subscription) -> None:
-    """The message handler hears of the changes too; here only the end matters."""
+    """Wait for the end of a subscription. The message handler reads the changes."""
     from mcp.client.subscriptions import SubscriptionLost
 
     with suppress(SubscriptionLost):
@@ -106,7 +109,7 @@ async def _over_stdio(
 
 @asynccontextmanager
 async def _watched(transport: Any, on_end: Callable[[], None]) -> AsyncIterator[Any]:
-    """Passes everything on, and notices when the other side is gone though nobody asks it."""
+    """Pass everything on, and call `on_end` when the other side has gone."""
     import anyio
 
     async with transport as (reading, writing):

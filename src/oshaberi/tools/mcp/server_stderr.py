@@ -15,7 +15,7 @@ _LONGEST_LINE = 500
 
 
 class ServerStderr(asyncio.Protocol):
-    """`last_line` is often why a server did not start."""
+    """What an MCP server writes to stderr. `last_line` often says why it did not start."""
 
     def __init__(self, name: str, redact: Callable[[str], str]) -> None:
         self.last_line = ""
@@ -41,7 +41,7 @@ class ServerStderr(asyncio.Protocol):
 
 @asynccontextmanager
 async def listening(chatter: ServerStderr) -> AsyncIterator[TextIO]:
-    """A file that a child process can write to."""
+    """Yield a file that a child process can write to."""
     reading, writing = os.pipe()
     loop = asyncio.get_running_loop()
     pipe = os.fdopen(reading, "rb", buffering=0)

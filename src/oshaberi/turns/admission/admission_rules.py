@@ -34,10 +34,12 @@ WHY: dict[str, str] = {
     "mute": "the bot may not write in this channel (Send Messages)",
     "cooldown": "its author had asked a moment before (cooldown_ms)",
     "full": "too many messages were waiting already (waiting_limit)",
+    "silent": "the model read it and chose to say nothing (silence_markers, `stay_silent`)",
     "claimed": "another process of the bot took it",
     "seen": "it came a second time",
     "closing": "the bot was shutting down",
     "continue": "somebody asked to continue",
+    "restart": "its answer had been cut off by a restart of the bot",
     "regenerate": "somebody asked for another answer",
 }
 """Each word as the end of a sentence that begins with "Because"."""
@@ -58,14 +60,17 @@ class Admission:
 def admission(
     incoming: IncomingMessage, personas: Sequence[PersonaRecord], config: TurnConfig
 ) -> Admission:
-    """All but the cooldown, which depends on what was before."""
+    """Decide everything but the cooldown, which depends on earlier messages."""
     reason = _refusal(incoming, config) or _address(incoming, personas, config)
-    # No model is asked for an answer that nobody could read.
+    # No model is asked if the answer cannot be sent.
     return Admission("mute" if reason in ADMITTED and not incoming.can_answer else reason)
 
 
 def unlisted(user: int, places: Set[int | None], config: TurnConfig) -> Refused | None:
-    """Why the lists do not let this user ask here; `places` are the channel and its parent."""
+    """Return why the lists do not allow this user here, or None if they do.
+
+    `places` are the channel and its parent.
+    """
     if user in config.blocked_users or places & set(config.blocked_channels):
         return "blocked"
     if config.allowed_users and user not in config.allowed_users:
@@ -100,9 +105,9 @@ def _address(
 
 
 class Cooldowns:
-    """When each user last began a turn, by a clock that is never set (the loop's).
+    """When each user last began a turn, by the loop's clock, which is never set.
 
-    Forgets who has not asked for long.
+    Only the users who asked last are kept.
     """
 
     def __init__(self) -> None:

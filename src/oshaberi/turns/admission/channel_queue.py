@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.conversation.turn_channel import TurnChannel
@@ -13,12 +14,17 @@ from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.turns.turn_request import Kind, TurnRequest
 from oshaberi.turns.turn_services import EffectiveConfigs
 
+Arrival = Literal["new", "missed", "stored"]
+"""Whether a message comes now, came while nobody listened, or was admitted by a process that has
+ended since."""
+
 
 @dataclass(frozen=True, slots=True)
 class QueuedJob:
-    """`depth`: how many personas have answered each other to get here.
+    """One piece of work for a channel.
 
-    `called`: how many answers of personas to each other its message has caused so far.
+    `depth` counts the personas that answered each other up to this job. `called` counts the
+    answers of personas to each other that its message has caused so far.
     """
 
     turn_channel: TurnChannel
@@ -35,10 +41,15 @@ class QueuedJob:
     depth: int = 0
     called: int = 0
     continues: TurnRecord | None = None
+    arrival: Arrival = "new"
+
+    @property
+    def message_ids(self) -> tuple[int, ...]:
+        return tuple(incoming.said.id for incoming in self.asked)
 
     @property
     def is_message(self) -> bool:
-        """A person's message, which others of the same person can be joined to."""
+        """Tell whether it is a person's message. Further ones of that person can be joined."""
         return self.kind == "answer" and self.depth == 0 and self.before is None
 
     def turn_request(self, persona: PersonaRecord) -> TurnRequest:
@@ -57,14 +68,14 @@ class QueuedJob:
 
 
 def joined(first: QueuedJob, second: QueuedJob) -> QueuedJob:
-    """Both messages at once; whoever either was for answers."""
+    """Join two jobs: both messages, answered by the personas of either."""
     answering = tuple(dict.fromkeys((*first.answering, *second.answering)))
     return replace(second, asked=first.asked + second.asked, answering=answering)
 
 
 @dataclass(slots=True)
 class ChannelQueue:
-    """One channel while something runs or waits in it."""
+    """The running job of one channel, and the jobs that wait."""
 
     job: QueuedJob
     channel: ActiveChannel
@@ -82,28 +93,38 @@ class ChannelQueue:
         return any(incoming.said.id == message_id for incoming in _asked(self.waiting))
 
     def put_first(self, job: QueuedJob) -> None:
-        """Of one user what interrupts together belongs together."""
+        """Put an interrupting job first, joined with one of the same user that is there."""
         head = self.waiting[0] if self.waiting else None
         if head is not None and head.user_id == job.user_id and head.is_message:
             self.waiting[0] = joined(head, job)
         else:
             self.waiting.appendleft(job)
 
+    def put_in_order(self, job: QueuedJob) -> None:
+        """Put a late message before those written after it. It interrupts nothing."""
+        newer = (
+            number
+            for number, other in enumerate(self.waiting)
+            if other.is_message and other.message_ids[0] > job.message_ids[0]
+        )
+        self.waiting.insert(next(newer, len(self.waiting)), job)
+
     def withdraw(self, message_id: int) -> None:
-        """A message that waits is not answered any more."""
+        """Remove a waiting message, so that it is not answered."""
         kept = [_without(job, message_id) for job in self.waiting]
         self.waiting = deque(job for job in kept if job.asked)
 
     def amend(self, changed: IncomingMessage) -> None:
-        """A message that waits says something else now."""
+        """Replace a waiting message by its edited version."""
         self.waiting = deque(_amended(job, changed) for job in self.waiting)
 
     def collect(self, job: QueuedJob) -> None:
         for number, other in enumerate(self.waiting):
             if other.user_id == job.user_id and other.is_message:
-                self.waiting[number] = joined(other, job)
+                older, newer = sorted((other, job), key=lambda one: one.message_ids[-1])
+                self.waiting[number] = joined(older, newer)
                 return
-        self.waiting.append(job)
+        self.put_in_order(job)
 
 
 def _without(job: QueuedJob, message_id: int) -> QueuedJob:

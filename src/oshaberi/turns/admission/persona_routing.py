@@ -13,9 +13,10 @@ from oshaberi.turns.trigger_words import default_of, named_in, persona_called
 def who_answers(
     incoming: IncomingMessage, personas: Sequence[PersonaRecord], bot_name: str = ""
 ) -> tuple[PersonaRecord, ...]:
-    """Who is replied to comes first, then who is called, in the order of the words.
+    """Return the personas that answer: first the one replied to, then those called, in order.
 
-    Once the bot is addressed at all, a persona's name calls it too. Nobody called: the default.
+    If the message addresses the bot, a persona's name calls it too. If none is called, the
+    default persona answers.
     """
     addressed = incoming.mentions_us or incoming.is_direct or _replied(incoming)
     called = named_in(incoming.said.text, personas, by_name=addressed)
@@ -27,7 +28,7 @@ def who_answers(
 def who_is_called(
     text: str, speaker: PersonaRecord, personas: Sequence[PersonaRecord]
 ) -> tuple[PersonaRecord, ...]:
-    """Which other personas an answer calls by their trigger words."""
+    """Return the other personas that an answer calls by their trigger words."""
     others = [persona for persona in personas if persona.name != speaker.name]
     return named_in(text, others, by_name=False)
 

@@ -1,7 +1,7 @@
 """Builds the context items that a model is shown in one turn. Pure (spec 01, spec 08).
 
-Only our own words and the persona's prompt are system text. What others wrote, named or asked us
-to keep is told as what it is: something that was said.
+Only our own words and the persona's prompt are system text. Everything that others wrote, named or
+asked us to keep is shown as something that was said.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ from oshaberi.providers.request.context_items import (
     TextPart,
     said,
 )
-from oshaberi.storage.stored_records import Exchange, Fact, PersonaRecord
+from oshaberi.storage.stored_records import ConversationSummary, Exchange, Fact, PersonaRecord
 from oshaberi.turns.context.context_notes import memory_note, place_note
+from oshaberi.turns.context.history_summary import summary_note
 from oshaberi.turns.context.message_attribution import AttributedSpeaker, MessageAttribution
 from oshaberi.turns.context.system_text import rules
 from oshaberi.turns.post_turn.shown_reasoning import is_shown_thought
@@ -54,8 +55,8 @@ GO_ON = (
 class TurnSurroundings:
     """Everything that one answer depends on.
 
-    `sprites` and `tables` tell what messages of ours were before Discord showed them; `texts` are
-    the contents of small files by their address. `go_on`: nothing new was asked.
+    `sprites` and `tables` have the original form of our messages, which Discord shows
+    differently. `texts` has the contents of small files by URL. `go_on`: nothing new was asked.
     """
 
     asked: tuple[IncomingMessage, ...]
@@ -71,27 +72,35 @@ class TurnSurroundings:
     go_on: bool = False
     told: frozenset[int] = frozenset()
     """Messages whose words are in `asked` already."""
+    summary: ConversationSummary | None = None
+    """Stands for the messages up to its last one."""
+    silence_marker: str = ""
+    """Given if nobody addressed the bot: the model writes it to say nothing."""
 
     @property
     def newest(self) -> ChannelMessage:
-        """The message that is answered."""
+        """Return the message that is answered."""
         return self.asked[-1].said
 
     @property
     def history(self) -> tuple[ChannelMessage, ...]:
-        """What the channel has seen, without what is asked now and without thoughts of ours."""
-        asked = set() if self.go_on else {incoming.said.id for incoming in self.asked} | self.told
+        """Return the history without the current question and our shown thoughts."""
+        asked = set() if self.go_on else {incoming.said.id for incoming in self.asked}
+        left_out = asked | self.told
+        after_id = -1 if self.summary is None else self.summary.last_id
         return tuple(
             one
             for one in self.channel_info.history
-            if one.id not in asked and not (one.by_us and is_shown_thought(one.text))
+            if one.id > after_id
+            and one.id not in left_out
+            and not (one.by_us and is_shown_thought(one.text))
         )
 
 
 def context_items(around: TurnSurroundings) -> tuple[ContextItem, ...]:
-    """In the order in which models read best: who they are, what they know, what was said."""
+    """Return all items: the rules, the persona, the notes, then the conversation."""
     return (
-        said("system", rules(around.persona, around.channel_info), "system"),
+        said("system", rules(around.persona, around.channel_info, around.silence_marker), "system"),
         *_persona(around.persona),
         *_notes(around),
         *_ContextDialogue(around).items(),
@@ -99,7 +108,7 @@ def context_items(around: TurnSurroundings) -> tuple[ContextItem, ...]:
 
 
 def without_oldest(items: tuple[ContextItem, ...]) -> tuple[ContextItem, ...]:
-    """Half of the history dropped, in whole pairs, the oldest first."""
+    """Drop the older half of the history, in whole pairs."""
     old = [number for number, item in enumerate(items) if item.tag == "history"]
     drop = -(-len(old) // 2)
     while drop < len(old) and items[old[drop]].role == "assistant":
@@ -127,10 +136,12 @@ def _notes(around: TurnSurroundings) -> Iterator[ContextItem]:
     memory = memory_note(around.facts, around.exchanges, since)
     if memory:
         yield said("user", memory, "memory")
+    if around.summary is not None:
+        yield summary_note(around.summary)
 
 
 class _ContextDialogue:
-    """History and the current message."""
+    """The history and the current message."""
 
     def __init__(self, around: TurnSurroundings) -> None:
         self._around = around
@@ -165,7 +176,7 @@ class _ContextDialogue:
             yield incoming.said
 
     def _after(self) -> list[ChannelMessage]:
-        """What other personas have answered already comes behind what was asked."""
+        """Return answers of other personas to the question. They come after it."""
         if self._around.go_on:
             return []
         newest = self._around.newest.id
@@ -180,9 +191,10 @@ class _ContextDialogue:
             spoken = self._reader.read(one) if one.by_us else None
             if spoken is None or spoken.persona != self._around.persona.name:
                 worn = None
-                yield ContextItem("user", tuple(self._parts(one, spoken)))
+                yield ContextItem("user", tuple(self._parts(one, spoken)), message_id=one.id)
             elif spoken.text:
-                yield said("assistant", _labelled(spoken, worn))
+                text = TextPart(_labelled(spoken, worn))
+                yield ContextItem("assistant", (text,), message_id=one.id)
                 worn = spoken.modifier
 
     def _current(self, after: list[ChannelMessage]) -> Iterator[Part]:
@@ -249,7 +261,7 @@ class _ContextDialogue:
 
 
 def _labelled(spoken: AttributedSpeaker, worn: str | None) -> str:
-    """Spec 06 S2: the label where the face changes, a plain one where it changes back."""
+    """Add a label where the sprite changes, a plain one where it changes back (spec 06 S2)."""
     if spoken.modifier == worn:
         return spoken.text
     if spoken.modifier is None:

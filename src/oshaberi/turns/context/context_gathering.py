@@ -1,4 +1,4 @@
-"""Collects what a context is built from: history, memories, files. What fails is left out."""
+"""Collects what a context is built from: history, memories, files. Failed parts are left out."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from dataclasses import replace
 from typing import TypeVar
 
 from oshaberi.conversation.conversation_messages import AttachedFile, ChannelInfo, ChannelMessage
-from oshaberi.conversation.history_visibility import visible_exchanges, visible_history
+from oshaberi.conversation.history_visibility import said_since, visible_exchanges, visible_history
 from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.conversation.turn_config import TurnConfig
-from oshaberi.storage.stored_records import Exchange, Fact
+from oshaberi.storage.storage_errors import StorageAwayError
+from oshaberi.storage.stored_records import (
+    ConversationSummary,
+    StoredSurroundings,
+    SurroundingsQuery,
+)
 from oshaberi.turns.context.context_building import TurnSurroundings
 from oshaberi.turns.turn_request import TurnRequest
 from oshaberi.turns.turn_services import TurnServices
@@ -39,19 +44,18 @@ async def surroundings(
     limit = (
         0 if turn_request.kind == "deliver" else config.history_messages + len(turn_request.asked)
     )
-    channel_info, facts, exchanges = await asyncio.gather(
-        turn_channel.channel_info(turn_request.before, limit),
-        _or("facts", _facts(services, turn_request), ()),
-        _or("memory", _exchanges(services, turn_request, config), ()),
-    )
+    channel_info = await turn_channel.channel_info(turn_request.before, limit)
     asker = turn_request.newest.said.author
     channel_info = replace(
-        channel_info, history=visible_history(channel_info.history, asker, turn_request.user_id)
+        channel_info,
+        history=said_since(
+            visible_history(channel_info.history, asker, turn_request.user_id),
+            services.context_since,
+        ),
     )
     ours = [one.id for one in channel_info.history if one.by_us]
-    sprites, tables, texts = await asyncio.gather(
-        _or("sprites", _sprites(services, ours), {}),
-        _or("tables", _tables(services, ours), {}),
+    stored, texts = await asyncio.gather(
+        _or("memory", _stored(services, turn_request, config, ours), StoredSurroundings()),
         _texts(services, turn_request, channel_info),
     )
     return TurnSurroundings(
@@ -60,58 +64,72 @@ async def surroundings(
         personas=turn_request.personas,
         channel_info=channel_info,
         now=services.clock(),
-        facts=facts,
-        exchanges=visible_exchanges(exchanges, asker, turn_request.user_id),
-        sprites=sprites,
-        tables=tables,
+        facts=stored.facts,
+        exchanges=said_since(
+            visible_exchanges(stored.exchanges, asker, turn_request.user_id),
+            services.context_since,
+        ),
+        sprites=stored.sprites,
+        tables=stored.tables,
         texts=texts,
         go_on=turn_request.kind == "go_on",
         told=turn_request.told,
+        summary=_summary(stored, turn_request, config),
+        silence_marker=_silence_marker(turn_request, config),
     )
 
 
+def _silence_marker(turn_request: TurnRequest, config: TurnConfig) -> str:
+    """Return the marker to tell the model about. Whoever addresses the bot wants an answer."""
+    return next(iter(config.silence_markers), "") if turn_request.is_unaddressed else ""
+
+
 async def _or(what: str, work: Awaitable[T], instead: T) -> T:
-    """A model that remembers less is better than none."""
+    """Return the result, or `instead` if it fails.
+
+    An answer with less memory is better than none.
+    """
     try:
         return await work
+    except StorageAwayError as error:
+        log.warning("%s could not be read; the turn goes on without: %s", what, error)
+        return instead
     except Exception:
         log.exception("%s could not be read; the turn goes on without", what)
         return instead
 
 
-async def _facts(services: TurnServices, turn_request: TurnRequest) -> tuple[Fact, ...]:
+async def _stored(
+    services: TurnServices, turn_request: TurnRequest, config: TurnConfig, ours: list[int]
+) -> StoredSurroundings:
+    """Read the stored surroundings. `ours` are the bot's own messages in the history."""
     if services.store is None:
-        return ()
-    server = turn_request.newest.server_id
-    common = await services.store.facts.of(server, None) if server else ()
-    return (*common, *await services.store.facts.of(server, turn_request.user_id))
+        return StoredSurroundings()
+    newest = turn_request.newest
+    query = SurroundingsQuery(
+        newest.server_id, turn_request.user_id, newest.channel_id, config.short_memory_size, ours
+    )
+    return await services.store.reading.surroundings(query)
 
 
-async def _exchanges(
-    services: TurnServices, turn_request: TurnRequest, config: TurnConfig
-) -> tuple[Exchange, ...]:
-    if services.store is None or not config.short_memory_size:
-        return ()
-    channel = turn_request.newest.channel_id
-    return await services.store.memory.recent(channel, config.short_memory_size)
+def _summary(
+    stored: StoredSurroundings, turn_request: TurnRequest, config: TurnConfig
+) -> ConversationSummary | None:
+    """Return the summary, if it may be used.
 
-
-async def _sprites(services: TurnServices, ids: list[int]) -> Mapping[int, tuple[str, str]]:
-    if services.store is None or not ids:
-        return {}
-    return await services.store.sprite_messages.labels(ids)
-
-
-async def _tables(services: TurnServices, ids: list[int]) -> Mapping[int, str]:
-    if services.store is None or not ids:
-        return {}
-    return await services.store.tables.sources(ids)
+    One that covers messages after the answered one may not: an old message is answered again
+    then.
+    """
+    found, newest = stored.summary, turn_request.newest.said
+    if found is None or not config.summarise_history or not newest.author.can_read_history:
+        return None
+    return found if found.last_id < newest.id else None
 
 
 async def _texts(
     services: TurnServices, turn_request: TurnRequest, channel_info: ChannelInfo
 ) -> Mapping[str, str]:
-    """Of what was asked about first, then of what was said last."""
+    """Read attached text files: first those of the question, then the latest in the history."""
     if services.read_text is None or turn_request.kind == "deliver":
         return {}
     wanted = dict.fromkeys(_readable(turn_request, channel_info))

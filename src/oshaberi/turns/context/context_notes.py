@@ -30,7 +30,7 @@ def place_note(
     persona: PersonaRecord,
     now: datetime,
 ) -> str:
-    """Where the conversation is and who takes part."""
+    """Describe where the conversation is and who takes part."""
     lines = ["Notes about this conversation:", f"- {_place(channel_info)}"]
     if channel_info.channel_topic:
         lines.append(f"- Topic of the channel: {shortened(channel_info.channel_topic, MOST_TOPIC)}")
@@ -48,7 +48,7 @@ def place_note(
 def memory_note(
     facts: Sequence[Fact], exchanges: Sequence[Exchange], since: datetime | None
 ) -> str:
-    """Facts, and of earlier exchanges what the history from `since` on does not show."""
+    """List the facts, and the earlier exchanges that the history from `since` does not show."""
     lines = []
     if facts:
         lines.append("Notes that you were asked to keep:")
@@ -87,5 +87,5 @@ def _told(text: str, most: int = MOST_TEXT) -> str:
 
 
 def _comparable(at: datetime, other: datetime) -> datetime:
-    """Some databases give times back without their zone; all of ours are UTC."""
+    """Give `at` the zone of `other`. Some databases drop the zone; all times are UTC."""
     return at if (at.tzinfo is None) == (other.tzinfo is None) else at.replace(tzinfo=other.tzinfo)

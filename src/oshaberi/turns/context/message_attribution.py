@@ -15,7 +15,7 @@ from oshaberi.storage.stored_records import PersonaRecord
 from oshaberi.turns.trigger_words import default_of, name_key, persona_called
 
 BASE_FACE = "default"
-"""What a persona's own face is called where it needs a name (sprite_usernames.py)."""
+"""What a persona's own face is called where it needs a name (username_alternation.py)."""
 
 _BOLD_NAME = re.compile(r"\*\*((?:\\.|[^*\\\n])+)\*\*:\s?")
 _DECORATED = re.compile(r"(?P<outer>.+) \((?P<inner>.+)\)", re.DOTALL)
@@ -24,7 +24,7 @@ _ESCAPE = re.compile(r"\\(.)")
 
 @dataclass(frozen=True, slots=True)
 class AttributedSpeaker:
-    """A persona by name, the sprite or copied name it wore, and its words."""
+    """The persona of a message, its sprite or copied name, and its text."""
 
     persona: str
     modifier: str | None
@@ -32,7 +32,7 @@ class AttributedSpeaker:
 
 
 class MessageAttribution:
-    """`sprites` and `tables` are what the database knows of the messages, by their ids."""
+    """Attributes our messages. `sprites` and `tables` are stored data by message id."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class MessageAttribution:
 def speaker_of(
     text: str, shown_as: str | None, bot_name: str, personas: Sequence[PersonaRecord]
 ) -> AttributedSpeaker:
-    """Who said a message of ours that was shown under that name."""
+    """Return the speaker of a message of ours that was shown under this name."""
     if shown_as is None or name_key(shown_as) == name_key(bot_name):
         return _spoken_as_bot(text, personas)
     if (persona := persona_called(shown_as, personas)) is not None:
@@ -72,7 +72,7 @@ def speaker_of(
 
 
 def _spoken_as_bot(text: str, personas: Sequence[PersonaRecord]) -> AttributedSpeaker:
-    """For want of a webhook the name stands in bold in front."""
+    """Return the speaker of a message sent without a webhook, by the bold name in front."""
     default = default_of(personas)
     label = _BOLD_NAME.match(text)
     if label is None:
@@ -86,7 +86,7 @@ def _spoken_as_bot(text: str, personas: Sequence[PersonaRecord]) -> AttributedSp
 
 
 def _worn(name: str, personas: Sequence[PersonaRecord]) -> tuple[str, str | None] | None:
-    """`Tomori (mad)` is a decorated sprite; `Kuro (Tomori)` an identity that Tomori took on."""
+    """Parse a shown name: `Tomori (mad)` is a sprite, `Kuro (Tomori)` an identity of Tomori."""
     found = _DECORATED.fullmatch(name)
     if found is None:
         return None

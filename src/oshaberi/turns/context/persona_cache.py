@@ -1,19 +1,10 @@
-"""Caches the personas of each server."""
+"""Caches the personas of each server until they are changed."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
-
-from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.stored_records import PersonaRecord
-from oshaberi.turns.bounded_cache import BoundedCache
+from oshaberi.turns.stored_cache import StoredCache
 from oshaberi.turns.turn_services import MOST_SERVERS, TurnServices
-
-log = logging.getLogger(__name__)
-
-FRESH_SECONDS = 2.0
-"""Every message of every channel asks; a change is seen at the latest after this."""
 
 Personas = tuple[PersonaRecord, ...]
 
@@ -21,30 +12,22 @@ Personas = tuple[PersonaRecord, ...]
 class PersonaCache:
     def __init__(self, services: TurnServices) -> None:
         self._services = services
-        self._known: BoundedCache[int, tuple[float, Personas]] = BoundedCache(MOST_SERVERS)
+        self._known: StoredCache[int, Personas] = StoredCache(MOST_SERVERS, "personas")
 
     def forget(self, server_id: int) -> None:
-        """Something about its personas has changed."""
+        """Drop a server's personas, because they have changed."""
         self._known.forget(server_id)
 
     async def of(self, server_id: int) -> Personas:
-        """Never empty: without a default of its own a server has the operator's."""
+        """Return a server's personas, never none: the operator's is the default if it has none."""
         return _with_default(await self._stored(server_id), self._services.persona)
 
     async def _stored(self, server_id: int) -> Personas:
-        now_s, store = asyncio.get_running_loop().time(), self._services.store
-        known = self._known.get(server_id)
-        if known is not None and now_s - known[0] < FRESH_SECONDS:
-            return known[1]
-        try:
-            stored = () if store is None else await store.personas.of(server_id)
-        except StorageError as error:
-            if known is None:
-                raise
-            log.error("server %s keeps its personas as they were: %s", server_id, error)
-            return known[1]
-        self._known.put(server_id, (now_s, stored))
-        return stored
+        store = self._services.store
+        if store is None:
+            return ()
+        load = store.personas.of
+        return await self._known.get(store.changes, server_id, server_id, lambda: load(server_id))
 
 
 def _with_default(stored: Personas, house: PersonaRecord) -> Personas:

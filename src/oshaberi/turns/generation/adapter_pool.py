@@ -3,35 +3,50 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
 from typing import Any, Protocol
 
-from oshaberi.providers.adapter_registry import connect
+from oshaberi.providers.adapter_registry import connect as registered
+from oshaberi.providers.capabilities import LearnedLimits
+from oshaberi.providers.request.model_request import Request
 from oshaberi.stream.provider_protocol import Provider
 
 log = logging.getLogger(__name__)
 
 KEPT = 64
+NO_SETTINGS: Mapping[str, Any] = MappingProxyType({})
 
-Address = tuple[str, str, str | None, str | None]
-"""Provider, model, base URL, key."""
+Address = tuple[str, str, str | None, str | None, str]
+"""Provider, model, base URL, key, and settings of the endpoint as JSON."""
 
 
 class ConnectedAdapter(Provider, Protocol):
-    """An adapter as a turn sees it."""
+    """An adapter as a turn uses it."""
 
     text: Mapping[str, Any]
     """Text settings that this model wants otherwise."""
+    continues: bool
+    """Whether an answer that ran out of tokens says how to go on."""
+
+    def takes_prefill(self, request: Request) -> bool:
+        """Tell whether the model continues the request's `prefill`."""
+
+    def left_out(self, request: Request, share: float = 1.0) -> Coroutine[Any, Any, frozenset[int]]:
+        """Return the indexes of the items that do not fit into the model's window."""
 
     async def aclose(self) -> None: ...
 
 
 Connect = Callable[..., ConnectedAdapter]
-"""Called as `connect(provider, model, api_key=…, base_url=…)`, in a thread: SDKs load slowly."""
+"""Called as `connect(provider, model, api_key=…, base_url=…, **settings)`, in a thread: SDKs load
+slowly. `settings` are those of the model's options that belong to its endpoint."""
 
 
 @dataclass(slots=True)
@@ -41,10 +56,20 @@ class _PoolEntry:
 
 
 class AdapterPool:
-    """Keeps up to `limit` adapters; those in use are never closed."""
+    """Keeps up to `limit` adapters; those in use are never closed.
 
-    def __init__(self, connect: Connect = connect, limit: int = KEPT) -> None:
-        self._connect = connect
+    `learned` has what endpoints refused, for all adapters. A custom `connect` must get it
+    itself (`functools.partial`).
+    """
+
+    def __init__(
+        self,
+        connect: Connect | None = None,
+        limit: int = KEPT,
+        learned: LearnedLimits | None = None,
+    ) -> None:
+        self.learned = learned or LearnedLimits()
+        self._connect = connect or partial(registered, learned=self.learned)
         self._limit = limit
         self._entries: OrderedDict[Address, _PoolEntry] = OrderedDict()
 
@@ -53,27 +78,39 @@ class AdapterPool:
 
     @asynccontextmanager
     async def lease(
-        self, provider: str, model: str, base_url: str | None, key: str | None
+        self,
+        provider: str,
+        model: str,
+        base_url: str | None,
+        key: str | None,
+        settings: Mapping[str, Any] = NO_SETTINGS,
     ) -> AsyncIterator[ConnectedAdapter]:
-        """An adapter for as long as it is used. Raises what `connect` raises."""
-        address = (provider, model, base_url, key)
+        """Yield an adapter for the block. Raises what `connect` raises."""
+        address = (provider, model, base_url, key, json.dumps(dict(settings), sort_keys=True))
         entry = self._entry(address)
         entry.users += 1
         try:
-            # Others may wait for it too, so whoever gives up must not take it with them.
+            # Others may wait for it too, so a cancelled caller must not cancel it.
             yield await asyncio.shield(entry.made)
         finally:
             entry.users -= 1
             self._forget_failed(address, entry)
             await self._trim()
 
-    async def warm(self, provider: str, model: str, base_url: str | None, key: str | None) -> None:
-        """Make it ready; who waits here may be cancelled at once."""
-        async with self.lease(provider, model, base_url, key):
+    async def warm(
+        self,
+        provider: str,
+        model: str,
+        base_url: str | None,
+        key: str | None,
+        settings: Mapping[str, Any] = NO_SETTINGS,
+    ) -> None:
+        """Prepare an adapter. The caller may be cancelled at any time."""
+        async with self.lease(provider, model, base_url, key, settings):
             pass
 
     async def aclose(self) -> None:
-        """Close all of them. Call it when no turn runs any more."""
+        """Close all adapters. Call it when no turn runs any more."""
         entries = list(self._entries.values())
         self._entries.clear()
         for entry in entries:
@@ -87,9 +124,9 @@ class AdapterPool:
         return entry
 
     async def _make(self, address: Address) -> ConnectedAdapter:
-        provider, model, base_url, key = address
+        provider, model, base_url, key, settings = address
         return await asyncio.to_thread(
-            self._connect, provider, model, api_key=key, base_url=base_url
+            self._connect, provider, model, api_key=key, base_url=base_url, **json.loads(settings)
         )
 
     def _forget_failed(self, address: Address, entry: _PoolEntry) -> None:

@@ -11,7 +11,7 @@ from oshaberi.render.table_picture import Picture
 
 
 class DrawnTables:
-    """A renderer that remembers for one turn what was shown as pictures or as a file."""
+    """A renderer that remembers the tables of one turn shown as pictures or as a file."""
 
     def __init__(self, renderer: TableRenderer) -> None:
         self._renderer = renderer
@@ -28,7 +28,7 @@ class DrawnTables:
         return self._renderer.as_code(table, max_length)
 
     def sources(self, ledgers: Iterable[Ledger]) -> dict[int, str]:
-        """Message id → the source of the table it shows."""
+        """Map each message id to the source of the table it shows."""
         return {
             entry.message_id: entry.text
             for ledger in ledgers

@@ -16,7 +16,7 @@ _TAG = re.compile(r"<a?:(\w+):\d+>")
 
 
 def text_config(base: TextConfig, around: TurnSurroundings) -> TextConfig:
-    """The server's settings with persona, people, emoji and what was said lately."""
+    """Return the server's settings with the persona, people, emoji and recent messages."""
     known = _known(around)
     return replace(
         base,
@@ -39,9 +39,10 @@ def persona_of(record: PersonaRecord) -> Persona:
 
 
 def _with_own_names(persona: Persona, around: TurnSurroundings, known: Sequence[Known]) -> Persona:
-    """What the model may put in front of its words and still mean itself (spec 06 S4).
+    """Add the names by which the model may label its own words (spec 06 S4).
 
-    The bot's own name, the persona's trigger words, and for an alter the default persona's name.
+    These are the bot's name, the persona's trigger words and, for an alter, the default
+    persona's name.
     """
     defaults = [one.name for one in around.personas if one.is_default and persona.is_alter]
     names = (*persona.aliases, around.channel_info.bot_name, *around.persona.triggers, *defaults)
@@ -51,7 +52,7 @@ def _with_own_names(persona: Persona, around: TurnSurroundings, known: Sequence[
 
 
 def speakers(config: TextConfig) -> tuple[str, ...]:
-    """Everybody for whom the model must not speak."""
+    """Return the names for which the model must not speak."""
     persona = config.persona
     own = set() if persona is None else {name.casefold() for name in persona.names}
     names = (name for one in config.known for name in one.names if name.casefold() not in own)
@@ -75,7 +76,7 @@ def _known(around: TurnSurroundings) -> list[Known]:
 
 
 def _recent(around: TurnSurroundings, lookback: int) -> tuple[str, ...]:
-    """The bot's last messages, their emoji as Discord writes them."""
+    """Return the bot's last messages, with emoji in Discord's syntax."""
     if not lookback:
         return ()
     tags = {found[1]: tag for tag in around.channel_info.emojis if (found := _TAG.fullmatch(tag))}

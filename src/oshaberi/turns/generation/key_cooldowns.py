@@ -26,12 +26,12 @@ def is_keys_fault(error: ProviderError) -> bool:
 
 
 def rest_seconds(error: ProviderError) -> float:
-    """As long as the provider says, else as long as such failures usually last."""
+    """Return how long a key pauses: as the provider says, else as usual for the error."""
     return min(said_seconds(error) or SECONDS[error.type], LONGEST_SECONDS)
 
 
 def said_seconds(error: ProviderError) -> float | None:
-    """When the provider wants to be asked again, if it says so."""
+    """Return after how many seconds the provider wants a retry, or None."""
     raw = error.raw if isinstance(error.raw, Mapping) else {}
     said = raw.get("retry_after_s", raw.get("retry_after"))
     return float(said) if isinstance(said, int | float) and said > 0 else None
@@ -39,16 +39,16 @@ def said_seconds(error: ProviderError) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class _Rest:
-    """`end_s` by the loop's clock; `stored` is the same end as the database has it."""
+    """One cooldown. `end_s` is by the loop's clock; `stored` is the same end in the database."""
 
     end_s: float
     stored: datetime
 
 
 class KeyCooldowns:
-    """Of this process. The database has those of stored keys too, for the others.
+    """The key cooldowns of this process. Those of stored keys are in the database too.
 
-    The wall clock may be set while a key rests. So the end of a rest is read from it once, when it
+    The wall clock may be set during a cooldown. So its end is read from it once, when it
     becomes known; from then on the loop's clock counts.
     """
 
@@ -56,12 +56,12 @@ class KeyCooldowns:
         self._cooldowns: OrderedDict[tuple[str, str], _Rest] = OrderedDict()
 
     def seconds_left(self, key: KeyRecord | None, wall: datetime, now_s: float) -> float:
-        """Until it may be tried again; 0: now."""
+        """Return the seconds until the key may be tried again; 0 for now."""
         rest = None if key is None else self._known(key, wall, now_s)
         return 0.0 if rest is None else max(0.0, rest.end_s - now_s)
 
     def note(self, key: KeyRecord, seconds: float, wall: datetime, now_s: float) -> datetime:
-        """It rests for so long. The end, for the database."""
+        """Start a cooldown. Return its end, for the database."""
         until = wall + timedelta(seconds=seconds)
         self._put(key, _Rest(now_s + seconds, until))
         return until

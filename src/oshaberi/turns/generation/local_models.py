@@ -1,6 +1,7 @@
 """Refuses local models and plug-ins that the settings file does not list, unless allowed.
 
-Asked when a model is chosen and again each time it is used: a name may lead elsewhere by then.
+Checked when a model is chosen and each time it is used: a host name may have another address by
+then.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ LOCAL_MODEL = (
 
 
 async def may_ask_model(services: TurnServices, model: ModelRecord) -> bool:
-    """What the operator's own settings list may be anywhere."""
+    """Tell whether the model may be asked. A model in the operator's settings always may."""
     if services.allow_local_models() or is_listed(services, model):
         return True
     return not await is_local(model.provider, model.base_url)

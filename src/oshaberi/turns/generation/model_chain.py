@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,20 +9,17 @@ from operator import itemgetter
 
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.storage.key_scope import KeyScope, key_scope
-from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.stored_records import KeyRecord, ModelRecord
 from oshaberi.turns.generation.key_cooldowns import KeyCooldowns
-from oshaberi.turns.turn_services import OperatorModel, TurnServices
+from oshaberi.turns.turn_services import OperatorModel, StoredChain, TurnServices
 from oshaberi.turns.turn_store import TurnStore
-
-log = logging.getLogger(__name__)
 
 MOST_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCandidate:
-    """One model under one key. None: it needs no key, or there is none."""
+    """One model with one key. The key is None if none is needed or there is none."""
 
     model: ModelRecord
     key: KeyRecord | None = None
@@ -36,48 +32,42 @@ class ModelCandidate:
 
     @property
     def lacks_key(self) -> bool:
-        """Whether its provider answers nobody without a key."""
+        """Tell whether the provider needs a key and there is none."""
         preset = PRESETS.get(self.model.provider)
-        needed = preset is not None and preset.needs_key and self.model.base_url is None
+        needed = preset is not None and preset.key_name_at(self.model.base_url) is not None
         return needed and self.key is None
 
 
 async def chain_of(
     services: TurnServices, server_id: int, user_id: int
 ) -> tuple[ModelCandidate, ...]:
-    """The models of the server, in direct messages those of the person; else the operator's."""
+    """Return the models of the server, or of the user in direct messages, else the operator's."""
     store, scope = services.store, key_scope(server_id, user_id)
-    records = () if store is None else await _stored(services, store, scope)
-    if store is None or not records:
+    chain = () if store is None else await _stored(services, store, scope)
+    if not chain:
         return tuple(one for link in services.models for one in _of_link(link))
     found: list[ModelCandidate] = []
-    for record in records:
-        own = await store.keys.of(scope.server_id, record.provider, scope.user_id)
+    for record, own in chain:
         found += [ModelCandidate(record, key) for key in own] or _without_own_key(record, services)
     return tuple(found)
 
 
-async def _stored(
-    services: TurnServices, store: TurnStore, scope: KeyScope
-) -> Sequence[ModelRecord]:
-    """While the database is away, a server that had none of its own has none."""
-    try:
+async def _stored(services: TurnServices, store: TurnStore, scope: KeyScope) -> StoredChain:
+    """Return the stored chain; the last known one while the database is down."""
+
+    async def load() -> StoredChain:
         records = await store.models.chain(scope.server_id, scope.user_id)
-    except StorageError as error:
-        if not services.guests.get(scope):
-            raise
-        log.error("%s %s asks the operator's models, as before: %s", *_told(scope), error)
-        return ()
-    services.guests.put(scope, not records)
-    return records
+        keys = {
+            provider: await store.keys.of(scope.server_id, provider, scope.user_id)
+            for provider in dict.fromkeys(record.provider for record in records)
+        }
+        return tuple((record, keys[record.provider]) for record in records)
 
-
-def _told(scope: KeyScope) -> tuple[str, int]:
-    return ("server" if scope.kind == "server" else "user"), scope.owner_id
+    return await services.chains.get(store.changes, scope, scope.name, load)
 
 
 def _without_own_key(record: ModelRecord, services: TurnServices) -> list[ModelCandidate]:
-    """The operator's keys pay only for the operator's models, and as the operator wants them."""
+    """Return candidates with the operator's keys, for the operator's models only."""
     same = [link for link in services.models if is_same_model(record, link)]
     return [one for link in same for one in _of_link(link)] or [ModelCandidate(record, None, True)]
 
@@ -90,13 +80,13 @@ def _of_link(link: OperatorModel) -> list[ModelCandidate]:
 
 
 def is_same_model(record: ModelRecord, link: OperatorModel) -> bool:
-    """Whoever names no address means the operator's."""
+    """Tell whether the record is the operator's model. No base URL means the operator's."""
     same = (record.provider, record.model) == (link.model.provider, link.model.model)
     return same and record.base_url in (None, link.model.base_url)
 
 
 def key_needed(record: ModelRecord, links: Sequence[OperatorModel]) -> str:
-    """Why a model that has no key cannot be used, and which ones can."""
+    """Explain that a model needs a key, and which models can be used without one."""
     whose = "of this server" if record.server_id else "of your own"
     words = f"{_name(record)} needs an API key {whose}: add it with /model key add."
     names = list(dict.fromkeys(_name(link.model) for link in links))
@@ -111,7 +101,11 @@ def _name(model: ModelRecord) -> str:
 
 
 class ModelTries:
-    """Which candidates are left for one answer; what rests is left out while anything else is."""
+    """The candidates left for one answer.
+
+    Keys in cooldown are skipped. If all are in cooldown, the first call returns the one that
+    ends first.
+    """
 
     def __init__(self, candidates: Sequence[ModelCandidate], cooldowns: KeyCooldowns) -> None:
         self._left = list(candidates)
@@ -131,9 +125,9 @@ class ModelTries:
         return chosen
 
     def skip(self, model: ModelRecord) -> None:
-        """Its other keys would fail the same way."""
+        """Drop all candidates of a model, because its other keys would fail the same way."""
         self._left = [one for one in self._left if one.model != model]
 
     def skip_operators(self) -> None:
-        """The operator pays for no more of them today."""
+        """Drop the operator's candidates, because the operator's quota is used up."""
         self._left = [one for one in self._left if not one.is_operators]

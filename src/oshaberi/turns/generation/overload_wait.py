@@ -16,19 +16,19 @@ _OVERLOADED = frozenset(("rate_limit", "provider_overloaded"))
 
 
 def is_overload(error: ProviderError) -> bool:
-    """It may pass in a moment, whatever is asked."""
+    """Tell whether an error is an overload, which may end soon for any request."""
     return error.type in _OVERLOADED
 
 
 class OverloadWait:
-    """Of one answer."""
+    """The waits of one answer."""
 
     def __init__(self) -> None:
         self._left_s = LONGEST_SECONDS
         self._pauses_s = iter(PAUSES_SECONDS)
 
     def next(self, errors: Iterable[ProviderError]) -> float | None:
-        """Seconds until the first of these may be over; None: it is not waited for."""
+        """Return the seconds to wait for the first of these, or None to give up."""
         usual = next(self._pauses_s, None)
         if usual is None:
             return None

@@ -8,25 +8,22 @@ from typing import Any
 
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.providers.model_options import ModelOptions
 from oshaberi.providers.request.context_items import Item, ToolDeclaration
 from oshaberi.providers.request.model_request import Request
-from oshaberi.storage.stored_records import ModelRecord
 from oshaberi.turns.generation.engine_config import speakers
-
-_OURS = ("temperature", "top_p", "max_output_tokens", "thinking")
 
 
 def request_for(
-    model: ModelRecord,
+    options: ModelOptions,
     items: tuple[Item, ...],
     tools: tuple[ToolDeclaration, ...],
     stream: StreamConfig,
     turn: TurnConfig,
 ) -> Request:
-    """What a model's record has besides our own words goes to its API as it is."""
+    """Build the request. Options that are not ours go to the model's API unchanged."""
     text = stream.text
     guard = text.llm_stop_speaker_pattern_enabled or text.registered_speaker_guard_enabled
-    params = {key: value for key, value in model.params.items() if value is not None}
     return Request(
         items,
         tools=tools,
@@ -34,11 +31,18 @@ def request_for(
         speaker_guard=guard,
         speakers=speakers(text),
         holdback_chars=turn.speaker_guard_holdback_chars,
-        extra={key: value for key, value in params.items() if key not in _OURS},
-        **{key: params[key] for key in _OURS if key in params},
+        **options.request_fields(),
     )
 
 
-def config_for(stream: StreamConfig, text: Mapping[str, Any]) -> StreamConfig:
-    """The stream's settings with what the model wants otherwise. Failures are shown by the turn."""
-    return replace(stream, text=replace(stream.text, **text), suppress_user_errors=True)
+def config_for(
+    stream: StreamConfig, text: Mapping[str, Any], prefill: str | None = None
+) -> StreamConfig:
+    """Return the stream's settings with the model's own. The turn shows the failures."""
+    changed = replace(stream.text, output_prefill=prefill, **text)
+    return replace(stream, text=changed, suppress_user_errors=True)
+
+
+def begun_request(request: Request, takes_prefill: bool) -> Request:
+    """Return the request, without its prefill if the API takes none or no answer begins."""
+    return request if takes_prefill or request.prefill is None else replace(request, prefill=None)

@@ -1,4 +1,4 @@
-"""Stream, tools, stream again, until the model has nothing more to ask for (spec 08)."""
+"""Streams, runs tools and streams again, until the model calls no more tools (spec 08)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from oshaberi.providers.request.context_items import ToolResult, ToolRound
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
 from oshaberi.turns.generation.model_generation import GenerationSetup, ModelGeneration
-from oshaberi.turns.turn_interruption import until_stopped
+from oshaberi.turns.stoppable_waits import until_stopped
 from oshaberi.turns.turn_notices import (
     NoticeSender,
     still_working,
@@ -22,7 +22,7 @@ STILL_WORKING_AT = 20
 
 
 class ToolLoop:
-    """One turn's streams, in order, in `results`. Raises InterruptedTurnError between them."""
+    """The streams of one turn, in `results`. Raises InterruptedTurnError between them."""
 
     def __init__(
         self,
@@ -42,12 +42,16 @@ class ToolLoop:
         self._errors = 0
 
     async def run(self) -> StreamResult:
-        """What the turn ends with."""
+        """Run the loop and return the last result."""
         limit = self._scene.turn.max_function_call_iterations
         while True:
             result = await self._generation.stream(self._rounds)
             self.results.append(result)
-            if result.status == "empty_response" and self._scene.context.response.sent:
+            response = self._scene.context.response
+            if self._scene.is_silence(result):
+                response.chose_silence = True
+                return replace(result, status="completed")
+            if result.status == "empty_response" and response.sent:
                 return replace(result, status="completed")  # all was said before the tools
             if result.status != "function_call":
                 return result
@@ -55,6 +59,8 @@ class ToolLoop:
                 await self._announcer.show(too_many_rounds(limit))
                 return _ended(result, StreamResult("timeout"))
             await self._round(result)
+            if response.chose_silence:
+                return replace(result, status="completed", data=None, calls=())
             if self._errors >= self._scene.turn.max_consecutive_tool_errors:
                 await self._announcer.show(too_many_errors(self._errors))
                 failure = ToolFailedError(f"{self._errors} tool errors in a row")
@@ -69,6 +75,7 @@ class ToolLoop:
                 text=result.accumulated_text,
                 thoughts=result.thought_log.parts,
                 provider=result.thought_log.provider,
+                model=result.thought_log.model,
             )
         )
         for answer in answers:
@@ -94,5 +101,5 @@ class ToolLoop:
 
 
 def _ended(last: StreamResult, ending: StreamResult) -> StreamResult:
-    """The last stream's result with another end."""
+    """Return the last stream's result with another ending."""
     return replace(last, status=ending.status, data=ending.data, calls=())

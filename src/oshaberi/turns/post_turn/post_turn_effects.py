@@ -1,27 +1,29 @@
-"""Does what follows an answer: shows and logs thoughts, stores memories and records.
+"""Does the work after an answer: shows and logs thoughts, stores memories and records.
 
-Each of these may fail without hurting the answer or the others.
+Each of these may fail without affecting the answer or the others.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.delivery.posting.webhook_identity import face_of
 from oshaberi.delivery.response_state import ResponseState
-from oshaberi.storage.stored_records import Exchange, TurnRecord
+from oshaberi.delivery.sink import Sent
+from oshaberi.storage.storage_errors import StorageAwayError
+from oshaberi.storage.stored_records import Exchange, TurnRecord, TurnTraces, UsedRequest
 from oshaberi.turns.generation.drawn_tables import DrawnTables
 from oshaberi.turns.generation.engine_config import persona_of
+from oshaberi.turns.post_turn.cut_questions import cut_question
 from oshaberi.turns.post_turn.shown_reasoning import shown_thoughts
 from oshaberi.turns.post_turn.thought_log import thought_embeds
 from oshaberi.turns.turn_notices import NoticeSender
 from oshaberi.turns.turn_outcome import TurnOutcome
 from oshaberi.turns.turn_request import TurnRequest
 from oshaberi.turns.turn_services import EffectiveConfigs, TurnServices
-from oshaberi.turns.turn_store import TurnStore
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +33,7 @@ _SHOWN_AFTER = ("completed", "error", "timeout", "empty_response")
 
 
 class PostTurnEffects:
-    """Of one turn."""
+    """The work after one turn."""
 
     def __init__(
         self,
@@ -46,30 +48,93 @@ class PostTurnEffects:
         self._turn_request = turn_request
         self._settings = settings
         self._announcer = announcer
+        self._stored: TurnRecord | None = None
 
     async def follow(
-        self, outcome: TurnOutcome, response: ResponseState, tables: DrawnTables
+        self,
+        outcome: TurnOutcome,
+        response: ResponseState,
+        tables: DrawnTables,
+        used: Sequence[UsedRequest] = (),
     ) -> TurnOutcome:
-        """The outcome with what was posted here."""
+        """Do the work. Return the outcome, with the message that shows the thoughts.
+
+        `used` are requests that have not been counted yet.
+        """
         shown = await _quietly("thoughts shown", lambda: self._show_thoughts(outcome))
         if shown:
             outcome = replace(outcome, message_ids=(*outcome.message_ids, shown))
-        store = self._services.store
-        if store is None:
-            return outcome
-        record = self._record(outcome)
-        effects: dict[str, Effect] = {
-            "turn": lambda: store.turns.remember(record),
-            "memory": lambda: self._remember(store, outcome, record),
-            "sprites": lambda: self._keep_sprites(store, response),
-            "tables": lambda: self._keep_tables(store, outcome, tables),
-        }
-        for what, effect in effects.items():
-            await _quietly(what, effect)
+        await _quietly("records", lambda: self._keep(outcome, response, tables, used))
         return outcome
 
+    async def _keep(
+        self,
+        outcome: TurnOutcome,
+        response: ResponseState,
+        tables: DrawnTables,
+        used: Sequence[UsedRequest],
+    ) -> None:
+        """Store all records of the turn in one transaction, and end its journal."""
+        store, journal = self._services.store, self._services.journal
+        if store is None:
+            if journal is not None:
+                await journal.finish(response.key)
+            return
+        traces = self._traces(outcome, response, tables, used)
+        if journal is not None:
+            traces = replace(traces, journal_key=response.key)
+        self._stored = traces.turn
+        failed = await store.keep_turn(traces)
+        for what, error in failed.items():
+            if not isinstance(error, StorageAwayError):  # then it is kept, and stored later
+                log.error("after a turn: %s failed; the answer itself is there: %s", what, error)
+
+    def leave(
+        self,
+        outcome: TurnOutcome,
+        response: ResponseState,
+        tables: DrawnTables,
+        used: Sequence[UsedRequest] = (),
+    ) -> None:
+        """For a turn that is cancelled. Its journal stays open: a message may be on the wire."""
+        if self._services.store is not None:
+            self._services.store.queue_turn(self._traces(outcome, response, tables, used))
+
+    async def add_notice(self, notice: Sent) -> None:
+        """A notice that was sent after the turn was stored is part of it."""
+        store, stored = self._services.store, self._stored
+        if store is None or stored is None or notice.id is None:
+            return
+        message_ids = tuple(sorted({*stored.message_ids, notice.id}))
+        work = store.turns.set_messages(replace(stored, message_ids=message_ids))
+        await _quietly("a notice", lambda: work)
+
+    def _traces(
+        self,
+        outcome: TurnOutcome,
+        response: ResponseState,
+        tables: DrawnTables,
+        used: Sequence[UsedRequest],
+    ) -> TurnTraces:
+        turn, record = self._settings.turn, self._record(outcome)
+        traces = TurnTraces(
+            turn=record,
+            exchange=self._exchange(outcome, record),
+            keep_exchanges=turn.short_memory_size,
+            exchange_days=turn.short_memory_days,
+            sprites={one.message_id: (one.persona, one.sprite) for one in response.sprites},
+            tables=tables.sources(result.ledger for result in outcome.results),
+            used=tuple(used),
+        )
+        if outcome.status != "interrupted":
+            return traces
+        question = cut_question(self._services, self._turn_channel, self._turn_request)
+        if turn.continue_after_restart:
+            return replace(traces, cut_question=question)
+        return replace(traces, settled_question_id=question.message_id)
+
     async def log_thoughts(self, outcome: TurnOutcome) -> None:
-        """Into another channel; may take its time."""
+        """Write the thoughts to the log channel. This may take a while."""
         channel = self._settings.turn.thought_log_channel_id
         display = self._settings.turn.reasoning_display
         if not channel or channel == self._turn_channel.channel_id or display == "off":
@@ -111,39 +176,23 @@ class PostTurnEffects:
             answer_id=None if earlier is None else earlier.first_id,
         )
 
-    async def _remember(self, store: TurnStore, outcome: TurnOutcome, record: TurnRecord) -> None:
-        """At the same moment as the turn's record: who takes the turn back finds both."""
-        turn = self._settings.turn
-        if not turn.short_memory_size or not (outcome.text or outcome.details):
-            return
+    def _exchange(self, outcome: TurnOutcome, record: TurnRecord) -> Exchange | None:
+        """Return the exchange, with the time of the turn's record, so that both are found."""
+        if not self._settings.turn.short_memory_size or not (outcome.text or outcome.details):
+            return None
         if any(
             self._services.deleted_messages.get(one.said.id) for one in self._turn_request.asked
         ):
-            return
-        asked = "\n".join(incoming.said.text for incoming in self._turn_request.asked)
-        exchange = Exchange(
+            return None
+        return Exchange(
             channel_id=self._turn_channel.channel_id,
             user_id=self._turn_request.user_id,
-            asked=asked,
+            asked="\n".join(incoming.said.text for incoming in self._turn_request.asked),
             answered=outcome.text,
             details=outcome.details,
             persona=self._turn_request.persona.name,
             at=record.at,
         )
-        await store.memory.add(exchange, keep=turn.short_memory_size, days=turn.short_memory_days)
-
-    async def _keep_sprites(self, store: TurnStore, response: ResponseState) -> None:
-        for one in response.sprites:
-            await store.sprite_messages.remember(
-                one.message_id, self._turn_channel.channel_id, one.persona, one.sprite
-            )
-
-    async def _keep_tables(
-        self, store: TurnStore, outcome: TurnOutcome, tables: DrawnTables
-    ) -> None:
-        sources = tables.sources(result.ledger for result in outcome.results)
-        for message_id, source in sources.items():
-            await store.tables.remember(message_id, self._turn_channel.channel_id, source)
 
 
 async def _quietly(what: str, effect: Effect) -> int | None:

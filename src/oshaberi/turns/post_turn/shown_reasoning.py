@@ -1,7 +1,7 @@
 """Shows the model's thoughts in the channel: one silent message, as subtext or spoiler.
 
-Pure. It begins with a mark, so that it is known again in the history, where it is no part of the
-conversation (spec 04 O6). Nothing in it can end its own markup or call anybody.
+Pure. It begins with a mark, to be recognised in the history, where it is not part of the
+conversation (spec 04 O6). Nothing in it can end its own markup or ping anybody.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from oshaberi.redaction import redact
+from oshaberi.secret_redaction import redact
 from oshaberi.text.text_measure import grapheme_edge, utf16_len, utf16_offset
 
 MARK = "💭"
@@ -21,7 +21,7 @@ _NO_CALL = "@\u200b"
 
 
 def shown_thoughts(thoughts: Sequence[str], display: str, limit: int) -> str:
-    """The message, or nothing if there is nothing to show."""
+    """Return the message with the thoughts, or an empty text if there are none."""
     lines = [line for text in thoughts for line in _lines(text)]
     if not lines or display not in ("subtext", "spoiler"):
         return ""
@@ -40,7 +40,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _fitting(lines: Sequence[str], limit: int, before: str, around: str) -> str:
-    """As many lines as fit; the last one cut if need be."""
+    """Return as many lines as fit, the last one cut if necessary."""
     turn_channel = limit - 2 * utf16_len(around)
     out = f"{before}{MARK} "
     for number, line in enumerate(lines):
@@ -55,7 +55,7 @@ def _fitting(lines: Sequence[str], limit: int, before: str, around: str) -> str:
 
 
 def _cut(text: str, units: int) -> str:
-    """Never within an escape: a backslash left alone would escape what follows."""
+    """Cut the text, never after a single backslash, which would escape what follows."""
     if units <= 0:
         return ""
     cut = text[: grapheme_edge(text, 0, utf16_offset(text, 0, units))]

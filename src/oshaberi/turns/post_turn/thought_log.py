@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from oshaberi.conversation.transcript_lines import plain_name
 from oshaberi.delivery.posting.stream_notices import DESCRIPTION_LIMIT
 from oshaberi.delivery.sink import Embed
-from oshaberi.redaction import redact
+from oshaberi.secret_redaction import redact
 from oshaberi.stream.thought_collector import ThoughtLog
 
 MOST_EMBEDS = 10
 
 
 def thought_embeds(persona: str, logs: Sequence[ThoughtLog]) -> tuple[Embed, ...]:
-    """One embed, or several when it is long; none if the model thought nothing."""
+    """Return one embed, or several if it is long; none without thoughts."""
     body = _body(logs)
     if not body:
         return ()
@@ -28,7 +28,7 @@ def thought_embeds(persona: str, logs: Sequence[ThoughtLog]) -> tuple[Embed, ...
 
 
 def _head(logs: Sequence[ThoughtLog]) -> str:
-    """Who answered, how long it took, and where the answer is."""
+    """Write which model answered, how long it took, and a link to the answer."""
     models = dict.fromkeys(f"{log.model} ({log.provider})" for log in logs if log.model)
     seconds = sum(log.duration_ms for log in logs) / 1000
     url = next((log.first_reply_url for log in logs if log.first_reply_url), None)
@@ -48,7 +48,7 @@ def _body(logs: Sequence[ThoughtLog]) -> str:
 
 
 def _pieces(text: str, most: int) -> Iterator[str]:
-    """At line ends where there are any in the last quarter."""
+    """Split the text, at a line end if there is one in the last quarter."""
     while len(text) > most:
         at = text.rfind("\n", most * 3 // 4, most)
         at = at if at > 0 else most

@@ -1,4 +1,4 @@
-"""Tells that a quota is used up: once in words, with the time it renews, then by a reaction."""
+"""Tells users that a quota is used up: once by a notice with its renewal, then by a reaction."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WHOSE: dict[Subject, str] = {
 
 
 def quota_words(refusal: QuotaRefusal, place: QuotaPlace) -> str:
-    """What was used up and when it renews. Discord shows the time as it is where one reads it."""
+    """Say which quota is used up and when it renews, in the reader's time zone."""
     if isinstance(refusal, QuotaUnknownError):
         return "How much was used today cannot be looked up right now. Try again in a moment."
     reached, at = refusal.reached, int(refusal.renews_at.timestamp())
@@ -45,7 +45,7 @@ def quota_notice(refusal: QuotaRefusal, place: QuotaPlace) -> Embed:
 
 
 async def is_to_be_told(services: TurnServices, refusal: QuotaRefusal, place: QuotaPlace) -> bool:
-    """A person is told once a day, others once a day in each channel."""
+    """Tell whether a notice is due: once a day per user, else once a day per channel."""
     if isinstance(refusal, QuotaUnknownError):
         return _is_first_today(services, place)
     return await _is_first(services, refusal, place)
@@ -67,7 +67,7 @@ async def _is_first(services: TurnServices, refusal: QuotaReachedError, place: Q
 
 
 def _is_first_today(services: TurnServices, place: QuotaPlace) -> bool:
-    """Without a database this process remembers it by itself."""
+    """Tell whether this is the channel's first such notice today. Kept in memory."""
     day, told = today(services), services.quota_unknown_told
     if told.get(place.channel_id) == day:
         return False

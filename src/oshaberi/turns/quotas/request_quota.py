@@ -1,8 +1,8 @@
 """Counts every request to a model before it is made, and refuses it when a quota is used up.
 
-Two purses hold at once: the operator's quotas for what runs on the operator's keys, and the
-server's own for everything that runs there. If quotas are set and the database is away, nothing
-is asked; without quotas a count that fails is only logged.
+Two sets of quotas apply at once: the operator's for requests with the operator's keys, and the
+server's own for all requests there. If quotas are set and the database is down, nothing is asked;
+without quotas a count that fails is only logged.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from oshaberi.chunks import Usage
 from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.errors import OshaberiError
-from oshaberi.storage.storage_errors import StorageError
+from oshaberi.storage.storage_errors import StorageAwayError, StorageError
+from oshaberi.storage.stored_records import UsedRequest
 from oshaberi.storage.usage_accounts import (
     Purse,
     Subject,
@@ -27,7 +28,6 @@ from oshaberi.storage.usage_accounts import (
 )
 from oshaberi.turns.generation.model_chain import ModelCandidate, is_same_model
 from oshaberi.turns.turn_services import TurnServices
-from oshaberi.turns.turn_store import TurnStore
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ SUBJECTS: tuple[Subject, ...] = ("user", "channel", "server")
 
 @dataclass(frozen=True, slots=True)
 class QuotaPlace:
-    """Who asks, and where. `server_id` 0 is direct messages."""
+    """The user and the place of a request. `server_id` is 0 in direct messages."""
 
     server_id: int
     channel_id: int
@@ -48,7 +48,7 @@ class QuotaPlace:
 
 
 def quota_place(turn_channel: TurnChannel, user_id: int) -> QuotaPlace:
-    """In a thread its channel: else everybody would open one."""
+    """Return the place. A thread counts as its channel, so that it brings no new quota."""
     return QuotaPlace(
         turn_channel.server_id, turn_channel.parent_id or turn_channel.channel_id, user_id
     )
@@ -68,7 +68,7 @@ class QuotaReachedError(OshaberiError):
 
 
 class QuotaUnknownError(OshaberiError):
-    """The database is away, so nobody knows whether a quota is used up."""
+    """The database is down, so it is unknown whether a quota is used up."""
 
 
 QuotaRefusal = QuotaReachedError | QuotaUnknownError
@@ -76,7 +76,7 @@ QuotaRefusal = QuotaReachedError | QuotaUnknownError
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """A request that may be made, and what was counted for it already."""
+    """A request that may be made, and what was already counted for it."""
 
     day: date
     candidate: ModelCandidate
@@ -85,15 +85,16 @@ class Reservation:
 
 
 class RequestQuota:
-    """Of one turn. `own` has the quotas of the server itself."""
+    """The quotas of one turn. `own` has those of the server itself."""
 
     def __init__(self, services: TurnServices, own: TurnConfig, place: QuotaPlace) -> None:
         self._services = services
         self._own = own
         self._place = place
+        self._unsettled: list[UsedRequest] = []
 
     async def refusal(self, candidates: Sequence[ModelCandidate]) -> QuotaRefusal | None:
-        """Why none of these may be asked. Nothing is counted: it is for before the work begins."""
+        """Return why none of these may be asked, or None. Counts nothing; for before a turn."""
         refused: QuotaRefusal | None = None
         for pays in dict.fromkeys(one.is_operators for one in candidates if not one.lacks_key):
             refused = await self._look(limits_of(self._services, self._own, self._place, pays))
@@ -104,7 +105,7 @@ class RequestQuota:
     async def reserve(
         self, candidate: ModelCandidate, input_tokens: int
     ) -> Reservation | QuotaRefusal:
-        """Count a request that is about to be made."""
+        """Count a request that is about to be made, or return why it is refused."""
         day = self._today()
         limits = limits_of(self._services, self._own, self._place, candidate.is_operators)
         if self._services.store is None or not any(limit.is_set for limit in limits):
@@ -119,24 +120,43 @@ class RequestQuota:
         return Reservation(day, candidate, UsageTotals(1, input_tokens), input_tokens)
 
     async def settle(self, reservation: Reservation, used: Usage) -> None:
-        """What the request took in truth. Fails quietly: the answer is there."""
-        store, candidate = self._services.store, reservation.candidate
+        """Count what the request really used. Only logs failures: the answer is there.
+
+        With a quota it is counted at once, else with the records of the turn.
+        """
+        store, request = self._services.store, self._used(reservation, used)
         if store is None:
             return
-        limits = limits_of(self._services, self._own, self._place, candidate.is_operators)
-        accounts = [limit.account for limit in limits]
+        if not reservation.counted.requests:
+            self._unsettled.append(request)
+            return
         try:
-            await store.usage_counts.add(reservation.day, accounts, self._rest(reservation, used))
-            await self._note_model(store, candidate, used)
+            await store.count_usage([request])
+        except StorageAwayError:
+            log.warning("a request is counted when the database is back")
         except StorageError as error:
             log.error("a request could not be counted: %s", error)
 
-    async def _note_model(self, store: TurnStore, candidate: ModelCandidate, used: Usage) -> None:
-        model = candidate.model
-        await store.usage.add(
+    def take_unsettled(self) -> tuple[UsedRequest, ...]:
+        """Remove and return the requests to be counted at the end of the turn."""
+        taken, self._unsettled = tuple(self._unsettled), []
+        return taken
+
+    def settle_soon(self) -> None:
+        """Queue the counts of a turn that ends early."""
+        if self._unsettled and self._services.store is not None:
+            self._services.store.queue_usage(self.take_unsettled())
+
+    def _used(self, reservation: Reservation, used: Usage) -> UsedRequest:
+        candidate = reservation.candidate
+        limits = limits_of(self._services, self._own, self._place, candidate.is_operators)
+        return UsedRequest(
+            reservation.day,
+            tuple(limit.account for limit in limits),
+            self._rest(reservation, used),
             self._place.server_id,
-            model.provider,
-            model.model,
+            candidate.model.provider,
+            candidate.model.model,
             used.input_tokens,
             used.output_tokens,
         )
@@ -161,16 +181,23 @@ class RequestQuota:
         )
 
     def _cost(self, candidate: ModelCandidate, used: Usage) -> int:
-        """A price for a million tokens in dollars is one for a token in millionths."""
+        """Return the cost in millionths of a dollar. Prices are in dollars per million tokens."""
+        price = self._price(candidate)
+        if price is None:
+            return 0
+        return round(used.input_tokens * price[0] + used.output_tokens * price[1])
+
+    def _price(self, candidate: ModelCandidate) -> tuple[float, float] | None:
+        """Return the price set with the model's own key, else the operator's."""
+        own = candidate.model.params.get("price")
+        if own and not candidate.is_operators:
+            return own["input"], own["output"]
         prices = (
             link.price
             for link in self._services.models
             if link.price is not None and is_same_model(candidate.model, link)
         )
-        price = next(prices, None)
-        if price is None:
-            return 0
-        return round(used.input_tokens * price[0] + used.output_tokens * price[1])
+        return next(prices, None)
 
     def _today(self) -> date:
         return today(self._services)
@@ -181,14 +208,14 @@ def today(services: TurnServices) -> date:
 
 
 def renewal(day: date) -> datetime:
-    """When the quotas of a day begin anew."""
+    """Return when the quotas of a day renew."""
     return datetime.combine(day + timedelta(1), time(), UTC)
 
 
 def limits_of(
     services: TurnServices, own: TurnConfig, place: QuotaPlace, operator_pays: bool
 ) -> list[UsageLimit]:
-    """Every count that a request goes into, with its limits."""
+    """Return every count that a request goes into, with its limits."""
     found = _limits("server", own, place, place.server_id)
     if operator_pays:
         found += _limits("operator", services.operator_turn(), place, 0)
@@ -198,7 +225,7 @@ def limits_of(
 def _limits(
     purse: Purse, config: TurnConfig, place: QuotaPlace, server_id: int
 ) -> list[UsageLimit]:
-    """Direct messages are no server: strangers have nothing in common there."""
+    """Return the limits of one payer. Direct messages have no count for the server."""
     return [
         UsageLimit(
             UsageAccount(purse, server_id, subject, place.id_of(subject)),
@@ -211,7 +238,7 @@ def _limits(
 
 
 def quota_name(reached: UsedUp) -> str:
-    """The setting that says how much it is."""
+    """Return the name of the setting that has this quota."""
     return f"quota_{reached.counted}_per_{reached.limit.account.subject}_day"
 
 

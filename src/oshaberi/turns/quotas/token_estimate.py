@@ -1,7 +1,7 @@
-"""Estimates the tokens of a request and its answer, where the provider does not tell. Pure.
+"""Estimates the tokens of a request and its answer, if the provider does not tell. Pure.
 
-Before a request nobody knows, and a stream that was stopped never tells. Three bytes for a token
-is a little too much for English and about right for Japanese: a quota shall not be missed.
+Before a request the count is unknown, and a stopped stream never tells it. Three bytes per token is
+slightly too much for English and about right for Japanese, so that a quota is not exceeded.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def estimated_input(request: Request) -> int:
 
 
 def used_tokens(result: StreamResult, input_tokens: int) -> Usage:
-    """As the provider counted, else about. A request that was turned away took none."""
+    """Return the provider's count, else an estimate. A refused request used none."""
     if result.usage is not None:
         return result.usage
     texts = [result.accumulated_text, result.undelivered, *result.details]

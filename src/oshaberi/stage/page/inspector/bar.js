@@ -1,19 +1,25 @@
-// Which stream is looked at: any of the past ones, or always the newest; and its scene to take away.
+// Which stream is looked at: any of the past ones, always the newest, or one from a file; and the
+// stream as a file to take away.
 
 import { clear, el, freshId } from "../js/dom.js";
 
 const COPIED_MS = 1800;
 
 export class Bar {
-  constructor({ onPick, onFollow, scene }) {
+  constructor({ onPick, onFollow, onFile, scene }) {
     this.scene = scene;
     const id = freshId("stream");
     this.choice = el("select", { id, class: "in-choice" });
     this.follow = el("button", { type: "button", class: "in-button", "aria-pressed": "true", title: "Always show the newest stream" }, el("i", { class: "in-dot", "aria-hidden": "true" }), "Follow");
     this.copy = el("button", { type: "button", class: "in-button" }, "Copy as a scene");
-    this.save = el("button", { type: "button", class: "in-button" }, "Download");
+    this.save = el("button", { type: "button", class: "in-button", title: "A file that others can open here, or play with oshaberi replay" }, "Save as a file");
     this.state = el("p", { class: "in-state", role: "status" });
-    this.node = el("div", { class: "in-bar" }, el("label", { class: "sr", for: id }, "Stream"), this.choice, this.follow, this.state, this.copy, this.save);
+    this.file = el("input", { type: "file", accept: ".json,application/json", class: "sr", "aria-label": "Open a stream from a file" });
+    this.open = el("button", { type: "button", class: "in-button", title: "Look at a stream that somebody saved as a file" }, "Open a file…");
+    this.node = el("div", { class: "in-bar" }, el("label", { class: "sr", for: id }, "Stream"), this.choice, this.follow, this.state);
+    this.tools = el("div", { class: "in-tools" }, this.copy, this.save, this.open, this.file);
+    this.open.addEventListener("click", () => this.file.click());
+    this.file.addEventListener("change", () => this.#chosen(onFile));
     this.choice.addEventListener("change", () => onPick(this.choice.value));
     this.follow.addEventListener("click", () => onFollow(this.follow.getAttribute("aria-pressed") !== "true"));
     this.copy.addEventListener("click", () => this.#copy());
@@ -34,6 +40,17 @@ export class Bar {
   say(text, kind = "") {
     this.state.textContent = text;
     this.state.className = `in-state ${kind}`;
+  }
+
+  async #chosen(onFile) {
+    const [file] = this.file.files;
+    this.file.value = "";
+    if (!file) return;
+    try {
+      onFile(JSON.parse(await file.text()));
+    } catch {
+      this.say(`${file.name} is no stream that was saved here.`, "bad");
+    }
   }
 
   async #text() {
@@ -68,6 +85,7 @@ export class Bar {
 }
 
 function title(stream) {
+  if (stream.name !== undefined) return `From a file: ${stream.name}`;
   const when = new Date(stream.began).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
   const said = stream.said.replaceAll(/\s+/g, " ").trim().slice(0, 48) || (stream.running ? "…" : "(nothing)");
   return [when, stream.persona || stream.model, stream.running ? `▶ ${said}` : said].filter(Boolean).join(" · ");

@@ -64,7 +64,7 @@ export class Degrees {
       clear(this.columns, el("p", { class: "in-hint" }, hint));
       return;
     }
-    clear(this.columns, column(`As sent (${this.trace.told.degree})`, this.trace.messages), column(`At degree ${found.degree}`, found.messages));
+    clear(this.columns, column(`As sent (${this.trace.told.degree})`, this.trace.messages), column(`At degree ${found.degree}, played again`, found.messages));
   }
 }
 

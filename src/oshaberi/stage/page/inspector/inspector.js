@@ -23,6 +23,7 @@ class Inspector {
   constructor(root, { api, bus, selectMessage }) {
     this.api = api;
     this.streams = [];
+    this.files = new Map(); // streams that were opened from files, by their id
     this.current = null;
     this.turn = 0; // counts loads: only the last one asked for is drawn
     this.follows = true;
@@ -32,18 +33,22 @@ class Inspector {
     this.at = null; // null: the end, also while it moves
     const onSelect = (index) => this.select(index);
     const onHover = (index) => this.hover(index);
-    this.bar = new Bar({ onPick: (id) => this.pick(id), onFollow: (on) => this.follow(on), scene: (id) => this.#ask(() => api.get("stream_scene", { id })) });
+    this.bar = new Bar({ onPick: (id) => this.pick(id), onFollow: (on) => this.follow(on), onFile: (scene) => this.openFile(scene), scene: (id) => this.files.get(id)?.scene ?? this.#ask(() => api.get("stream_scene", { id })) });
     this.timeline = new Timeline({ onSeek: (ms) => this.seek(ms), onSelect, onHover });
     this.scrubber = new Scrubber({ onSeek: (ms) => this.seek(ms) });
     this.raw = new RawText({ onSelect, onHover });
     this.list = new MessageList({ onSelect, onHover, onShow: (id) => selectMessage?.(id) });
-    this.degrees = new Degrees({ replay: (id, degree) => this.#ask(() => api.post("stream_replay", { id, degree })) });
+    this.degrees = new Degrees({ replay: (id, degree) => this.#ask(() => api.post("stream_replay", { id, degree, scene: this.files.get(id)?.scene })) });
+    this.legend = legend();
     this.ending = el("p", { class: "in-ending" });
+    this.failure = el("p", { class: "in-failure", hidden: true });
+    this.others = el("div", { class: "in-others", hidden: true });
+    this.origin = el("p", { class: "in-origin" });
     this.stuck = el("div", { class: "in-stuck" }, this.timeline.node, this.scrubber.node, this.raw.node);
     this.body = el("div", { class: "in-body", hidden: true },
+      this.bar.tools, this.degrees.node, this.legend,
       this.stuck,
-      heading("What was sent"), this.list.node, this.ending,
-      heading("At another degree"), this.degrees.node);
+      heading("What was sent"), this.origin, this.list.node, this.ending, this.failure, this.others);
     this.empty = el("p", { class: "in-empty" }, "Nothing yet. Say something to the bot, and its stream appears here while it comes in.");
     clear(root, el("div", { class: "inspector" }, this.bar.node, this.empty, this.body));
     bus.addEventListener("STREAM", (event) => this.#heard(event.detail));
@@ -121,11 +126,26 @@ class Inspector {
     this.bar.say(reason, "bad");
   }
 
-  async #load(which) {
+  // One that was saved as a file, by whomever.
+  openFile(scene) {
+    this.follows = false;
+    return this.#show(async () => {
+      const found = await this.api.post("stream_open", { scene });
+      this.files.set(found.stream.id, { found, scene });
+      return found;
+    });
+  }
+
+  #load(which) {
+    const file = this.files.get(which.id);
+    return this.#show(() => file?.found ?? this.api.get("stream", which));
+  }
+
+  async #show(question) {
     const turn = (this.turn += 1);
     this.#wait(null);
     this.busy = true;
-    const found = await this.#ask(() => this.api.get("stream", which));
+    const found = await this.#ask(question);
     if (turn !== this.turn) return false;
     this.busy = false;
     if (!found) return false;
@@ -187,9 +207,28 @@ class Inspector {
     this.list.draw(this.trace, this.selected);
     const { result } = this.trace.told;
     this.ending.textContent = result ? result.told : "It is still running.";
+    this.#drawRecord();
     this.#place();
     this.#mark();
     if (key) this.body.querySelector(`[data-key="${key}"]`)?.focus({ preventScroll: true });
+  }
+
+  // What is known from the recording alone: times, the error, the other streams of this answer.
+  #drawRecord() {
+    const { isRecorded, stream } = this.trace;
+    this.origin.textContent = isRecorded
+      ? "Times, tries and refusals were recorded while it ran. Why it became these messages is found by playing the stream again."
+      : "Played again from the recorded stream: when it really was sent is not known here.";
+    this.failure.hidden = !stream.error;
+    this.failure.textContent = stream.error ? `It failed with: ${stream.error}` : "";
+    const siblings = this.streams.filter((one) => one.turn && one.turn === stream.turn).reverse();
+    this.others.hidden = siblings.length < 2;
+    clear(this.others, "Streams of this answer: ", ...siblings.map((one, index) => this.#sibling(one, index)));
+  }
+
+  #sibling(one, index) {
+    const ended = one.running ? "running" : (ENDINGS[one.status] ?? one.status);
+    return el("button", { type: "button", class: "in-button", "aria-pressed": String(one.id === this.current), on: { click: () => this.pick(one.id) } }, `${index + 1}: ${ended}`);
   }
 
   #place() {
@@ -225,9 +264,25 @@ class Inspector {
     if (index === null) return;
     this.raw.reveal(index);
     // What is stuck to the top must not cover what is shown below it.
-    this.body.style.setProperty("--in-stuck", `${this.stuck.offsetHeight}px`);
+    this.body.style.setProperty("--in-stuck", `${this.stuck.offsetHeight + this.bar.node.offsetHeight}px`);
     if (scrolls || !key?.startsWith("row-")) this.list.reveal(index);
   }
+}
+
+const ENDINGS = { completed: "completed", function_call: "called a tool", error: "failed", timeout: "timed out", stopped_by_user: "stopped" };
+const SIGNS = [
+  ["token", "a token arrives (recorded)"],
+  ["pill", "a message is sent (recorded)"],
+  ["queued", "it waits for the one before (played again)"],
+  ["pause", "a pause before typing (played again)"],
+  ["typing", "typing is shown (played again)"],
+  ["retry", "refused or limited, and tried again (recorded)"],
+];
+
+function legend() {
+  const rows = SIGNS.map(([kind, words]) => el("li", {}, el("i", { class: `in-sign ${kind}`, "aria-hidden": "true" }), words));
+  const text = el("li", {}, "Colours in the text: which message it went into. Struck through: it was kept back. Italic: the model's thoughts.");
+  return el("details", { class: "in-legend" }, el("summary", {}, "What the signs mean"), el("ul", {}, rows, text));
 }
 
 const heading = (text) => el("h3", { class: "in-heading" }, text);

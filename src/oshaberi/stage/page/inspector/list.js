@@ -3,6 +3,8 @@
 import { clear, el } from "../js/dom.js";
 import { preview, seconds } from "./trace.js";
 
+const LATE_MS = 500;
+
 export class MessageList {
   constructor({ onSelect, onHover, onShow }) {
     this.onSelect = onSelect;
@@ -46,6 +48,7 @@ export class MessageList {
     const inSpan = (one) => message.spans.some(([start, end]) => one.span[0] >= start && one.span[1] <= end);
     return el("div", { class: "in-about" },
       el("p", { class: "in-why" }, message.why),
+      message.send ? sent(message) : null,
       facts(message),
       part("Holds", message.holds.map((index) => hold(told.holds[index]))),
       part("Changes", message.changes.map(change)),
@@ -68,6 +71,28 @@ export class MessageList {
   }
 }
 
+// What happened, as it was noted when it happened.
+function sent(message) {
+  const { tries } = message.send;
+  return el("section", { class: "in-part in-recorded" }, el("h4", {}, "Recorded"),
+    late(message),
+    el("ol", {}, tries.map((one, index) => el("li", { class: one.status >= 200 && one.status < 300 ? "" : "bad" },
+      `${tries.length > 1 ? `Try ${index + 1}: ` : ""}${one.told} at ${seconds(one.at_ms)}${gap(tries, index)}${waited(one)}`))));
+}
+
+const waited = ({ waited_ms: ms }) => (ms ? `, kept back for ${seconds(ms)} by Discord's limits or an earlier request` : "");
+
+// Only the sum of the reasons is known.
+function late({ played_ms, send }) {
+  const ms = played_ms === undefined ? 0 : send.tries[0].at_ms - played_ms;
+  return ms > LATE_MS && !send.tries[0].waited_ms ? el("p", {}, `It left ${seconds(ms)} later than when played again: what came before it was late, or the machine was busy.`) : null;
+}
+
+function gap(tries, index) {
+  const before = tries[index - 1];
+  return before ? `, ${seconds(tries[index].at_ms - (before.answered_ms ?? before.at_ms))} later` : "";
+}
+
 function facts(message) {
   const rows = [
     ["Boundary", message.boundary],
@@ -75,12 +100,12 @@ function facts(message) {
     ["In the queue", message.queued_ms ? seconds(message.queued_ms) : null],
     ["Waited", message.wait_ms ? seconds(message.wait_ms) : null],
     ["Typing shown", message.typing_ms ? seconds(message.typing_ms) : null],
-    ["Sent", `${seconds(message.at_ms)}${message.via === "webhook" ? ", by webhook" : ""}${message.reply ? ", as a reply" : ""}`],
+    ["Sent", `${seconds(message.played_ms ?? message.at_ms)}${message.via === "webhook" ? ", by webhook" : ""}${message.reply ? ", as a reply" : ""}`],
     ["Label", message.identity?.label],
     ["Edits", message.edits.length || null],
     ["Pictures", message.files.map((file) => `${file.width} × ${file.height}`).join(", ") || null],
   ];
-  return el("dl", { class: "in-facts" }, rows.filter(([, value]) => value !== null && value !== undefined).map(([name, value]) => [el("dt", {}, name), el("dd", {}, String(value))]));
+  return el("section", { class: "in-part" }, el("h4", { title: "The recorded stream, run once more through the same pipeline" }, "Played again"), el("dl", { class: "in-facts" }, rows.filter(([, value]) => value !== null && value !== undefined).map(([name, value]) => [el("dt", {}, name), el("dd", {}, String(value))])));
 }
 
 const part = (title, items) => (items.length ? el("section", { class: "in-part" }, el("h4", {}, title), el("ul", {}, items)) : null);

@@ -40,8 +40,12 @@ export class Timeline {
     const { duration } = this.trace;
     const top = `${row * ROW_PX}px`;
     const bar = (kind, from, to) => (to > from ? el("i", { class: `in-wait ${kind}`, style: { left: share(from, duration), width: share(to - from, duration), top } }) : null);
-    const typing = message.at_ms - message.typing_ms;
-    const turn = Math.min(message.at_ms, message.ready_ms + message.queued_ms);
+    // Recorded: from the first try on. Played again: what was before it.
+    const [tried] = message.send?.tries ?? [];
+    const first = tried ? tried.at_ms - tried.waited_ms : message.at_ms;
+    const before = this.trace.messages[index - 1]?.at_ms ?? 0;
+    const turn = Math.min(first, Math.max(message.ready_ms + message.queued_ms, before));
+    const typing = Math.max(turn, first - message.typing_ms);
     const pill = el("button", {
       type: "button", class: `in-pill ${message.kind}`, "aria-label": `Message ${message.number}, sent at ${seconds(message.at_ms)}`, title: preview(message).slice(0, 120),
       data: { key: `pill-${index}`, message: String(index) }, style: { left: share(message.at_ms, duration), top },
@@ -49,7 +53,7 @@ export class Timeline {
     pill.addEventListener("click", () => this.onSelect(index));
     pill.addEventListener("pointerenter", () => this.onHover(index));
     pill.addEventListener("pointerleave", () => this.onHover(null));
-    return [bar("queued", message.ready_ms, turn), bar("pause", turn, Math.max(turn, typing)), bar("typing", Math.max(turn, typing), message.at_ms), pill];
+    return [bar("queued", message.ready_ms, turn), bar("pause", turn, typing), bar("typing", typing, first), bar("retry", first, message.at_ms), pill];
   }
 
   seek(ms) {

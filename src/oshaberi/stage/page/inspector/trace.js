@@ -3,13 +3,15 @@
 const NOTHING = -1;
 
 export class Trace {
-  constructor({ stream, trace, partial }) {
+  // `sends` were recorded while it ran; `trace` is the recorded stream, played again.
+  constructor({ stream, trace, partial, sends = [] }) {
     this.stream = stream;
     this.partial = partial;
     this.told = trace;
+    this.isRecorded = sends.length > 0;
     this.chars = Array.from(trace.raw);
-    this.messages = withIds(trace.messages, stream.messages);
-    this.duration = Math.max(1, partial ? stream.duration_ms : trace.duration_ms, ...trace.messages.map((m) => m.at_ms), ...trace.tokens.map((t) => t.at_ms));
+    this.messages = withIds(withSends(trace.messages, sends), stream);
+    this.duration = Math.max(1, partial ? stream.duration_ms : trace.duration_ms, ...this.messages.map((m) => m.at_ms), ...trace.tokens.map((t) => t.at_ms));
     this.cells = this.#cells();
     this.moments = this.#moments();
   }
@@ -72,10 +74,36 @@ export class Trace {
   }
 }
 
-// Notices are the bot's own: the ids of a stream are those of its other messages, in order.
-function withIds(messages, ids) {
+// The ids of a stream are those of its messages, in order; a response's last notices are the stream's.
+function withIds(messages, { messages: ids, notices = [] }) {
+  const shown = messages.filter((message) => message.kind === "notice").length;
   let next = 0;
-  return messages.map((message) => ({ ...message, id: message.kind === "notice" ? null : (ids[next++] ?? null) }));
+  let notice = notices.length - shown;
+  return messages.map((message) => ({ ...message, id: (message.kind === "notice" ? notices[notice++] : ids[next++]) ?? null }));
+}
+
+// Each message with what was recorded of it: its time is then the real one.
+function withSends(messages, sends) {
+  const left = [...sends];
+  const take = (wanted) => {
+    const at = left.findIndex(wanted);
+    return at < 0 ? null : left.splice(at, 1)[0];
+  };
+  const known = messages.map((message) => {
+    const send = take((one) => (message.kind === "notice" ? one.notice === message.embed.title : one.notice === null && one.content === message.text));
+    return send ? { ...message, send, played_ms: message.at_ms, at_ms: send.sent_ms ?? send.tries.at(-1).at_ms } : message;
+  });
+  // A notice about a failure comes from the turn, after the stream.
+  for (const send of left) if (send.notice !== null) known.push(turnNotice(send, known.length + 1));
+  return known;
+}
+
+function turnNotice(send, number) {
+  const at_ms = send.sent_ms ?? send.tries.at(-1).at_ms;
+  return {
+    number, send, at_ms, ready_ms: at_ms, queued_ms: 0, wait_ms: 0, typing_ms: 0, kind: "notice", text: "", embed: { title: send.notice },
+    files: [], edits: [], via: send.via, spans: [], sources: [], holds: [], changes: [], cuts: [], boundary: null, why: "The bot says this itself: it is no text of the model's.",
+  };
 }
 
 function fill(length, spans) {

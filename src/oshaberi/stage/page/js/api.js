@@ -3,9 +3,11 @@
 const KEPT = "oshaberi.token";
 
 export class ApiError extends Error {
-  constructor(message, status) {
+  // `field` is the part of the request that was wrong, if the stage says so.
+  constructor(message, status, field = null) {
     super(message);
     this.status = status;
+    this.field = field;
   }
 }
 
@@ -51,7 +53,7 @@ export class Api {
     }
     const body = await answer.json().catch(() => ({}));
     if (answer.ok) return body.result;
-    throw new ApiError(reasonOf(body, answer.status), answer.status);
+    throw new ApiError(reasonOf(body, answer.status), answer.status, body.field);
   }
 }
 

@@ -12,11 +12,13 @@ import { Store } from "./store.js";
 import { attempt, toast } from "./toast.js";
 import { ArmedLine } from "./view/breaking.js";
 import { loadPrompts, showGreeting } from "./view/intro.js";
+import { ModelState } from "./view/model_state.js";
 import { Members } from "./view/members.js";
 import { MessageLog } from "./view/messages.js";
 import { openModal } from "./view/modal.js";
 import { openSettings } from "./view/settings.js";
 import { Sidebar } from "./view/sidebar.js";
+import { BREAK, CONNECT, INSPECT, ThingsToTry } from "./view/things_to_try.js";
 import { Toolbar } from "./view/toolbar.js";
 import { TypingLine } from "./view/typing.js";
 
@@ -42,6 +44,9 @@ export class App {
       if (detail.restarted) this.bus.dispatchEvent(new Event("restarted"));
     });
     this.feed.addEventListener("event", (event) => this.#hear(event.detail));
+    this.bus.addEventListener("inspector", ({ detail }) => detail.open && this.tries.tick(INSPECT));
+    this.bus.addEventListener("broken", () => this.tries.tick(BREAK));
+    this.bus.addEventListener("model", () => !this.model.isDemo && this.tries.tick(CONNECT));
     this.bus.addEventListener("highlight-message", (event) => this.jumpTo(event.detail.id));
   }
 
@@ -56,11 +61,14 @@ export class App {
     this.typing = new TypingLine(this);
     this.armed = new ArmedLine(this);
     this.inspector = new InspectorHost(this);
+    this.model = new ModelState(this);
+    this.tries = new ThingsToTry(this);
     this.people.startCommand = (line) => this.composer.startCommand(line);
   }
 
   async prepare() {
     this.prompts = await loadPrompts(this);
+    await this.model.load();
     this.hasInspector = await this.inspector.load();
   }
 

@@ -1,11 +1,12 @@
 // The place beside the chat where the inspector lives. Another module draws it, if it is there.
 
-import { byId } from "./dom.js";
+import { byId, debounce } from "./dom.js";
 
 const WIDTH = "oshaberi.inspector.width";
 const OPEN = "oshaberi.inspector.open";
 const LEAST = 320;
 const KEY_STEP = 24;
+const LEARN_MS = 300;
 
 export class InspectorHost {
   constructor(app) {
@@ -14,6 +15,7 @@ export class InspectorHost {
     this.root = byId("inspector-root");
     this.toggle = byId("toggle-inspector");
     this.mounted = null;
+    this.explained = new Set();
     this.toggle.addEventListener("click", () => this.show(this.panel.hidden));
     byId("close-inspector").addEventListener("click", () => this.show(false));
     this.#resizable(byId("inspector-edge"));
@@ -28,8 +30,30 @@ export class InspectorHost {
       return false;
     }
     this.toggle.hidden = false;
+    this.app.bus.addEventListener("STREAM", (event) => this.#learn(event.detail));
+    await this.#learnAll();
+    // A notice about a failure comes after the last news of its stream.
+    const again = debounce(LEARN_MS, () => this.#learnAll());
+    this.app.bus.addEventListener("MESSAGE_CREATE", ({ detail }) => {
+      if (detail.author.bot && !this.explains(detail.id)) again();
+    });
     if (localStorage.getItem(OPEN) === "1" && innerWidth > 1100) await this.show(true);
     return true;
+  }
+
+  async #learnAll() {
+    for (const stream of await this.app.api.get("streams").catch(() => [])) this.#learn(stream);
+  }
+
+  // Which messages have a stream behind them.
+  #learn({ messages = [], notices = [] }) {
+    const fresh = [...messages, ...notices].filter((id) => !this.explained.has(id));
+    for (const id of fresh) this.explained.add(id);
+    if (fresh.length) this.app.bus.dispatchEvent(new Event("explained"));
+  }
+
+  explains(id) {
+    return this.explained.has(id);
   }
 
   async show(open) {

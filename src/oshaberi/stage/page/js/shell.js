@@ -4,6 +4,7 @@ import { byId, clear, el } from "./dom.js";
 import { icon } from "./icons.js";
 import { chooseTheme, isLight } from "./theme.js";
 import { openBreakMenu } from "./view/breaking.js";
+import { openConnect } from "./view/connect_model.js";
 
 const NARROW = matchMedia("(max-width: 760px)");
 const NO_ROOM_FOR_MEMBERS = matchMedia("(max-width: 1100px)");
@@ -31,6 +32,7 @@ export class Shell {
       button.addEventListener("click", () => run(button));
     };
     wire("toggle-places", "menu", () => this.#drawer("places"));
+    byId("connect-model").addEventListener("click", () => openConnect(this.app));
     wire("break", "bolt", (button) => openBreakMenu(this.app, button));
     wire("toggle-theme", isLight() ? "moon" : "sun", (button) => {
       chooseTheme(isLight() ? "dark" : "light");

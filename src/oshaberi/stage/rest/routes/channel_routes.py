@@ -18,6 +18,12 @@ from oshaberi.stage.world.snowflakes import now_iso
 routes = RouteTable()
 ARCHIVE_MINUTES = (60, 1440, 4320, 10080)
 NAME_MOST = 100
+DETAILS = (
+    *("nsfw", "bitrate", "user_limit", "rtc_region", "video_quality_mode"),
+    *("default_auto_archive_duration", "default_thread_rate_limit_per_user"),
+    *("default_sort_order", "default_forum_layout"),
+)
+"""What is kept as it was said."""
 
 
 @routes.on("GET", "/channels/{channel_id}")
@@ -34,13 +40,26 @@ async def change_channel(call: RouteCall) -> object:
         _change_thread(call, channel)
     else:
         call.channel(Permission.MANAGE_CHANNELS)
-        channel.topic = call.body.get("topic", channel.topic)
-        if "permission_overwrites" in call.body:
-            channel.overwrites = _overwrites(call.body)
+        _change_guild_channel(call, channel)
     channel.name = str(call.body.get("name") or channel.name)
     channel.slowmode_s = field_types.whole(call.body, "rate_limit_per_user", channel.slowmode_s)
     world_changes.channel_changed(call.state, channel)
     return record_payloads.channel(call.state.world, channel)
+
+
+def _change_guild_channel(call: RouteCall, channel: Channel) -> None:
+    body = call.body
+    channel.topic = body.get("topic", channel.topic)
+    channel.position = field_types.whole(body, "position", channel.position)
+    if "parent_id" in body:
+        channel.parent_id = field_types.whole(body, "parent_id") or None
+    if "permission_overwrites" in body:
+        channel.overwrites = _overwrites(body)
+    channel.details |= _details(body)
+
+
+def _details(body: Json) -> Json:
+    return {key: body[key] for key in DETAILS if body.get(key) is not None}
 
 
 def _check_name(body: Json) -> None:
@@ -51,7 +70,7 @@ def _check_name(body: Json) -> None:
 
 
 def _change_thread(call: RouteCall, channel: Channel) -> None:
-    """Anybody who may write wakes a thread; locking and everything else is for moderators."""
+    """Change a thread. Everybody who may write can unarchive it; the rest is for moderators."""
     thread_state, body, world = channel.thread, call.body, call.state.world
     assert thread_state is not None
     granted = world.permissions_of(world.bot.id, channel)
@@ -102,6 +121,8 @@ async def create_channel(call: RouteCall) -> object:
     channel.position = len(world.channels)
     channel.parent_id = field_types.whole(call.body, "parent_id") or None
     channel.overwrites = _overwrites(call.body)
+    channel.slowmode_s = field_types.whole(call.body, "rate_limit_per_user")
+    channel.details = _details(call.body)
     world.channels[channel.id] = channel
     data = record_payloads.channel(world, channel)
     state.emit("CHANNEL_CREATE", data, guild_id=guild.id, channel_id=channel.id)

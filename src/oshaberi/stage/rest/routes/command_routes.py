@@ -58,7 +58,7 @@ def _check(payload: Json, place: tuple[str | int, ...], errors: FormErrors) -> N
 
 
 def _check_options(payload: Json, place: tuple[str | int, ...], errors: FormErrors) -> None:
-    """Each has a name and a type, and so have those inside a group or a subcommand."""
+    """Check that each option has a name and a type, also inside groups and subcommands."""
     options = field_types.objects(payload, "options")
     if len(options) > OPTIONS_MOST:
         message = f"Must be {OPTIONS_MOST} or fewer in length."
@@ -76,7 +76,7 @@ def _check_options(payload: Json, place: tuple[str | int, ...], errors: FormErro
 
 
 def _add(call: RouteCall, guild_id: int | None, payload: Json) -> Command:
-    """One of the same name and kind is replaced, and keeps its id."""
+    """Add a command. One of the same name and kind is replaced and keeps its id."""
     kind = payload.get("type", CHAT_INPUT)
     for old in _of(call, guild_id):
         same_kind = old.payload.get("type", CHAT_INPUT) == kind
@@ -123,7 +123,10 @@ async def add(call: RouteCall) -> object:
     errors = FormErrors()
     _check(call.body, (), errors)
     errors.raise_if_any()
-    return record_payloads.command(call.state.world, _add(call, guild_id, call.body))
+    known = set(call.state.world.commands)
+    command = _add(call, guild_id, call.body)
+    call.created = command.id not in known
+    return record_payloads.command(call.state.world, command)
 
 
 @routes.on("GET", EVERYWHERE + "/{command_id}")

@@ -1,4 +1,4 @@
-"""What an interaction's token can do after the first answer. Served under `/webhooks`."""
+"""The requests with an interaction's token after the first answer. Served under `/webhooks`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def create(call: RouteCall) -> Json:
 
 def _message(call: RouteCall) -> StageMessage:
     item = interaction_flow.find_by_token(call.state, call.path["token"])
-    return interaction_flow.message_of(call.state, item, call.path["message_id"])
+    return interaction_flow.message_of(call.state, item, call.path.get("message_id", "@original"))
 
 
 def read(call: RouteCall) -> Json:
@@ -26,7 +26,7 @@ def read(call: RouteCall) -> Json:
 
 def edit(call: RouteCall) -> Json:
     message = _message(call)
-    draft = read_draft(call.body, call.uploads, existing=message.attachments)
+    draft = read_draft(call.body, call.uploads, edited=message)
     message_posting.edit(call.state, message, draft)
     return message_posting.shown(call.state, message)
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from oshaberi.stage.payloads import record_payloads
+from oshaberi.stage.payloads import guild_payloads, record_payloads
 from oshaberi.stage.rest.route_table import RouteCall, RouteTable
+from oshaberi.stage.rest.routes.guild.guild_access import guild_of
+from oshaberi.stage.rules import field_types
 from oshaberi.stage.rules.api_refusals import refusal
+from oshaberi.stage.rules.webhook_name_rules import check_avatar_data
+from oshaberi.stage.world import world_changes
 from oshaberi.stage.world.discord_records import Guild, Member
+from oshaberi.stage.world.guild_changes import audit_log
+from oshaberi.stage.world.guild_changes.audit_log import AuditAction
 from oshaberi.stage.world.permissions import Permission, in_guild
 
 routes = RouteTable()
@@ -24,7 +30,45 @@ def _member(call: RouteCall, guild: Guild) -> Member:
 
 @routes.on("GET", "/guilds/{guild_id}")
 async def one_guild(call: RouteCall) -> object:
-    return record_payloads.guild(_guild(call))
+    guild = _guild(call)
+    shown = guild_payloads.guild(guild)
+    return shown | guild_payloads.counts(guild) if call.flag("with_counts") else shown
+
+
+@routes.on("PATCH", "/guilds/{guild_id}")
+async def change_guild(call: RouteCall) -> object:
+    guild = guild_of(call, Permission.MANAGE_GUILD)
+    body = {key: value for key, value in call.body.items() if key in guild_payloads.CHANGEABLE}
+    for key in ("icon", "banner", "splash", "discovery_splash", "home_header"):
+        if key in body:
+            body[key] = check_avatar_data(body[key], key)
+    for key, value in body.items():
+        if key.endswith("_id") and value is not None:
+            body[key] = str(call.state.world.find_channel(int(value)).id)
+    guild.name = call.body.get("name", guild.name)
+    defaults = guild_payloads.CHANGEABLE
+    guild.changed |= {k: defaults[k] if v is None else v for k, v in body.items()}
+    shown = guild_payloads.guild(guild)
+    call.state.emit("GUILD_UPDATE", shown, guild_id=guild.id)
+    audit_log.note(call.state, guild, AuditAction.GUILD_UPDATE, guild.id, call.reason)
+    return shown
+
+
+@routes.on("GET", "/guilds/{guild_id}/preview")
+async def preview(call: RouteCall) -> object:
+    return guild_payloads.guild_preview(_guild(call))
+
+
+@routes.on("PATCH", "/guilds/{guild_id}/channels")
+async def move_channels(call: RouteCall) -> object:
+    guild_of(call, Permission.MANAGE_CHANNELS)
+    for entry in call.value if isinstance(call.value, list) else []:
+        channel = call.state.world.find_channel(field_types.whole(entry, "id"))
+        channel.position = field_types.whole(entry, "position", channel.position)
+        if "parent_id" in entry:
+            channel.parent_id = field_types.whole(entry, "parent_id") or None
+        world_changes.channel_changed(call.state, channel)
+    return None
 
 
 @routes.on("GET", "/guilds/{guild_id}/channels")
@@ -44,6 +88,7 @@ async def active_threads(call: RouteCall) -> object:
     return {
         "threads": [record_payloads.thread(world, c) for c in seen],
         "members": [record_payloads.thread_member(c, world.bot.id) for c in mine],
+        "has_more": False,
     }
 
 
@@ -58,19 +103,6 @@ async def members(call: RouteCall) -> object:
 @routes.on("GET", "/guilds/{guild_id}/members/{user_id}")
 async def one_member(call: RouteCall) -> object:
     return record_payloads.member(_member(call, _guild(call)))
-
-
-@routes.on("PATCH", "/guilds/{guild_id}/members/@me")
-async def rename_self(call: RouteCall) -> object:
-    guild = _guild(call)
-    member = guild.members[call.state.world.bot.id]
-    if not in_guild(guild, member.user.id) & Permission.CHANGE_NICKNAME:
-        raise refusal(50013)
-    if "nick" in call.body:
-        member.nick = call.body["nick"] or None
-    data = record_payloads.member(member)
-    call.state.emit("GUILD_MEMBER_UPDATE", data | {"guild_id": str(guild.id)}, guild_id=guild.id)
-    return data
 
 
 @routes.on("GET", "/guilds/{guild_id}/roles")

@@ -22,7 +22,9 @@ async def answer(call: RouteCall) -> object:
         interaction_flow.InteractionReply.UPDATE,
     )
     flags = field_types.whole(data, "flags")
-    draft = read_draft(data, call.uploads) if saying else MessageDraft(flags=flags)
+    draft = MessageDraft(flags=flags)
+    if saying:
+        draft = read_draft(data, call.uploads, place=("data",))
     number = kind if isinstance(kind, int) else 0
     message = interaction_flow.answer(call.state, item, number, data, draft)
     if not call.flag("with_response"):

@@ -11,8 +11,14 @@ from oshaberi.stage.rules import field_types
 from oshaberi.stage.rules.api_refusals import bad_form, refusal
 from oshaberi.stage.rules.message_rules import MessageDraft, read_draft
 from oshaberi.stage.stage_state import StageState
-from oshaberi.stage.world import message_posting
-from oshaberi.stage.world.discord_records import Channel, Json, StageMessage
+from oshaberi.stage.world import content_filters, message_posting
+from oshaberi.stage.world.discord_records import (
+    Channel,
+    ChannelType,
+    Json,
+    MessageFlag,
+    StageMessage,
+)
 from oshaberi.stage.world.permissions import Permission
 from oshaberi.stage.world.snowflakes import created_at
 
@@ -25,6 +31,7 @@ BULK_AGE_S = 14 * 86_400
 async def create(call: RouteCall) -> object:
     channel = call.state.world.find_channel(call.id("channel_id"))
     draft = read_draft(call.body, call.uploads)
+    _refuse_stickers(call)
     message_posting.may_post(call.state, channel, call.state.world.bot, draft)
     made = message_posting.made_before(call.state, call.state.world.bot.id, draft)
     message = made or _create(call.state, channel, draft)
@@ -32,17 +39,24 @@ async def create(call: RouteCall) -> object:
     return shown | {"nonce": draft.nonce} if draft.nonce is not None else shown
 
 
+def _refuse_stickers(call: RouteCall) -> None:
+    """The stage has none: that is told at the end, or it would look like the bot's mistake."""
+    if call.body.get("sticker_ids"):
+        call.state.journal.problem(f"{call.record.name}: the stage has no stickers")
+        raise refusal(50081)
+
+
 def _create(state: StageState, channel: Channel, draft: MessageDraft) -> StageMessage:
     bot = state.world.bot
     if draft.empty:
         raise refusal(50006)
-    message_posting.check_filters(state.world.guild_of(channel), draft.content or "")
-    message_posting.check_slowmode(state, channel, bot)
+    content_filters.check_filters(state.world.guild_of(channel), draft.content or "")
+    content_filters.check_slowmode(state, channel, bot)
     return message_posting.post(state, channel, message_posting.PostAuthor(bot.id), draft)
 
 
 def as_read(state: StageState, messages: Sequence[StageMessage]) -> list[Json]:
-    """Without the message-content intent in the portal, REST shows as little as the gateway."""
+    """Return the messages. Without the message content intent REST hides as much as the gateway."""
     granted = "message_content" in state.world.application.privileged
     bot_id = state.world.bot.id
     shown = []
@@ -91,6 +105,14 @@ async def pins(call: RouteCall) -> object:
     return {"items": items, "has_more": False}
 
 
+@routes.on("GET", "/channels/{channel_id}/pins")
+async def old_pins(call: RouteCall) -> object:
+    """As older clients ask."""
+    channel = call.channel()
+    pinned = [m for m in call.state.world.history(channel.id) if m.pinned]
+    return as_read(call.state, pinned[::-1])
+
+
 @routes.on("GET", "/channels/{channel_id}/messages/{message_id}")
 async def one_message(call: RouteCall) -> object:
     channel = call.channel(Permission.READ_MESSAGE_HISTORY)
@@ -104,7 +126,7 @@ async def edit(call: RouteCall) -> object:
     message = call.state.world.find_message(channel.id, call.id("message_id"))
     if message.author_id != call.state.world.bot.id:
         raise refusal(50005)
-    draft = read_draft(call.body, call.uploads, existing=message.attachments)
+    draft = read_draft(call.body, call.uploads, edited=message)
     message_posting.edit(call.state, message, draft)
     return message_posting.shown(call.state, message)
 
@@ -136,12 +158,14 @@ async def bulk_delete(call: RouteCall) -> object:
     return None
 
 
+@routes.on("PUT", "/channels/{channel_id}/pins/{message_id}")
 @routes.on("PUT", "/channels/{channel_id}/messages/pins/{message_id}")
 async def pin(call: RouteCall) -> object:
     _set_pinned(call, pinned=True)
     return None
 
 
+@routes.on("DELETE", "/channels/{channel_id}/pins/{message_id}")
 @routes.on("DELETE", "/channels/{channel_id}/messages/pins/{message_id}")
 async def unpin(call: RouteCall) -> object:
     _set_pinned(call, pinned=False)
@@ -153,3 +177,18 @@ def _set_pinned(call: RouteCall, *, pinned: bool) -> None:
     message = call.state.world.find_message(channel.id, call.id("message_id"))
     message.pinned = pinned
     message_posting.announce(call.state, "MESSAGE_UPDATE", message)
+
+
+@routes.on("POST", "/channels/{channel_id}/messages/{message_id}/crosspost")
+async def crosspost(call: RouteCall) -> object:
+    channel = call.channel(Permission.SEND_MESSAGES)
+    message = call.state.world.find_message(channel.id, call.id("message_id"))
+    if channel.type is not ChannelType.NEWS:
+        raise refusal(50024)
+    if message.author_id != call.state.world.bot.id:
+        call.channel(Permission.MANAGE_MESSAGES)
+    if message.flags & MessageFlag.CROSSPOSTED:
+        raise refusal(40033)
+    message.flags |= MessageFlag.CROSSPOSTED
+    message_posting.announce(call.state, "MESSAGE_UPDATE", message)
+    return message_posting.shown(call.state, message)

@@ -8,7 +8,7 @@ from oshaberi.stage.rules import field_types
 from oshaberi.stage.rules.api_refusals import FormErrors, bad_form, refusal
 from oshaberi.stage.rules.message_rules import read_draft
 from oshaberi.stage.stage_state import StageState
-from oshaberi.stage.world import message_posting
+from oshaberi.stage.world import content_filters, message_posting
 from oshaberi.stage.world.discord_records import (
     THREADS,
     Channel,
@@ -76,6 +76,8 @@ async def from_message(call: RouteCall) -> object:
 async def begin(call: RouteCall) -> object:
     parent = call.state.world.find_channel(call.id("channel_id"))
     if parent.type is ChannelType.FORUM:
+        if "message" not in call.body:
+            raise bad_form(("message",), "BASE_TYPE_REQUIRED", "This field is required")
         return _forum_post(call, parent)
     kind = _kind(call.body)
     private = kind is ChannelType.PRIVATE_THREAD
@@ -97,14 +99,15 @@ def _kind(body: Json) -> ChannelType:
 
 
 def _forum_post(call: RouteCall, parent: Channel) -> Json:
-    """A post has the id of its first message."""
+    """Create a post. It has the id of its first message."""
     world = call.state.world
     require(call.state, parent, Permission.SEND_MESSAGES)
-    draft = read_draft(field_types.mapping(call.body, "message"), call.uploads)
+    body = field_types.mapping(call.body, "message")
+    draft = read_draft(body, call.uploads, place=("message",))
     draft.reference = None
     if draft.empty:
         raise refusal(50006)
-    message_posting.check_filters(world.guild_of(parent), draft.content or "")
+    content_filters.check_filters(world.guild_of(parent), draft.content or "")
     name = str(call.body.get("name") or "")
     thread = new_thread(call.state, parent, name, world.bot.id, body=call.body)
     message = message_posting.post(

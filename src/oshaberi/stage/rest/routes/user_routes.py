@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from oshaberi.stage.payloads import record_payloads
+from oshaberi.stage.payloads import guild_payloads, record_payloads
 from oshaberi.stage.rest.route_table import RouteCall, RouteTable, snowflake
 from oshaberi.stage.rules.api_refusals import refusal
+from oshaberi.stage.rules.webhook_name_rules import check_avatar_data
 from oshaberi.stage.world.permissions import in_guild
 
 routes = RouteTable()
@@ -13,6 +14,17 @@ routes = RouteTable()
 @routes.on("GET", "/users/@me")
 async def own_user(call: RouteCall) -> object:
     return record_payloads.own_user(call.state.world)
+
+
+@routes.on("PATCH", "/users/@me")
+async def change_self(call: RouteCall) -> object:
+    bot = call.state.world.bot
+    bot.name = call.body.get("username") or bot.name
+    if "avatar" in call.body:
+        bot.avatar = check_avatar_data(call.body["avatar"])
+    shown = record_payloads.own_user(call.state.world)
+    call.state.emit("USER_UPDATE", shown)
+    return shown
 
 
 @routes.on("GET", "/oauth2/applications/@me")
@@ -28,12 +40,17 @@ async def gateway(call: RouteCall) -> object:
     return {"url": url, "shards": 1, "session_start_limit": limit}
 
 
+@routes.on("GET", "/gateway")
+async def gateway_url(call: RouteCall) -> object:
+    return {"url": call.state.url.replace("http", "ws", 1) + "/gw/"}
+
+
 @routes.on("GET", "/users/@me/guilds")
 async def own_guilds(call: RouteCall) -> object:
-    world = call.state.world
+    world, counted = call.state.world, call.flag("with_counts")
     return [
-        record_payloads.guild(guild)
-        | {"owner": False, "permissions": str(in_guild(guild, world.bot.id))}
+        guild_payloads.partial_guild(guild, owner=False, permissions=in_guild(guild, world.bot.id))
+        | (guild_payloads.counts(guild) if counted else {})
         for guild in world.guilds.values()
     ]
 

@@ -138,7 +138,7 @@ async def delete_by_token(call: RouteCall) -> object:
 
 @routes.on("POST", BY_TOKEN, WEBHOOK, for_bot=False)
 async def execute(call: RouteCall) -> object:
-    """Without `wait` a message that is not saved is no error: 204 all the same."""
+    """Execute a webhook. Without `wait` a message that is not saved is no error: 204."""
     if call.id("webhook_id") == call.state.world.application.id:
         return followup_routes.create(call)
     webhook = _owned(call)
@@ -182,7 +182,7 @@ def _post(
 
 
 def _place(call: RouteCall, webhook: Webhook) -> Channel:
-    """The webhook's channel, one of its threads, or a new post of its forum."""
+    """Return the webhook's channel, one of its threads, or a new post of its forum."""
     world = call.state.world
     home = world.find_channel(webhook.channel_id)
     thread_id = call.optional_id("thread_id")
@@ -204,6 +204,8 @@ def _place(call: RouteCall, webhook: Webhook) -> Channel:
 def _message(call: RouteCall) -> StageMessage:
     webhook = _owned(call)
     place = call.optional_id("thread_id") or webhook.channel_id
+    if "message_id" not in call.path:
+        raise refusal(10008)
     message = call.state.world.find_message(place, call.id("message_id"))
     if message.webhook_id != webhook.id:
         raise refusal(10008)
@@ -215,6 +217,7 @@ def _is_follow_up(call: RouteCall) -> bool:
 
 
 @routes.on("GET", BY_TOKEN + "/messages/{message_id}", for_bot=False)
+@routes.on("GET", BY_TOKEN + "/messages/@original", for_bot=False)
 async def one_message(call: RouteCall) -> object:
     if _is_follow_up(call):
         return followup_routes.read(call)
@@ -222,16 +225,18 @@ async def one_message(call: RouteCall) -> object:
 
 
 @routes.on("PATCH", BY_TOKEN + "/messages/{message_id}", MESSAGE_EDIT, for_bot=False)
+@routes.on("PATCH", BY_TOKEN + "/messages/@original", MESSAGE_EDIT, for_bot=False)
 async def edit_message(call: RouteCall) -> object:
     if _is_follow_up(call):
         return followup_routes.edit(call)
     message = _message(call)
-    draft = read_draft(call.body, call.uploads, existing=message.attachments)
+    draft = read_draft(call.body, call.uploads, edited=message)
     message_posting.edit(call.state, message, draft)
     return message_posting.shown(call.state, message)
 
 
 @routes.on("DELETE", BY_TOKEN + "/messages/{message_id}", for_bot=False)
+@routes.on("DELETE", BY_TOKEN + "/messages/@original", for_bot=False)
 async def delete_message(call: RouteCall) -> object:
     if _is_follow_up(call):
         followup_routes.delete(call)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import regex
 
-from oshaberi.text.atoms import CUSTOM_EMOJI
 from oshaberi.text.line_kinds import marker_end
 from oshaberi.text.normalize.editable_ranges import rewrite
 from oshaberi.text.normalize.emoji.written_emoji import written_emoji
 from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
 from oshaberi.text.segments.open_markers import code_limit
 from oshaberi.text.text_config import TextConfig
+from oshaberi.text.urls_and_mentions import CUSTOM_EMOJI
 
 _SAYS_SOMETHING = regex.compile(r"[\p{L}\p{N}\p{So}]")
 
 
 class EmojiRepeats:
-    """Takes recently used emoji out, unless nothing but punctuation would remain."""
+    """Removes recently used emoji, unless only punctuation would remain."""
 
     def __init__(self, config: TextConfig) -> None:
         self._limit = code_limit(config.hold_limit)

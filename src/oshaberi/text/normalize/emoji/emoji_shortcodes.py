@@ -1,16 +1,16 @@
-"""`:name:` becomes the guild's emoji, a Unicode emoji, or nothing (spec 06 S4)."""
+"""Replaces `:name:` by the guild's emoji, a Unicode emoji, or nothing (spec 06 S4)."""
 
 from __future__ import annotations
 
 import regex
 
-from oshaberi.text.atoms import CUSTOM_EMOJI
 from oshaberi.text.normalize.editable_ranges import Edit, rewrite
 from oshaberi.text.normalize.emoji.standard_emoji import standard_emoji
 from oshaberi.text.normalize.emoji.written_emoji import WrittenEmoji, written_emoji
 from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
 from oshaberi.text.segments.open_markers import code_limit
 from oshaberi.text.text_config import TextConfig
+from oshaberi.text.urls_and_mentions import CUSTOM_EMOJI
 
 _UNRESOLVED = "unresolved_shortcode"
 _DISABLED = "emoji_disabled"
@@ -54,7 +54,7 @@ class EmojiShortcodes:
             piece.text = rewrite(text, edits)
 
     def _resolve(self, one: WrittenEmoji, old: str) -> tuple[str, str]:
-        """What stands for it; nothing, and why, where it is to go."""
+        """Return the replacement; empty, with the reason, if the emoji is removed."""
         if one.id and (not self._enabled or self._keeps_tag(one.id)):
             return (old, "") if self._enabled else ("", _DISABLED)
         guild = self._exact.get(one.name) or self._folded.get(one.name.lower())
@@ -68,18 +68,18 @@ class EmojiShortcodes:
         return "", _UNRESOLVED
 
     def _keeps_tag(self, tag_id: str) -> bool:
-        """Without a list of the guild's emoji, nothing says that a tag is wrong."""
+        """Tell whether a tag stays. Without a list of the guild's emoji, all do."""
         return tag_id in self._ids or not self._ids
 
 
 def _after_marks(text: str, at: int) -> int:
-    """Marks behind what goes would stand on nothing."""
+    """Return the index after combining marks, which go with a removed emoji."""
     found = _NO_MARK.search(text, at)
     return found.start() if found else at
 
 
 def _looks_like_emoji(one: WrittenEmoji) -> bool:
-    """A name without a letter is rather a part of a time or of a table's rule."""
+    """Tell whether it may be an emoji. A name without a letter is rather a time or a rule."""
     if one.id is not None:
         return True
     return len(one.name) in _LENGTHS and any(char.isalpha() for char in one.name)

@@ -1,4 +1,4 @@
-"""Shortcodes that everybody knows (`:smile:`) and the Unicode emoji they stand for."""
+"""Common shortcodes (`:smile:`) and their Unicode emoji."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _REGIONAL_A = 0x1F1E6
 
 @lru_cache(maxsize=1024)
 def standard_emoji(name: str) -> str | None:
-    """The Unicode emoji for a shortcode's name; None where there is none."""
+    """Return the Unicode emoji for a shortcode's name, or None."""
     name = name.lower()
     found = _DISCORD.get(name)
     if found is not None:
@@ -67,7 +67,7 @@ def standard_emoji(name: str) -> str | None:
 
 
 def _from_package(name: str) -> str | None:
-    import emoji  # 60 ms: only where somebody writes a shortcode that nobody else knows
+    import emoji  # takes 60 ms: only for shortcodes not found elsewhere
 
     code = f":{name}:"
     shown: str = emoji.emojize(code, language="alias")

@@ -22,7 +22,7 @@ _NAME = re.compile(r":([A-Za-z0-9_+-]+):")
 
 @dataclass(frozen=True, slots=True)
 class WrittenEmoji:
-    """An emoji in the text: its place, its name, and for a tag the id (or "")."""
+    """An emoji in the text: its position, its name, and for a tag the id (or "")."""
 
     at: int
     stop: int
@@ -31,9 +31,9 @@ class WrittenEmoji:
 
 
 def written_emoji(text: str, limit: int, known: Container[str] = frozenset()) -> list[WrittenEmoji]:
-    """Every emoji written in `text`, in order, outside code and URLs.
+    """Return every emoji written in `text`, in order, outside code and URLs.
 
-    Those whose names (in lower case) are `known` count inside a word, too: `hello:soup:`.
+    Emoji whose names (in lower case) are `known` count inside a word, too: `hello:soup:`.
     """
     if ":" not in text:
         return []
@@ -53,7 +53,7 @@ def written_emoji(text: str, limit: int, known: Container[str] = frozenset()) ->
 
 
 def _with_glued(found: list[WrittenEmoji], glued: list[WrittenEmoji]) -> list[WrittenEmoji]:
-    """Both in order; where two overlap, the one that stands on its own counts."""
+    """Merge both in order. Of two that overlap, the one that is not glued counts."""
     if not glued:
         return found
     merged: list[WrittenEmoji] = []

@@ -1,19 +1,19 @@
-"""`@handle` becomes `<@id>` for the people of the conversation (spec 06 S5)."""
+"""Replaces `@handle` by `<@id>` for the people of the conversation (spec 06 S5)."""
 
 from __future__ import annotations
 
-from oshaberi.text.atoms import protected
 from oshaberi.text.normalize.editable_ranges import is_spaced_letter
 from oshaberi.text.normalize.segment_pieces import SegmentWork
 from oshaberi.text.segments.open_markers import code_limit
 from oshaberi.text.text_config import Known, TextConfig
+from oshaberi.text.urls_and_mentions import protected
 
 _EVERYBODY = frozenset(("everyone", "here"))
 _NOT_BEFORE = frozenset("_@/<")
 
 
 class MentionHandles:
-    """Tries the handles' lengths, longest first: the number of people costs nothing."""
+    """Tries the lengths of handles, longest first, so the number of people costs nothing."""
 
     def __init__(self, config: TextConfig) -> None:
         self._limit = code_limit(config.hold_limit)
@@ -49,7 +49,7 @@ class MentionHandles:
         return "".join(out)
 
     def _longest(self, text: str, sign: int) -> tuple[int, set[str] | None]:
-        """The end of the longest handle behind the `@` at `sign`, and whose it is."""
+        """Return the end of the longest handle after the `@` at `sign`, and its owners."""
         if sign and (text[sign - 1] in _NOT_BEFORE or is_spaced_letter(text[sign - 1])):
             return sign, None
         bracketed = text.startswith("(", sign + 1)
@@ -67,7 +67,7 @@ class MentionHandles:
 
 
 def _handles(one: Known) -> list[str]:
-    """The names somebody can be mentioned by: none without an account."""
+    """Return the names somebody can be mentioned by: none without an account."""
     if one.kind != "user" or one.id is None or not one.id.isdecimal():
         return []
     names = [name.strip().removeprefix("@") for name in one.names]
@@ -75,7 +75,7 @@ def _handles(one: Known) -> list[str]:
 
 
 def _goes_on(text: str, end: int) -> bool:
-    """Whether the word goes on behind `end`, so that this is not the handle."""
+    """Tell whether the word continues after `end`, so that this is not the handle."""
     after = text[end : end + 1]
     if after in ("", "/", "_"):
         return after != ""  # `@scope/pkg` is a package

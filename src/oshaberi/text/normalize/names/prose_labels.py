@@ -113,7 +113,7 @@ _NUMBERED = re.compile(r"(?:\s+(?:[a-z]|[ivx]{1,5})|\s*[#№]?\d+(?:\.\d+)*)\Z")
 
 
 def is_prose_label(label: str) -> bool:
-    """Whether `label` (without its colon) is an ordinary heading of prose."""
+    """Tell whether `label` (without its colon) is an ordinary heading of prose."""
     folded = " ".join(label.casefold().replace("’", "'").split())
     if folded in _WHOLE:
         return True

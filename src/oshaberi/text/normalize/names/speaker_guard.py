@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from oshaberi.text.line_kinds import block_kind
-from oshaberi.text.normalize.names.own_labels import has_colon
+from oshaberi.text.normalize.names.own_label_pattern import has_colon
 from oshaberi.text.normalize.names.prose_labels import is_prose_label
 from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
 from oshaberi.text.text_config import TextConfig
 
-_RESERVED = frozenset(("assistant", "user", "human", "system"))
+RESERVED = frozenset(("assistant", "user", "human", "system"))
 _LABEL = re.compile(
     r"[ \t]*(?:\*{1,3}|__)?([^\s*`:：][^\n*`:：]{0,139}?)[ \t]?(?:\*{1,3}|__)?[ \t]?[:：]"
     r"(?![:：]|//)"
@@ -22,7 +22,7 @@ _SETS_OFF = frozenset("*_\"'“「『(（")
 
 
 class SpeakerGuard:
-    """Cuts before a foreign speaker's line, so that no part of the turn is seen."""
+    """Cuts before another speaker's line, so that none of it is seen."""
 
     def __init__(self, config: TextConfig) -> None:
         persona = config.persona
@@ -45,7 +45,7 @@ class SpeakerGuard:
             is_first_line = is_first_line and not piece.text.strip()
 
     def _find(self, piece: TextPiece, is_first_line: bool) -> tuple[int, str] | None:
-        """Where a foreign speaker's line begins, and the label."""
+        """Return where another speaker's line begins, and the label."""
         at = 0
         is_whole = piece.line_start
         for line in piece.text.split("\n"):
@@ -68,7 +68,7 @@ class SpeakerGuard:
         source = _key(modified[1]) if modified else key
         if key in self._own or source in self._own:
             return None
-        if key in _RESERVED or key in self._known or source in self._known:
+        if key in RESERVED or key in self._known or source in self._known:
             return label
         if self._any_speaker and _is_set_off(line, found.end(), label) and _is_speaker_like(label):
             return label
@@ -95,7 +95,7 @@ def _is_speaker_like(label: str) -> bool:
 
 
 def _is_set_off(line: str, at: int, label: str) -> bool:
-    """Not `10:30`, not `C:\\x`, not `key:value`; but `Bob:hi` is somebody."""
+    r"""Tell whether a label ends here: not `10:30`, `C:\x` or `key:value`; but `Bob:hi` does."""
     after = line[at : at + 1]
     if not after or after.isspace() or after in _SETS_OFF or line[at - 1] == "：":
         return True

@@ -1,4 +1,4 @@
-"""Usernames that Discord accepts from a webhook: 1-80 long, without the words it refuses."""
+"""Usernames that Discord accepts from a webhook: 1-80 long, without refused words."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LOOKALIKE_E = str.maketrans({"e": "\u0435", "E": "\u0415"})
 
 
 def webhook_username(name: str, ending: str | None = None) -> str:
-    """`name`, or `name (ending)`; cut from the name first, so that the ending stays."""
+    """Return `name`, or `name (ending)`. The name is cut first, so that the ending stays."""
     name = _clean(name)
     if ending is None:
         return _cut(name, MAX_UNITS)
@@ -35,7 +35,7 @@ def webhook_username(name: str, ending: str | None = None) -> str:
 
 
 def name_problem(name: str, limit: int = MAX_UNITS) -> str | None:
-    """Why nobody can be called that: Discord refuses it, or it cannot stand in front of a line."""
+    """Return why a name cannot be used, or None: Discord refuses it, or a label cannot have it."""
     if not has_visible(name):
         return "it is empty"
     if utf16_len(name) > limit:
@@ -51,7 +51,7 @@ def name_problem(name: str, limit: int = MAX_UNITS) -> str | None:
 
 
 def _refused_word(name: str) -> str:
-    """Why the name would have to be changed before Discord took it."""
+    """Return why Discord refuses the name as it is."""
     bare = "".join(sign for sign in name.casefold() if sign.isprintable())
     for word in _REFUSED_WORDS:
         if word in bare:

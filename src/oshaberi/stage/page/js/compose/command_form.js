@@ -2,7 +2,7 @@
 
 import { byId, clear, debounce, el } from "../dom.js";
 import { icon } from "../icons.js";
-import { toast } from "../toast.js";
+import { clearErrors, markField } from "../view/field_errors.js";
 import { runCommand } from "./commands.js";
 import { readValue, suggestionsFor } from "./options.js";
 
@@ -129,6 +129,7 @@ export class CommandForm {
     const suggest = debounce(COMPLETE_MS, () => this.#suggest(option.name));
     input.addEventListener("input", () => {
       this.fields.get(option.name).value = undefined;
+      clearErrors(this.box);
       suggest();
     });
     input.addEventListener("focus", () => this.#suggest(option.name));
@@ -191,11 +192,12 @@ export class CommandForm {
     event.preventDefault();
     if (this.running) return;
     this.suggestions.hide();
+    clearErrors(this.box);
     for (const field of this.fields.values()) {
       const value = readValue(this.app, field);
       if (value instanceof Error || (value === undefined && field.option.required)) {
-        toast(value?.message ?? `${field.option.name} is needed.`, "error");
-        field.input.focus();
+        const words = value?.message ?? `${field.option.name} is needed.`;
+        markField(field.input, field.input.closest(".option-field"), words);
         return;
       }
     }

@@ -85,6 +85,7 @@ export function openBreakMenu(app, opener) {
 function run(app, { action, body, said }) {
   attempt(async () => {
     await app.api.post(action, body);
+    app.bus.dispatchEvent(new Event("broken"));
     if (said) toast(said);
   });
 }

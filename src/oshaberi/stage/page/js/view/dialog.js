@@ -2,12 +2,13 @@
 
 import { byId, el, freshId } from "../dom.js";
 import { icon } from "../icons.js";
+import { clearErrors, showError } from "./field_errors.js";
 
 const FIELDS = "input, textarea, select";
 const STOPS = `${FIELDS}, button, a[href], [tabindex="0"]`;
 
-// `submit(form)` may return false to keep it open.
-export function openDialog({ title, content, submitLabel = null, submit = null, className = "" }) {
+// `submit(form)` may return false to keep it open; what it throws with a status is shown in it.
+export function openDialog({ title, content, submitLabel = null, cancelLabel = "Cancel", submit = null, className = "" }) {
   const id = freshId("dialog");
   const close = el(
     "button",
@@ -23,7 +24,7 @@ export function openDialog({ title, content, submitLabel = null, submit = null, 
       ? el(
           "footer",
           {},
-          el("button", { class: "button plain", type: "button", data: { cancel: "" } }, "Cancel"),
+          el("button", { class: "button plain", type: "button", data: { cancel: "" } }, cancelLabel),
           el("button", { class: "button primary", type: "submit" }, submitLabel),
         )
       : null,
@@ -35,7 +36,8 @@ export function openDialog({ title, content, submitLabel = null, submit = null, 
     event.preventDefault();
     if (form.ariaBusy) return;
     form.ariaBusy = "true";
-    const stays = submit && (await submit(form)) === false;
+    clearErrors(form);
+    const stays = submit && (await submitted(submit, form)) === false;
     form.ariaBusy = null;
     if (!stays) dialog.close();
   });
@@ -46,13 +48,23 @@ export function openDialog({ title, content, submitLabel = null, submit = null, 
   return dialog;
 }
 
+async function submitted(submit, form) {
+  try {
+    return await submit(form);
+  } catch (error) {
+    if (error.status === undefined) throw error;
+    showError(form, error);
+    return false;
+  }
+}
+
 function show(dialog) {
   const opener = document.activeElement;
   const message = opener.closest(".message")?.id;
   dialog.addEventListener("close", () => {
     dialog.remove();
     // A message that was drawn anew has another button in its place.
-    if (!opener.isConnected) (byId(message) ?? byId("composer-text")).focus();
+    if (!opener.isConnected || !opener.checkVisibility()) (byId(message) ?? byId("composer-text")).focus();
   });
   document.body.append(dialog);
   dialog.showModal();

@@ -1,8 +1,9 @@
 // How a channel begins: its name, and six things to try.
 
-import { el } from "../dom.js";
+import { clear, el } from "../dom.js";
 import { icon } from "../icons.js";
 import { attempt } from "../toast.js";
+import { openConnect } from "./connect_model.js";
 
 const CLOSED = "oshaberi.greeting.closed";
 
@@ -68,18 +69,14 @@ function greeting(app) {
         "div",
         {},
         el("h3", {}, `Say something to ${bot}`),
-        el(
-          "p",
-          {},
-          "Everything here runs on your machine. Each of these shows one thing it can do:",
-        ),
+        whoSpeaks(app, bot),
       ),
       close,
     ),
     el(
       "div",
       { class: "prompts" },
-      app.prompts.map((prompt) => promptButton(app, prompt)),
+      firstOf(app.prompts).map((prompt) => promptButton(app, prompt)),
     ),
   );
   close.addEventListener("click", () => {
@@ -87,6 +84,32 @@ function greeting(app) {
     panel.remove();
   });
   return panel;
+}
+
+// In one sentence: what is played, what is real, and how to have more.
+function whoSpeaks(app, bot) {
+  const box = el("div", { class: "who-speaks" });
+  const draw = () => {
+    if (!app.model.now) {
+      clear(box, el("p", {}, "Everything here runs on your machine. Each of these shows one thing it can do:"));
+      return;
+    }
+    const connect = el("button", { class: "button secondary", type: "button" }, "Connect a model");
+    connect.addEventListener("click", () => openConnect(app));
+    const said = app.model.isDemo
+      ? `This is a small Discord on your own machine. ${bot} is scripted and plays written scenes; how its words reach you, cut, typed and sent as messages, is real.`
+      : `${bot} speaks with ${app.model.name}, through the same delivery as on Discord.`;
+    clear(box, el("p", {}, said), app.model.isDemo ? connect : null);
+  };
+  draw();
+  const heard = () => (box.isConnected ? draw() : app.bus.removeEventListener("model", heard));
+  app.bus.addEventListener("model", heard);
+  return box;
+}
+
+// Those for the first visit, if it is said which ones these are.
+function firstOf(prompts) {
+  return prompts.some((prompt) => prompt.first) ? prompts.filter((prompt) => prompt.first) : prompts;
 }
 
 function promptButton(app, prompt) {
@@ -97,15 +120,7 @@ function promptButton(app, prompt) {
     el("b", {}, prompt.title),
     el("span", { dir: "auto" }, shown),
   );
-  button.addEventListener("click", () => {
-    const direct = !app.store.channels.get(app.store.channelId)?.guild_id;
-    const content = direct
-      ? shown
-      : prompt.text.replaceAll("{bot}", `<@${app.store.world.bot.id}>`);
-    attempt(() =>
-      app.api.post("post", { channel: app.store.channelId, user: app.store.me, content }),
-    );
-  });
+  button.addEventListener("click", () => app.tries.say(prompt));
   return button;
 }
 

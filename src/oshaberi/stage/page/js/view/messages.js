@@ -172,7 +172,12 @@ export class MessageLog {
 
   #showHeld() {
     this.views.get(this.held)?.scrollIntoView({ block: "nearest" });
-    if (this.#toGo() >= NEAR_END_PX) this.stuck = false;
+    if (this.#toGo() >= NEAR_END_PX) this.#leaveEnd();
+  }
+
+  #leaveEnd() {
+    this.stuck = false;
+    this.latest.hidden = false;
   }
 
   #toGo() {
@@ -186,7 +191,7 @@ export class MessageLog {
     if (this.#toGo() < NEAR_END_PX) this.stuck = true;
     else if (scrollTop < this.top) this.stuck = false;
     this.top = scrollTop;
-    if (this.stuck) this.latest.hidden = true;
+    this.latest.hidden = this.stuck;
     if (scrollTop < NEAR_START_PX) this.#older();
   }
 
@@ -228,7 +233,7 @@ export class MessageLog {
     }
     const view = this.views.get(id);
     if (!view) return false;
-    this.stuck = false;
+    if (this.#toGo() >= NEAR_END_PX || view.nextElementSibling) this.#leaveEnd();
     view.scrollIntoView({ block: "center" });
     view.focus({ preventScroll: true });
     view.classList.add("flash");

@@ -2,7 +2,6 @@
 
 import { el, freshId } from "../dom.js";
 import { renderMarkdown } from "../markdown/render.js";
-import { attempt } from "../toast.js";
 import { openDialog } from "./dialog.js";
 
 const TEXT_INPUT = 4;
@@ -25,10 +24,8 @@ export function openModal(app, answer) {
           input.value,
         ]),
       );
-      const done = await attempt(async () =>
-        app.answered(await app.api.post("submit", { interaction: answer.id, values })),
-      );
-      return done !== null;
+      const begun = await app.api.post("submit", { interaction: answer.id, values });
+      return (await app.answered(begun)) !== null;
     },
   });
 }

@@ -2,7 +2,7 @@
 
 import { el, freshId } from "../dom.js";
 import { chooseTheme, themeChoice } from "../theme.js";
-import { attempt, toast } from "../toast.js";
+import { toast } from "../toast.js";
 import { openDialog } from "./dialog.js";
 import { modelPanel } from "./model_panel.js";
 
@@ -19,13 +19,11 @@ const KEYS = [
 ];
 
 export async function openSettings(app) {
-  const model = app.store.extensions.has("model")
-    ? await attempt(() => app.api.get("model"))
-    : null;
+  const model = await app.model.load();
   openDialog({
     title: "Settings",
     className: "settings",
-    content: [look(), model ? modelPanel(app, model) : null, greetingAgain(app), keys()].filter(
+    content: [look(), model ? modelPanel(app) : null, greetingAgain(app), keys()].filter(
       Boolean,
     ),
   });

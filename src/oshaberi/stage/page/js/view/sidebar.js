@@ -4,6 +4,7 @@ import { byId, clear, el } from "../dom.js";
 import { icon } from "../icons.js";
 import { openMenu } from "../menu.js";
 import { attempt } from "../toast.js";
+import { openNewThread } from "./new_thread.js";
 
 const TEXT = 0;
 const VOICE = 2;
@@ -133,11 +134,20 @@ export class Sidebar {
     const sign = channel.type === FORUM ? "forum" : channel.type === VOICE ? "voice" : "hash";
     if (channel.type === TEXT || channel.type === NEWS)
       return this.#link(channel, icon(sign, 20), channel.name);
+    const name = el("span", { class: "channel-name" }, channel.name);
+    if (channel.type !== FORUM) return el("span", { class: "channel still" }, icon(sign, 20), name);
     return el(
-      "span",
-      { class: "channel still" },
+      "button",
+      {
+        class: "channel forum",
+        type: "button",
+        title: "New post",
+        "aria-label": `New post in ${channel.name}`,
+        on: { click: () => openNewThread(this.app, channel) },
+      },
       icon(sign, 20),
-      el("span", { class: "channel-name" }, channel.name),
+      name,
+      icon("plus", 16),
     );
   }
 

@@ -7,8 +7,10 @@ import { attempt, toast } from "../toast.js";
 import { openDialog } from "./dialog.js";
 import { pickEmoji } from "./emoji_picker.js";
 import { preview } from "./message.js";
+import { openNewThread } from "./new_thread.js";
 import { react } from "./reactions.js";
 
+const THREADED = new Set([0, 5]);
 const ON_MESSAGE = 3;
 
 export class Toolbar {
@@ -18,6 +20,8 @@ export class Toolbar {
     this.bar = el("div", { class: "toolbar", role: "toolbar", "aria-label": "Message actions" });
     this.messageId = null;
     const list = byId("log");
+    // Why a message is as it is may become known while it is pointed at.
+    app.bus.addEventListener("explained", () => this.#refresh());
     list.addEventListener("pointerover", (event) => this.#follow(event.target));
     list.addEventListener("focusin", (event) => this.#follow(event.target));
     list.addEventListener("keydown", (event) => this.#key(event));
@@ -33,6 +37,20 @@ export class Toolbar {
     this.messageId = message.id;
     this.bar.replaceChildren(...this.#buttons(message));
     view.append(this.bar);
+    this.#place(view);
+  }
+
+  // It hangs down beside the message, and stands up where there is no room below.
+  #place(view) {
+    const end = byId("scroller").getBoundingClientRect().bottom;
+    this.bar.classList.remove("upwards");
+    this.bar.classList.toggle("upwards", this.bar.getBoundingClientRect().bottom > end);
+  }
+
+  #refresh() {
+    const message = this.bar.isConnected ? this.#message(this.messageId) : null;
+    if (message && !this.bar.contains(document.activeElement))
+      this.bar.replaceChildren(...this.#buttons(message));
   }
 
   // Without a pointer that hovers, a tap shows the toolbar.
@@ -68,17 +86,12 @@ export class Toolbar {
           ),
       hidden ? null : button("reply", "Reply", () => this.app.composer.replyTo(message)),
       own ? button("edit", "Edit", () => this.app.composer.edit(message)) : null,
-      this.#isOfBot(message) && this.app.hasInspector
+      this.app.inspector.explains(message.id)
         ? button("why", "Why is it as it is?", () => this.app.why(message.id))
         : null,
       button("copy", "Copy text", () => copy(message.content)),
       button("more", "More", (opener) => this.#menu(message, opener)),
     ].filter(Boolean);
-  }
-
-  #isOfBot(message) {
-    const { world } = this.app.store;
-    return message.author.id === world.bot.id || message.application_id === world.application_id;
   }
 
   #menu(message, opener, at = null) {
@@ -99,12 +112,16 @@ export class Toolbar {
               app.people.pathOf(app.store.channels.get(message.channel_id), message.id),
           ),
       },
-      this.#isOfBot(message) &&
-        app.hasInspector && {
-          label: "Why is it as it is?",
-          icon: "why",
-          run: () => app.why(message.id),
-        },
+      this.#canHaveThread(message) && {
+        label: "Start a thread",
+        icon: "thread",
+        run: () => openNewThread(app, app.store.channels.get(message.channel_id), message),
+      },
+      app.inspector.explains(message.id) && {
+        label: "Why is it as it is?",
+        icon: "why",
+        run: () => app.why(message.id),
+      },
       ...(commands.length && !hidden
         ? [
             null,
@@ -135,6 +152,11 @@ export class Toolbar {
     );
   }
 
+  #canHaveThread(message) {
+    const channel = this.app.store.channels.get(message.channel_id);
+    return THREADED.has(channel?.type) && !message.thread && !message.ephemeral_to;
+  }
+
   #choose(command, message) {
     const body = { entry: command.name, message: message.id, user: this.app.store.me };
     attempt(async () => this.app.answered(await this.app.api.post("choose", body)));
@@ -148,7 +170,7 @@ export class Toolbar {
         el("blockquote", { class: "doomed" }, preview(message, this.app.people)),
       ],
       submitLabel: "Delete",
-      submit: () => attempt(() => this.app.api.post("delete", { message: message.id })),
+      submit: () => this.app.api.post("delete", { message: message.id }),
     });
   }
 
@@ -178,7 +200,7 @@ export class Toolbar {
       e: () => own && this.app.composer.edit(message),
       "+": () => pickEmoji(this.app, view, (emoji) => react(this.app, message, emoji)),
       c: () => copy(message.content),
-      w: () => this.app.hasInspector && this.app.why(message.id),
+      w: () => this.app.inspector.explains(message.id) && this.app.why(message.id),
       Delete: () => own && this.#remove(message),
       Enter: () => this.#menu(message, view),
       Escape: () => byId("composer-text").focus(),

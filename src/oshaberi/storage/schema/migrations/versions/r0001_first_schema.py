@@ -76,7 +76,7 @@ def _messages() -> None:
 
 
 def _message_table(name: str, *texts: str) -> None:
-    """What is known about a message of ours."""
+    """Create a table with facts about our messages."""
     op.create_table(
         name,
         sa.Column("message_id", sa.BigInteger(), autoincrement=False, nullable=False),

@@ -33,7 +33,7 @@ def _scope_models() -> None:
 
 
 def _scope_keys() -> None:
-    """Without making the table anew: SQLite would forget which ids were used."""
+    """Add the scope without creating the table again: SQLite would reuse old ids."""
     op.drop_index("ix_api_keys_server_id_provider", "api_keys")
     op.execute("ALTER TABLE api_keys RENAME COLUMN server_id TO owner_id")
     op.add_column("api_keys", _scope())

@@ -1,0 +1,149 @@
+"""`python -m bench.whole_bot`: the whole bot under load, beside the least that a bot can do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import click
+
+from bench.whole_bot import bot_runs
+from bench.whole_bot.bot_figures import BotFigures
+from bench.whole_bot.bot_runs import BARE, BenchedBot, oshaberi_on
+from bench.whole_bot.bot_tables import figures_json, tables
+from bench.whole_bot.load_modes import AtOnce, Chatter, Day, LoadMode
+from bench.whole_bot.postgres_server import postgres_server
+from bench.whole_bot.stack_summary import py_spy_path, summary
+
+MODES = ("at-once", "chatter", "day")
+DATABASES = ("sqlite", "postgres")
+AT_ONCE = (25, 100, 200)
+MOST_AT_ONCE = 800
+FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.option(
+    "--only", multiple=True, type=click.Choice(MODES), help="A mode, or several; else all."
+)
+@click.option(
+    "--at-once",
+    multiple=True,
+    type=click.IntRange(1, MOST_AT_ONCE),
+    metavar="N",
+    help=f"So many questions at the same moment, at most {MOST_AT_ONCE}; may be given again.",
+)
+@click.option("--lines", type=click.IntRange(1, 50), default=8, show_default=True)
+@click.option("--database", multiple=True, type=click.Choice(DATABASES), help="Else both.")
+@click.option(
+    "--bare/--no-bare", default=True, help="Measure the bare bot too; it does by default."
+)
+@click.option("--statements", is_flag=True, help="Only list one turn's statements, in order.")
+@click.option(
+    "--profile",
+    type=FILE,
+    metavar="FILE",
+    help="Only write py-spy's stacks there, and sum them up.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def main(
+    only: tuple[str, ...],
+    at_once: tuple[int, ...],
+    lines: int,
+    database: tuple[str, ...],
+    bare: bool,
+    statements: bool,
+    profile: Path | None,
+    as_json: bool,
+) -> None:
+    """The whole bot under load; stage, model server and bot are processes of their own.
+
+    \b
+    Examples:
+      python -m bench.whole_bot --only at-once --at-once 100 --database sqlite
+      python -m bench.whole_bot --only chatter
+      python -m bench.whole_bot --only at-once --at-once 800 --lines 4
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started ends with us
+    asked = at_once or AT_ONCE
+    with _bots(database or DATABASES) as bots, _folder() as folder:
+        if statements:
+            for bot in bots:
+                click.echo(_statements(bot, lines, folder / bot.name))
+            return
+        if profile is not None:
+            click.echo(_profile(bots[0], AtOnce(asked[0], lines), folder, profile))
+            return
+        modes = chosen_modes(only or MODES, asked, lines)
+        found = asyncio.run(_measured([*([BARE] if bare else []), *bots], modes, folder))
+    if as_json:
+        click.echo(json.dumps([figures_json(one, found) for one in found], indent=1))
+    else:
+        click.echo(tables(found))
+    sys.exit(1 if any(one.faults for one in found) else 0)
+
+
+def chosen_modes(names: Sequence[str], at_once: Sequence[int], lines: int) -> list[LoadMode]:
+    modes: list[LoadMode] = []
+    if "at-once" in names:
+        modes += [AtOnce(count, lines) for count in at_once]
+    if "chatter" in names:
+        modes.append(Chatter())
+    if "day" in names:
+        modes.append(Day())
+    return modes
+
+
+async def _measured(
+    bots: Sequence[BenchedBot], modes: Sequence[LoadMode], folder: Path
+) -> list[BotFigures]:
+    """In the order of the modes, so that the bots stand below each other."""
+    found: list[BotFigures] = []
+    for bot in bots:
+        found += await bot_runs.run_bot(bot, modes, folder / bot.name, _say)
+    order = {mode.name: place for place, mode in enumerate(modes)}
+    return sorted(found, key=lambda one: order[one.mode])
+
+
+@contextmanager
+def _bots(databases: Sequence[str]) -> Iterator[list[BenchedBot]]:
+    with ExitStack() as stack:
+        folder = stack.enter_context(_folder())
+        urls = {"sqlite": f"sqlite:///{folder / 'bot.db'}"}
+        if "postgres" in databases:
+            urls["postgres"] = stack.enter_context(postgres_server())
+        yield [oshaberi_on(name, urls[name]) for name in dict.fromkeys(databases)]
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="oshaberi-bench-") as folder:
+        yield Path(folder)
+
+
+def _statements(bot: BenchedBot, lines: int, folder: Path) -> str:
+    texts = asyncio.run(bot_runs.statements_of_one_turn(bot, lines, folder))
+    numbered = [f"{number:4}  {text}" for number, text in enumerate(texts, 1)]
+    return "\n".join([f"{bot.name}: one turn of {lines} lines", "", *numbered, ""])
+
+
+def _profile(bot: BenchedBot, mode: AtOnce, folder: Path, file: Path) -> str:
+    program = py_spy_path()
+    if program is None:
+        raise click.UsageError("--profile needs py-spy: pip install py-spy")
+    asyncio.run(bot_runs.profile(bot, mode, folder, program, file))
+    return summary(file.read_text(encoding="utf-8"))
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)
+
+
+if __name__ == "__main__":
+    main()

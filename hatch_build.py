@@ -1,0 +1,88 @@
+"""Builds a wheel whose text engine is compiled with mypyc, if COMPILE_OSHABERI=1 is set.
+
+Without it, and in every editable install, the package is pure Python. A compiled wheel contains
+the Python sources as well.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+SWITCH = "COMPILE_OSHABERI"
+OPTIMIZATION = "MYPYC_OPT_LEVEL"
+COMPILER = ["mypy>=2.4,<3", "setuptools>=77", "types-regex>=2025.1,<2028"]
+PURE = ("__init__.py", "mypyc_attributes.py", "text_config.py")
+"""`text_config.py` checks values of any type, which is what compiled code cannot do faster."""
+
+
+class CompiledTextHook(BuildHookInterface[Any]):
+    """Compiles into a temporary folder; the checkout stays as it is."""
+
+    PLUGIN_NAME = "custom"
+
+    def dependencies(self) -> list[str]:
+        return COMPILER if is_asked_for() else []
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        if not is_asked_for():
+            return
+        if version == "editable":
+            self.app.abort(f"an editable install is always pure Python; unset {SWITCH}")
+        self._folder = Path(tempfile.mkdtemp(prefix="oshaberi-compiled-"))
+        try:
+            compile_text(Path(self.root), self._folder)
+        except (Exception, SystemExit) as error:
+            self._remove()
+            self.app.abort(
+                f"the text engine cannot be compiled: {error} "
+                f"(a C compiler is needed; without {SWITCH} the wheel is pure Python)"
+            )
+        for built in (self._folder / "lib").rglob("*.*"):
+            name = str(built.relative_to(self._folder / "lib"))
+            build_data["force_include"][str(built)] = name
+        build_data["pure_python"] = False
+        build_data["infer_tag"] = True
+
+    def finalize(self, _version: str, _build_data: dict[str, Any], _artifact: str) -> None:
+        self._remove()
+
+    def _remove(self) -> None:
+        if hasattr(self, "_folder"):
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def is_asked_for() -> bool:
+    return os.environ.get(SWITCH, "") not in ("", "0")
+
+
+def compile_text(root: Path, folder: Path) -> None:
+    """Put the extension modules of the text engine into `folder`/lib."""
+    from mypyc.build import mypycify
+    from setuptools import Distribution
+
+    sources = sorted((root / "src" / "oshaberi" / "text").rglob("*.py"))
+    names = [str(path.relative_to(root)) for path in sources if path.name not in PURE]
+    before = Path.cwd()
+    os.chdir(root)
+    try:
+        extensions = mypycify(
+            ["--config-file", "pyproject.toml", "--cache-dir", str(folder / "mypy"), *names],
+            opt_level=os.environ.get(OPTIMIZATION, "3"),
+            target_dir=str(folder / "c"),
+            group_name="oshaberi",
+        )
+        command = Distribution({"name": "oshaberi", "ext_modules": extensions}).get_command_obj(
+            "build_ext"
+        )
+        command.build_lib = str(folder / "lib")
+        command.build_temp = str(folder / "objects")
+        command.ensure_finalized()
+        command.run()
+    finally:
+        os.chdir(before)

@@ -1,0 +1,62 @@
+"""Fetches channels of guilds that the shards of another process serve, ready to write in.
+
+discord.py knows only the guilds of its own shards. A channel fetched from elsewhere has a guild
+without roles and without the bot's member, so its permissions would be unknown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import discord
+
+from oshaberi.turns.bounded_cache import BoundedCache, KeyedLocks
+
+MOST_GUILDS = 100
+FRESH_SECONDS = 60.0
+"""So long a guild is taken to be as it was: many channels of one are asked for together."""
+
+Fetched = discord.abc.GuildChannel | discord.abc.PrivateChannel | discord.Thread
+
+
+class ForeignGuilds:
+    """Fetches such channels for one client."""
+
+    def __init__(self, client: discord.Client) -> None:
+        self._client = client
+        self._guilds: BoundedCache[int, tuple[float, discord.Guild]] = BoundedCache(MOST_GUILDS)
+        self._fetching: KeyedLocks[int] = KeyedLocks()
+
+    async def channel(self, channel_id: int) -> Fetched:
+        """Fetch a channel by id. Raises what discord.py raises."""
+        channel = await self._client.fetch_channel(channel_id)
+        if isinstance(channel, discord.abc.PrivateChannel):
+            return channel
+        if self._client.get_guild(channel.guild.id) is not None:
+            return channel
+        guild = await self._guild(channel.guild.id)
+        channel = await guild.fetch_channel(channel_id)
+        if isinstance(channel, discord.Thread) and channel.parent is None:
+            # What may be done in a thread is said by its channel.
+            parent = await guild.fetch_channel(channel.parent_id)
+            if not isinstance(parent, discord.Thread):
+                guild._add_channel(parent)  # noqa: SLF001
+        return channel
+
+    async def _guild(self, guild_id: int) -> discord.Guild:
+        now = asyncio.get_running_loop().time()
+        async with self._fetching.through(guild_id):
+            known = self._guilds.get(guild_id)
+            if known is not None and now - known[0] < FRESH_SECONDS:
+                return known[1]
+            guild = await self._fetched(guild_id)
+            self._guilds.put(guild_id, (now, guild))
+            return guild
+
+    async def _fetched(self, guild_id: int) -> discord.Guild:
+        guild = await self._client.fetch_guild(guild_id, with_counts=False)
+        me = self._client.user
+        if me is not None:
+            # There is no other way to say who we are there.
+            guild._add_member(await guild.fetch_member(me.id))  # noqa: SLF001
+        return guild

@@ -1,0 +1,82 @@
+"""`/model option`: how one model of the chain is asked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from discord import app_commands
+
+from oshaberi.bot.commands.command_answers import Choices, answer, choices
+from oshaberi.bot.commands.command_context import (
+    Command,
+    CommandContext,
+    CommandRefusedError,
+    CommandUser,
+    Interaction,
+    asker_of,
+    context_of,
+)
+from oshaberi.bot.commands.model_commands import (
+    model,
+    name_of,
+    own_chain,
+    store_chain,
+    told_option,
+)
+from oshaberi.providers.adapter_registry import unknown
+from oshaberi.providers.model_options import OPTIONS, parsed_option
+
+VALUE_LIMIT = 2000
+
+
+async def set_option(
+    context: CommandContext, asker: CommandUser, option: str, value: str | None, number: int
+) -> str:
+    """Set an option of a model set here, by its number in the list. None removes the option."""
+    asker.must_manage()
+    name = option.strip().lower()
+    if name not in OPTIONS:
+        raise CommandRefusedError(unknown("option", option.strip(), OPTIONS))
+    chain = list(await own_chain(context, asker))
+    if not 1 <= number <= len(chain):
+        raise CommandRefusedError(
+            "There is no such model; `/model show` has their numbers, `/model set` chooses one."
+        )
+    changed = chain[number - 1]
+    params = {key: one for key, one in changed.params.items() if key != name}
+    if value is not None:
+        params[name] = parsed_option(name, value)
+    chain[number - 1] = replace(changed, params=params)
+    await store_chain(context, asker, chain)
+    if value is None:
+        return f"`{name}` of **{name_of(changed)}** is as usual again."
+    return f"`{name}` of **{name_of(changed)}** is now {told_option(params[name])}."
+
+
+def option_choices(typed: str) -> Choices:
+    return choices(typed, ((f"{name}: {one.what}"[:100], name) for name, one in OPTIONS.items()))
+
+
+@model.command(name="option", description="Set how a model is asked: window, thinking, price, …")
+@app_commands.describe(
+    option="What to set",
+    value="Leave it out to remove the option",
+    number="The model's number in `/model show`",
+)
+async def option_(
+    interaction: Interaction,
+    option: str,
+    value: app_commands.Range[str, 1, VALUE_LIMIT] | None = None,
+    number: app_commands.Range[int, 1, 10] = 1,
+) -> None:
+    context, asker = context_of(interaction), asker_of(interaction)
+    await answer(interaction, set_option(context, asker, option, value, number))
+
+
+@option_.autocomplete("option")
+async def _options(_interaction: Interaction, typed: str) -> Choices:
+    return option_choices(typed)
+
+
+COMMANDS: tuple[Command, ...] = ()
+"""None beside the group `/model`, which it joins."""

@@ -1,0 +1,191 @@
+"""After a restart, answers the questions that were admitted and not answered, or sends a notice.
+
+Each is found by its channel and its id, so it does not matter how many there are or what was
+written since. In a channel they keep the order in which they were asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+
+from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
+from oshaberi.bot.client.incoming_messages import NOT_FOUND
+from oshaberi.bot.coordination.crash_recovery import (
+    EARLIER_TURNS,
+    INTERRUPTED,
+    FindRoom,
+    all_of,
+    told_once,
+)
+from oshaberi.conversation.conversation_messages import IncomingMessage
+from oshaberi.delivery.sink import Embed, Post, SinkError
+from oshaberi.storage import Database, StorageError
+from oshaberi.storage.storage_errors import StorageAwayError
+from oshaberi.storage.stored_records import StoredQuestion, TurnRecord
+from oshaberi.turns.admission.admission_rules import ADMITTED
+from oshaberi.turns.channel_turns import CLAIMED, ChannelTurns
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 8
+"""Channels that are dealt with at the same time."""
+TITLE = "I was away"
+ASK_AGAIN = "I was restarted before I could answer this, a while ago. Ask again if you still like."
+GO_ON = "I was away for too long to go on by myself: `/continue` goes on with the answer above."
+IN_HAND = frozenset({*ADMITTED, CLAIMED, "seen", "closing"})
+"""Somebody answers it: we, now or already, another process, or the next one."""
+
+
+class QuestionRecovery:
+    """Resumes the questions of this `instance` that no process answers any more.
+
+    The authors of questions older than `max_age` get a notice instead.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        instance: str,
+        find_turn_channel: FindRoom,
+        channel_turns: ChannelTurns,
+        max_age: timedelta,
+    ) -> None:
+        self._db = db
+        self._instance = instance
+        self._find_room = find_turn_channel
+        self._channel_turns = channel_turns
+        self._max_age = max_age
+        self._free = asyncio.Semaphore(AT_ONCE)
+        self._running = asyncio.Lock()
+
+    async def run(self) -> int:
+        """Resume all and return their number. An unreachable channel does not delay the others.
+
+        StorageAwayError: some are left. Run it again to resume them.
+        """
+        async with self._running:
+            return await self._run()
+
+    async def _run(self) -> int:
+        await self._db.questions.forget_old()
+        left = await self._db.questions.left(self._instance)
+        await all_of(self._channel(questions) for questions in _by_channel(left))
+        if left:
+            log.info("%d questions of an earlier process were taken up", len(left))
+        return len(left)
+
+    async def _channel(self, questions: Sequence[StoredQuestion]) -> None:
+        channel_id = questions[0].channel_id
+        async with self._free:
+            try:
+                turn_channel = await self._find_room(channel_id)
+                if turn_channel is None:
+                    log.warning("channel %s is gone, and questions with it", channel_id)
+                    await self._settle(*questions)
+                    return
+                waiting = frozenset(one.message_id for one in questions if not one.is_begun)
+                for question in questions:
+                    await self._take_up(question, turn_channel, waiting)
+            except StorageAwayError:
+                raise
+            except (*NOT_FOUND, SinkError, StorageError) as error:
+                # They stay in the database: the next start tries again.
+                log.error("channel %s: its questions are not taken up: %s", channel_id, error)
+
+    async def _take_up(
+        self, question: StoredQuestion, turn_channel: DiscordTurnChannel, waiting: frozenset[int]
+    ) -> None:
+        turns = await self._db.turns.newest(question.channel_id, EARLIER_TURNS)
+        if not question.is_begun and any(_answers(turn, question) for turn in turns):
+            await self._settle(question)
+            return
+        # Each needs its own turn channel: the asker decides whom an answer may mention.
+        turn_channel = turn_channel.another()
+        incoming = await turn_channel.asked(question.message_id)
+        if question.is_begun:
+            await self._go_on(question, turn_channel, incoming, turns, waiting)
+        else:
+            await self._answer(question, turn_channel, incoming)
+
+    async def _answer(
+        self,
+        question: StoredQuestion,
+        turn_channel: DiscordTurnChannel,
+        incoming: IncomingMessage | None,
+    ) -> None:
+        if incoming is None:
+            await self._settle(question)
+        elif self._is_too_old(question):
+            await self._tell(question, turn_channel, incoming, ASK_AGAIN)
+        else:
+            outcome = await self._channel_turns.submit(incoming, turn_channel, "stored")
+            if outcome not in IN_HAND:
+                log.info("question %s is not answered: %s", question.message_id, outcome)
+                await self._settle(question)
+
+    async def _go_on(
+        self,
+        question: StoredQuestion,
+        turn_channel: DiscordTurnChannel,
+        incoming: IncomingMessage | None,
+        turns: Sequence[TurnRecord],
+        waiting: frozenset[int],
+    ) -> None:
+        """Continue an answer, if it is the channel's last one and was interrupted."""
+        last = turns[0] if turns else None
+        if last is None or last.status != INTERRUPTED or not _is_about(last, question):
+            await self._end(question)
+        elif not last.message_ids:
+            # It was cut off before its first message arrived.
+            await self._answer(question, turn_channel, incoming)
+        elif self._is_too_old(question):
+            await self._tell(question, turn_channel, incoming, GO_ON)
+        elif not await self._channel_turns.resume(turn_channel, last, waiting):
+            await self._end(question)
+
+    async def _end(self, question: StoredQuestion) -> None:
+        """Its answer stays as it is, and nobody shall find the question and answer it anew."""
+        await self._db.seen.note(question.channel_id, question.message_id)
+        await self._settle(question)
+
+    async def _tell(
+        self,
+        question: StoredQuestion,
+        turn_channel: DiscordTurnChannel,
+        incoming: IncomingMessage | None,
+        words: str,
+    ) -> None:
+        sink = turn_channel.sink(incoming)
+        notice = Post(f"q{question.message_id}-late", embed=Embed(TITLE, words), reply=True)
+        if not await told_once(notice, sink, question.message_id):
+            log.warning("channel %s: a question could not be told", question.channel_id)
+        await self._db.seen.note(question.channel_id, question.message_id)
+        await self._settle(question)
+
+    def _is_too_old(self, question: StoredQuestion) -> bool:
+        return question.at is not None and datetime.now(UTC) - question.at > self._max_age
+
+    async def _settle(self, *questions: StoredQuestion) -> None:
+        numbers = [question.message_id for question in questions]
+        await self._db.questions.settle(questions[0].channel_id, numbers)
+
+
+def _by_channel(questions: Iterable[StoredQuestion]) -> list[list[StoredQuestion]]:
+    ordered = sorted(questions, key=lambda one: (one.channel_id, one.message_id))
+    return [list(group) for _, group in groupby(ordered, lambda one: one.channel_id)]
+
+
+def _answers(turn: TurnRecord, question: StoredQuestion) -> bool:
+    """Tell whether the turn answered the question. Then only its database row is left."""
+    if turn.at is None or question.at is None or turn.at < question.at:
+        return False
+    return turn.asked_id == question.message_id
+
+
+def _is_about(turn: TurnRecord, question: StoredQuestion) -> bool:
+    """Tell whether the turn belongs to the question, or to none (called by another persona)."""
+    return turn.asked_id in (None, question.message_id)

@@ -1,0 +1,99 @@
+"""Deletes what is older than the settings allow, and the data of servers that the bot has left.
+
+Every hour. Each process looks after the servers of its own shards; what two of them delete is
+deleted once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime, timedelta
+
+from oshaberi.config import LoadedSettings
+from oshaberi.storage import Database, StorageError
+from oshaberi.storage.personal_data.expiry import RetentionPeriods
+from oshaberi.storage.personal_data.table_ownership import DataSubject
+
+log = logging.getLogger(__name__)
+
+EVERY_S = 3600.0
+OPT_OUTS_EVERY_S = 30.0
+
+Servers = Callable[[], Collection[int]]
+"""The ids of the servers that the bot is in."""
+IsOurs = Callable[[int], bool]
+"""Whether this process would know it if the bot were in that server."""
+
+
+class DataRetention:
+    """Deletes old data. `servers` returns None while the bot's servers are unknown."""
+
+    def __init__(
+        self,
+        db: Database,
+        settings: Callable[[], LoadedSettings],
+        servers: Callable[[], Collection[int] | None],
+        is_ours: IsOurs = lambda _server_id: True,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._db = db
+        self._settings = settings
+        self._servers = servers
+        self._is_ours = is_ours
+        self._now = now
+
+    async def run(self) -> None:
+        """Delete again and again until cancelled. If the database is down, try the next time."""
+        next_pass_s = 0.0
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                await self._db.opt_outs.refresh()
+                if loop.time() >= next_pass_s and self._servers() is not None:
+                    next_pass_s = loop.time() + EVERY_S
+                    await self.delete_what_is_due()
+            except StorageError as error:
+                log.error("what is too old could not be deleted: %s", error)
+            await asyncio.sleep(OPT_OUTS_EVERY_S)
+
+    async def delete_what_is_due(self) -> None:
+        await self._db.departed_servers.note_channels()
+        settings = self._settings()
+        periods = RetentionPeriods(
+            settings.retention_turns_days,
+            settings.retention_facts_days,
+            settings.retention_usage_days,
+        )
+        count = await self._db.expiry.delete_expired(periods)
+        if count:
+            log.info("%d records were too old and are deleted", count)
+        if settings.retention_left_servers_days:
+            await self._look_for_left_servers()
+            await self._delete_left_servers(settings.retention_left_servers_days)
+
+    async def _look_for_left_servers(self) -> None:
+        """Find servers that the bot left or joined while it was not running."""
+        here = self._servers()
+        if here is None:
+            return
+        departed = set(await self._db.departed_servers.departed())
+        back = departed & set(here)
+        if back:
+            await self._db.departed_servers.returned_to(back)
+        for server_id in await self._db.departed_servers.known_servers() - departed - set(here):
+            if self._is_ours(server_id):
+                log.info("the bot is not in server %s any more", server_id)
+                await self._db.departed_servers.note(server_id)
+
+    async def _delete_left_servers(self, days: int) -> None:
+        before = self._now() - timedelta(days=days)
+        for server_id in await self._db.departed_servers.departed(before):
+            gone = await self._db.personal_data.delete(DataSubject("server", server_id))
+            log.info(
+                "the bot left server %s %d days ago: %d records are deleted",
+                server_id,
+                days,
+                sum(gone.values()),
+            )

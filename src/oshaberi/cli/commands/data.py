@@ -1,0 +1,186 @@
+"""`oshaberi data`: exports and deletes what is stored about a user or for a server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from oshaberi.cli.config_file_option import config_option, settings_of, whisper
+
+if TYPE_CHECKING:
+    from oshaberi.config import LoadedSettings
+    from oshaberi.storage import Database
+    from oshaberi.storage.personal_data.table_ownership import DataSubject
+
+T = TypeVar("T")
+DISCORD_ID = click.IntRange(1, 2**63 - 1)
+OWNER_ONLY = 0o600
+CACHED = frozenset({"server_settings", "personas", "sprites", "models", "api_keys"})
+"""Tables that a running bot reads once."""
+
+user_option = click.option(
+    "--user", "user_id", type=DISCORD_ID, metavar="ID", help="What is stored about this user."
+)
+server_option = click.option(
+    "--server", "server_id", type=DISCORD_ID, metavar="ID", help="What is stored for this server."
+)
+
+
+@click.group(short_help="Export or delete a user's or a server's data.")
+def command() -> None:
+    """Export or delete what is stored about a user, in all servers, or for a server.
+
+    \b
+    Example:
+      oshaberi data export --user 123456789012345678
+    """
+
+
+@command.command(short_help="Write what is stored as JSON.")
+@user_option
+@server_option
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write to this file, which only you can read, instead of stdout.",
+)
+@config_option
+def export(
+    user_id: int | None, server_id: int | None, out: Path | None, config_file: Path | None
+) -> None:
+    """Write everything that is stored about a user or for a server as JSON. API keys are left out.
+
+    \b
+    Examples:
+      oshaberi data export --user 123456789012345678 --out user.json
+      oshaberi data export --server 234567890123456789
+    """
+    subject = _subject(user_id, server_id)
+
+    async def work(db: Database) -> dict[str, Any]:
+        return await db.personal_data.export(subject)
+
+    records = _with_database(settings_of(config_file), work)
+    document = {
+        f"{subject.kind}_id": str(subject.id),
+        "exported_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "records": records,
+    }
+    content = json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+    if out is None:
+        click.echo(content, nl=False)
+    else:
+        _write(out, content)
+        whisper(f"{sum(map(len, records.values()))} records in {out}")
+
+
+@command.command(short_help="Delete what is stored.")
+@user_option
+@server_option
+@click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@config_option
+def delete(
+    user_id: int | None,
+    server_id: int | None,
+    dry_run: bool,
+    yes: bool,
+    config_file: Path | None,
+) -> None:
+    """Delete everything that is stored about a user or for a server. This cannot be undone.
+
+    The bot may be running. What a user has chosen with `/privacy opt-out` stays.
+
+    \b
+    Examples:
+      oshaberi data delete --user 123456789012345678 --dry-run
+      oshaberi data delete --server 234567890123456789 --yes
+    """
+    subject = _subject(user_id, server_id)
+    settings = settings_of(config_file)
+
+    async def count(db: Database) -> dict[str, int]:
+        return await db.personal_data.counts(subject)
+
+    async def remove(db: Database) -> dict[str, int]:
+        return await db.personal_data.delete(subject)
+
+    if not dry_run:
+        _confirm(subject, yes)
+    found = _with_database(settings, count if dry_run else remove)
+    verb = "would delete" if dry_run else "deleted"
+    for table, number in found.items():
+        click.echo(f"{verb} {number} of {table}")
+    click.echo(f"{verb} {sum(found.values())} records of {subject.kind} {subject.id}")
+    if not dry_run:
+        _tell_what_is_left(settings, found)
+
+
+def _subject(user_id: int | None, server_id: int | None) -> DataSubject:
+    if (user_id is None) == (server_id is None):
+        raise click.UsageError("give either --user ID or --server ID", click.get_current_context())
+    try:
+        from oshaberi.storage.personal_data.table_ownership import DataSubject
+    except ImportError as missing:
+        what = f'the database needs {missing.name}: pip install "oshaberi[bot]"'
+        raise click.ClickException(what) from None
+    if user_id is not None:
+        return DataSubject("user", user_id)
+    return DataSubject("server", server_id or 0)
+
+
+def _with_database(settings: LoadedSettings, work: Callable[[Database], Awaitable[T]]) -> T:
+    """On a database that is there and up to date: this command neither makes nor migrates one."""
+    from oshaberi.storage import Database, SecretVault, current_revision, head_revision
+
+    async def main() -> T:
+        if await current_revision(settings.database_url) != head_revision():
+            place = settings.shown("database_url")
+            raise click.ClickException(f"{place} is not up to date: run `oshaberi db upgrade`")
+        vault = SecretVault.from_environment_or_file(settings.secret_key_file)
+        async with Database.open(settings.database_url, vault) as db:
+            return await work(db)
+
+    return asyncio.run(main())
+
+
+def _confirm(subject: DataSubject, yes: bool) -> None:
+    if yes:
+        return
+    what = f"Delete everything about {subject.kind} {subject.id}?"
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise click.UsageError("add --yes to delete, or --dry-run", click.get_current_context())
+    click.confirm(what, abort=True, err=True)
+
+
+def _write(path: Path, content: str) -> None:
+    try:
+        with os.fdopen(
+            os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, OWNER_ONLY), "w", encoding="utf-8"
+        ) as file:
+            file.write(content)
+    except OSError as error:
+        raise click.ClickException(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def _tell_what_is_left(settings: LoadedSettings, deleted: Mapping[str, int]) -> None:
+    """What is deleted in a file is still in its copies. A file tells nobody of changes, either."""
+    from oshaberi.storage.database_urls import address_of
+    from oshaberi.storage.schema.migration_backup import backups_of
+
+    file = address_of(settings.database_url).file
+    if file is None:
+        return
+    for path in backups_of(file):
+        whisper(f"not changed: the backup {path}")
+    if CACHED & deleted.keys():
+        whisper("a bot that is running still has it in memory: restart it")

@@ -1,0 +1,29 @@
+"""Exit statuses, and which of them an error becomes (see docs/decisions/0014).
+
+`run` is started by service managers, which decide by its status whether to start it again. The
+other commands are typed: for them bad input is always 2.
+"""
+
+from __future__ import annotations
+
+from oshaberi.errors import OshaberiError, TemporaryError
+
+BAD_INPUT = 2
+INTERNAL_ERROR = 70
+TEMPORARY = 75
+"""EX_TEMPFAIL: it may pass by itself."""
+CONFIGURATION = 78
+"""EX_CONFIG: it stays until somebody changes something."""
+BROKEN_PIPE = 141
+
+SERVICE = "run"
+
+
+def status_of(error: OshaberiError | OSError, command: str) -> int:
+    """Return the exit status of a command that ends with this error."""
+    if command != SERVICE:
+        return BAD_INPUT
+    if isinstance(error, OSError):
+        settled = isinstance(error, PermissionError | FileNotFoundError | NotADirectoryError)
+        return CONFIGURATION if settled else TEMPORARY
+    return TEMPORARY if isinstance(error, TemporaryError) else CONFIGURATION

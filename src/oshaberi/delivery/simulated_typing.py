@@ -1,0 +1,67 @@
+"""Waits as long as a person would have typed the next message (spec 07, typing simulation)."""
+
+from __future__ import annotations
+
+import asyncio
+
+from oshaberi.delivery.outgoing_message import OutgoingMessage
+from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
+from oshaberi.delivery.pacing.typing_indicator import TypingIndicator
+from oshaberi.delivery.pacing.typing_pace import fit
+from oshaberi.delivery.queue.message_queue import MessageQueue
+from oshaberi.delivery.response_state import ResponseState
+
+SHORT_ANSWER = 3
+"""After so many messages more are to come, most likely."""
+WRITING_SHARE = 0.5
+"""Of the longest backlog, while the model still writes such an answer."""
+
+
+class MessagePace:
+    """The pace of degrees 2 and 3. The model's own time counts."""
+
+    def __init__(
+        self,
+        max_backlog_ms: float,
+        queue: MessageQueue,
+        response: ResponseState,
+        waits: InterruptibleWaits,
+        indicator: TypingIndicator,
+    ) -> None:
+        self.request_seconds = 0.0
+        """How long the last message took to send."""
+        self._max_backlog_ms = max_backlog_ms
+        self._queue = queue
+        self._response = response
+        self._waits = waits
+        self._indicator = indicator
+
+    async def wait(self, item: OutgoingMessage) -> None:
+        previous = self._response.last_sent_at
+        if previous is None or not self._waits.simulates:
+            return
+        fit((waiting.wait for waiting in self._queue), self._backlog_ms())
+        leave_at = previous + item.wait.total_ms / 1000
+        typing = item.wait.typing_ms * item.wait.scale / 1000
+        await self._waits.pause(leave_at - typing - _now())
+        left = leave_at - _now()
+        if left >= 0.001 and self._waits.simulates:
+            async with self._indicator.shown(left):
+                await self._waits.pause(left)
+
+    def _backlog_ms(self) -> float:
+        """Return how long the simulated waits of all waiting messages may take together.
+
+        The backlog of a long answer is kept small, and once the model has ended its time
+        runs out, requests included.
+        """
+        ended_at = self._queue.closed_at
+        if ended_at is None:
+            long = self._response.sent >= SHORT_ANSWER
+            return self._max_backlog_ms * (WRITING_SHARE if long else 1)
+        requests_s = len(self._queue) * self.request_seconds
+        return max(0.0, self._max_backlog_ms - (_now() - ended_at + requests_s) * 1000)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

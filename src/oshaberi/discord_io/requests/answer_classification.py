@@ -1,0 +1,100 @@
+"""Classifies Discord's answer to a request, or its absence (facts: outcome classes).
+
+A 4xx with a JSON code is a refusal; everything that is neither that nor a success is ambiguous.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import aiohttp
+import discord
+
+from oshaberi.delivery.posting.error_code_recovery import TOKEN_REVOKED
+from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError, SinkError
+
+RATE_LIMITED = 429
+HELD_BACK_MS = 10_000
+BAD_WEBHOOK_TOKEN = 50027
+TOLD_BY_CODE = frozenset({20016, 20022, 20028, 20029, 30046})
+"""429s whose code says more than that it was too early."""
+
+
+class TokenRevokedError(DiscordRefusalError):
+    """Discord no longer accepts the bot's token, so nothing can be sent."""
+
+    def __init__(self, message: str = "") -> None:
+        told = f" ({message})" if message else ""
+        hint = f"Discord does not accept the bot's token any more{told}: give it a new one"
+        super().__init__(TOKEN_REVOKED, hint)
+
+
+class HeldBackError(aiohttp.ClientError):
+    """The ban guard did not let a request pass in time. Nothing was sent."""
+
+    def __init__(self) -> None:
+        super().__init__("too many requests were refused: this one was held back")
+
+
+def refusal_of(status: int, body: bytes, headers: Mapping[str, str]) -> SinkError:
+    """Return the sink error for an answer that is not a success."""
+    answer = json_object(body)
+    if status == RATE_LIMITED:
+        return _too_early(answer or {}, headers)
+    code = None if answer is None else answer.get("code")
+    if not (400 <= status < 500 and isinstance(code, int)):
+        return AmbiguousError(f"HTTP {status} without an answer that says what became of it")
+    message = str((answer or {}).get("message", ""))
+    if status == TOKEN_REVOKED and code != BAD_WEBHOOK_TOKEN:
+        return TokenRevokedError(message)
+    return DiscordRefusalError(code or status, f"{code}: {message}")
+
+
+def translated(error: Exception) -> Exception:
+    """Turn an exception of discord.py or aiohttp into a sink error. Others stay unchanged."""
+    if isinstance(error, discord.RateLimited):
+        return DiscordRefusalError(RATE_LIMITED, str(error), round(error.retry_after * 1000))
+    if isinstance(error, HeldBackError):
+        return DiscordRefusalError(RATE_LIMITED, str(error), HELD_BACK_MS)
+    if isinstance(error, discord.HTTPException):
+        return refusal_of(error.status, _body_of(error), error.response.headers)
+    if isinstance(error, aiohttp.ClientError | OSError | TimeoutError):
+        return AmbiguousError(f"no answer: {error!r}")
+    if isinstance(error, json.JSONDecodeError):
+        return AmbiguousError("a success that is no JSON")
+    return error
+
+
+def parsed(body: bytes) -> Any:
+    """Parse the JSON of a success. Anything else came from a proxy: raises AmbiguousError."""
+    try:
+        return json.loads(body) if body else None
+    except ValueError as error:
+        raise AmbiguousError("a success that is no JSON") from error
+
+
+def json_object(body: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(body)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _body_of(error: discord.HTTPException) -> bytes:
+    """Rebuild the body from the code and text that discord.py kept of it."""
+    if error.response.headers.get("Content-Type") != "application/json":
+        return b""
+    return json.dumps({"code": error.code, "message": error.text}).encode()
+
+
+def _too_early(answer: dict[str, Any], headers: Mapping[str, str]) -> DiscordRefusalError:
+    code = answer.get("code")
+    seconds = answer.get("retry_after", headers.get("Retry-After"))
+    return DiscordRefusalError(
+        code if code in TOLD_BY_CODE else RATE_LIMITED,
+        str(answer.get("message", "rate limited")),
+        None if seconds is None else round(float(seconds) * 1000),
+    )

@@ -1,0 +1,179 @@
+"""Shares out the requests that Discord allows a bot in a second, over all routes and channels.
+
+discord.py knows the buckets of single routes; of the global limit it learns only by being refused.
+Here whatever a person waits for leaves first, then reactions; typing leaves only while there is
+plenty. With several processes a `SharedAllowance` makes it one budget for all of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Protocol
+
+log = logging.getLogger(__name__)
+
+PER_SECOND = 50
+WINDOW_SECONDS = 1.0
+LONGEST_FLIGHT_SECONDS = 10.0
+"""A request without an answer does not count longer."""
+POLL_SECONDS = 0.02
+TYPING_SHARE = 0.5
+"""Typing is left out when so much of the last second's budget is used."""
+MOST_WAITING_FOR_REACTIONS = PER_SECOND
+"""Reactions are left out when more than a second's budget waits."""
+RETRY_SECONDS = 5.0
+"""How long an allowance that failed is not asked again."""
+
+
+class RequestRank(IntEnum):
+    """Who leaves first when requests have to wait."""
+
+    NEEDED = 0
+    REACTION = 1
+    TYPING = 2
+
+
+class SharedAllowance(Protocol):
+    """A budget that several processes draw from."""
+
+    async def take(self, wanted: int) -> tuple[int, float]:
+        """How many of the wanted requests may leave now, and after how many seconds to ask again.
+
+        Raises OSError if nobody can say.
+        """
+
+
+class RequestBudget:
+    """One per client. `per_second` 0 is no limit: a proxy keeps it.
+
+    Nobody knows when Discord counts a request: some time between its leaving and its answer. So it
+    counts here from its leaving until a second after its answer.
+    """
+
+    def __init__(self, per_second: int = PER_SECOND) -> None:
+        self.shared: SharedAllowance | None = None
+        self.on_waited: Callable[[float], None] = lambda _seconds: None
+        """Called with the seconds that a request had to wait; not if it could leave at once."""
+        self._per_second = per_second
+        self._left_at: deque[float] = deque()
+        """Of those that have no answer yet."""
+        self._answered_at: deque[float] = deque()
+        self._waiting: dict[RequestRank, deque[asyncio.Future[None]]] = {
+            rank: deque() for rank in RequestRank
+        }
+        self._releasing: asyncio.Task[None] | None = None
+        self._shared_from = 0.0
+
+    @property
+    def waiting(self) -> int:
+        return sum(map(len, self._waiting.values()))
+
+    def allows(self, rank: RequestRank) -> bool:
+        """Whether such a request may be made at all now. What is needed always may."""
+        if self._per_second == 0 or rank is RequestRank.NEEDED:
+            return True
+        if rank is RequestRank.REACTION:
+            return self.waiting <= MOST_WAITING_FOR_REACTIONS
+        return not self.waiting and self._used() < self._per_second * TYPING_SHARE
+
+    async def turn(self, rank: RequestRank = RequestRank.NEEDED) -> None:
+        """Return when a request may leave."""
+        if self._per_second == 0:
+            return
+        if self.shared is None and not self.waiting and self._used() < self._per_second:
+            self._left_at.append(_now())
+            return
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting[rank].append(waiter)
+        if self._releasing is None or self._releasing.done():
+            self._releasing = asyncio.create_task(self._release(), name="discord request budget")
+        began_s = _now()
+        try:
+            await waiter
+            self.on_waited(_now() - began_s)
+        finally:
+            if not waiter.done() or waiter.cancelled():
+                self._forget(rank, waiter)
+
+    def answered(self) -> None:
+        """One of the requests that had their turn has its answer, or will have none."""
+        if self._left_at:
+            self._left_at.popleft()
+            self._answered_at.append(_now())
+
+    async def close(self) -> None:
+        """Nobody waits any more."""
+        if self._releasing is not None:
+            self._releasing.cancel()
+            await asyncio.wait({self._releasing}, timeout=1)
+
+    async def _release(self) -> None:
+        while self.waiting:
+            allowed, again_s = await self._allowed()
+            for _ in range(allowed):
+                self._wake_next()
+            if self.waiting:
+                await asyncio.sleep(max(again_s, POLL_SECONDS / 2))
+
+    async def _allowed(self) -> tuple[int, float]:
+        """How many may leave now, and when to ask again."""
+        if self.shared is not None and _now() >= self._shared_from:
+            try:
+                return await self.shared.take(min(self.waiting, self._per_second))
+            except OSError as error:
+                log.warning("the budget of requests is not shared for now: %s", error)
+                self._shared_from = _now() + RETRY_SECONDS
+        free = max(0, self._per_second - self._used())
+        again_s = POLL_SECONDS
+        if self._answered_at and not self._left_at:
+            again_s = max(again_s, self._answered_at[0] + WINDOW_SECONDS - _now())
+        return min(self.waiting, free), again_s
+
+    def _wake_next(self) -> None:
+        for waiters in self._waiting.values():
+            while waiters:
+                waiter = waiters.popleft()
+                if not waiter.done():
+                    self._left_at.append(_now())
+                    waiter.set_result(None)
+                    return
+
+    def _forget(self, rank: RequestRank, waiter: asyncio.Future[None]) -> None:
+        if waiter in self._waiting[rank]:
+            self._waiting[rank].remove(waiter)
+
+    def _used(self) -> int:
+        """Requests that Discord may count to this second."""
+        _forget(self._answered_at, WINDOW_SECONDS)
+        _forget(self._left_at, LONGEST_FLIGHT_SECONDS)
+        return len(self._left_at) + len(self._answered_at)
+
+
+def _forget(times: deque[float], age_seconds: float) -> None:
+    oldest = _now() - age_seconds
+    while times and times[0] <= oldest:
+        times.popleft()
+
+
+def rank_of(path: str) -> RequestRank:
+    """Return the rank of a request by its path."""
+    if path.endswith("/typing"):
+        return RequestRank.TYPING
+    return RequestRank.REACTION if "/reactions/" in path else RequestRank.NEEDED
+
+
+def is_exempt(path: str) -> bool:
+    """Tell whether it is outside the global limit: interactions and webhooks (facts)."""
+    parts = path.split("/")
+    if "interactions" in parts:
+        return True
+    at = parts.index("webhooks") if "webhooks" in parts else -1
+    return at >= 0 and len(parts) > at + 2 and "channels" not in parts
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

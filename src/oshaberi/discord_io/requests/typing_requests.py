@@ -1,0 +1,69 @@
+"""Shows the typing indicator, where it is allowed, needed and affordable.
+
+One request serves ten seconds (facts). It is the first thing to be left out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import discord
+
+from oshaberi.delivery.sink import DiscordRefusalError
+from oshaberi.discord_io.requests.ban_guard import BanGuard
+from oshaberi.discord_io.requests.circuit_breaker import CircuitBreaker
+from oshaberi.discord_io.requests.request_budget import RequestBudget, RequestRank
+from oshaberi.discord_io.requests.request_watch import RequestSender
+
+SERVES_SECONDS = 7.5
+"""Less than ten, and less than the time between two requests that keep it alive."""
+OFF_SECONDS = 3600.0
+"""Where it is refused it is not shown for so long."""
+
+
+class TypingRequests:
+    """The typing indicators of one client, for all channels."""
+
+    def __init__(
+        self, client: discord.Client, line: RequestSender, guard: BanGuard, budget: RequestBudget
+    ) -> None:
+        self._http = client.http
+        self._line = line
+        self._guard = guard
+        self._budget = budget
+        self._circuit = CircuitBreaker(most=1, open_seconds=OFF_SECONDS)
+        self._shown_until: dict[int, float] = {}
+
+    async def show(self, channel_id: int) -> None:
+        if not self._may_show(channel_id):
+            return
+        self._circuit.check(channel_id)
+        self._note(channel_id)
+        try:
+            await self._line.call(self._http.send_typing(channel_id))
+        except BaseException as error:
+            self._shown_until.pop(channel_id, None)
+            if isinstance(error, DiscordRefusalError):
+                self._circuit.refused(channel_id, error.code)
+            raise
+
+    def message_came(self, channel_id: int) -> None:
+        """Note a message of ours, which ends the indicator."""
+        self._shown_until.pop(channel_id, None)
+
+    def try_again(self, channel_id: int) -> None:
+        self._circuit.passed(channel_id)
+
+    def _may_show(self, channel_id: int) -> bool:
+        if not self._guard.allows_courtesies or not self._budget.allows(RequestRank.TYPING):
+            return False
+        return _now() >= self._shown_until.get(channel_id, 0.0)
+
+    def _note(self, channel_id: int) -> None:
+        now = _now()
+        kept = {place: until for place, until in self._shown_until.items() if until > now}
+        self._shown_until = kept | {channel_id: now + SERVES_SECONDS}
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,20 @@
+"""The log of aiohttp's server, without tracebacks for clients that do not speak HTTP."""
+
+from __future__ import annotations
+
+import logging
+
+from aiohttp.http_exceptions import HttpProcessingError
+
+
+class NoClientMistakes(logging.Filter):
+    """Drops log lines about a bad request line or header, which was answered with a 4xx."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        return not (isinstance(error, HttpProcessingError) and error.code < 500)
+
+
+SERVER_LOG = logging.getLogger("oshaberi.http")
+"""For `web.AppRunner(…, logger=SERVER_LOG)`."""
+SERVER_LOG.addFilter(NoClientMistakes())

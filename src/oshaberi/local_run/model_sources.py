@@ -1,0 +1,143 @@
+"""Where a model can be: local servers that are looked for, hosted ones, any other address.
+
+All of them speak the OpenAI-compatible API and list their models at `/models`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from oshaberi.providers.provider_presets import PRESETS
+from oshaberi.stage.stage_errors import RefusedFieldError
+
+ANY_ADDRESS = "openai-compatible"
+LOCAL = ("ollama", "llamacpp", "lmstudio")
+HOSTED = ("openrouter", "openai")
+LOOK_SECONDS = 1.0
+LIST_SECONDS = 15.0
+MOST_BYTES = 8 * 1024 * 1024
+MOST_MODELS = 1000
+OLLAMA_PORT = 11434
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSource:
+    """A kind of server. `provider` is the preset that it is spoken to with."""
+
+    name: str
+    title: str
+    provider: str
+    base_url: str = ""
+    is_local: bool = False
+    needs_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FoundServer:
+    """A server on this machine that has answered."""
+
+    source: str
+    base_url: str
+    models: tuple[str, ...]
+
+
+def model_sources(environ: Mapping[str, str]) -> tuple[ModelSource, ...]:
+    """What the panel offers, in its order."""
+    return (
+        *(_preset(name, environ) for name in (*LOCAL, *HOSTED)),
+        ModelSource(ANY_ADDRESS, "Another address", "openai"),
+    )
+
+
+def _preset(name: str, environ: Mapping[str, str]) -> ModelSource:
+    preset = PRESETS[name]
+    url = preset.base_url or ""
+    if name == "ollama":
+        url = ollama_address(environ.get("OLLAMA_HOST", "")) or url
+    return ModelSource(name, preset.title, name, url, preset.is_local, not preset.is_local)
+
+
+def ollama_address(host: str) -> str | None:
+    """The address in `OLLAMA_HOST`: `host`, `host:port`, `:port` or a URL. None if there is none.
+
+    A server that listens on every interface is reached on this machine.
+    """
+    text = host.strip().rstrip("/")
+    if not text:
+        return None
+    try:
+        parts = urlsplit(text if "://" in text else f"http://{text}")
+        port = parts.port or (443 if parts.scheme == "https" else OLLAMA_PORT)
+    except ValueError:
+        return None
+    name = parts.hostname or "127.0.0.1"
+    name = "127.0.0.1" if name in ("0.0.0.0", "::") else name
+    shown = f"[{name}]" if ":" in name else name
+    return f"{parts.scheme}://{shown}:{port}{parts.path}/v1"
+
+
+async def found_servers(sources: tuple[ModelSource, ...]) -> list[FoundServer]:
+    """The local servers that answer right now, with their models."""
+
+    async def look(source: ModelSource) -> FoundServer | None:
+        try:
+            models = await listed_models(source.base_url, None, LOOK_SECONDS)
+        except RefusedFieldError:
+            return None
+        return FoundServer(source.name, source.base_url, tuple(models))
+
+    looked = await asyncio.gather(*(look(source) for source in sources if source.is_local))
+    return [found for found in looked if found is not None]
+
+
+async def listed_models(base_url: str, key: str | None, limit_s: float = LIST_SECONDS) -> list[str]:
+    """The models that a server lists. Says what failed, and which field that concerns."""
+    address = f"{base_url.rstrip('/')}/models"
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    timeout = aiohttp.ClientTimeout(total=limit_s)
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=timeout) as session,
+            session.get(address, headers=headers, allow_redirects=False) as answer,
+        ):
+            status, body = answer.status, await answer.content.read(MOST_BYTES)
+    except TimeoutError:
+        raise RefusedFieldError(
+            "base_url", f"{address} did not answer within {limit_s:g} seconds"
+        ) from None
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        why = f"{address} cannot be reached: {_told(error)}"
+        raise RefusedFieldError("base_url", why) from None
+    _check_status(status, address)
+    return _names(body, address)
+
+
+def _told(error: BaseException) -> str:
+    """The operating system's words, without the object that aiohttp prints around them."""
+    inner = getattr(error, "os_error", None)
+    words = getattr(inner, "strerror", None) or str(error)
+    return words or type(error).__name__
+
+
+def _check_status(status: int, address: str) -> None:
+    if status in (401, 403):
+        raise RefusedFieldError("key", f"the server answered {status}: the key is missing or wrong")
+    if status != 200:
+        hint = "; an address usually ends with /v1" if status in (404, 405) else ""
+        raise RefusedFieldError("base_url", f"{address} answered HTTP {status}{hint}")
+
+
+def _names(body: bytes, address: str) -> list[str]:
+    try:
+        found: Any = json.loads(body)
+        names = [str(model["id"]) for model in found["data"]]
+    except (ValueError, RecursionError, KeyError, TypeError):
+        raise RefusedFieldError("base_url", f"{address} does not list models") from None
+    return names[:MOST_MODELS]

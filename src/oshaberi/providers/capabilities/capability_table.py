@@ -1,0 +1,37 @@
+"""Finds what a model can do: by family and name, in one table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+
+from oshaberi.providers.capabilities import anthropic_models, google_models, openai_models
+from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
+from oshaberi.providers.capabilities.openai_models import Row
+
+TABLE: Mapping[str, tuple[Row, ...]] = {
+    "openai": openai_models.SHARED,
+    "openai-responses": (*openai_models.RESPONSES, *openai_models.SHARED),
+    "anthropic": anthropic_models.ROWS,
+    "google": google_models.ROWS,
+}
+"""Family → rows of a pattern and what differs from the safe form; the first that fits counts."""
+
+_OF_THE_MODEL = frozenset({"images", "window", "thinks_unasked"})
+"""What no gateway can change."""
+
+
+@cache
+def capabilities_of(family: str, model: str, *, is_gateway: bool = False) -> ModelCapabilities:
+    """Return the capabilities of a model by its name; an unknown one gets the safe form.
+
+    A vendor before a slash is ignored. Behind a gateway, which translates, only what the model
+    itself can do counts, not its maker's API.
+    """
+    name = model.lower().rpartition("/")[2]
+    for pattern, changes in TABLE.get(family, ()):
+        if re.match(pattern, name):
+            kept = changes.keys() & _OF_THE_MODEL if is_gateway else changes.keys()
+            return ModelCapabilities(**{key: changes[key] for key in kept})
+    return ModelCapabilities()

@@ -1,0 +1,68 @@
+"""What one model of one API accepts. A body is built from this, so that nothing is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+ThinkingStyle = Literal["none", "effort", "budget", "adaptive", "always"]
+"""How a model is told to think.
+
+`none`: it does not, or cannot be told. `effort`: by a level. `budget`: by a number of tokens.
+`adaptive`: by a level, and the model decides when. `always`: as `adaptive`, and never off.
+"""
+
+Sampling = Literal["allowed", "one", "unless_thinking", "never"]
+"""Whether `temperature` and `top_p` may be sent; `one`: only one of them."""
+
+SystemRole = Literal["system", "user"]
+"""Who says the system text. `user`: it stands before the first thing that a user says."""
+
+CallIdShape = Literal["any", "words", "nine"]
+"""What the id of a tool call may be: anything up to 40 characters, letters, digits, `_` and `-`,
+or nine letters and digits."""
+
+EVERY_LEVEL = ("none", "low", "medium", "high")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCapabilities:
+    """The defaults are the safe form for unknown models. Numbers are tokens; None is unknown.
+
+    `levels` are the words for a level that the model takes, from little to much; the first one
+    stands for `off` if it is `none`, `minimal` or the only one. `left_out` are fields of the
+    body that the endpoint refused.
+    """
+
+    images: bool = True
+    tools: bool = True
+    tools_with_effort: bool = True
+    parallel_calls: bool = True
+    """Whether the history may have several calls in one turn."""
+    thinking: ThinkingStyle = "effort"
+    levels: tuple[str, ...] = EVERY_LEVEL
+    off: str | None = None
+    """How thinking is switched off: a word of the API, or None for the lowest level."""
+    smallest_budget: int = 0
+    largest_budget: int | None = None
+    thinks_unasked: bool = False
+    sampling: Sampling = "allowed"
+    stop_strings: int | None = None
+    """How many are allowed; None: as many as the provider's preset says."""
+    window: int | None = None
+    output_limit: int | None = None
+    limit_field: str | None = None
+    """What the limit of the output is called, if not as the provider's preset says."""
+    system_role: SystemRole = "system"
+    prefill: bool = True
+    call_ids: CallIdShape = "any"
+    signs_calls: bool = False
+    """Whether every call in the history needs a signature."""
+    reasoning_with_calls: bool = False
+    """Whether calls in the history need the reasoning that led to them."""
+    left_out: frozenset[str] = frozenset()
+
+    @property
+    def can_be_off(self) -> bool:
+        """Tell whether the model can be told not to think."""
+        return self.off is not None or self.levels[:1] == ("none",)

@@ -1,0 +1,70 @@
+"""Finds the fields of a request that an error names. A word in a sentence is not enough.
+
+A field is named by a structured field (`param`, `loc`), in quotes, or after `parameter`,
+`argument`, `field` or the like. A name with an underscore is unambiguous anywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+_PATH = r"[A-Za-z_][\w.\[\]]*"
+_QUOTED = re.compile(rf"""['"`“‘]({_PATH})['"`”’]""")
+_AFTER_A_WORD = re.compile(
+    rf"\b(?:(?:param(?:eter)?s?|arguments?|fields?|keys?)\s*:?|(?:model|supplied)\s*:)\s+({_PATH})",
+    re.IGNORECASE,
+)
+_BEFORE_A_WORD = re.compile(
+    rf"(?<![\w.])({_PATH})(?::\s+\w|\s+(?:param(?:eter)?|argument|field)\b)", re.IGNORECASE
+)
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_WITH_AN_INSIDE = frozenset({"tools", "messages", "contents", "system", "input"})
+"""What is wrong inside of these is not wrong with the whole."""
+
+
+def named_parameters(message: str, body: Any, sent: Iterable[str]) -> tuple[str, ...]:
+    """Return the sent fields that the error names, by the surest method that finds any."""
+    fields = {_snake(name): name for name in sent}
+    for names in (_structured(body), _in_words(message), _anywhere(message, fields)):
+        found = dict.fromkeys(fields[name] for name in names if name in fields)
+        if found:
+            return tuple(found)
+    return ()
+
+
+def _structured(body: Any) -> Iterator[str]:
+    inner = body.get("error", body) if isinstance(body, Mapping) else None
+    if not isinstance(inner, Mapping):
+        return
+    if inner.get("param"):
+        yield from _steps(str(inner["param"]))
+    details = inner.get("detail") or inner.get("details") or inner.get("errors")
+    for detail in details if isinstance(details, list) else ():
+        place = detail.get("loc") if isinstance(detail, Mapping) else None
+        if isinstance(place, list | tuple):
+            yield from _steps(".".join(str(step) for step in place if step != "body"))
+
+
+def _in_words(message: str) -> Iterator[str]:
+    for pattern in (_QUOTED, _AFTER_A_WORD, _BEFORE_A_WORD):
+        for found in pattern.finditer(message):
+            yield from _steps(found[1])
+
+
+def _anywhere(message: str, fields: Iterable[str]) -> Iterator[str]:
+    for name in fields:
+        if "_" in name and re.search(rf"\b{re.escape(name)}\b", message):
+            yield name
+
+
+def _steps(path: str) -> Iterator[str]:
+    """Yield the names in a path: `reasoning.effort` names `reasoning` and `effort`."""
+    steps = [_snake(step) for step in re.split(r"[.\[\]]+", path) if step]
+    if len(steps) == 1 or (steps and steps[0] not in _WITH_AN_INSIDE):
+        yield from steps
+
+
+def _snake(name: str) -> str:
+    return _CAMEL.sub("_", name).lower()

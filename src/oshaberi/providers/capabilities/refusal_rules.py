@@ -1,0 +1,201 @@
+"""The lessons of a refusal. The first rule that matches and changes something counts.
+
+A rule is a pattern for the error's message, and a function from the match to a lesson.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from oshaberi.providers.capabilities import thinking_lessons
+from oshaberi.providers.capabilities.learned_limits import Lesson
+from oshaberi.providers.capabilities.refusal import Found, Refusal, Teach
+from oshaberi.providers.capabilities.thinking_lessons import NEW_CLAUDE, REASONS
+
+
+def lessons(refusal: Refusal) -> Iterator[Lesson]:
+    """Yield the lessons in order, without those that change nothing."""
+    for pattern, teach in _COMPILED:
+        found = pattern.search(refusal.message)
+        lesson = teach(refusal, found) if found else None
+        if lesson and lesson.applied(refusal.capabilities) != refusal.capabilities:
+            yield lesson
+
+
+# -- images, tools, history ----------------------------------------------------------------------
+
+
+def _images(refusal: Refusal, _found: Found) -> Lesson | None:
+    if not refusal.has_images:
+        return None
+    return Lesson("it takes no images; a note stands for each", {"images": False})
+
+
+def _tools(refusal: Refusal, _found: Found) -> Lesson | None:
+    return Lesson("it takes no tools", {"tools": False}) if refusal.has_tools else None
+
+
+def _named_tools(refusal: Refusal, found: Found) -> Lesson | None:
+    return _tools(refusal, found) if refusal.names("tools") else None
+
+
+def _tools_with_effort(refusal: Refusal, found: Found) -> Lesson | None:
+    if not refusal.has_tools:
+        return None
+    if not refusal.capabilities.tools_with_effort:
+        return _tools(refusal, found)
+    return Lesson("it takes no thinking level with tools", {"tools_with_effort": False})
+
+
+def _call_ids(refusal: Refusal, _found: Found) -> Lesson:
+    shape = "nine" if "length of 9" in refusal.message else "words"
+    return Lesson("ids of tool calls are rewritten", {"call_ids": shape})
+
+
+# -- limits --------------------------------------------------------------------------------------
+
+
+def _output_limit(_refusal: Refusal, found: Found) -> Lesson | None:
+    most = int(next(filter(None, found.groups())))
+    return Lesson(f"its answers have at most {most} tokens", {"output_limit": most})
+
+
+def _other_limit_field(_refusal: Refusal, found: Found) -> Lesson:
+    """Learn the other name of the limit. Only reasoning models say this."""
+    changes = {"limit_field": found["field"], **REASONS}
+    return Lesson(f"its limit is called {found['field']}", changes)
+
+
+def _sampling(refusal: Refusal, _found: Found) -> Lesson | None:
+    if not refusal.names("temperature", "top_p"):
+        return None
+    if "both" in refusal.message:
+        return Lesson("it takes temperature or top_p, not both", {"sampling": "one"})
+    if "thinking is enabled" in refusal.message:
+        return Lesson("it takes no temperature when it thinks", {"sampling": "unless_thinking"})
+    # "Deprecated" is Anthropic's word, and such a model refuses the old ways of thinking, too.
+    changes = NEW_CLAUDE if "deprecated" in refusal.message else {"sampling": "never"}
+    return Lesson("it takes neither temperature nor top_p", changes)
+
+
+def _only_the_default(refusal: Refusal, _found: Found) -> Lesson | None:
+    """Learn that the model reasons, from OpenAI's message about any of the three."""
+    if not refusal.names("temperature", "top_p", "stop"):
+        return None
+    levels = tuple(word for word in refusal.capabilities.levels if word != "none")
+    changes = {**REASONS, "levels": levels}
+    return Lesson("it takes neither temperature nor stop strings", changes)
+
+
+def _stop(refusal: Refusal, _found: Found) -> Lesson | None:
+    if not refusal.names("stop", "stop_sequences"):
+        return None
+    most = re.search(r"(?:at most|maximum(?: length| of)?|up to)\D{0,20}(\d+)", refusal.message)
+    number = int(most[1]) if most else 0
+    if number:
+        return Lesson(f"it takes {number} stop strings", {"stop_strings": number})
+    return Lesson("it takes no stop strings", {"stop_strings": 0})
+
+
+def _change(text: str, **changes: Any) -> Teach:
+    return lambda _refusal, _found: Lesson(text, changes)
+
+
+RULES: tuple[tuple[str, Teach], ...] = (
+    (
+        r"unknown variant `?'?\"?image|image_url is only supported"
+        r"|image[^.]{0,40} (?:(?:is|are|was) )?n[o']t (?:supported|enabled|available)"
+        r"|n[o']t support (?:the )?(?:image|vision|multi-?modal)"
+        r"|support image input|image input modality|at most 0 images?|mmproj"
+        r"|not a (?:multi-?modal|vision) model",
+        _images,
+    ),
+    (
+        r"content must be a string|cannot unmarshal array"
+        r"|input should be (?:a valid string|'text')",
+        _images,
+    ),
+    (
+        r"tools? .{0,60}reasoning[_. ]?effort|reasoning[_. ]?effort.{0,80}\btools\b",
+        _tools_with_effort,
+    ),
+    (
+        r"\bjinja\b|enable-auto-tool-choice|unsupported param:? tools"
+        r"|support tool use|n[o']t support (?:tools?\b|function[ -]call)"
+        r"|(?:function calling|tool(?:s| use| calling)) (?:is|are) not"
+        r" (?:supported|enabled|available)",
+        _tools,
+    ),
+    (
+        r"single tool-?\s?calls?",
+        _change("calls are told one after the other", parallel_calls=False),
+    ),
+    (r"tool call id was|tool_use\.id|tool_use_id", _call_ids),
+    (
+        r"missing a `?thought_signature",
+        _change("foreign calls get a placeholder", signs_calls=True),
+    ),
+    (r"reasoning_content", _change("calls carry their reasoning", reasoning_with_calls=True)),
+    (r"prefill|must end with a user message", _change("it takes no prefill", prefill=False)),
+    (
+        r"(?:developer|system) (?:instruction|role|message)s?[^.]{0,30}not (?:enabled|supported)"
+        r"|role'? does not support '?(?:developer|system)|unsupported (?:value|role)[^.]{0,40}"
+        r"'(?:developer|system)'",
+        _change("the system text is said by the user", system_role="user"),
+    ),
+    (
+        r"> (\d+), which is the maximum allowed"
+        r"|supports? at most (\d+) (?:completion|output) tokens"
+        r"|less than or equal to `?(\d+)`?, the maximum value for `?max_"
+        r"|range of max_tokens is \[1, (\d+)\]",
+        _output_limit,
+    ),
+    (r"use '?\"?(?P<field>max_completion_tokens|max_tokens)'?\"? instead", _other_limit_field),
+    (
+        r"thinking[ _]budget[^.]{0,30}invalid.{0,60}between (?P<least>\d+) and (?P<most>\d+)",
+        thinking_lessons.budget_range,
+    ),
+    (
+        r"budget 0 is invalid|only works in thinking mode|reasoning is mandatory"
+        r"|thinking\.type\.disabled|cannot be disabled",
+        thinking_lessons.always,
+    ),
+    (r"thinking\.type\.enabled|budget_tokens[^.]{0,40}not supported", thinking_lessons.by_effort),
+    (
+        r"adaptive thinking is not supported|thinking\.type\.adaptive\W|'adaptive' found using"
+        r"|support the effort param|output_config",
+        thinking_lessons.by_budget,
+    ),
+    (
+        r"thinking level (?P<level>minimal|low|medium|high) is not supported",
+        thinking_lessons.one_level_less,
+    ),
+    (r"thinking[_ ]?level is not supported", thinking_lessons.by_small_budget),
+    (
+        r"thinking[_ ]?budget is not supported",
+        _change(
+            "it thinks by level, not by budget",
+            thinking="effort",
+            off=None,
+            levels=("low", "medium", "high"),
+        ),
+    ),
+    (
+        r"(?:supported values are|must be one of|expected one of)(?P<values>[^.]+)",
+        thinking_lessons.levels,
+    ),
+    (
+        r"n[o']t support (?:thinking|reasoning)|thinking is not (?:supported|enabled)",
+        thinking_lessons.no_thinking,
+    ),
+    (r"with this model|only the default", _only_the_default),
+    (r"temperature|top_p|top_?P", _sampling),
+    (r"stop", _stop),
+    (r"reasoning|thinking|template|output_config", thinking_lessons.no_thinking_field),
+    (r"tools", _named_tools),
+)
+_COMPILED = tuple(
+    (re.compile(pattern, re.IGNORECASE | re.DOTALL), teach) for pattern, teach in RULES
+)

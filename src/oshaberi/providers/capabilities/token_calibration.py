@@ -1,0 +1,37 @@
+"""Corrects estimated token counts by what an API counted: per model, for this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+PlaceT = TypeVar("PlaceT")
+
+SMALLEST_REQUEST = 200
+"""Tokens below which what the API adds around a request says more than its text."""
+LEAST, MOST = 0.3, 3.0
+MARGIN = 1.05
+
+
+class TokenCalibration(Generic[PlaceT]):
+    """How many tokens a place counts for one of our estimate. It is 1 until known."""
+
+    def __init__(self) -> None:
+        self._ratios: dict[PlaceT, float] = {}
+
+    def note(self, place: PlaceT, estimated_tokens: int, counted_tokens: int) -> None:
+        """Note a request's estimate, and the count in its usage."""
+        if estimated_tokens < SMALLEST_REQUEST or counted_tokens <= 0:
+            return
+        ratio = min(max(counted_tokens / estimated_tokens, LEAST), MOST)
+        known = self._ratios.get(place, ratio)
+        self._ratios[place] = (known + ratio) / 2
+
+    def ratio(self, place: PlaceT) -> float:
+        known = self._ratios.get(place)
+        return 1.0 if known is None else known * MARGIN
+
+    def corrected(self, place: PlaceT, estimate: Callable[[str], int]) -> Callable[[str], int]:
+        """Return `estimate`, corrected by how this place counts."""
+        ratio = self.ratio(place)
+        return estimate if ratio == 1.0 else lambda text: -int(-estimate(text) * ratio // 1)

@@ -1,0 +1,182 @@
+"""Adapter for Google Gemini: `google-genai` sends the request, we decode the stream.
+
+The SDK's own events cost a hundred times their JSON, lose the reason of a malformed call, and end
+at a comment line. So it makes the request, authenticates, and tells what a refusal means.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from oshaberi.chunks import ProviderError
+from oshaberi.providers.adapter_base import Adapter
+from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
+from oshaberi.providers.capabilities.request_negotiation import (
+    RequestNegotiation,
+    known_capabilities,
+)
+from oshaberi.providers.endpoint import Endpoint
+from oshaberi.providers.error_classification import ProviderFailure, our_failure, provider_error
+from oshaberi.providers.google.google_request_body import FAMILY, arguments
+from oshaberi.providers.google.google_wire_events import GeminiEvent, error_failure, follow, read
+from oshaberi.providers.google.partial_calls import PartialCalls
+from oshaberi.providers.key_redaction import KeyRedactor
+from oshaberi.providers.request.history_as_text import has_images
+from oshaberi.providers.request.model_request import Request
+from oshaberi.providers.wire.actionable_errors import explained
+from oshaberi.providers.wire.sdk_loading import (
+    NO_KEY,
+    REDIRECTS,
+    StreamError,
+    load_sdk,
+    read_failure,
+    redirected,
+)
+from oshaberi.providers.wire.sse_decoder import SseDecoder, read_object
+
+MANDATORY = frozenset({"system_instruction", "automatic_function_calling"})
+
+
+class _AnsweredError(Exception):
+    """Carries a streamed answer past the SDK, which would read it itself."""
+
+    def __init__(self, response: Any) -> None:
+        super().__init__("the provider answered")
+        self.response = response
+
+
+class GoogleAdapter(Adapter):
+    """A Gemini model. Each stream has a client and a connection of its own."""
+
+    endpoint: Endpoint
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.name = endpoint.name
+        self.model = endpoint.model
+        self.reemits = endpoint.reemits
+        self.endpoint = endpoint
+        self._genai = load_sdk("google.genai", "google")
+        self._errors = load_sdk("google.genai.errors", "google")
+        self._aiohttp = load_sdk("aiohttp", "google")
+        self._redact = KeyRedactor.of(endpoint)
+        self._tls: ssl.SSLContext | None = None
+
+    def capabilities(self) -> ModelCapabilities:
+        return known_capabilities(self.endpoint, FAMILY)
+
+    def takes_prefill(self, _request: Request) -> bool:
+        return self.capabilities().prefill
+
+    async def events(self, request: Request) -> AsyncGenerator[GeminiEvent, None]:
+        """Yield the events. A refused request is changed and repeated, a stream never."""
+        negotiation = RequestNegotiation(self.endpoint, FAMILY, MANDATORY)
+        while True:
+            asked = await arguments(request, self.endpoint, negotiation.capabilities)
+            event = GeminiEvent({})
+            decoder, calls = SseDecoder(), PartialCalls()
+            has_begun = False
+            try:
+                async with self._answer(asked) as response:
+                    has_begun = True
+                    negotiation.accepted()
+                    while piece := await self._piece(response):
+                        for data in decoder.feed(piece):
+                            event = follow(event, calls.whole(read_object(data)))
+                            yield event
+                    for data in decoder.finish():
+                        event = follow(event, calls.whole(read_object(data)))
+                        yield event
+                return
+            except Exception as error:
+                if has_begun or not self._teaches(negotiation, error, asked, request):
+                    raise
+
+    def _teaches(
+        self,
+        negotiation: RequestNegotiation,
+        error: Exception,
+        asked: dict[str, Any],
+        request: Request,
+    ) -> bool:
+        failure = self._failure(error)
+        if failure.status is None:
+            return False
+        images = has_images(request.items) and negotiation.capabilities.images
+        return negotiation.refused(failure, self.classify(error), asked["config"], images)
+
+    async def _piece(self, response: Any) -> bytes:
+        """Read bytes, with a limit on silence. The SDK's limit is for the whole stream."""
+        async with asyncio.timeout(self.endpoint.silence_seconds):
+            piece: bytes = await response.content.readany()
+            return piece
+
+    @asynccontextmanager
+    async def _answer(self, asked: dict[str, Any]) -> AsyncIterator[Any]:
+        """Yield the open response. Close it with its client at the end."""
+        async with self._client() as client:
+            stream = await client.aio.models.generate_content_stream(**asked)
+            try:
+                async with asyncio.timeout(self.endpoint.silence_seconds):
+                    await anext(stream)
+            except _AnsweredError as answered:
+                try:
+                    yield answered.response
+                finally:
+                    answered.response.close()
+            else:
+                raise StreamError(our_failure("this google-genai is not supported"))
+
+    @asynccontextmanager
+    async def _client(self) -> AsyncIterator[Any]:
+        if self._tls is None:
+            # A client would make three of these for itself, a tenth of a second each time.
+            self._tls = await asyncio.to_thread(ssl.create_default_context)
+        async with self._aiohttp.ClientSession(middlewares=(_take,)) as session:
+            options = {
+                "base_url": self.endpoint.base_url,
+                "headers": dict(self.endpoint.headers),
+                "aiohttp_client": session,
+                "client_args": {"verify": self._tls},
+                "async_client_args": {"verify": self._tls, "ssl": self._tls},
+                # Without this a refused connection is tried again after up to ten seconds.
+                "retry_options": {"attempts": 1},
+            }
+            key = self.endpoint.api_key or NO_KEY
+            client = self._genai.Client(api_key=key, vertexai=False, http_options=options)
+            try:
+                yield client
+            finally:
+                await client.aio.aclose()
+                client.close()
+
+    read = staticmethod(read)
+
+    async def explain(self, problem: ProviderError) -> ProviderError:
+        return await explained(problem, self.endpoint, FAMILY)
+
+    def classify(self, error: Exception) -> ProviderError:
+        known = self.endpoint.is_known_server
+        return provider_error(self._failure(error), self.name, self._redact, is_known=known)
+
+    async def aclose(self) -> None:
+        """Do nothing: every stream closed its own connection."""
+
+    def _failure(self, error: Exception) -> ProviderFailure:
+        if isinstance(error, self._errors.APIError):
+            return error_failure(error.code, error.status, error.message, error.details)
+        return read_failure(error)
+
+
+async def _take(request: Any, handler: Any) -> Any:
+    """Leave refusals to the SDK, and take streams from it."""
+    response = await handler(request)
+    if response.status == 200:
+        raise _AnsweredError(response)
+    if response.status in REDIRECTS:
+        response.close()
+        raise StreamError(redirected(response.status))
+    return response

@@ -1,0 +1,125 @@
+"""Asks a local server how large its context is: Ollama, llama.cpp, LM Studio, vLLM.
+
+A server may give a model less than the model could read: Ollama silently cuts a longer request. So
+the server is asked, and asked again from time to time, because it may be restarted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from oshaberi.providers.model_listing import read_limited
+
+PATIENCE_S = 2.0
+KNOWN_FOR_S = 600.0
+UNKNOWN_FOR_S = 60.0
+UNSURE_FOR_S = 5.0
+"""A model that is not loaded will be, by the request that this is asked for."""
+
+_NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class ToldWindow:
+    """A server's answer. `is_sure`: it is what the model has, not what it could have."""
+
+    tokens: int | None = None
+    is_sure: bool = False
+
+    @property
+    def lasts_s(self) -> float:
+        if self.tokens is None:
+            return UNKNOWN_FOR_S
+        return KNOWN_FOR_S if self.is_sure else UNSURE_FOR_S
+
+
+class LocalWindow:
+    """The window of one model, asked when it is needed. None if the server does not tell."""
+
+    def __init__(self, server: str, base_url: str, model: str, key: str | None = None) -> None:
+        self._server = server
+        self._root = base_url.rstrip("/").removesuffix("/v1")
+        self._model = model
+        self._key = key
+        self._window = ToldWindow()
+        self._until_s = float("-inf")
+        self._asking = asyncio.Lock()
+
+    async def __call__(self) -> int | None:
+        async with self._asking:
+            now_s = asyncio.get_running_loop().time()
+            if now_s >= self._until_s:
+                self._window = await self._asked()
+                self._until_s = now_s + self._window.lasts_s
+            return self._window.tokens
+
+    async def _asked(self) -> ToldWindow:
+        match self._server:
+            case "ollama":
+                return await self._ollama()
+            case "llamacpp":
+                props = await self._fetched("/props")
+                return _told(_table(props.get("default_generation_settings")), "n_ctx")
+            case "lmstudio":
+                listed = await self._fetched("/api/v0/models")
+                mine = self._mine(listed.get("data"), "id")
+                return _told(mine, "loaded_context_length", "max_context_length")
+            case _:
+                listed = await self._fetched("/v1/models")
+                return _told(self._mine(listed.get("data"), "id"), "max_model_len")
+
+    async def _ollama(self) -> ToldWindow:
+        """Ask Ollama: the loaded window, else that of the model file, else the model's maximum."""
+        running = await self._fetched("/api/ps")
+        loaded = _told(self._mine(running.get("models"), "name"), "context_length")
+        if loaded.is_sure:
+            return loaded
+        shown = await self._fetched("/api/show", {"model": self._model})
+        found = _NUM_CTX.search(str(shown.get("parameters", "")))
+        if found:
+            return ToldWindow(int(found[1]), is_sure=True)
+        about = _table(shown.get("model_info"))
+        longest = next((key for key in about if key.endswith(".context_length")), "")
+        return ToldWindow(_told(about, longest).tokens)
+
+    def _mine(self, listed: Any, name: str) -> Mapping[str, Any]:
+        """Return the entry of this model. Ollama's `x` is `x:latest`."""
+        given = listed if isinstance(listed, list) else []
+        entries = [one for one in given if isinstance(one, dict)]
+        wanted = (self._model, f"{self._model}:latest")
+        return next((one for one in entries if one.get(name) in wanted), {})
+
+    async def _fetched(self, path: str, asked: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Fetch a JSON object; an empty one on any failure."""
+        try:
+            import httpx2
+        except ModuleNotFoundError:
+            return {}
+        method = "GET" if asked is None else "POST"
+        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        try:
+            async with httpx2.AsyncClient(timeout=PATIENCE_S) as client:
+                wanted = client.stream(method, self._root + path, json=asked, headers=headers)
+                async with wanted as answer:
+                    content = await read_limited(answer)
+            told = json.loads(content or b"{}") if answer.status_code == 200 else {}
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError):
+            return {}
+        return _table(told)
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _told(entry: Mapping[str, Any], key: str, otherwise: str = "") -> ToldWindow:
+    for name, is_sure in ((key, True), (otherwise, False)):
+        tokens = entry.get(name)
+        if type(tokens) is int and tokens > 0:
+            return ToldWindow(tokens, is_sure)
+    return ToldWindow()

@@ -1,0 +1,104 @@
+"""Lists the models that an endpoint offers, if its API can."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+PATIENCE_S = 10.0
+MOST_BYTES = 8 * 1024 * 1024
+"""The longest list that is read: OpenRouter's has less than 1 MB."""
+
+_PATHS = {
+    "openai": "/models",
+    "openai-responses": "/models",
+    "anthropic": "/v1/models",
+    "google": "/v1beta/models",
+}
+_PAGE = {"anthropic": {"limit": "1000"}, "google": {"pageSize": "1000"}}
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedModels:
+    """The models. `status` is 0 without an answer; `is_whole`: the list is complete."""
+
+    status: int
+    names: tuple[str, ...] = ()
+    is_whole: bool = True
+    reason: str = ""
+    refuses_key: bool = False
+
+
+def can_list(family: str) -> bool:
+    return family in _PATHS
+
+
+async def list_models(
+    family: str,
+    base_url: str,
+    key: str | None,
+    headers: Mapping[str, str] | None = None,
+    patience_s: float = PATIENCE_S,
+) -> OfferedModels:
+    """Ask once. Failures are returned, never raised; no redirect is followed."""
+    import httpx2
+
+    url = base_url.rstrip("/") + _PATHS[family]
+    sent = {**_key_header(family, key), **(headers or {})}
+    try:
+        async with httpx2.AsyncClient(timeout=patience_s) as client:
+            query = _PAGE.get(family)
+            async with client.stream("GET", url, headers=sent, params=query) as answer:
+                content = await read_limited(answer)
+            if content is None:
+                return OfferedModels(0, reason=f"its list is longer than {MOST_BYTES:,} bytes")
+            return _read(answer.status_code, content)
+    except httpx2.TimeoutException:
+        return OfferedModels(0, reason=f"no answer within {patience_s:.0f} s")
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
+        return OfferedModels(0, reason=type(error).__name__)
+
+
+async def read_limited(answer: Any) -> bytes | None:
+    """Read the body, or return None if it is too long: an unknown server may send endlessly."""
+    pieces, size = list[bytes](), 0
+    async for piece in answer.aiter_bytes():
+        size += len(piece)
+        if size > MOST_BYTES:
+            return None
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _key_header(family: str, key: str | None) -> dict[str, str]:
+    if not key:
+        return {}
+    match family:
+        case "google":
+            return {"x-goog-api-key": key}
+        case "anthropic":
+            return {"x-api-key": key, "anthropic-version": "2023-06-01"}
+        case _:
+            return {"Authorization": f"Bearer {key}"}
+
+
+def _read(status: int, content: bytes) -> OfferedModels:
+    try:
+        body = json.loads(content)
+    except ValueError:
+        body = None
+    refused = status in (401, 403) or (status == 400 and b"API_KEY_INVALID" in content)
+    if status != 200:
+        return OfferedModels(status, reason=f"HTTP {status}", refuses_key=refused)
+    fields = body if isinstance(body, dict) else {}
+    is_whole = not (fields.get("has_more") or fields.get("nextPageToken"))
+    return OfferedModels(status, _names(fields), is_whole)
+
+
+def _names(body: Mapping[str, Any]) -> tuple[str, ...]:
+    listed = body.get("data") or body.get("models") or []
+    found = [one.get("id") or one.get("name") for one in listed if isinstance(one, dict)]
+    names = [name.removeprefix("models/") for name in found if isinstance(name, str)]
+    return tuple(name for name in names if name.isprintable())

@@ -1,0 +1,203 @@
+"""The options of one model, checked here for the settings file and `/model`.
+
+Some options belong to the endpoint (`window`), some to each request (`thinking`), `price` to
+neither. Parameters that are not ours go to the model's API unchanged.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from oshaberi.errors import ConfigError
+from oshaberi.providers.request.model_request import THINKING_LEVELS, Thinking, is_thinking
+from oshaberi.text.text_config import TextConfig
+
+MOST_TOKENS = 100_000_000
+SMALLEST_WINDOW = 256
+MOST_PREFILL = 2000
+MOST_TEMPERATURE = 5
+MOST_DOLLARS = 1_000_000
+TEXT_LIMITS = (
+    "flush_buffer_size",
+    "flush_buffer_size_code_block",
+    "hold_limit",
+    "max_single_message_length",
+)
+"""What a model may have of its own among the settings of text."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOption:
+    """One option: its purpose, its allowed values, and their check."""
+
+    what: str
+    allowed: str
+    fits: Callable[[Any], bool]
+
+
+def _is_whole(value: object, low: int, high: int) -> bool:
+    return type(value) is int and low <= value <= high
+
+
+def _is_number(value: object, high: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= high
+
+
+def _is_price(value: object) -> bool:
+    if not isinstance(value, Mapping) or value.keys() != {"input", "output"}:
+        return False
+    return all(_is_number(one, MOST_DOLLARS) for one in value.values())
+
+
+def _is_text_table(value: object) -> bool:
+    if not isinstance(value, Mapping) or not value.keys() <= set(TEXT_LIMITS):
+        return False
+    TextConfig(**value)
+    return True
+
+
+_WHETHER = "true or false"
+OPTIONS: Mapping[str, ModelOption] = {
+    "window": ModelOption(
+        "how many tokens it can read and write in all",
+        f"a whole number from {SMALLEST_WINDOW} to {MOST_TOKENS}",
+        lambda value: _is_whole(value, SMALLEST_WINDOW, MOST_TOKENS),
+    ),
+    "max_output_tokens": ModelOption(
+        "how many tokens an answer may have",
+        f"a whole number from 1 to {MOST_TOKENS}",
+        lambda value: _is_whole(value, 1, MOST_TOKENS),
+    ),
+    "images": ModelOption(
+        "whether it is shown images", _WHETHER, lambda value: isinstance(value, bool)
+    ),
+    "thinking": ModelOption(
+        "how much it thinks before it answers",
+        f"one of {', '.join(THINKING_LEVELS)}, or a number of tokens",
+        is_thinking,
+    ),
+    "prefill": ModelOption(
+        "how each of its answers begins, for APIs that let a model go on from there",
+        f"a text of at most {MOST_PREFILL} characters",
+        lambda value: isinstance(value, str) and 0 < len(value.strip()) <= MOST_PREFILL,
+    ),
+    "reemits": ModelOption(
+        "whether its stream repeats the last words with the next piece",
+        _WHETHER,
+        lambda value: isinstance(value, bool),
+    ),
+    "text": ModelOption(
+        "settings of text that are other for this model",
+        f"a table with some of {', '.join(TEXT_LIMITS)}",
+        _is_text_table,
+    ),
+    "temperature": ModelOption(
+        "how freely it chooses its words",
+        f"a number from 0 to {MOST_TEMPERATURE}",
+        lambda value: _is_number(value, MOST_TEMPERATURE),
+    ),
+    "top_p": ModelOption(
+        "from how many likely words it chooses",
+        "a number from 0 to 1",
+        lambda value: _is_number(value, 1),
+    ),
+    "price": ModelOption(
+        "what a million tokens cost, in dollars",
+        f"a table with input and output, numbers from 0 to {MOST_DOLLARS}",
+        _is_price,
+    ),
+}
+"""In the order in which they are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """The options of one model. None means that the default applies."""
+
+    window: int | None = None
+    max_output_tokens: int | None = None
+    images: bool | None = None
+    thinking: Thinking = None
+    prefill: str | None = None
+    reemits: bool | None = None
+    text: Mapping[str, int] = field(default_factory=dict)
+    temperature: float | None = None
+    top_p: float | None = None
+    price: Mapping[str, float] | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def endpoint_settings(self) -> dict[str, Any]:
+        """Return what `connect` takes besides a provider and a model."""
+        made: dict[str, Any] = {}
+        if self.window is not None:
+            made["window"] = self.window
+        if self.reemits is not None:
+            made["reemits"] = self.reemits
+        if self.images is not None:
+            made["capabilities"] = {"images": self.images}
+        if self.text:
+            made["text"] = dict(self.text)
+        return made
+
+    def request_fields(self) -> dict[str, Any]:
+        """Return the fields of a `Request` that the options decide."""
+        return {
+            "max_output_tokens": self.max_output_tokens,
+            "thinking": self.thinking,
+            "prefill": self.prefill,
+            "temperature": self.temperature,
+            "top_p": self.top_p,
+            "extra": self.extra,
+        }
+
+
+def options_of(params: Mapping[str, Any]) -> ModelOptions:
+    """Return the options in a model's parameters. A ConfigError says what is allowed."""
+    given = {key: value for key, value in params.items() if value is not None}
+    ours = {key: checked_option(key, value) for key, value in given.items() if key in OPTIONS}
+    return ModelOptions(**ours, extra={key: given[key] for key in given if key not in OPTIONS})
+
+
+def checked_option(name: str, value: Any) -> Any:
+    option = OPTIONS[name]
+    try:
+        fits = option.fits(value)
+    except (ConfigError, TypeError) as wrong:
+        raise ConfigError(f"{name}: {wrong}") from None
+    if not fits:
+        raise ConfigError(f"{name}: {value!r} is not {option.allowed}")
+    return value
+
+
+def parsed_option(name: str, typed: str) -> Any:
+    """Parse the value of an option as a user types it.
+
+    A price is two numbers, text settings are `name=value`; both may be JSON as well.
+    """
+    if name == "prefill":
+        return checked_option(name, typed)
+    try:
+        value = json.loads(typed.lower())
+    except ValueError:
+        value = _words_read(name, typed.strip())
+    return checked_option(name, value)
+
+
+def _words_read(name: str, typed: str) -> Any:
+    words = re.split(r"[\s,/]+", typed)
+    if name == "price" and len(words) == 2:
+        return {side: _number(word) for side, word in zip(("input", "output"), words, strict=True)}
+    if name == "text" and all("=" in word for word in words):
+        return {key: _number(value) for key, _, value in (word.partition("=") for word in words)}
+    return typed.lower()
+
+
+def _number(word: str) -> Any:
+    try:
+        return int(word) if word.isdecimal() else float(word)
+    except ValueError:
+        return word

@@ -1,0 +1,250 @@
+"""Adapter for NovelAI over plain HTTP: the model continues a text, token by token.
+
+The API has no roles, no stop strings and no finish reason: all three are made here. An answer that
+ran out of tokens says in `continuation_prefill` where the next request can continue.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from oshaberi.chunks import Chunk, ProviderError
+from oshaberi.providers.adapter_base import Adapter
+from oshaberi.providers.endpoint import Endpoint
+from oshaberi.providers.error_classification import ProviderFailure, our_failure, provider_error
+from oshaberi.providers.key_redaction import KeyRedactor
+from oshaberi.providers.request.attachments_as_text import as_text
+from oshaberi.providers.request.chat_dialogue import DialogueTurn, system_text, turns
+from oshaberi.providers.request.context_items import ToolRound
+from oshaberi.providers.request.model_request import Request
+from oshaberi.providers.request.request_preparation import prepared
+from oshaberi.providers.request.stop_strings import stop_strings
+from oshaberi.providers.wire.actionable_errors import explained
+from oshaberi.providers.wire.sdk_loading import StreamError, body_failure, load_sdk, read_failure
+from oshaberi.providers.wire.sse_decoder import SseDecoder
+from oshaberi.providers.wire.wire_event_steps import FinishStep, Step
+
+DEFAULT_BASE_URL = "https://text.novelai.net"
+DEFAULT_LENGTH = 150
+SCENE_BREAK = "***"
+_NO_SUCH_PLACE = frozenset({404, 405})
+
+Event = Mapping[str, Any]
+
+
+class NovelAIAdapter(Adapter):
+    """One model behind `POST {base_url}/ai/generate-stream`.
+
+    The quirks `user` and `assistant` are the labels of the two sides.
+    """
+
+    endpoint: Endpoint
+    continues = True
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.name = endpoint.name
+        self.model = endpoint.model
+        self.reemits = endpoint.reemits
+        self.endpoint = endpoint
+        self._aiohttp = load_sdk("aiohttp", "novelai")
+        self._redact = KeyRedactor.of(endpoint)
+        self._session: Any = None
+
+    def takes_prefill(self, _request: Request) -> bool:
+        return True
+
+    async def events(self, request: Request) -> AsyncGenerator[Event, None]:
+        """Yield the tokens that may be shown, then one event with the finish reason."""
+        ready = await prepared(request, self.endpoint)
+        wanted = body(ready, self.endpoint)
+        answer = _NovelAIStream(ready, self.endpoint, wanted["parameters"]["max_length"])
+        async with self._post(wanted) as response:
+            await _check(response)
+            decoder = SseDecoder()
+            async for piece in response.content.iter_any():
+                for data in decoder.feed(piece):
+                    yield {"token": answer.take(_event(data))}
+                    if answer.reason is not None:
+                        yield answer.end()
+                        return
+            for data in decoder.finish():
+                yield {"token": answer.take(_event(data))}
+            if answer.reason is not None:
+                yield answer.end()
+
+    def _post(self, wanted: Mapping[str, Any]) -> Any:
+        if self._session is None:
+            self._session = self._aiohttp.ClientSession(trust_env=True)
+        headers = {"Authorization": f"Bearer {self.endpoint.api_key}", **self.endpoint.headers}
+        if not self.endpoint.api_key:
+            del headers["Authorization"]
+        timeout = self._aiohttp.ClientTimeout(
+            total=None,
+            sock_connect=self.endpoint.connect_seconds,
+            sock_read=self.endpoint.silence_seconds,
+        )
+        base = (self.endpoint.base_url or DEFAULT_BASE_URL).rstrip("/")
+        return self._session.post(
+            f"{base}/ai/generate-stream",
+            json=wanted,
+            headers=headers,
+            timeout=timeout,
+            allow_redirects=False,
+        )
+
+    def read(self, event: Event) -> Sequence[Step]:
+        if "reason" not in event:
+            return (Chunk("text", event["token"]),) if event["token"] else ()
+        rest = event["continuation"]
+        ended = FinishStep(event["reason"])
+        return (Chunk("done", continuation_prefill=rest), ended) if rest else (ended,)
+
+    async def explain(self, problem: ProviderError) -> ProviderError:
+        return await explained(problem, self.endpoint, "novelai")
+
+    def classify(self, error: Exception) -> ProviderError:
+        known = self.endpoint.is_known_server
+        return provider_error(read_failure(error), self.name, self._redact, is_known=known)
+
+    async def aclose(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+
+# -- asking --------------------------------------------------------------------------------------
+
+
+def body(request: Request, endpoint: Endpoint) -> dict[str, Any]:
+    parameters = {
+        "use_string": True,
+        "max_length": request.max_output_tokens or DEFAULT_LENGTH,
+        "min_length": 1,
+        "temperature": request.temperature,
+        "top_p": request.top_p,
+        **endpoint.quirks.get("body", {}),
+        **request.extra,
+    }
+    given = {key: value for key, value in parameters.items() if value is not None}
+    return {"input": prompt(request, endpoint), "model": endpoint.model, "parameters": given}
+
+
+def prompt(request: Request, endpoint: Endpoint) -> str:
+    """Return the conversation as a text that ends where the model is to continue."""
+    lines = [text for text in (system_text(request.items), SCENE_BREAK) if text]
+    for turn in turns(request.items):
+        if isinstance(turn, DialogueTurn):
+            said = "\n".join(map(as_text, turn.parts))
+            lines.append(f"{_label(endpoint, turn.role)}: {said}")
+        else:
+            lines += _round(turn, _label(endpoint, "assistant"))
+    begun = f" {request.prefill}" if request.prefill else ""
+    return "\n".join([*lines, f"{_label(endpoint, 'assistant')}:{begun}"])
+
+
+def _label(endpoint: Endpoint, role: str) -> str:
+    return str(endpoint.quirks.get(role, role.capitalize()))
+
+
+def _round(turn: ToolRound, label: str) -> list[str]:
+    """Return a tool round of another model as text. There are no tools here."""
+    found = [
+        f"[{call.name}: {result.content}]"
+        for call, result in zip(turn.calls, turn.results, strict=False)
+    ]
+    return [*([f"{label}: {turn.text}"] if turn.text else []), *found]
+
+
+# -- listening -----------------------------------------------------------------------------------
+
+
+class _NovelAIStream:
+    """The text so far, and whether and why it ended."""
+
+    def __init__(self, request: Request, endpoint: Endpoint, most_tokens: int) -> None:
+        own = (f"\n{_label(endpoint, 'user')}:", f"\n{SCENE_BREAK}")
+        self.reason: str | None = None
+        # Labels of speakers are left to the hold-back, which says that it was one.
+        self._until = _StopWatch(stop_strings(replace(request, speaker_guard=False), own))
+        self._left = most_tokens
+        self._said = [request.prefill or ""]
+
+    def take(self, event: Event) -> str:
+        """Return the part of a token that may be shown."""
+        if not event:
+            return ""
+        if "token" not in event:
+            raise StreamError(_failure(event, event.get("statusCode")))
+        self._left -= 1
+        shown = self._until.feed(str(event["token"] or ""))
+        if self._until.found:
+            self.reason = "stop"
+        elif event.get("final"):
+            self.reason = "stop" if self._left > 0 else "length"
+            shown += self._until.finish()
+        self._said.append(shown)
+        return shown
+
+    def end(self) -> Event:
+        continued = "".join(self._said) if self.reason == "length" else None
+        return {"reason": self.reason, "continuation": continued}
+
+
+class _StopWatch:
+    """Passes text until a stop string comes. Holds back what may become one."""
+
+    def __init__(self, strings: Iterable[str]) -> None:
+        stops = sorted(strings, key=len, reverse=True)
+        self.found = False
+        self._stop = re.compile("|".join(map(re.escape, stops)))
+        self._beginnings = {stop[:size] for stop in stops for size in range(1, len(stop))}
+        self._longest = max(map(len, stops)) - 1
+        self._held = ""
+
+    def feed(self, text: str) -> str:
+        held = self._held + text
+        stop = self._stop.search(held)
+        if stop is not None:
+            self.found = True
+            self._held = ""
+            return held[: stop.start()]
+        keep = next((n for n in self._sizes(held) if held[-n:] in self._beginnings), 0)
+        self._held = held[len(held) - keep :]
+        return held[: len(held) - keep]
+
+    def finish(self) -> str:
+        held, self._held = self._held, ""
+        return held
+
+    def _sizes(self, held: str) -> Iterable[int]:
+        return range(min(self._longest, len(held)), 0, -1)
+
+
+def _event(data: str) -> Event:
+    """Parse an event. An empty one is a keep-alive."""
+    event = json.loads(data) if data.strip() else {}
+    if not isinstance(event, dict):
+        raise TypeError("an event is not an object")
+    return event
+
+
+async def _check(response: Any) -> None:
+    if 200 <= response.status < 300:
+        return
+    text = await response.text(errors="replace")
+    try:
+        said = json.loads(text)
+    except ValueError:
+        said = text
+    raise StreamError(_failure(said, response.status))
+
+
+def _failure(said: Any, status: int | None) -> ProviderFailure:
+    if not said or (isinstance(said, str) and said.lstrip().startswith("<")):
+        hint = "; is the base URL right?" if status in _NO_SUCH_PLACE else ""
+        return our_failure(f"HTTP {status}{hint}", status=status)
+    return body_failure(said, status)

@@ -1,0 +1,164 @@
+"""Adapter for OpenAI-compatible chat completions: most hosts, and local servers by base URL.
+
+The SDK brings transport, authentication and typed HTTP errors; the lines are decoded here, which
+is many times cheaper than the SDK's typed events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import Any
+
+from oshaberi.chunks import ProviderError
+from oshaberi.providers.adapter_base import Adapter
+from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
+from oshaberi.providers.capabilities.request_negotiation import (
+    RequestNegotiation,
+    known_capabilities,
+)
+from oshaberi.providers.endpoint import Endpoint
+from oshaberi.providers.error_classification import FAILED_CALL, provider_error
+from oshaberi.providers.key_redaction import KeyRedactor
+from oshaberi.providers.openai_chat.openai_chat_request_body import FAMILY, body
+from oshaberi.providers.openai_chat.openai_chat_wire_events import Event, read
+from oshaberi.providers.request.history_as_text import has_images
+from oshaberi.providers.request.model_request import Request
+from oshaberi.providers.request.request_preparation import prepared
+from oshaberi.providers.wire.actionable_errors import explained
+from oshaberi.providers.wire.parameter_fallback import MANDATORY, Body
+from oshaberi.providers.wire.sdk_loading import (
+    NO_KEY,
+    StreamError,
+    http_client,
+    load_sdk,
+    read_failure,
+)
+from oshaberi.providers.wire.sse_decoder import SseDecoder, read_object
+from oshaberi.providers.wire.wire_event_steps import FinishStep, Step
+
+Mend = Callable[[Body], Body | None]
+"""A body without something; None if it was not in it."""
+
+
+class OpenAIChatAdapter(Adapter):
+    """One model behind `POST {base_url}/chat/completions`."""
+
+    family = FAMILY
+    mandatory = MANDATORY
+    endpoint: Endpoint
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        sdk = load_sdk("openai", "openai")
+        self.name = endpoint.name
+        self.model = endpoint.model
+        self.reemits = endpoint.reemits
+        self.endpoint = endpoint
+        self._redact = KeyRedactor.of(endpoint)
+        self._keeps_reasoning = bool(endpoint.quirks.get("keeps_reasoning"))
+        self._client = sdk.AsyncOpenAI(
+            api_key=endpoint.api_key or NO_KEY,
+            base_url=endpoint.base_url,
+            max_retries=0,
+            http_client=http_client(sdk, endpoint),
+            # Left out, the SDK would take them from the environment and send them to anybody.
+            default_headers={
+                "OpenAI-Organization": sdk.Omit(),
+                "OpenAI-Project": sdk.Omit(),
+                **endpoint.headers,
+            },
+        )
+
+    async def aclose(self) -> None:
+        await self._client.close()
+
+    def read(self, event: Event) -> Sequence[Step]:
+        return read(event, self._keeps_reasoning)
+
+    def capabilities(self) -> ModelCapabilities:
+        return known_capabilities(self.endpoint, self.family)
+
+    def takes_prefill(self, _request: Request) -> bool:
+        return "prefill" in self.endpoint.quirks and self.capabilities().prefill
+
+    async def explain(self, problem: ProviderError) -> ProviderError:
+        return await explained(problem, self.endpoint, self.family)
+
+    def classify(self, error: Exception) -> ProviderError:
+        known = self.endpoint.is_known_server
+        return provider_error(read_failure(error), self.name, self._redact, is_known=known)
+
+    async def events(self, request: Request) -> AsyncGenerator[Event, None]:
+        """Yield the events. A refused request is changed and repeated.
+
+        Nothing is repeated once a meaningful event came.
+        """
+        negotiation = RequestNegotiation(self.endpoint, self.family, self.mandatory)
+        mends: list[Mend] = []
+        meaningful = is_repeated = False
+        while True:
+            ready = await prepared(request, self.endpoint, negotiation.capabilities)
+            wanted = self._body(ready, negotiation.capabilities)
+            for mend in mends:
+                wanted = mend(wanted) or wanted
+            decoder, read_event = SseDecoder(), self._event_reader()
+            try:
+                async with self._creating(wanted) as response:
+                    async for piece in response.iter_bytes():
+                        for data in decoder.feed(piece):
+                            event = read_event(data)
+                            if not meaningful and self._is_meaningful(event):
+                                meaningful = True
+                                negotiation.accepted()
+                            yield event
+                    for data in decoder.finish():
+                        yield read_event(data)
+                negotiation.accepted()
+                return
+            except Exception as error:
+                if meaningful:
+                    raise
+                if not is_repeated and _failed_to_call(error):
+                    is_repeated = True
+                elif known := self._mend(wanted, error):
+                    mends.append(known)
+                elif not self._teaches(negotiation, error, wanted, ready):
+                    raise
+
+    def _body(self, request: Request, capabilities: ModelCapabilities) -> Body:
+        """Return the request body."""
+        return body(request, self.endpoint, capabilities)
+
+    def _mend(self, _wanted: Body, _error: Exception) -> Mend | None:
+        """Return a change to the body for this refusal, if the family knows one."""
+        return None
+
+    def _event_reader(self) -> Callable[[str], Event]:
+        """Return the function that reads the data of one stream's events."""
+        return read_object
+
+    def _is_meaningful(self, event: Event) -> bool:
+        """Tell whether it has text, reasoning, a call or tokens.
+
+        After such an event the request must not be repeated.
+        """
+        return any(not isinstance(step, FinishStep) for step in self.read(event))
+
+    def _teaches(
+        self, negotiation: RequestNegotiation, error: Exception, wanted: Body, ready: Request
+    ) -> bool:
+        failure = read_failure(error)
+        if not isinstance(error, StreamError) and failure.status is None:
+            return False
+        images = has_images(ready.items)
+        return negotiation.refused(failure, self.classify(error), wanted, images)
+
+    def _creating(self, wanted: Body) -> Any:
+        rest = {key: value for key, value in wanted.items() if key not in MANDATORY}
+        return self._client.chat.completions.with_streaming_response.create(
+            model=wanted["model"], messages=wanted["messages"], stream=True, extra_body=rest
+        )
+
+
+def _failed_to_call(error: Exception) -> bool:
+    """Tell whether the server could not read a call of the model. A retry may work."""
+    return FAILED_CALL in read_failure(error).codes

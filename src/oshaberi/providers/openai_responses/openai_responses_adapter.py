@@ -1,0 +1,67 @@
+"""Adapter for OpenAI's Responses API, which xAI, Azure and OpenRouter offer too.
+
+Transport, authentication, errors and fewer parameters after a refusal are those of the chat
+completions; the body and the reading of the stream are its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
+from oshaberi.providers.openai_chat.openai_chat_adapter import Mend, OpenAIChatAdapter
+from oshaberi.providers.openai_responses.openai_responses_request_body import (
+    FAMILY,
+    body,
+    without_reasoning_items,
+    without_summary,
+)
+from oshaberi.providers.openai_responses.openai_responses_wire_events import Event, read
+from oshaberi.providers.openai_responses.repeated_response_text import Repetitions
+from oshaberi.providers.request.model_request import Request
+from oshaberi.providers.wire.parameter_fallback import Body
+from oshaberi.providers.wire.sdk_loading import read_failure
+
+_OWN = frozenset({"model", "input", "stream", "store"})
+_FOREIGN_REASONING = re.compile(r"invalid_encrypted_content|encrypted content .*verified|'rs_")
+_NO_SUMMARY = re.compile(r"reasoning[ ._]summar")
+
+
+class OpenAIResponsesAdapter(OpenAIChatAdapter):
+    """One model behind `POST {base_url}/responses`."""
+
+    family = FAMILY
+    mandatory = _OWN
+    read = staticmethod(read)
+
+    def takes_prefill(self, _request: Request) -> bool:
+        return False
+
+    def local_stops(self, request: Request) -> Sequence[str]:
+        return [text for text in request.stop_strings if text.strip()]
+
+    def _body(self, request: Request, capabilities: ModelCapabilities) -> Body:
+        return body(request, self.endpoint, capabilities)
+
+    def _event_reader(self) -> Callable[[str], Event]:
+        return Repetitions().read_event
+
+    def _mend(self, wanted: Body, error: Exception) -> Mend | None:
+        """Return the change that leaves out foreign encrypted reasoning, or the summary."""
+        failure = read_failure(error)
+        said = " ".join((*failure.codes, failure.message, str(getattr(error, "param", ""))))
+        known = ((_FOREIGN_REASONING, without_reasoning_items), (_NO_SUMMARY, without_summary))
+        mend = next((mend for pattern, mend in known if pattern.search(said)), None)
+        return mend if mend and mend(wanted) is not None else None
+
+    def _creating(self, wanted: Body) -> Any:
+        rest = {key: value for key, value in wanted.items() if key not in _OWN}
+        return self._client.responses.with_streaming_response.create(
+            model=wanted["model"],
+            input=wanted["input"],
+            stream=True,
+            store=wanted["store"],
+            extra_body=rest,
+        )

@@ -1,0 +1,15 @@
+"""Finds how large a model's context is, from the best known value to the usual one."""
+
+from __future__ import annotations
+
+from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
+from oshaberi.providers.endpoint import Endpoint
+
+
+async def known_window(endpoint: Endpoint, capabilities: ModelCapabilities) -> int | None:
+    """Return the window in tokens. A local server's value counts, not the model's maximum."""
+    if endpoint.window is not None:
+        return endpoint.window
+    if endpoint.ask_window is not None:
+        return await endpoint.ask_window() or endpoint.usual_window
+    return capabilities.window or endpoint.usual_window

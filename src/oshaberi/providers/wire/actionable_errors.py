@@ -1,0 +1,109 @@
+"""Adds hints to errors: the address, the end of the key, the models that exist."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from oshaberi.chunks import ProviderError
+from oshaberi.providers.endpoint import Endpoint
+from oshaberi.providers.model_listing import can_list, list_models
+
+SHOWN_NAMES = 8
+SHOWN_KEY = 4
+_SHORTEST_KEY = 12
+_LONGEST_NAME = 80
+_LISTING_PATIENCE_S = 5.0
+_LOCAL = ("127.0.0.1", "localhost", "::1")
+
+
+class ErrorHint(NamedTuple):
+    """A hint for an error: `told` for the log, `shown` for the channel."""
+
+    told: str = ""
+    shown: str = ""
+
+
+async def explained(problem: ProviderError, endpoint: Endpoint, family: str) -> ProviderError:
+    """Return the error with a hint. Only a missing model costs a request."""
+    if problem.type == "model_error":
+        return _with(problem, await _models(endpoint, family))
+    return _with(problem, _hint(problem, endpoint))
+
+
+def _with(problem: ProviderError, hint: ErrorHint) -> ProviderError:
+    if not hint.told:
+        return problem
+    shown = None if problem.shown is None else _joined(problem.shown, hint.shown)
+    return replace(problem, message=_joined(problem.message, hint.told), shown=shown)
+
+
+def _joined(words: str, hint: str) -> str:
+    return f"{words} ({hint})" if words and hint else words or hint
+
+
+def _hint(problem: ProviderError, endpoint: Endpoint) -> ErrorHint:
+    came_from_a_server = isinstance(problem.raw, dict) and problem.raw.get("status") is not None
+    if problem.type in ("network", "timeout") and not came_from_a_server:
+        return _where(endpoint)
+    return _key(endpoint) if problem.type == "auth" else ErrorHint()
+
+
+def _where(endpoint: Endpoint) -> ErrorHint:
+    """Return the address. The channel sees no path: some gateways have a secret in it."""
+    address = shown_address(endpoint.base_url)
+    if not address:
+        return ErrorHint()
+    parts = urlsplit(address)
+    advice = "; is the server running?" if parts.hostname in _LOCAL else ""
+    return ErrorHint(f"at {address}{advice}", f"at {parts.scheme}://{parts.netloc}{advice}")
+
+
+def _key(endpoint: Endpoint) -> ErrorHint:
+    if not endpoint.api_key:
+        words = "no key was sent"
+    elif len(endpoint.api_key) < _SHORTEST_KEY:
+        words = ""
+    else:
+        words = f"the key that ends in {endpoint.api_key[-SHOWN_KEY:]}"
+    return ErrorHint(words, words)
+
+
+async def _models(endpoint: Endpoint, family: str) -> ErrorHint:
+    """Return the models. The channel sees them only if the server is a known one."""
+    if endpoint.base_url is None or not can_list(family):
+        return ErrorHint()
+    offered = await list_models(
+        family, endpoint.base_url, endpoint.api_key, endpoint.headers, _LISTING_PATIENCE_S
+    )
+    if not offered.names or endpoint.model in offered.names:
+        return ErrorHint()
+    missing = f"{endpoint.model!r} is not there"
+    told = f"{missing}; there are {names_shown(endpoint.model, offered.names)}"
+    return ErrorHint(told, told if endpoint.is_known_server else missing)
+
+
+def names_shown(wanted: str, names: Sequence[str]) -> str:
+    """List names, the nearest first, and not too many."""
+    near = get_close_matches(wanted, names, n=3, cutoff=0.4)
+    ordered = list(dict.fromkeys([*near, *names]))
+    shown = ", ".join(name[:_LONGEST_NAME] for name in ordered[:SHOWN_NAMES])
+    more = len(ordered) - SHOWN_NAMES
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def shown_address(url: str | None) -> str:
+    """Return the URL without user name, password and query."""
+    if url is None:
+        return ""
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return ""
+    host = parts.hostname or ""
+    bracketed = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{bracketed}{port}{parts.path}"

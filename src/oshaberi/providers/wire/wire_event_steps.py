@@ -1,0 +1,74 @@
+"""The steps that one wire event can contain. `events.read` returns them for `ChunkAssembler`.
+
+Text and thoughts are `Chunk("text", ...)` already; the other steps have to be assembled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from oshaberi.chunks import Chunk
+
+
+class CallPiece(NamedTuple):
+    """A part of a tool call. Pieces with one `key` belong together; `arguments` is JSON text.
+
+    A call that arrives whole is one piece. Without a key, name and id tell where it belongs.
+    `is_whole`: these are all its arguments, whatever came before. A piece that `only_continues`
+    is ignored if its call did not begin.
+    """
+
+    key: int | str | None
+    name: str = ""
+    arguments: str = ""
+    id: str | None = None
+    is_whole: bool = False
+    only_continues: bool = False
+
+
+class SignedBlock(NamedTuple):
+    """Part of an opaque block that the API wants back with the next round.
+
+    Parts with one `key` are one block: `fixed` fields are set, `grows` fields are appended to.
+    An `optional` block is kept only with others.
+    """
+
+    key: int | str
+    fixed: Mapping[str, Any] = {}
+    grows: Mapping[str, str] = {}
+    optional: bool = False
+
+
+class TokenCount(NamedTuple):
+    """The API's token count so far; None where this event does not tell."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class CitedPage(NamedTuple):
+    """A page that the answer cites, but does not name in its text."""
+
+    url: str
+    title: str = ""
+
+
+class FinishStep(NamedTuple):
+    """The end of the answer, with a reason if there is one (`FINISH_REASONS` or the API's own).
+
+    `reason_with_calls` replaces it if the answer has tool calls. A stream without any
+    `FinishStep` was cut off.
+    """
+
+    reason: str | None = None
+    reason_with_calls: str | None = None
+
+
+Step = Chunk | CallPiece | SignedBlock | TokenCount | CitedPage | FinishStep
+
+PAUSED = "pause_turn"
+"""A reason that is no end: the answer goes on in another stream."""
+
+BLOCKED = frozenset({"content_filter", "safety"})
+"""Reasons that mean that something was withheld: an error, not silence (spec 03)."""

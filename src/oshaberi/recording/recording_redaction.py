@@ -1,0 +1,150 @@
+"""Takes secrets and images out of what is recorded, also where chunks cut through them.
+
+Stricter than prose needs would spoil the recording ("the key is patience"): a word is masked when
+it looks like a key, is one of ours, or looks random behind a word that announces a secret.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from oshaberi.secret_redaction import MASK, redact
+
+SHORTEST = 8
+IMAGE = "[image]"
+LONGEST_ARGUMENT = 2000
+SLICE = 4096
+
+_WORD = re.compile(rf"\S{{{SHORTEST},}}")
+_IMAGE = re.compile(r"data:[\w.+-]+/[\w.+-]+;base64,[A-Za-z0-9+/=_-]*")
+_QUERY = re.compile(
+    r"""(?P<name>[?&;\#](?:[\w.\[\]-]*[_.-])?
+        (?:key|apikey|token|secret|sig|signature|password|passwd|pwd|auth|credential|hm)=)
+        [^&;\s"'<>\#)\]]+""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_ANNOUNCES = re.compile(
+    r"""(?:key|token|secret|password|passwd|authorization|bearer|basic)
+        ["'`]?\s*(?:[:=]|\bis\b)?\s*["'`(\[]*$""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_ANNOUNCED_WITHIN = 40
+_SECRET_VARIABLE = re.compile(r"key|token|secret|password|passwd|credential", re.IGNORECASE)
+_SECRET_FIELD = re.compile(
+    r"(?:key|token|secret|password|passwd|authorization|cookie)$", re.IGNORECASE
+)
+
+
+class SecretSpan(NamedTuple):
+    """A secret's position in the text, and its replacement."""
+
+    start: int
+    stop: int
+    instead: str
+
+
+def secrets_in(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the values of the environment variables whose names say that they are secret."""
+    return tuple(value for name, value in environ.items() if _SECRET_VARIABLE.search(name))
+
+
+class SecretMasker:
+    """Masks the secrets of this process, and words that look like a secret."""
+
+    def __init__(self, known: Iterable[str | None] = ()) -> None:
+        usable = {one for one in known if one and len(one) >= SHORTEST}
+        # The longest first: one secret may begin like another.
+        self._known = sorted(usable, key=len, reverse=True)
+
+    def text(self, text: str) -> str:
+        return self.pieces([text])[0]
+
+    def pieces(self, pieces: Sequence[str]) -> list[str]:
+        """Mask a text that comes in pieces.
+
+        A secret that is cut between two pieces is found too.
+        """
+        text = "".join(pieces)
+        spans = list(self._spans(text))
+        return _rebuilt(pieces, text, spans) if spans else list(pieces)
+
+    def value(self, value: Any, name: str = "") -> Any:
+        """Mask a JSON value. Fields whose names announce a secret are always masked."""
+        if isinstance(value, str):
+            if value and _SECRET_FIELD.search(name):
+                return MASK
+            masked = self.text(value)
+            return _shortened(masked) if name else masked
+        if isinstance(value, Mapping):
+            return {self.text(str(key)): self.value(one, str(key)) for key, one in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.value(one, name) for one in value]
+        return value
+
+    def _spans(self, text: str) -> Iterator[SecretSpan]:
+        for found in _WORD.finditer(text):
+            word = found[0]
+            masked = self._word(word)
+            if masked == word and _looks_random(word):
+                before = text[max(0, found.start() - _ANNOUNCED_WITHIN) : found.start()]
+                masked = MASK if _ANNOUNCES.search(before) else word
+            if masked != word:
+                yield _difference(found.start(), word, masked)
+
+    def _word(self, word: str) -> str:
+        for secret in self._known:
+            if secret in word:
+                word = word.replace(secret, MASK)
+        if "data:" in word:
+            word = _IMAGE.sub(IMAGE, word)
+        if "=" in word:
+            word = _QUERY.sub(lambda found: f"{found['name']}{MASK}", word)
+        if len(word) <= SLICE:
+            return redact(word)
+        # Its patterns may look far ahead from every place; within a slice that is not far.
+        return "".join(redact(word[at : at + SLICE]) for at in range(0, len(word), SLICE))
+
+
+def _difference(at: int, word: str, masked: str) -> SecretSpan:
+    """Return only the changed part of a word: a text without spaces is one long word."""
+    before = _shared(word, masked)
+    after = _shared(word[before:][::-1], masked[before:][::-1])
+    return SecretSpan(at + before, at + len(word) - after, masked[before : len(masked) - after])
+
+
+def _shared(one: str, other: str) -> int:
+    """Return how many characters both texts have in common at the start."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _looks_random(word: str) -> bool:
+    return any(c.isdigit() for c in word) and any(c.isalpha() for c in word)
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= LONGEST_ARGUMENT:
+        return text
+    return f"{text[:LONGEST_ARGUMENT]}… [{len(text) - LONGEST_ARGUMENT} characters cut]"
+
+
+def _rebuilt(pieces: Sequence[str], text: str, spans: Sequence[SecretSpan]) -> list[str]:
+    """Return the pieces, with each span replaced in the piece where it begins."""
+    rebuilt: list[str] = []
+    at = nth = 0
+    for piece in pieces:
+        end, made = at + len(piece), []
+        while at < end:
+            span = spans[nth] if nth < len(spans) else SecretSpan(end, end, "")
+            if at < span.start:
+                stop = min(end, span.start)
+                made.append(text[at:stop])
+            else:
+                made.append(span.instead if at == span.start else "")
+                stop = min(end, span.stop)
+                nth += stop == span.stop
+            at = stop
+        rebuilt.append("".join(made))
+    return rebuilt

@@ -1,0 +1,36 @@
+"""What the routes of a guild ask first: which guild, and whether the bot may."""
+
+from __future__ import annotations
+
+from oshaberi.stage.rest.route_table import RouteCall
+from oshaberi.stage.rules.api_refusals import refusal
+from oshaberi.stage.world.discord_records import Guild, Member
+from oshaberi.stage.world.guild_changes.member_changes import top_position
+from oshaberi.stage.world.permissions import Permission, in_guild
+
+
+def guild_of(call: RouteCall, *needed: Permission) -> Guild:
+    """The guild of the path, if the bot may do this in it."""
+    guild = call.state.world.find_guild(call.id("guild_id"))
+    granted = in_guild(guild, call.state.world.bot.id)
+    if any(not granted & permission for permission in needed):
+        raise refusal(50013)
+    return guild
+
+
+def may_manage(call: RouteCall, guild: Guild, permission: Permission) -> bool:
+    return bool(in_guild(guild, call.state.world.bot.id) & permission)
+
+
+def member_of(call: RouteCall, guild: Guild) -> Member:
+    member = guild.members.get(call.id("user_id"))
+    if member is None:
+        raise refusal(10007)
+    return member
+
+
+def require_above(call: RouteCall, guild: Guild, user_id: int) -> None:
+    """Nobody moderates the owner, or somebody whose highest role is not below their own."""
+    bot_id = call.state.world.bot.id
+    if user_id != bot_id and top_position(guild, user_id) >= top_position(guild, bot_id):
+        raise refusal(50013)

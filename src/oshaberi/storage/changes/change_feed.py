@@ -1,0 +1,91 @@
+"""The feed of changes in the database. Caches ask it whether their values are still current.
+
+Changes of this process count at once. Those of others arrive through Redis or PostgreSQL; while
+that connection is down, cached values are valid for FRESH_SECONDS only.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+ChangeKind = Literal["settings", "personas", "models", "keys"]
+KINDS: tuple[ChangeKind, ...] = ("settings", "personas", "models", "keys")
+FRESH_SECONDS = 2.0
+MOST_NOTED = 10_000
+
+Stamp = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChange:
+    """A change. `owner` is a server's id, or `user 123` for a user's direct messages."""
+
+    kind: ChangeKind
+    owner: int | str
+
+
+class ChangeFeed:
+    """Counts changes by kind and owner.
+
+    `alone_s`: how many seconds a cached value is valid while changes of other processes are not
+    received; None for ever.
+    """
+
+    def __init__(self, alone_s: float | None) -> None:
+        self._alone_s = alone_s
+        self._name = secrets.token_hex(8)
+        self._connections = 0
+        self._era = 0
+        self._numbers: dict[StoredChange, int] = {}
+        self.on_change: Callable[[StoredChange], None] = lambda _change: None
+        """Told of the changes of this process."""
+
+    @property
+    def fresh_s(self) -> float | None:
+        """Return how long a value read now is valid without a change; None for ever."""
+        return None if self._connections else self._alone_s
+
+    def stamp(self, kind: ChangeKind, owner: int | str) -> Stamp:
+        """Return a value that is the same until a change. Take it before reading the data."""
+        return self._era, self._numbers.get(StoredChange(kind, owner), 0)
+
+    def note(self, change: StoredChange) -> None:
+        """Note a change by this process, and tell the others."""
+        self.hear(change)
+        self.on_change(change)
+
+    def hear(self, change: StoredChange) -> None:
+        """Note a change by any process."""
+        if len(self._numbers) > MOST_NOTED:
+            self.forget_all()
+        self._numbers[change] = self._numbers.get(change, 0) + 1
+
+    def told(self, change: StoredChange) -> str:
+        """Return the change as a text for other processes."""
+        return json.dumps([change.kind, change.owner, self._name])
+
+    def hear_told(self, said: str | bytes) -> None:
+        """Note a text of `told` from another process. Own and invalid ones are ignored."""
+        try:
+            kind, owner, name = json.loads(said)
+        except (ValueError, TypeError, RecursionError):
+            return
+        if kind in KINDS and isinstance(owner, int | str) and name != self._name:
+            self.hear(StoredChange(kind, owner))
+
+    def forget_all(self) -> None:
+        """Make all stamps invalid, because changes may have been missed."""
+        self._numbers.clear()
+        self._era += 1
+
+    def connected(self) -> None:
+        """Note that changes of others arrive from now on. Earlier ones may be missed."""
+        self._connections += 1
+        self.forget_all()
+
+    def disconnected(self) -> None:
+        self._connections -= 1

@@ -1,0 +1,6 @@
+"""What is done about a database that is away: told apart, waited for briefly, looked for.
+
+- `driver_errors`: which errors of the drivers mean that the database is away.
+- `database_circuit_breaker`: the circuit breaker; nobody waits for a database that does not answer.
+- `answer_limits`: the decorators of the repositories' methods.
+"""

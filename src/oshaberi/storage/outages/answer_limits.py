@@ -1,0 +1,43 @@
+"""Decorators for repositories: methods wait no longer than the circuit breaker allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from oshaberi.storage.transactions import Transactions
+
+
+class _Repository(Protocol):
+    _store: Transactions
+
+
+R = TypeVar("R", bound=_Repository)
+P = ParamSpec("P")
+T = TypeVar("T")
+Method = Callable[Concatenate[R, P], Coroutine[Any, Any, T]]
+
+
+def reads(method: Method[R, P, T]) -> Method[R, P, T]:
+    """Make a method raise StorageAwayError if the database cannot be read now."""
+
+    @wraps(method)
+    async def call(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._store.reading.answer(method(self, *args, **kwargs))
+
+    return call
+
+
+def writes(method: Method[R, P, T]) -> Method[R, P, T]:
+    """Make a method raise StorageAwayError if the database cannot be written now.
+
+    The data is not kept then.
+    """
+
+    @wraps(method)
+    async def call(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._store.writing.answer(method(self, *args, **kwargs))
+
+    return call

@@ -1,0 +1,166 @@
+"""A circuit breaker for a database: one that does not answer is treated as missing.
+
+If a caller waits and the database does nothing for ANSWER_SECONDS, it counts as down. From then on
+every call fails at once. Meanwhile it is probed, and used again as soon as it answers. A delay
+because the process itself is busy is no outage: silence counts only if the loop had time to receive
+something.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
+
+from oshaberi.storage.storage_errors import StorageAwayError
+from oshaberi.virtual_time import outside_work
+
+log = logging.getLogger(__name__)
+
+ANSWER_SECONDS = 1.5
+"""Longer is away."""
+LOOKS = 8
+"""So often within that time the loop must have been able to hear something."""
+RETRY_SECONDS = 1.0
+LEFT_SECONDS = 3.0
+"""How long the end of calls is awaited that were left alone."""
+LOG_SECONDS = 60.0
+
+T = TypeVar("T")
+Probe = Callable[[], Awaitable[object]]
+
+
+class DatabaseCircuitBreaker:
+    """The breaker. `probe` raises, or takes long, while the database is down."""
+
+    def __init__(self, name: str, probe: Probe) -> None:
+        self._name = name
+        self._probe = probe
+        self._heard = 0
+        self._reason: str | None = None
+        self._is_back = asyncio.Event()
+        self._is_back.set()
+        self._calls: set[asyncio.Task[Any]] = set()
+        self._looking: asyncio.Task[None] | None = None
+        self._told_s: float | None = None
+        self.on_lost: Callable[[], None] = lambda: None
+        """Called at the beginning of an outage."""
+        self.on_call: Callable[[float, bool], None] = lambda _seconds, _answered: None
+        """Called after each call with its duration, and whether the database answered in time."""
+
+    @property
+    def is_away(self) -> bool:
+        return self._reason is not None
+
+    def heard(self) -> None:
+        """Note that the database did something, so it is up."""
+        self._heard += 1
+
+    def error(self) -> StorageAwayError:
+        return StorageAwayError(f"the database {self._name} is away: {self._reason}")
+
+    async def answer(self, work: Coroutine[Any, Any, T]) -> T:
+        """Return the result of a call. Raises StorageAwayError instead of a long wait."""
+        if self.is_away:
+            work.close()
+            raise self.error()
+        task = self._started(work)
+        now_s = asyncio.get_running_loop().time
+        began_s = now_s()
+        try:
+            with outside_work():
+                answered = await self.watch(task)
+            self.on_call(now_s() - began_s, answered)
+        finally:
+            task.cancel()  # does nothing to one that is done
+        if not answered:
+            raise self.error()
+        try:
+            return task.result()
+        except StorageAwayError as error:
+            self.lost(str(error))
+            raise
+
+    async def watch(self, task: asyncio.Task[Any]) -> bool:
+        """Wait until the task is done: True. False if the database was silent too long.
+
+        Then it counts as down.
+        """
+        silent, heard, since_s = 0, self._heard, time.monotonic()
+        # A loop whose clock runs faster does not make the database faster: real time counts.
+        while silent < LOOKS or time.monotonic() - since_s < ANSWER_SECONDS:
+            done, _ = await asyncio.wait({task}, timeout=ANSWER_SECONDS / LOOKS)
+            if done:
+                return True
+            silent += 1
+            if heard != self._heard:
+                silent, heard, since_s = 0, self._heard, time.monotonic()
+        self.lost(f"no answer within {ANSWER_SECONDS:g} s")
+        return False
+
+    def lost(self, reason: str) -> None:
+        """Mark the database as down."""
+        if self.is_away:
+            return
+        self._reason = reason
+        self._is_back.clear()
+        self._tell(reason)
+        self._looking = asyncio.create_task(self._look_until_back(), name="circuit breaker")
+        self.on_lost()
+
+    async def back(self) -> None:
+        """Wait until the database is up."""
+        await self._is_back.wait()
+
+    async def close(self) -> None:
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.wait({self._looking})
+        for task in self._calls:
+            task.cancel()
+        if self._calls:
+            await asyncio.wait(set(self._calls), timeout=LEFT_SECONDS)
+
+    async def _look_until_back(self) -> None:
+        while True:
+            await asyncio.sleep(RETRY_SECONDS)
+            task = self._started(_probed(self._probe))
+            done, _ = await asyncio.wait({task}, timeout=ANSWER_SECONDS)
+            if done and not task.cancelled() and task.exception() is None:
+                self._found()
+                return
+            task.cancel()
+
+    def _found(self) -> None:
+        log.info("the database %s answers again", self._name)
+        self._reason = None
+        self._is_back.set()
+
+    def _tell(self, reason: str) -> None:
+        """Log the outage, but not every second if it comes and goes."""
+        now_s = asyncio.get_running_loop().time()
+        if self._told_s is None or now_s - self._told_s > LOG_SECONDS:
+            self._told_s = now_s
+            log.error(
+                "the database %s is away (%s): answers go on with what is known, and what is to "
+                "be stored is kept until it is back",
+                self._name,
+                reason,
+            )
+
+    def _started(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = asyncio.create_task(work)
+        self._calls.add(task)
+        task.add_done_callback(self._over)
+        return task
+
+    def _over(self, task: asyncio.Task[Any]) -> None:
+        self._calls.discard(task)
+        if not task.cancelled():
+            task.exception()  # retrieved, so that asyncio does not log it
+
+
+async def _probed(probe: Probe) -> None:
+    await probe()

@@ -1,0 +1,43 @@
+"""Users who do not want their messages to be read. Their ids are kept in memory, too."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import delete, func, select
+
+from oshaberi.storage.schema.table_rows import OptOutRow
+from oshaberi.storage.transactions import Transactions
+
+
+class OptOutRepository:
+    """The opt-outs. `user_id in opt_outs` asks the memory; `refresh` reads the database."""
+
+    def __init__(self, store: Transactions) -> None:
+        self._store = store
+        self._ids: frozenset[int] = frozenset()
+        self._seen: tuple[int, datetime | None] = (0, None)
+
+    def __contains__(self, user_id: object) -> bool:
+        return user_id in self._ids
+
+    async def add(self, user_id: int) -> None:
+        row = self._store.insert(OptOutRow).values(user_id=user_id, at=self._store.now())
+        async with self._store.write() as session:
+            await session.execute(row.on_conflict_do_nothing())
+        self._ids |= {user_id}
+
+    async def remove(self, user_id: int) -> None:
+        async with self._store.write() as session:
+            await session.execute(delete(OptOutRow).where(OptOutRow.user_id == user_id))
+        self._ids -= {user_id}
+
+    async def refresh(self) -> None:
+        """Read all opt-outs, only if something has changed."""
+        async with self._store.read() as session:
+            summary = select(func.count(), func.max(OptOutRow.at)).select_from(OptOutRow)
+            number, newest = (await session.execute(summary)).one()
+            if (number, newest) == self._seen and number == len(self._ids):
+                return
+            self._ids = frozenset(await session.scalars(select(OptOutRow.user_id)))
+            self._seen = (number, newest)

@@ -1,0 +1,114 @@
+"""Exports and deletes everything that is stored about a user, or for a server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, delete, func, select, text
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from oshaberi.storage.changes.change_feed import KINDS, StoredChange
+from oshaberi.storage.key_scope import key_scope
+from oshaberi.storage.personal_data.table_ownership import (
+    OWNERSHIP,
+    DataSubject,
+    TableOwnership,
+)
+from oshaberi.storage.transactions import Transactions, count
+
+JsonRow = dict[str, Any]
+
+
+class PersonalDataRepository:
+    def __init__(self, store: Transactions) -> None:
+        self._store = store
+
+    async def export(self, subject: DataSubject) -> dict[str, list[JsonRow]]:
+        """Return the rows by table as JSON, without secrets and empty tables."""
+        found: dict[str, list[JsonRow]] = {}
+        async with self._store.read() as session:
+            for table, rows in _owned(subject):
+                hidden = table.hidden_from(subject)
+                columns = [one for one in table.row.__table__.c if one.name not in hidden]
+                result = await session.execute(select(*columns).where(rows))
+                found[table.name] = [_as_json(row) for row in result.mappings()]
+        return {name: rows for name, rows in found.items() if rows}
+
+    async def counts(self, subject: DataSubject) -> dict[str, int]:
+        """Count the rows of each table. Empty tables are left out."""
+        found: dict[str, int] = {}
+        async with self._store.read() as session:
+            for table, rows in _owned(subject):
+                number = select(func.count()).select_from(table.row).where(rows)
+                found[table.name] = await session.scalar(number) or 0
+        return {name: number for name, number in found.items() if number}
+
+    async def delete(
+        self, subject: DataSubject, *, counted_until: date | None = None
+    ) -> dict[str, int]:
+        """Delete in one transaction. Return the number of rows by table.
+
+        `counted_until`: counts of this day and later stay, because limits depend on them.
+        """
+        gone: dict[str, int] = {}
+        async with self._store.write(*_changes(subject)) as session:
+            await _overwrite_what_is_deleted(session)
+            for table, rows in _owned(subject):
+                if table.is_choice:
+                    continue
+                chosen = _deletable(table, rows, self._store.now(), counted_until)
+                gone[table.name] = await count(session, delete(table.row).where(chosen))
+        return {name: number for name, number in gone.items() if number}
+
+
+def _changes(subject: DataSubject) -> list[StoredChange]:
+    """Return the changes that caches must be told about."""
+    if subject.kind == "server":
+        return [StoredChange(kind, subject.id) for kind in KINDS]
+    return [StoredChange(kind, key_scope(0, subject.id).name) for kind in KINDS]
+
+
+def _owned(subject: DataSubject) -> Iterator[tuple[TableOwnership, ColumnElement[bool]]]:
+    for table in OWNERSHIP:
+        rows = table.rows_of(subject)
+        if rows is not None:
+            yield table, rows
+
+
+def _deletable(
+    table: TableOwnership,
+    rows: ColumnElement[bool],
+    now: datetime,
+    counted_until: date | None,
+) -> ColumnElement[bool]:
+    if table.is_ended is not None:
+        return and_(rows, table.is_ended(now))
+    if table.is_count and counted_until is not None:
+        return and_(rows, table.row.__table__.c.day < counted_until)
+    return rows
+
+
+async def _overwrite_what_is_deleted(session: AsyncSession) -> None:
+    """Make SQLite overwrite deleted text, which it otherwise leaves in its file."""
+    if session.get_bind().dialect.name == "sqlite":
+        await session.execute(text("PRAGMA secure_delete = ON"))
+
+
+def _as_json(row: Mapping[Any, Any]) -> JsonRow:
+    return {str(key): _plain(str(key), value) for key, value in row.items()}
+
+
+def _plain(key: str, value: Any) -> Any:
+    """Return a value for JSON.
+
+    Discord ids become text: many JSON readers lose their last digits.
+    """
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if key.endswith("_id") and isinstance(value, int):
+        return str(value)
+    if key.endswith("_ids") and isinstance(value, list):
+        return [str(one) for one in value]
+    return value

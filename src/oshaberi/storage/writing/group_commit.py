@@ -1,0 +1,274 @@
+"""Group commit: joins the writes of all turns of a process into few transactions.
+
+A writer waits until its entry is durable. Entries that wait at the same time share a transaction; a
+single entry is written at once. While the database is down, entries are kept in order, no caller
+waits for them, and they are written when it is back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+
+from oshaberi.storage.outages.database_circuit_breaker import DatabaseCircuitBreaker
+from oshaberi.storage.storage_errors import StorageAwayError, StorageError
+from oshaberi.storage.writing.batch_runners import BatchRunner, CommitUnknownError
+from oshaberi.storage.writing.write_entries import WriteEntry, WriteStep
+from oshaberi.virtual_time import VirtualLoop, outside_work
+
+log = logging.getLogger(__name__)
+
+INTERVAL_SECONDS = 0.03
+"""From the beginning of one transaction to that of the next, if one follows at once."""
+LINGER_SECONDS = 5.0
+"""So long an entry that nobody waits for may wait for others, unless it says otherwise."""
+MOST_AT_ONCE = 500
+MOST_KEPT = 20_000
+MOST_KEPT_CHARACTERS = 64 * 1024 * 1024
+CLOSE_SECONDS = 5.0
+
+
+class GroupCommit:
+    """The writer of an open database. Keeps the order of calls to `write` and `queue`."""
+
+    def __init__(self, runner: BatchRunner, breaker: DatabaseCircuitBreaker) -> None:
+        self._runner = runner
+        self._breaker = breaker
+        self._waiting: deque[WriteEntry] = deque()
+        self._under_way: list[WriteEntry] = []
+        self._doubt: tuple[int, list[WriteEntry]] | None = None
+        self._hurry = asyncio.Event()
+        self._linger: asyncio.TimerHandle | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._began_s = float("-inf")
+        self._kept_characters = 0
+        self._dropped = 0
+        breaker.on_lost = self._release
+
+    def __len__(self) -> int:
+        """Return how many entries are not durable yet."""
+        return len(self._waiting) + len(self._under_way) + len(self._doubted)
+
+    @property
+    def _doubted(self) -> list[WriteEntry]:
+        return [] if self._doubt is None else self._doubt[1]
+
+    async def write(self, *steps: WriteStep, lane: str = "", repeatable: bool = False) -> None:
+        """Write, and return when it is durable.
+
+        Raises StorageAwayError if that is not yet so, but the entry is kept; any other
+        StorageError if the database refuses it. It is written even if the caller is
+        cancelled.
+        """
+        await self.write_entry(WriteEntry(steps, lane=lane, repeatable=repeatable))
+
+    async def write_entry(self, entry: WriteEntry) -> None:
+        for error in await self.write_all([entry]):
+            if error is not None:
+                raise error
+
+    async def write_all(self, entries: Sequence[WriteEntry]) -> list[StorageError | None]:
+        """Write in one transaction if none is refused. Return the error of each, or None."""
+        loop = asyncio.get_running_loop()
+        waits = [loop.create_future() for _ in entries]
+        for entry, wait in zip(entries, waits, strict=True):
+            wait.add_done_callback(_error)  # a cancelled caller does not retrieve it
+            entry.done = wait
+        self._put(entries, 0)
+        with outside_work():
+            await asyncio.wait(waits)
+        return [_error(wait) for wait in waits]
+
+    def queue(
+        self,
+        *steps: WriteStep,
+        lane: str = "",
+        repeatable: bool = False,
+        linger_s: float = LINGER_SECONDS,
+    ) -> None:
+        """Write later, in order: with the next awaited entry, or after `linger_s`.
+
+        A failure is logged.
+        """
+        self.queue_entry(WriteEntry(steps, lane=lane, repeatable=repeatable), linger_s)
+
+    def queue_entry(self, entry: WriteEntry, linger_s: float = LINGER_SECONDS) -> None:
+        self._put([entry], linger_s)
+
+    async def flush(self) -> None:
+        """Wait until everything queued so far is durable."""
+        if len(self):
+            await self.write_entry(WriteEntry(repeatable=True))
+
+    async def close(self) -> None:
+        """Write what is left. A database that is down gets a moment to recover."""
+        if self._task is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await self._empty()
+            self._task.cancel()
+            await asyncio.wait({self._task})
+        self._set_linger(None)
+        if len(self):
+            log.error("%d entries could not be stored and are lost", len(self))
+        self._runner.close()
+
+    async def _empty(self) -> None:
+        with outside_work():
+            while len(self):
+                await self._breaker.back()
+                with suppress(StorageAwayError):
+                    await self.flush()
+
+    def _put(self, entries: Sequence[WriteEntry], linger_s: float) -> None:
+        loop = asyncio.get_running_loop()
+        self._waiting.extend(entries)
+        if self._task is None:
+            self._task = loop.create_task(self._run(), name="group commit")
+        if not linger_s:
+            self._hurry.set()
+        elif self._linger is None or self._linger.when() > loop.time() + linger_s:
+            self._set_linger(loop.call_later(linger_s, self._hurry.set))
+        if self._breaker.is_away:
+            self._let_go(entries)
+            self._kept_characters += sum(entry.size for entry in entries)
+            self._drop_oldest()
+
+    def _set_linger(self, timer: asyncio.TimerHandle | None) -> None:
+        if self._linger is not None:
+            self._linger.cancel()
+        self._linger = timer
+
+    async def _run(self) -> None:
+        while True:
+            await self._hurry.wait()
+            await self._breaker.back()
+            await self._pace()
+            self._set_linger(None)
+            await self._clear_up_doubt()
+            self._under_way = self._next_batch()
+            if not self._waiting:
+                self._hurry.clear()
+            await self._store(self._under_way)
+
+    def _next_batch(self) -> list[WriteEntry]:
+        return [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_AT_ONCE))]
+
+    async def _pace(self) -> None:
+        """Wait a moment after the last transaction, so that more entries join."""
+        loop = asyncio.get_running_loop()
+        left_s = self._began_s + INTERVAL_SECONDS - loop.time()
+        if left_s > 0 and not _is_virtual():
+            await asyncio.sleep(left_s)
+        self._began_s = loop.time()
+
+    async def _store(self, batch: list[WriteEntry]) -> None:
+        """Write one transaction; if an entry is refused, one for each."""
+        parts = deque([batch] if batch else [])
+        while parts:
+            part = parts.popleft()
+            try:
+                if any(entry.steps or entry.tallies for entry in part):
+                    await self._transaction(part)
+            except CommitUnknownError as error:
+                self._doubt = (error.xid, part)
+                self._take_back([entry for rest in parts for entry in rest])
+                self._breaker.lost(str(error))
+                return
+            except StorageAwayError as error:
+                self._take_back([entry for rest in (part, *parts) for entry in rest])
+                self._breaker.lost(str(error))
+                return
+            except StorageError as error:
+                if len(part) == 1:
+                    _refused(part[0], error)
+                parts.extendleft([entry] for entry in reversed(part) if len(part) > 1)
+            else:
+                _settle(part)
+        self._under_way = []
+
+    async def _transaction(self, entries: list[WriteEntry]) -> None:
+        """Run a transaction. If it hangs, callers are released and its outcome awaited."""
+        with outside_work():
+            task = asyncio.create_task(self._runner.run(entries, self._breaker.heard))
+            try:
+                await self._breaker.watch(task)
+                await asyncio.wait({task})
+            finally:
+                task.cancel()
+        task.result()
+
+    async def _clear_up_doubt(self) -> None:
+        """Ask the database whether a COMMIT without an answer was done."""
+        while self._doubt is not None:
+            xid, entries = self._doubt
+            try:
+                was_committed = await self._breaker.answer(self._runner.was_committed(xid))
+            except StorageError as error:
+                self._breaker.lost(str(error))
+                await self._breaker.back()
+                continue
+            self._doubt = None
+            if was_committed:
+                _settle(entries)
+            else:
+                self._take_back(entries)
+
+    def _take_back(self, entries: Sequence[WriteEntry]) -> None:
+        self._under_way = []
+        self._waiting.extendleft(reversed(entries))
+        self._hurry.set()
+        if self._breaker.is_away:
+            self._release()
+
+    def _release(self) -> None:
+        """Release all callers, because the database is down. Drop the oldest if too many."""
+        self._let_go((*self._waiting, *self._under_way, *self._doubted))
+        self._kept_characters = sum(entry.size for entry in self._waiting)
+        self._dropped = 0
+        self._drop_oldest()
+
+    def _let_go(self, entries: Sequence[WriteEntry]) -> None:
+        error = self._breaker.error()
+        for entry in entries:
+            if entry.done is not None:
+                _set(entry.done, error)
+                entry.done = None
+
+    def _drop_oldest(self) -> None:
+        before = self._dropped
+        while len(self._waiting) > MOST_KEPT or self._kept_characters > MOST_KEPT_CHARACTERS:
+            self._kept_characters -= self._waiting.popleft().size
+            self._dropped += 1
+        if self._dropped and not before:
+            log.error("the database is away for so long that the oldest entries are forgotten")
+
+
+def _settle(entries: Sequence[WriteEntry]) -> None:
+    for entry in entries:
+        if entry.done is not None and not entry.done.done():
+            entry.done.set_result(None)
+
+
+def _refused(entry: WriteEntry, error: StorageError) -> None:
+    if entry.done is None:
+        log.error("an entry could not be stored: %s", error)
+    else:
+        _set(entry.done, error)
+
+
+def _set(done: asyncio.Future[None], error: StorageError) -> None:
+    if not done.done():
+        done.set_exception(error)
+
+
+def _error(wait: asyncio.Future[None]) -> StorageError | None:
+    error = None if wait.cancelled() else wait.exception()
+    return error if isinstance(error, StorageError) else None
+
+
+def _is_virtual() -> bool:
+    return isinstance(asyncio.get_running_loop(), VirtualLoop)

@@ -1,0 +1,90 @@
+"""Finds every atom and every closed pair of markers in a complete text, in one pass.
+
+The same markers (`marker_rules`) and the same bookkeeping (`open_markers`) as the stream uses.
+"""
+
+from __future__ import annotations
+
+import re
+
+from oshaberi.text.segments.marker_rules import MARKS, read_mark
+from oshaberi.text.segments.open_markers import OpenMarkers, code_limit
+from oshaberi.text.urls_and_mentions import BACKTICKS, URL_STOP, inline_code_close, url_end
+
+_SCHEME = re.compile(r"(?:https?|ftps?)$", re.IGNORECASE)
+_BEGUN = re.compile(r"(?:h|htt?|f|ft|(?:https?|ftps?)(?::/{0,2})?)$", re.IGNORECASE)
+_BEGUN_MAX = 8
+_INTEREST = re.compile(rf"[\n`{re.escape(MARKS)}]|://")
+
+
+def url_start(text: str, colon: int) -> int:
+    """Return where the URL with `://` at `colon` begins, or -1 if it is not a URL."""
+    scheme = _SCHEME.search(text, max(0, colon - 5), colon)
+    return scheme.start() if scheme else -1
+
+
+def begun_url(text: str, end: int) -> int:
+    """Return where a URL may begin whose first letters end `text[:end]`, or -1."""
+    begun = _BEGUN.search(text[max(0, end - _BEGUN_MAX) : end])
+    return max(0, end - _BEGUN_MAX) + begun.start() if begun else -1
+
+
+def find_spans(text: str, hold_limit: int) -> list[tuple[int, int, bool]]:
+    """Return every atom and every closed pair of a whole text: (start, end, is_atom), by start."""
+    open_markers = OpenMarkers(hold_limit)
+    at = _quote_block(open_markers, text, 0)
+    while found := _INTEREST.search(text, at):
+        at = found.start()
+        while open_markers.stack and at >= open_markers.expiry():
+            open_markers.expire()
+        mark = text[at]
+        if mark == "\n":
+            at = _line(open_markers, text, at)
+        elif mark == "`":
+            at = _code(open_markers, text, at, code_limit(hold_limit))
+        elif mark == ":":
+            at = _url(open_markers, text, at)
+        else:
+            at = read_mark(open_markers, text, at, final=True)
+    open_markers.blank_line(len(text))
+    return sorted(open_markers.spans)
+
+
+def _line(open_markers: OpenMarkers, text: str, at: int) -> int:
+    after = at + 1
+    while after < len(text) and text[after].isspace():
+        after += 1
+    start = text.rfind("\n", at, after) + 1
+    open_markers.line_break()
+    if start > at + 1:
+        open_markers.blank_line(at)
+    return _quote_block(open_markers, text, start)
+
+
+def _quote_block(open_markers: OpenMarkers, text: str, at: int) -> int:
+    if text.startswith(">>> ", at):
+        if not open_markers.open[">>>"]:
+            open_markers.push(">>>", at)
+        return at + 4
+    return at
+
+
+def _code(open_markers: OpenMarkers, text: str, at: int, limit: int) -> int:
+    run = BACKTICKS.match(text, at)
+    end = run.end() if run else at + 1
+    if end - at > 2:
+        return end
+    close = inline_code_close(text, end, end - at, limit)
+    if close:
+        open_markers.spans.append((at, close, True))
+    return close or end
+
+
+def _url(open_markers: OpenMarkers, text: str, at: int) -> int:
+    start = url_start(text, at)
+    if start < 0:
+        return at + 3
+    stop = URL_STOP.search(text, at + 3)
+    end = max(at + 3, url_end(text, start, stop.start() if stop else len(text)))
+    open_markers.spans.append((start, end, True))
+    return end

@@ -1,0 +1,55 @@
+"""Decides whether an unfinished line may begin with a label whose colon has not come yet.
+
+Live mode shows nothing of such a line: a name of the persona will be taken out (spec 06 S2, S4),
+and a foreign speaker's line must never be seen (S7).
+"""
+
+from __future__ import annotations
+
+import re
+
+from oshaberi.text.normalize.names.own_label_pattern import MACROS
+from oshaberi.text.normalize.names.speaker_guard import RESERVED, SpeakerGuard
+from oshaberi.text.text_config import TextConfig
+
+_ANY_SPEAKER = re.compile(r"[\w .'’*~()（）-]{0,66}\Z")
+_MOST_WORDS = 4
+_LONGEST_MODIFIER = 70
+_BOLD = re.compile(r"\A(?:\*{1,3}|__)")
+_BEHIND_NAME = re.compile(r"[*_]{0,3}\s*(?:[(（][^\n]*)?\Z")
+
+
+class PossibleLabels:
+    """The labels that mean something in one stream."""
+
+    def __init__(self, config: TextConfig) -> None:
+        own = (*config.persona.names, *MACROS) if config.persona else ()
+        guarded = SpeakerGuard.needed(config)
+        others = [name for one in config.known for name in one.names] if guarded else []
+        names = (*own, *others, *RESERVED) if guarded else own
+        self._names = tuple({_folded(name) for name in names} - {""})
+        self._any_speaker = config.llm_stop_speaker_pattern_enabled
+
+    def may_begin(self, line: str) -> bool:
+        """Tell whether the line, without outer spaces, may still turn out to have one."""
+        if self._any_speaker and _may_be_speaker(line):
+            return True
+        text = _folded(_BOLD.sub("", line))
+        return any(_may_become(text, name) for name in self._names)
+
+
+def _may_be_speaker(line: str) -> bool:
+    """Tell whether it may be a speaker's name: any name of up to four words counts."""
+    return _ANY_SPEAKER.match(line) is not None and len(line.split()) <= _MOST_WORDS
+
+
+def _may_become(text: str, name: str) -> bool:
+    if len(text) <= len(name):
+        return name.startswith(text)
+    rest = text[len(name) :]
+    short = len(rest) <= _LONGEST_MODIFIER
+    return text.startswith(name) and short and _BEHIND_NAME.match(rest) is not None
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split()).casefold()

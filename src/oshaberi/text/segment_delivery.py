@@ -1,0 +1,74 @@
+"""Takes each segment from stage 05 through the normalizers (06) to the composer (07a)."""
+
+from __future__ import annotations
+
+from oshaberi.events import SpeakerStop
+from oshaberi.text.copied_state import CopiedState
+from oshaberi.text.messages.message_composer import MessageComposer
+from oshaberi.text.messages.message_packing import PackedPart
+from oshaberi.text.normalize.normalizer_table import Normalizers
+from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
+from oshaberi.text.segments.visible_buffer import Segment
+from oshaberi.text.text_measure import has_visible
+
+
+class SegmentDelivery(CopiedState):
+    """Remembers whether something was read before, and whether the speaker guard has struck."""
+
+    def __init__(self, normalizers: Normalizers, composer: MessageComposer) -> None:
+        self._normalizers = normalizers
+        self._composer = composer
+        self._guarded = False
+        self.begun = False
+        """A line was read, though nothing of it was left."""
+
+    def deliver(self, segment: Segment) -> None:
+        if self._guarded:
+            self._composer.note(segment.text, "speaker_guard", segment.end)
+        elif segment.kind == "text":
+            self._deliver_text(segment)
+        elif segment.kind == "trimmed":
+            self._composer.note(segment.text, "incomplete_clause", segment.end)
+        else:
+            self._deliver_block(segment)
+
+    def _deliver_text(self, segment: Segment) -> None:
+        composer = self._composer
+        piece = TextPiece(segment.text, line_start=segment.line_start)
+        work = SegmentWork(
+            [piece], segment.ends_line, opens_response=not (composer.begun or self.begun)
+        )
+        self._normalizers.run(work)
+        for text, reason in work.withheld:
+            composer.note(text, reason, segment.end)
+        gap = segment.gap
+        for piece in work.pieces:
+            text = piece.text.strip()
+            composer.add(
+                PackedPart(text, segment.boundary, segment.end, gap, piece.identity, piece.labelled)
+            )
+            gap = "\n"
+        if not work.pieces:
+            self._deliver_nothing(segment, is_noted=bool(work.withheld))
+        if work.stop is not None:
+            composer.event(SpeakerStop(work.stop))
+            self._guarded = True
+
+    def _deliver_nothing(self, segment: Segment, *, is_noted: bool) -> None:
+        self._composer.skip(segment.gap + "\n")
+        if has_visible(segment.text):
+            self.begun = True
+            if not is_noted:
+                self._composer.note(segment.text, "break", segment.end)
+
+    def _deliver_block(self, segment: Segment) -> None:
+        identity = self._normalizers.block_identity(segment.ends_line)
+        part = PackedPart(segment.text, segment.boundary, segment.end, segment.gap, identity)
+        if segment.kind == "table":
+            source, taken = self._normalizers.clean_table(segment.text)
+            for text, reason in taken:
+                self._composer.note(text, reason, segment.end)
+            self._composer.add_table(source, part)
+        else:
+            part.is_code = True
+            self._composer.add(part)

@@ -1,0 +1,109 @@
+"""Finds atoms: inline code, URLs and Discord tokens (mentions, emoji, timestamps).
+
+Pure functions over complete text. The incremental pass (`segments.open_markers`) uses the same
+parts.
+"""
+
+from __future__ import annotations
+
+import re
+
+DISCORD_TOKEN = re.compile(
+    r"<(?:a?:\w{1,32}:\d{1,20}"  # custom emoji
+    r"|@[!&]?\d{1,20}|\#\d{1,20}"  # user, role, channel
+    r"|t:-?\d{1,17}(?::[tTdDfFRsS])?"  # timestamp
+    r"|/[^<>:\n]{1,100}:\d{1,20}"  # slash command
+    r")>"
+)
+CUSTOM_EMOJI = re.compile(r"<a?:(\w{1,32}):(\d{1,20})>")
+
+URL_START = re.compile(r"(?:https?|ftps?)://", re.IGNORECASE)
+URL_STOP = re.compile(
+    r"[\s<>\"`|"
+    r"\u3000-\u3003\u3008-\u3011\u3014-\u301f"  # CJK punctuation and brackets
+    r"\uff01\uff08\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\uff5e\uff61-\uff64]"  # full-width
+)
+_GIVEN_BACK = frozenset(".,;:!?'*_~]”’“‘„«»")
+
+BACKTICKS = re.compile(r"`+")
+
+
+def url_end(text: str, start: int, stop: int) -> int:
+    """Return the end of the URL from `start` to `stop`, without punctuation at its end."""
+    surplus = text.count(")", start, stop) - text.count("(", start, stop)
+    end = stop
+    while end > start:
+        last = text[end - 1]
+        if last == ")" and surplus > 0:
+            surplus -= 1
+        elif last not in _GIVEN_BACK:
+            break
+        end -= 1
+    return end
+
+
+def urls(text: str) -> list[tuple[int, int]]:
+    """Return the span of every URL in `text`."""
+    spans = []
+    found = URL_START.search(text)
+    while found:
+        stop = URL_STOP.search(text, found.end())
+        end = url_end(text, found.start(), stop.start() if stop else len(text))
+        spans.append((found.start(), end))
+        found = URL_START.search(text, max(end, found.end()))
+    return spans
+
+
+def inline_code_close(text: str, start: int, ticks: int, limit: int, final: bool = True) -> int:
+    """Return where inline code closes whose opening run ends at `start`.
+
+    Returns 0 for never, -1 while undecided. A run of three or more is a fence, which inline
+    code does not span.
+    """
+    newline = text.find("\n", start, start + limit + 1)
+    stop = newline if newline >= 0 else min(len(text), start + limit + 1)
+    for run in BACKTICKS.finditer(text, start):
+        if run.start() >= stop:
+            break
+        if run.end() == len(text) and not final:
+            return -1
+        width = run.end() - run.start()
+        if width == ticks:
+            return run.end()
+        if width > 2:
+            return 0
+    known = final or newline >= 0 or len(text) > start + limit
+    return 0 if known else -1
+
+
+def code_spans(text: str, limit: int) -> list[tuple[int, int]]:
+    """Return every inline code span: one or two backticks, closed on the line within `limit`."""
+    spans: list[tuple[int, int]] = []
+    run = BACKTICKS.search(text) if "`" in text else None
+    while run:
+        start, end = run.span()
+        close = inline_code_close(text, end, end - start, limit) if end - start < 3 else 0
+        if close:
+            spans.append((start, close))
+        run = BACKTICKS.search(text, close or end)
+    return spans
+
+
+def protected(text: str, limit: int) -> list[tuple[int, int]]:
+    """Return the spans that no rule may change: inline code, URLs and Discord tokens.
+
+    They are in order and disjoint.
+    """
+    spans = code_spans(text, limit)
+    if "://" in text:
+        spans += urls(text)
+    if "<" in text:
+        spans += [m.span() for m in DISCORD_TOKEN.finditer(text)]
+    if len(spans) < 2:
+        return spans
+    spans.sort()
+    disjoint = [spans[0]]
+    for start, end in spans[1:]:
+        if start >= disjoint[-1][1]:
+            disjoint.append((start, end))
+    return disjoint

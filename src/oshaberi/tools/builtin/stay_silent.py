@@ -1,0 +1,13 @@
+"""The tool `stay_silent`: ends the turn without a (further) word."""
+
+from __future__ import annotations
+
+from oshaberi.tools.tool_decorator import tool
+from oshaberi.tools.tool_definition import ToolContext
+
+
+@tool
+async def stay_silent(context: ToolContext) -> str:
+    """Say nothing: the message needs no answer from you. You may react to it instead."""
+    context.response.chose_silence = True
+    return "Nothing is said."

@@ -1,0 +1,78 @@
+"""Waits until a job may run: the reader sees the typing indicator when its turn is near, and is
+told if that takes too long."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from oshaberi.conversation.conversation_messages import IncomingMessage
+from oshaberi.conversation.turn_channel import TurnChannel
+from oshaberi.delivery.pacing.typing_indicator import TypingIndicator
+from oshaberi.delivery.response_state import ResponseState
+from oshaberi.delivery.sink import Embed
+from oshaberi.stream.stops.stop_registry import ActiveChannel
+from oshaberi.turns.admission.channel_queue import QueuedJob
+from oshaberi.turns.admission.turn_slots import TurnSlots
+from oshaberi.turns.status_reactions import StatusReactions
+from oshaberi.turns.stoppable_waits import until_stopped
+from oshaberi.turns.turn_notices import NoticeSender
+
+OVERLOADED = Embed(
+    "Too many people talk to me right now",
+    "I did not get to this question in time. Please ask again in a few minutes.",
+)
+
+
+@asynccontextmanager
+async def turn_slot(
+    slots: TurnSlots, job: QueuedJob, channel: ActiveChannel
+) -> AsyncIterator[None]:
+    """Hold a slot for the job. NoTurnSlotError; InterruptedTurnError if a stop comes first."""
+    async with AsyncExitStack() as stack:
+        place = job.turn_channel
+        if slots.is_free:
+            await stack.enter_async_context(slots.slot(place.server_id, place.channel_id))
+        else:
+            near = asyncio.Event()
+            slot = slots.slot(place.server_id, place.channel_id, near)
+            async with _typing_when(near, place):
+                await until_stopped(channel, stack.enter_async_context(slot))
+        yield
+
+
+async def tell_overload(job: QueuedJob, channel: ActiveChannel, reactions: StatusReactions) -> None:
+    """In words; by a reaction where notices are not wanted."""
+    answering = _answering(job)
+    if not job.settings.stream.suppress_user_errors:
+        sink = job.turn_channel.sink(answering)
+        await NoticeSender(sink, ResponseState(), channel).reply(OVERLOADED)
+    elif answering is not None:
+        reactions.full(job.turn_channel, answering.said.id)
+
+
+def _answering(job: QueuedJob) -> IncomingMessage | None:
+    newest = job.asked[-1]
+    return newest if job.kind == "answer" and not newest.said.by_us else None
+
+
+@asynccontextmanager
+async def _typing_when(near: asyncio.Event, turn_channel: TurnChannel) -> AsyncIterator[None]:
+    task = asyncio.create_task(_type_when(near, turn_channel))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+
+
+async def _type_when(near: asyncio.Event, turn_channel: TurnChannel) -> None:
+    """Until it is cancelled."""
+    await near.wait()
+    indicator = TypingIndicator(turn_channel.sink(None))
+    indicator.keep_alive()
+    try:
+        await asyncio.get_running_loop().create_future()
+    finally:
+        await indicator.close()

@@ -1,0 +1,158 @@
+"""How many turns a process runs at once. Further ones wait: in order, and fairly between servers.
+
+Servers take turns: each free slot goes to the next server that waits, and within a server to who
+has waited longest. Nothing here knows of Discord or of what a turn does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from bisect import insort
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import count, islice, zip_longest
+from typing import Literal
+
+from oshaberi.errors import OshaberiError
+
+log = logging.getLogger(__name__)
+
+DEFAULT_SLOTS = 200
+"""The largest number that was measured with nothing lost and everything in the journal
+(docs/performance.md)."""
+DEFAULT_WAIT_SECONDS = 120
+NEAR_PLACES = 10
+"""So many of those that are next know that their turn is near."""
+
+
+class NoTurnSlotError(OshaberiError):
+    """There was no slot in time, or the process ends."""
+
+    def __init__(self, reason: Literal["waited too long", "ending"]) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(slots=True, eq=False)
+class WaitingPlace:
+    """A turn that waits for a slot."""
+
+    number: int
+    given: asyncio.Future[None]
+    near: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __lt__(self, other: WaitingPlace) -> bool:
+        return self.number < other.number
+
+
+class TurnSlots:
+    """Of one process."""
+
+    def __init__(
+        self, slots: int = DEFAULT_SLOTS, max_wait_s: float = DEFAULT_WAIT_SECONDS
+    ) -> None:
+        self._slots = slots
+        self._max_wait_s = max_wait_s
+        self._taken = 0
+        self._lines: dict[int, list[WaitingPlace]] = {}
+        """Who waits, by server. The first server is the next one to get a slot."""
+        self._numbers = count()
+        self._left: dict[int, int] = {}
+        """The numbers of channels that stopped waiting: a changed question keeps its place."""
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nobody has to wait."""
+        return self._taken < self._slots and not self._lines
+
+    @property
+    def taken(self) -> int:
+        return self._taken
+
+    @property
+    def waiting(self) -> int:
+        return sum(map(len, self._lines.values()))
+
+    @asynccontextmanager
+    async def slot(
+        self, server_id: int, channel_id: int, near: asyncio.Event | None = None
+    ) -> AsyncIterator[None]:
+        """Hold a slot. `near` is set when there are few before this one. NoTurnSlotError.
+
+        Server 0 is direct messages: each of them counts as a server.
+        """
+        if self.is_free:
+            self._taken += 1
+        else:
+            await self._wait(server_id or -channel_id, channel_id, near or asyncio.Event())
+        try:
+            yield
+        finally:
+            self._taken -= 1
+            self._give()
+
+    def dismiss_waiting(self) -> None:
+        """The process ends: whoever waits for a slot gets none."""
+        for place in self._in_order():
+            if not place.given.done():
+                place.given.set_exception(NoTurnSlotError("ending"))
+        self._lines.clear()
+
+    async def _wait(self, server: int, channel_id: int, near: asyncio.Event) -> None:
+        number = self._left.pop(channel_id, None)
+        number = next(self._numbers) if number is None else number
+        place = WaitingPlace(number, asyncio.get_running_loop().create_future(), near)
+        if not self._lines:
+            log.warning("all %d slots for turns are taken: questions wait", self._slots)
+        insort(self._lines.setdefault(server, []), place)
+        self._give()
+        try:
+            async with asyncio.timeout(self._max_wait_s):
+                await place.given
+        except TimeoutError:
+            if not _is_given(place):
+                self._withdraw(server, place)
+                raise NoTurnSlotError("waited too long") from None
+        except asyncio.CancelledError:
+            if _is_given(place):
+                self._taken -= 1
+            elif self._withdraw(server, place) and self._lines:
+                self._left[channel_id] = number
+            self._give()
+            raise
+
+    def _give(self) -> None:
+        """Slots that are free to those who are next."""
+        while self._lines and self._taken < self._slots:
+            server, line = next(iter(self._lines.items()))
+            del self._lines[server]
+            place = line.pop(0)
+            if line:
+                self._lines[server] = line  # behind all others
+            if not place.given.done():  # else it is cancelled, and has not heard of it yet
+                place.given.set_result(None)
+                self._taken += 1
+        if not self._lines:
+            self._left.clear()
+        for place in islice(self._in_order(), NEAR_PLACES):
+            place.near.set()
+
+    def _in_order(self) -> Iterator[WaitingPlace]:
+        rounds = zip_longest(*self._lines.values())
+        return (place for one_each in rounds for place in one_each if place is not None)
+
+    def _withdraw(self, server: int, place: WaitingPlace) -> bool:
+        line = self._lines.get(server, [])
+        if place not in line:
+            return False
+        line.remove(place)
+        if not line:
+            del self._lines[server]
+        return True
+
+
+def _is_given(place: WaitingPlace) -> bool:
+    given = place.given
+    return given.done() and not given.cancelled() and given.exception() is None

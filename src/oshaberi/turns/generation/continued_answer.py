@@ -1,0 +1,72 @@
+"""Continues an answer that ran out of tokens, if its API says how (NovelAI).
+
+The next request begins with everything said so far (`continuation_prefill`), and its answer belongs
+to the same stream: no message ends where one request did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+
+from oshaberi.chunks import Chunk, ProviderError
+from oshaberi.providers.request.model_request import Request
+from oshaberi.stream.provider_protocol import Provider
+
+MOST_CONTINUATIONS = 8
+
+MayContinue = Callable[[Request], Awaitable[bool]]
+"""Whether one more request may be made."""
+
+
+class ContinuedAnswer:
+    """A provider that asks its model again as often as an answer needs it, within limits."""
+
+    def __init__(
+        self, provider: Provider, may_continue: MayContinue, most: int = MOST_CONTINUATIONS
+    ) -> None:
+        self._provider = provider
+        self._may_continue = may_continue
+        self._most = most
+
+    @property
+    def name(self) -> str:
+        return self._provider.name
+
+    @property
+    def model(self) -> str:
+        return self._provider.model
+
+    @property
+    def reemits(self) -> bool:
+        return self._provider.reemits
+
+    def normalise(self, raw: Any) -> Chunk | None:
+        return self._provider.normalise(raw)
+
+    def classify(self, error: Exception) -> ProviderError:
+        return self._provider.classify(error)
+
+    async def open(self, request: Request) -> AsyncIterator[Any]:
+        """Yield the raw chunks of all requests. Of their ends only the last is passed on."""
+        left = self._most
+        while True:
+            begun, ends = request.prefill, list[Any]()
+            stream: Any = self._provider.open(request)
+            async with aclosing(stream):
+                async for raw in stream:
+                    chunk = self._provider.normalise(raw)
+                    if chunk is None or chunk.type != "done":
+                        yield raw
+                        continue
+                    ends.append(raw)
+                    begun = chunk.continuation_prefill or begun
+            is_over = begun == request.prefill or left == 0
+            request = replace(request, prefill=begun)
+            if is_over or not await self._may_continue(request):
+                for raw in ends:
+                    yield raw
+                return
+            left -= 1

@@ -1,0 +1,25 @@
+"""The question whose answer a restart cut off: what is stored of it, so that the answer goes on."""
+
+from __future__ import annotations
+
+from oshaberi.conversation.turn_channel import TurnChannel
+from oshaberi.storage.stored_records import StoredQuestion
+from oshaberi.turns.turn_request import TurnRequest
+from oshaberi.turns.turn_services import TurnServices
+
+
+def cut_question(
+    services: TurnServices, turn_channel: TurnChannel, turn_request: TurnRequest
+) -> StoredQuestion:
+    """Whoever goes on answers what the first part of the answer was for."""
+    earlier = turn_request.continues
+    asked_id = None if earlier is None else earlier.asked_id
+    return StoredQuestion(
+        channel_id=turn_channel.channel_id,
+        message_id=asked_id or turn_request.newest.said.id,
+        server_id=turn_channel.server_id,
+        user_id=turn_request.user_id,
+        instance=services.instance,
+        why=turn_request.why,
+        is_begun=True,
+    )

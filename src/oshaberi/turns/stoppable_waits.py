@@ -1,0 +1,74 @@
+"""Lets a stop or follow-up end work between the streams of a turn at once (spec 04 O1)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from oshaberi.stream.stops.stop_registry import ActiveChannel, StopRequest
+from oshaberi.stream.stream_result import StreamResult
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+LAST_WORDS_SECONDS = 0.02
+"""How long cancelled work may take to end before the turn goes on without it."""
+
+
+class InterruptedTurnError(Exception):
+    """A stop was requested; it has been consumed."""
+
+    def __init__(self, request: StopRequest) -> None:
+        super().__init__(request.reason)
+        self.request = request
+
+
+def stopped_result(request: StopRequest) -> StreamResult:
+    """Return the result of a turn that was stopped while no stream ran."""
+    if request.follow_up:
+        return StreamResult("follow_up_interrupt")
+    if request.at_boundary:
+        return StreamResult("interrupted", request.reason)
+    return StreamResult("stopped_by_user", request.reason)
+
+
+def check(channel: ActiveChannel) -> None:
+    """Raise InterruptedTurnError if a stop was requested."""
+    request = channel.consume()
+    if request is not None:
+        raise InterruptedTurnError(request)
+
+
+async def until_stopped(channel: ActiveChannel, work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of the work, unless a stop comes first: then cancel the work."""
+    task = asyncio.create_task(work)
+    stopped = asyncio.Event()
+    waiting = asyncio.create_task(stopped.wait())
+    try:
+        with channel.heard_by(stopped.set):
+            await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done() or channel.pending is not None:
+            check(channel)
+        return await task
+    finally:
+        waiting.cancel()
+        await _end(task)
+
+
+async def _end(task: asyncio.Task[T]) -> None:
+    if not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=LAST_WORDS_SECONDS)
+    if not task.done():
+        log.warning("cancelled work does not end; the turn goes on without it")
+        task.add_done_callback(_seen)
+    else:
+        _seen(task)
+
+
+def _seen(task: asyncio.Task[T]) -> None:
+    if not task.cancelled():
+        task.exception()  # retrieved, so that asyncio does not log it

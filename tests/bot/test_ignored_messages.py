@@ -1,0 +1,34 @@
+"""A message that is not for the bot: real discord.py hears it, and the database is not touched."""
+
+from __future__ import annotations
+
+from oshaberi.bot.live_settings import LiveSettings
+from oshaberi.config import LoadedSettings
+from tests.bot.client_harness import MEMBER, OWNER, ClientHarness, run_with_client
+from tests.storage.counting import counted
+
+CHATTER = 40
+
+
+def test_it_touches_no_database() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        services = harness.channel_turns.services
+        live = LiveSettings(LoadedSettings(), {}, harness.db, lambda: services)
+        services.settings = live.of
+        first = harness.stage.people.post("general", "hello everybody", user=MEMBER)
+        await harness.heard(1)
+        async with harness.channel_turns._entering.through(first.channel_id):
+            """The first one has been dealt with: settings and personas are known."""
+        with counted() as count:
+            for number in range(CHATTER):
+                user = OWNER if number % 2 else MEMBER
+                replied = None if number % 5 else first.id
+                harness.stage.people.post(
+                    "general", f"chatter {number}", user=user, reply_to=replied
+                )
+            await harness.heard(1 + CHATTER)
+            async with harness.channel_turns._entering.through(first.channel_id):
+                """The last one as well."""
+        assert (count.transactions, count.statements) == (0, [])
+
+    run_with_client(scenario, answering=True)

@@ -1,0 +1,50 @@
+"""A recording sink with Discord's buckets: what meets an empty one is counted and repeated."""
+
+from __future__ import annotations
+
+import asyncio
+
+from oshaberi.delivery.sink import Post, RequestKind, RequestRoom, Sent, WireState
+from oshaberi.delivery.sinks.recording_sink import RecordingSink
+from oshaberi.stage.rest.rate_limits import MESSAGE_CREATE, MESSAGE_EDIT, RateLimit, RateLimits
+from oshaberi.stage.rules.api_refusals import RefusalError
+
+
+class LimitedSink(RecordingSink):
+    """Make it inside the loop."""
+
+    def __init__(self, request_seconds: float = 0.1) -> None:
+        super().__init__()
+        self.refused = 0
+        self._request_seconds = request_seconds
+        self._limits = RateLimits(_now, scale=1.0)
+        self._rooms: dict[RequestKind, RequestRoom | None] = {}
+
+    def room(self, kind: RequestKind) -> RequestRoom | None:
+        return self._rooms.get(kind)
+
+    async def send(self, post: Post, wire: WireState) -> Sent:
+        await self._enter(MESSAGE_CREATE, "send", wire)
+        return await super().send(post, wire)
+
+    async def edit(self, sent: Sent, post: Post, wire: WireState) -> None:
+        await self._enter(MESSAGE_EDIT, "edit", wire)
+        await super().edit(sent, post, wire)
+
+    async def _enter(self, limit: RateLimit, kind: RequestKind, wire: WireState) -> None:
+        while True:
+            await asyncio.sleep(self._request_seconds)
+            try:
+                headers = self._limits.enter(limit, "", global_too=False)
+            except RefusalError as refused:
+                self.refused += 1
+                wire.hold()
+                await asyncio.sleep(float(refused.headers["Retry-After"]))
+                wire.leave(_now())
+                continue
+            self._rooms[kind] = RequestRoom.of_headers(headers, _now())
+            return
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,135 @@
+"""Finds recorded bodies of real APIs, and plays bytes to an adapter without a socket.
+
+The recordings are no part of the project: they lie in `shared/recordings` of a folder above it,
+or where `OSHABERI_RECORDINGS` says.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from oshaberi.providers.adapter_base import Adapter
+from oshaberi.providers.anthropic.anthropic_adapter import AnthropicAdapter
+from oshaberi.providers.endpoint import Endpoint
+from oshaberi.providers.google.google_adapter import GoogleAdapter
+from oshaberi.providers.openai_chat.openai_chat_adapter import OpenAIChatAdapter
+from oshaberi.providers.openai_responses.openai_responses_adapter import OpenAIResponsesAdapter
+
+_INDEX = "index.jsonl"
+_HERE = "http://127.0.0.1:9"
+
+
+@dataclass(frozen=True)
+class RecordedBody:
+    """One recorded answer, and which family it belongs to."""
+
+    path: Path
+    family: str
+    vendor: str
+
+    def __str__(self) -> str:
+        return f"{self.family}-{self.vendor}-{self.path.stem}"
+
+
+def recordings() -> list[RecordedBody]:
+    """All that are there; none where there is no such folder."""
+    folder = _folder()
+    if folder is None:
+        return []
+    rows = map(json.loads, (folder / _INDEX).read_text("utf-8").splitlines())
+    return [
+        RecordedBody(folder / row["file"], row["family"], row["vendor"])
+        for row in rows
+        if row["status"] == 200
+    ]
+
+
+def _folder() -> Path | None:
+    named = os.environ.get("OSHABERI_RECORDINGS")
+    above = [parent / "shared" / "recordings" for parent in Path(__file__).parents]
+    candidates = [Path(named)] if named else above
+    return next((folder for folder in candidates if (folder / _INDEX).is_file()), None)
+
+
+def cut_at_random(body: bytes, seed: int) -> list[bytes]:
+    """The body in up to 60 pieces."""
+    source = random.Random(seed)
+    cuts = sorted(source.randrange(len(body) + 1) for _ in range(source.randrange(1, 60)))
+    return [body[a:b] for a, b in pairwise([0, *cuts, len(body)])]
+
+
+class PlayedBody:
+    """Stands for an SDK's open response."""
+
+    def __init__(self, pieces: Sequence[bytes]) -> None:
+        self._pieces = [piece for piece in pieces if piece]
+        self._left = iter(self._pieces)
+
+    async def __aenter__(self) -> PlayedBody:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        """Nothing is open."""
+
+    async def iter_bytes(self) -> AsyncIterator[bytes]:
+        for piece in self._pieces:
+            yield piece
+
+    @property
+    def content(self) -> PlayedBody:
+        """Google's transport is another one."""
+        return self
+
+    async def readany(self) -> bytes:
+        return next(self._left, b"")
+
+
+class _ChatBody(OpenAIChatAdapter):
+    pieces: Sequence[bytes] = ()
+
+    def _creating(self, _wanted: Any) -> Any:
+        return PlayedBody(self.pieces)
+
+
+class _ResponsesBody(OpenAIResponsesAdapter):
+    pieces: Sequence[bytes] = ()
+
+    def _creating(self, _wanted: Any) -> Any:
+        return PlayedBody(self.pieces)
+
+
+class _MessagesBody(AnthropicAdapter):
+    pieces: Sequence[bytes] = ()
+
+    def _creating(self, _wanted: Any) -> Any:
+        return PlayedBody(self.pieces)
+
+
+class _GeminiBody(GoogleAdapter):
+    pieces: Sequence[bytes] = ()
+
+    def _answer(self, _asked: Any) -> Any:
+        return PlayedBody(self.pieces)
+
+
+_PLAYERS: dict[str, Any] = {
+    "openai": _ChatBody,
+    "responses": _ResponsesBody,
+    "anthropic": _MessagesBody,
+    "google": _GeminiBody,
+}
+
+
+def adapter_of_bytes(family: str, pieces: Sequence[bytes] = ()) -> Adapter:
+    """An adapter of the family whose model answers with these bytes."""
+    adapter: Any = _PLAYERS[family](Endpoint(family, "model-1", _HERE))
+    adapter.pieces = pieces
+    made: Adapter = adapter
+    return made

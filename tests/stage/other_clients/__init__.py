@@ -1,0 +1,1 @@
+"""Bots that use other libraries than discord.py, in processes of their own."""

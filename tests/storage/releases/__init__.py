@@ -1,0 +1,1 @@
+"""Databases as releases left them, as SQL. `scenario_database.KEY` reads their secrets."""

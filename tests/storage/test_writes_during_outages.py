@@ -1,0 +1,164 @@
+"""What is kept while the database is away: stored once when it is back, and not without a bound."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from oshaberi.storage import Database, SecretVault, StorageError
+from oshaberi.storage.outages import database_circuit_breaker
+from oshaberi.storage.storage_errors import StorageAwayError
+from oshaberi.storage.stored_records import Exchange, TurnRecord, TurnTraces, UsedRequest
+from oshaberi.storage.usage_accounts import UsageAccount, UsageLimit, UsageTotals
+from oshaberi.storage.writing import group_commit
+
+from .database_servers import postgres_url
+from .postgres_proxy import Cut, postgres_proxy
+from .scenario_database import KEY, NOON, with_database
+
+BACK_S = 20.0
+
+
+async def until_stored(db: Database) -> None:
+    async with asyncio.timeout(BACK_S):
+        while len(db._store.writer) or db._store.writing.is_away:
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("cut", ["before the commit", "after the commit"])
+def test_a_commit_without_an_answer_counts_once(cut: Cut, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database_circuit_breaker, "RETRY_SECONDS", 0.05)
+    url = postgres_url()
+
+    async def main() -> None:
+        async with (
+            postgres_proxy(url) as (proxy, here),
+            Database.open(here, SecretVault([KEY])) as db,
+        ):
+            await db.usage.add(1, "p", "m", 1, 1)
+            proxy.cut = cut
+            with pytest.raises(StorageAwayError):
+                await db.usage.add(1, "p", "m", 1, 1)
+            await until_stored(db)
+            assert proxy.cuts == 1
+            (used,) = await db.usage.of(1)
+            assert used.requests == 2
+
+    asyncio.run(main())
+
+
+def test_the_oldest_entries_are_forgotten_and_that_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(group_commit, "MOST_KEPT", 5)
+    file = tmp_path / "kept.db"
+
+    async def main() -> None:
+        async with Database.open(f"sqlite:///{file}", SecretVault([KEY])) as db:
+            with locked(file):
+                for channel in range(20):
+                    with pytest.raises(StorageAwayError):
+                        await db.seen.note(channel, 1)
+            await until_stored(db)
+            seen = [channel for channel in range(20) if await db.seen.last(channel)]
+            assert seen[-5:] == list(range(15, 20))
+            assert len(seen) <= 6, "and the one that was under way"
+
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(main())
+    assert sum("oldest entries are forgotten" in line for line in caplog.messages) == 1
+
+
+@contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Somebody else's transaction."""
+    other = sqlite3.connect(file, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    try:
+        yield
+    finally:
+        other.execute("ROLLBACK")
+        other.close()
+
+
+def test_a_message_that_is_deleted_meanwhile_is_not_remembered(tmp_path: Path) -> None:
+    """Its turn waits to be written, and is written before it is forgotten."""
+    turn = TurnRecord(5, 1, 2, 100, "Ren", (101, 102), at=NOON)
+    exchange = Exchange(5, 2, "a secret", "I see.", at=NOON)
+    other = replace(turn, asked_id=200, message_ids=(201,), at=NOON + timedelta(hours=1))
+    kept = replace(exchange, asked="tea?", at=other.at)
+
+    async def scenario(db: Database) -> None:
+        with locked(tmp_path / "kept.db"):
+            for one, said in ((turn, exchange), (other, kept)):
+                failed = await db.keep_turn(TurnTraces(one, said, 9, exchange_days=9))
+                assert {type(error) for error in failed.values()} == {StorageAwayError}
+            with pytest.raises(StorageAwayError):
+                await db.memory.forget_messages(5, [99, 102])
+        await until_stored(db)
+        assert [one.asked for one in await db.memory.recent(5, 9)] == ["tea?"]
+        await db.memory.forget_messages(5, [200])
+        assert await db.memory.recent(5, 9) == ()
+
+    with_database(f"sqlite:///{tmp_path}/kept.db", scenario)
+
+
+def test_a_request_is_counted_for_its_quota_and_in_the_usage(tmp_path: Path) -> None:
+    account, day = UsageAccount("operator", 0, "user", 3), NOON.date()
+    used = UsedRequest(day, (account,), UsageTotals(1, 10, 20), 1, "p", "m", 10, 20)
+
+    async def scenario(db: Database) -> None:
+        with locked(tmp_path / "kept.db"), pytest.raises(StorageAwayError):
+            await db.count_usage([used])
+        await until_stored(db)
+        (usage,) = await db.usage.of(1)
+        assert (usage.requests, usage.input_tokens, usage.output_tokens) == (1, 10, 20)
+        limit = UsageLimit(account, requests=1)
+        assert await db.usage_counts.used_up(day, [limit]) is not None
+
+    with_database(f"sqlite:///{tmp_path}/kept.db", scenario)
+
+
+def test_what_must_be_done_at_once_is_not_kept(tmp_path: Path) -> None:
+    """A command's change is refused, and does not happen later behind somebody's back."""
+    file = tmp_path / "kept.db"
+
+    async def main() -> None:
+        async with Database.open(f"sqlite:///{file}", SecretVault([KEY])) as db:
+            with locked(file):
+                with pytest.raises(StorageError, match=r"locked|away"):
+                    await db.servers.set_config(1, "language", "de")
+                assert await db.servers.config(1) == {}, "reading goes on"
+            await until_stored(db)
+            assert await db.servers.config(1) == {}
+            await db.servers.set_config(1, "language", "de")
+            assert await db.servers.config(1) == {"language": "de"}
+
+    asyncio.run(main())
+
+
+def test_what_cannot_be_stored_at_the_end_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(group_commit, "CLOSE_SECONDS", 0.1)
+    file = tmp_path / "kept.db"
+    other = sqlite3.connect(file, isolation_level=None)
+
+    async def main() -> None:
+        async with Database.open(f"sqlite:///{file}", SecretVault([KEY])) as db:
+            other.execute("BEGIN EXCLUSIVE")
+            with pytest.raises(StorageAwayError):
+                await db.seen.note(1, 1)
+
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(main())
+    other.close()
+    assert "1 entries could not be stored and are lost" in caplog.messages

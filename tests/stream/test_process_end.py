@@ -1,0 +1,164 @@
+"""A stream whose process ends: what is finished leaves, half a sentence does not (spec 04)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from oshaberi import TextConfig, TextEngine
+from oshaberi.chunks import Chunk, ToolCall
+from oshaberi.delivery.sinks.recording_sink import RecordingSink
+from oshaberi.events import Message, Table
+from oshaberi.stream import (
+    ScriptedProvider,
+    Silence,
+    StreamConfig,
+    StreamContext,
+    StreamResult,
+    stream_to_sink,
+)
+from oshaberi.stream.provider_protocol import Step
+from oshaberi.stream.unfinished_end import whole_part, without_unfinished
+from oshaberi.virtual_time import run_virtual
+
+LONG = Silence(60_000)
+
+
+def ended(
+    steps: Sequence[Step], after_s: float = 1.0, *, stop: bool = False, **text: Any
+) -> tuple[StreamResult, RecordingSink, float]:
+    """The process ends after so long; with `stop` somebody stops the answer a moment later."""
+
+    async def main() -> tuple[StreamResult, RecordingSink, float]:
+        context, sink = StreamContext(channel="c"), RecordingSink()
+        delivery = text.pop("delivery", "messages")
+        config = StreamConfig(text=TextConfig(**{"humanizer_degree": 1, **text}), delivery=delivery)
+        work = asyncio.create_task(
+            stream_to_sink(ScriptedProvider(list(steps)), None, config, context, sink)
+        )
+        await asyncio.sleep(after_s)
+        began = asyncio.get_running_loop().time()
+        assert context.stops.request_end("c")
+        if stop:
+            context.stops.request_stop("c", "77")
+        result = await work
+        return result, sink, asyncio.get_running_loop().time() - began
+
+    return run_virtual(main())
+
+
+def said(text: str) -> Chunk:
+    return Chunk("text", text)
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2])
+def test_it_ends_with_a_whole_sentence(degree: int) -> None:
+    result, sink, took_s = ended(
+        [said("First line.\nOne. Two. The quick bro"), LONG, said("wn fox")],
+        humanizer_degree=degree,
+    )
+    assert "\n".join(sink.contents).split() == ["First", "line.", "One.", "Two."]
+    assert (result.status, result.stop_reason) == ("interrupted", "system_request")
+    assert result.undelivered == ""
+    assert took_s < 0.1
+    assert result.ledger.problems() == []
+
+
+def test_half_a_line_is_not_said() -> None:
+    result, sink, _ = ended([said("A line\nand then the qui"), LONG])
+    assert sink.contents == ["A line"]
+    assert result.ledger.sums() == {"delivered": 6, "incomplete_clause": 16}
+    assert result.undelivered == ""
+
+
+def test_nothing_is_said_if_nothing_was_finished() -> None:
+    result, sink, _ = ended([said("The quick bro"), LONG])
+    assert sink.contents == []
+    assert result.status == "interrupted"
+
+
+def test_what_waits_leaves_without_simulated_typing() -> None:
+    lines = "\n".join(f"This is line number {n} of many." for n in range(12))
+    result, sink, took_s = ended([said(f"{lines}\nhalf a"), LONG], humanizer_degree=2)
+    assert " ".join(" ".join(sink.contents).split()) == " ".join(lines.split())
+    assert took_s < 1
+    assert result.status == "interrupted"
+
+
+def test_an_answer_that_was_complete_is_not_interrupted() -> None:
+    lines = "\n".join(f"This is line number {n} of many." for n in range(12))
+    result, sink, took_s = ended([said(lines)], humanizer_degree=2)
+    assert result.status == "completed"
+    assert len(" ".join(sink.contents).split()) == len(lines.split())
+    assert took_s < 1
+
+
+def test_a_call_that_was_made_is_left_to_the_turn() -> None:
+    async def main() -> None:
+        context, sink = StreamContext(channel="c"), RecordingSink()
+        steps = [
+            said("I look.\nNow. " * 8),
+            Chunk("function_call", calls=(ToolCall("t", {}),)),
+        ]
+        with context.stops.active("c") as channel:
+            work = asyncio.create_task(
+                stream_to_sink(ScriptedProvider(steps), None, StreamConfig(), context, sink)
+            )
+            await asyncio.sleep(0.1)
+            context.stops.request_end("c")
+            assert (await work).status == "function_call"
+            assert channel.pending is not None
+
+    run_virtual(main())
+
+
+def test_a_stop_by_hand_beats_it() -> None:
+    result, sink, _ = ended([said("One.\nTwo. thr"), LONG], stop=True)
+    assert (result.status, result.stop_reason) == ("stopped_by_user", "user_request")
+    assert sink.contents[0] == "One."
+
+
+def test_live_text_that_was_not_finished_is_taken_back() -> None:
+    result, sink, _ = ended(
+        [said("A whole line.\nThen half of a second one that is sho"), LONG],
+        after_s=5,
+        delivery="live",
+    )
+    assert sink.contents == ["A whole line."]
+    assert result.status == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("One. Two.", "One. Two."),
+        ('He said "no."', 'He said "no."'),
+        ("half a", ""),
+        ("A line\nhalf a", "A line"),
+        ("```py\nx = 1\ny = 2\nz = (\n```", "```py\nx = 1\ny = 2\n```"),
+        ("```py\nx = (\n```", ""),
+        ("See:\n```py\nx = (\n```", "See:"),
+        ("終わりました。", "終わりました。"),
+    ],
+)
+def test_how_much_is_whole(text: str, whole: str) -> None:
+    assert whole_part(text) == whole
+
+
+def test_a_row_that_may_be_half_is_left_out() -> None:
+    engine = TextEngine(TextConfig(humanizer_degree=1))
+    events = engine.feed("| a | b |\n|---|---|\n| 1 | 2 |\n| 3 |")
+    events += engine.flush("stop", trim_incomplete_clause=True)
+    (table,) = without_unfinished(events)
+    assert isinstance(table, Table)
+    assert table.rows == (("1", "2"),)
+    assert table.source.endswith("| 1 | 2 |")
+    engine = TextEngine(TextConfig(humanizer_degree=1))
+    events = engine.feed("Look:\n| a | b |\n|---|---|\n| 3 |")
+    events += engine.flush("stop", trim_incomplete_clause=True)
+    kept = [event for event in without_unfinished(events) if isinstance(event, Message | Table)]
+    assert [event.text for event in kept if isinstance(event, Message)] == ["Look:"]
+    assert len(kept) == 1

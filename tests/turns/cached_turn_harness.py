@@ -1,0 +1,74 @@
+"""Turns with a real database and the bot's live settings, in real time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from oshaberi.bot.cache_invalidation import cache_invalidation
+from oshaberi.bot.coordination.process_coordination import shared_state
+from oshaberi.bot.live_settings import LiveSettings
+from oshaberi.config import LoadedSettings
+from oshaberi.storage import Database, SecretVault
+from oshaberi.turns.channel_turns import ChannelTurns
+from tests.turns.memory_store import MemoryStore
+from tests.turns.turn_harness import (
+    REN,
+    TOMORI,
+    FakeTurnChannel,
+    Fixed,
+    TurnHarness,
+    _services,
+    link,
+    quick,
+    text,
+)
+from tests.turns.turn_harness import used as tokens
+
+KEY = SecretVault.new_key()
+LINES = 8
+ANSWER = [text("\n".join(f"Line {n}." for n in range(LINES))), tokens(3, 4)]
+
+
+@asynccontextmanager
+async def cached_turns(
+    url: str, redis_url: str | None = None
+) -> AsyncIterator[tuple[TurnHarness, Database]]:
+    """One process of the bot. It has answered once: everything that is cached is known."""
+    async with (
+        Database.open(url, SecretVault([KEY])) as db,
+        shared_state(redis_url) as shared,
+        cache_invalidation(db, redis_url),
+    ):
+        for persona in (TOMORI, REN):
+            await db.personas.save(persona)
+        await db.servers.set_config(TOMORI.server_id, "humanizer_degree", 1)
+        live: Any = LiveSettings(LoadedSettings(), {}, db, lambda: services)
+        services = _services(
+            Fixed(quick(), live), db, journal=db.journal, instance="test", alone=shared.alone
+        )
+        services.settings = live.of
+        services.models = (link(),)
+        turns = ChannelTurns(services, claim=shared.claim)
+        harness = TurnHarness(services, FakeTurnChannel(), turns, MemoryStore(()))
+        while db.changes.fresh_s is not None:
+            await asyncio.sleep(0.01)
+        await harness.answer()
+        yield harness, db
+
+
+def run_turns_on(url: str, scenario: Callable[[TurnHarness, Database], Awaitable[None]]) -> None:
+    async def main() -> None:
+        async with cached_turns(url) as (harness, db):
+            await scenario(harness, db)
+
+    asyncio.run(main())
+
+
+async def seconds_of(work: Awaitable[object]) -> float:
+    now = asyncio.get_running_loop().time
+    began_s = now()
+    await work
+    return now() - began_s

@@ -1,0 +1,9 @@
+"""Servers that tests have started end with the tests."""
+
+from __future__ import annotations
+
+from tests.storage.database_servers import stop_servers
+
+
+def pytest_sessionfinish() -> None:
+    stop_servers()

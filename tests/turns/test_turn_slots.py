@@ -1,0 +1,246 @@
+"""How many turns run at once, who is next, and what a reader sees of the wait."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from oshaberi.delivery.pacing.typing_indicator import KEEP_ALIVE_SECONDS
+from oshaberi.stream.provider_protocol import Silence, Step
+from oshaberi.turns.admission.turn_slot_wait import OVERLOADED
+from oshaberi.turns.admission.turn_slots import NEAR_PLACES, NoTurnSlotError, TurnSlots
+from oshaberi.turns.status_reactions import FULL
+from oshaberi.virtual_time import run_virtual
+from tests.turns.turn_harness import (
+    ALICE,
+    CHANNEL,
+    FakeTurnChannel,
+    TurnHarness,
+    quick,
+    run_turns,
+    spoil,
+    text,
+)
+
+SLOW: list[Step] = [text("One.\nTw"), Silence(10_000), text("o.")]
+
+
+class WaitingLine:
+    """Turns of a second each, and the order in which they began."""
+
+    def __init__(self, slots: int, max_wait_s: float = 600) -> None:
+        self.slots = TurnSlots(slots, max_wait_s)
+        self.begun: list[str] = []
+        self.near: dict[str, asyncio.Event] = {}
+        self.refused: dict[str, str] = {}
+
+    def enter(self, name: str, server: int, channel: int = 0) -> asyncio.Task[None]:
+        self.near[name] = asyncio.Event()
+        return asyncio.create_task(self._turn(name, server, channel or id(name)))
+
+    async def _turn(self, name: str, server: int, channel: int) -> None:
+        try:
+            async with self.slots.slot(server, channel, self.near[name]):
+                self.begun.append(name)
+                await asyncio.sleep(1)
+        except NoTurnSlotError as refusal:
+            self.refused[name] = refusal.reason
+
+
+def virtually(scenario: Coroutine[Any, Any, None]) -> None:
+    run_virtual(scenario)
+
+
+def test_no_more_than_the_slots_run_at_once_and_the_rest_in_order() -> None:
+    async def scenario() -> None:
+        line = WaitingLine(3)
+        tasks = [line.enter(str(number), 1) for number in range(10)]
+        await asyncio.sleep(0.5)
+        assert (line.begun, line.slots.taken, line.slots.waiting) == (["0", "1", "2"], 3, 7)
+        await asyncio.gather(*tasks)
+        assert line.begun == [str(number) for number in range(10)]
+        assert asyncio.get_running_loop().time() == pytest.approx(4)
+        assert (line.slots.taken, line.slots.waiting, line.slots.is_free) == (0, 0, True)
+
+    virtually(scenario())
+
+
+def test_a_server_with_many_questions_does_not_hold_up_another() -> None:
+    async def scenario() -> None:
+        line = WaitingLine(1)
+        names = [*(f"a{number}" for number in range(5)), "b0", "b1", "c0"]
+        servers = {"a": 1, "b": 2, "c": 3}
+        await asyncio.gather(*(line.enter(name, servers[name[0]]) for name in names))
+        assert line.begun == ["a0", "a1", "b0", "c0", "a2", "b1", "a3", "a4"]
+
+    virtually(scenario())
+
+
+def test_each_direct_message_counts_as_a_server() -> None:
+    async def scenario() -> None:
+        line = WaitingLine(1)
+        names = [("a0", 7), ("a1", 7), ("a2", 7), ("b0", 8)]
+        await asyncio.gather(*(line.enter(name, 0, channel) for name, channel in names))
+        assert line.begun == ["a0", "a1", "b0", "a2"]
+
+    virtually(scenario())
+
+
+def test_those_who_are_next_know_that_their_turn_is_near() -> None:
+    async def scenario() -> None:
+        line = WaitingLine(1)
+        tasks = [line.enter(f"a{number}", 1) for number in range(20)]
+        await asyncio.sleep(0.5)
+        near = [name for name, event in line.near.items() if event.is_set()]
+        assert near == [f"a{number}" for number in range(1, NEAR_PLACES + 1)]
+        await asyncio.sleep(1)
+        assert line.near[f"a{NEAR_PLACES + 1}"].is_set()
+        await asyncio.gather(*tasks)
+
+    virtually(scenario())
+
+
+def test_nobody_waits_for_ever() -> None:
+    async def scenario() -> None:
+        line = WaitingLine(1, max_wait_s=2.5)
+        await asyncio.gather(*(line.enter(f"a{number}", 1) for number in range(5)))
+        assert line.begun == ["a0", "a1", "a2"]
+        assert line.refused == {"a3": "waited too long", "a4": "waited too long"}
+        assert line.slots.is_free
+
+    virtually(scenario())
+
+
+def test_whoever_asks_anew_keeps_the_place() -> None:
+    async def scenario() -> None:
+        line = WaitingLine(1)
+        tasks = [line.enter(f"a{number}", 1, channel=number + 1) for number in range(4)]
+        await asyncio.sleep(0.5)
+        tasks[1].cancel()
+        await asyncio.sleep(0.1)
+        tasks[1] = line.enter("a1 anew", 1, channel=2)
+        await asyncio.gather(*tasks)
+        assert line.begun == ["a0", "a1 anew", "a2", "a3"]
+
+    virtually(scenario())
+
+
+@pytest.mark.parametrize("moment_s", [0.5, 1.0, 1.5, 2.0, 2.5])
+def test_a_turn_that_is_cancelled_at_any_moment_takes_no_slot_with_it(moment_s: float) -> None:
+    async def scenario() -> None:
+        line = WaitingLine(2)
+        tasks = [line.enter(f"a{number}", number % 2 + 1) for number in range(9)]
+        await asyncio.sleep(moment_s)
+        for task in tasks[1::2]:
+            task.cancel()
+        await asyncio.wait(tasks)
+        assert (line.slots.taken, line.slots.waiting) == (0, 0)
+        assert set(line.begun) >= {"a0", "a2", "a4", "a6", "a8"}
+
+    virtually(scenario())
+
+
+def test_when_the_process_ends_nobody_gets_a_slot_any_more() -> None:
+    async def scenario() -> None:
+        line = WaitingLine(1)
+        tasks = [line.enter(f"a{number}", 1) for number in range(3)]
+        await asyncio.sleep(0.5)
+        line.slots.dismiss_waiting()
+        await asyncio.gather(*tasks)
+        assert (line.begun, line.refused) == (["a0"], {"a1": "ending", "a2": "ending"})
+        assert line.slots.is_free
+
+    virtually(scenario())
+
+
+# -- in turns --------------------------------------------------------------------------------------
+
+
+async def ask_elsewhere(harness: TurnHarness, number: int) -> FakeTurnChannel:
+    """The same question in another channel of the same server."""
+    place = FakeTurnChannel(CHANNEL + number, first_id=1000 * number)
+    await harness.channel_turns.submit(place.write("hi"), place)
+    return place
+
+
+def typing_times(place: FakeTurnChannel) -> list[float]:
+    """When the typing indicator is shown, in seconds from the beginning."""
+    times: list[float] = []
+
+    async def typing(_ms: int | None) -> None:
+        times.append(round(asyncio.get_running_loop().time(), 1))
+
+    spoil(place.channel, "typing", typing)
+    return times
+
+
+def test_questions_wait_for_a_slot_with_the_typing_indicator() -> None:
+    async def scenario(harness: TurnHarness) -> None:
+        harness.services.slots = TurnSlots(1)
+        await harness.hear("hi")
+        other = await ask_elsewhere(harness, 1)
+        shown = typing_times(other)
+        await asyncio.sleep(9)
+        assert harness.turn_channel.contents == ["One."]
+        assert other.contents == []
+        assert len(harness.models.requests) == 1
+        assert shown == [0.0, KEEP_ALIVE_SECONDS]
+        await harness.channel_turns.idle()
+        assert harness.turn_channel.contents == ["One.", "Two."]
+        assert other.contents == ["Three."]
+        assert harness.store.questions.ids == []
+        assert harness.services.slots.is_free
+
+    run_turns(scenario, SLOW, [text("Three.")])
+
+
+@pytest.mark.parametrize("is_quiet", [False, True])
+def test_who_waits_too_long_is_told_so(is_quiet: bool) -> None:
+    async def scenario(harness: TurnHarness) -> None:
+        harness.services.slots = TurnSlots(1, max_wait_s=3)
+        await harness.hear("hi")
+        other = await ask_elsewhere(harness, 1)
+        await harness.channel_turns.idle()
+        asked = other.people[0].id
+        assert other.contents == []
+        assert other.embeds == ([] if is_quiet else [OVERLOADED.title])
+        assert other.reactions == ([(asked, FULL)] if is_quiet else [])
+        assert all(one.post.reply for one in other.channel.posted)
+        assert len(harness.models.requests) == 1
+        assert harness.store.questions.ids == []
+        assert harness.store.seen.newest[other.channel_id] == asked
+
+    run_turns(scenario, SLOW, stream=quick(suppress_user_errors=is_quiet))
+
+
+def test_a_stop_ends_the_wait() -> None:
+    async def scenario(harness: TurnHarness) -> None:
+        harness.services.slots = TurnSlots(1)
+        await harness.hear("hi")
+        other = await ask_elsewhere(harness, 1)
+        await asyncio.sleep(1)
+        assert harness.channel_turns.stop(other.channel_id, ALICE.id, may_manage=False).ok
+        await asyncio.sleep(1)
+        assert not harness.channel_turns.is_busy(other.channel_id)
+        await harness.channel_turns.idle()
+        assert other.contents == []
+        assert len(harness.models.requests) == 1
+
+    run_turns(scenario, SLOW)
+
+
+def test_what_waits_for_a_slot_is_left_to_the_next_process() -> None:
+    async def scenario(harness: TurnHarness) -> None:
+        harness.services.slots = TurnSlots(1)
+        await harness.hear("hi")
+        other = await ask_elsewhere(harness, 1)
+        await asyncio.sleep(1)
+        await harness.channel_turns.shutdown(60)
+        assert harness.turn_channel.contents == ["One.", "Two."]
+        assert (other.contents, other.embeds) == ([], [])
+        assert harness.store.questions.ids == [other.people[0].id]
+
+    run_turns(scenario, SLOW)
