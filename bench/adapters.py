@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -29,6 +29,8 @@ from oshaberi.providers.openai_responses.openai_responses_adapter import OpenAIR
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.providers.request.context_items import said
 from oshaberi.providers.request.model_request import Request
+from oshaberi.providers.wire.sdk_loading import BODY
+from oshaberi.providers.wire.streamed_body import StreamedBody
 from oshaberi.stage.model_servers import (
     AnthropicWire,
     ModelServer,
@@ -111,7 +113,7 @@ class _Response:
     """Stands for the SDK's response: the same bytes, one event in each piece."""
 
     def __init__(self, pieces: Sequence[bytes]) -> None:
-        self._pieces = pieces
+        self.headers: dict[str, str] = {}
         self._left = iter(pieces)
 
     async def __aenter__(self) -> _Response:
@@ -120,9 +122,15 @@ class _Response:
     async def __aexit__(self, *_error: object) -> None:
         """Nothing is open."""
 
-    async def iter_bytes(self) -> AsyncIterator[bytes]:
-        for piece in self._pieces:
-            yield piece
+    @property
+    def http_response(self) -> _Response:
+        """What an SDK wraps."""
+        return self
+
+    @property
+    def extensions(self) -> dict[str, StreamedBody]:
+        """Where our transport puts the body."""
+        return {BODY: StreamedBody(self, 300.0)}
 
     @property
     def content(self) -> _Response:

@@ -22,7 +22,13 @@ from oshaberi.providers.request.history_as_text import has_images
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.request.request_preparation import prepared
 from oshaberi.providers.wire.actionable_errors import explained
-from oshaberi.providers.wire.sdk_loading import NO_KEY, http_client, load_sdk, read_failure
+from oshaberi.providers.wire.sdk_loading import (
+    NO_KEY,
+    http_client,
+    load_sdk,
+    pieces_of,
+    read_failure,
+)
 from oshaberi.providers.wire.sse_decoder import SseDecoder, read_object
 
 _OWN = frozenset({"model", "max_tokens", "messages", "stream"})
@@ -80,7 +86,7 @@ class AnthropicAdapter(Adapter):
                     async with self._creating(wanted) as response:
                         has_begun = True
                         negotiation.accepted()
-                        async for piece in response.iter_bytes():
+                        async for piece in pieces_of(response):
                             kept.add(piece)
                             for data in decoder.feed(piece):
                                 yield read_event(data)

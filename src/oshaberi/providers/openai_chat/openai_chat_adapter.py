@@ -31,6 +31,7 @@ from oshaberi.providers.wire.sdk_loading import (
     StreamError,
     http_client,
     load_sdk,
+    pieces_of,
     read_failure,
 )
 from oshaberi.providers.wire.sse_decoder import SseDecoder, read_object
@@ -103,7 +104,7 @@ class OpenAIChatAdapter(Adapter):
             decoder, read_event = SseDecoder(), self._event_reader()
             try:
                 async with self._creating(wanted) as response:
-                    async for piece in response.iter_bytes():
+                    async for piece in pieces_of(response):
                         for data in decoder.feed(piece):
                             event = read_event(data)
                             if not meaningful and self._is_meaningful(event):
