@@ -22,6 +22,8 @@ from bench.tokens import chunk_json
 from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.adapter_registry import connect
 from oshaberi.providers.anthropic.anthropic_adapter import AnthropicAdapter
+from oshaberi.providers.connections.sdk_clients import BODY
+from oshaberi.providers.connections.streamed_body import StreamedBody
 from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.google.google_adapter import GoogleAdapter
 from oshaberi.providers.openai_chat.openai_chat_adapter import OpenAIChatAdapter
@@ -29,8 +31,6 @@ from oshaberi.providers.openai_responses.openai_responses_adapter import OpenAIR
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.providers.request.context_items import said
 from oshaberi.providers.request.model_request import Request
-from oshaberi.providers.wire.sdk_loading import BODY
-from oshaberi.providers.wire.streamed_body import StreamedBody
 from oshaberi.stage.model_servers import (
     AnthropicWire,
     ModelServer,

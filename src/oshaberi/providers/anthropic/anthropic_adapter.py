@@ -15,6 +15,7 @@ from oshaberi.providers.capabilities.request_negotiation import (
     RequestNegotiation,
     known_capabilities,
 )
+from oshaberi.providers.connections.sdk_clients import http_client, pieces_of
 from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.error_classification import provider_error
 from oshaberi.providers.key_redaction import KeyRedactor
@@ -24,9 +25,7 @@ from oshaberi.providers.request.request_preparation import prepared
 from oshaberi.providers.wire.actionable_errors import explained
 from oshaberi.providers.wire.sdk_loading import (
     NO_KEY,
-    http_client,
     load_sdk,
-    pieces_of,
     read_failure,
 )
 from oshaberi.providers.wire.sse_decoder import SseDecoder, read_object

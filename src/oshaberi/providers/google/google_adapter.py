@@ -20,6 +20,7 @@ from oshaberi.providers.capabilities.request_negotiation import (
     RequestNegotiation,
     known_capabilities,
 )
+from oshaberi.providers.connections.streamed_body import StreamedBody
 from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.error_classification import ProviderFailure, our_failure, provider_error
 from oshaberi.providers.google.google_request_body import FAMILY, arguments
@@ -38,7 +39,6 @@ from oshaberi.providers.wire.sdk_loading import (
     redirected,
 )
 from oshaberi.providers.wire.sse_decoder import SseDecoder, read_object
-from oshaberi.providers.wire.streamed_body import StreamedBody
 
 MANDATORY = frozenset({"system_instruction", "automatic_function_calling"})
 
@@ -62,7 +62,7 @@ class GoogleAdapter(Adapter):
         self.reemits = endpoint.reemits
         self.endpoint = endpoint
         load_sdk("aiohttp", "google")
-        connections = import_module("oshaberi.providers.wire.model_connections")
+        connections = import_module("oshaberi.providers.connections.model_connections")
         self._genai = load_sdk("google.genai", "google")
         self._errors = load_sdk("google.genai.errors", "google")
         self._redact = KeyRedactor.of(endpoint)

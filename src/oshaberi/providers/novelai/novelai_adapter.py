@@ -53,7 +53,7 @@ class NovelAIAdapter(Adapter):
         self.endpoint = endpoint
         self._aiohttp = load_sdk("aiohttp", "novelai")
         self._redact = KeyRedactor.of(endpoint)
-        connections = import_module("oshaberi.providers.wire.model_connections")
+        connections = import_module("oshaberi.providers.connections.model_connections")
         self._session = connections.ModelSession(trust_env=True)
 
     def takes_prefill(self, _request: Request) -> bool:

@@ -16,6 +16,7 @@ from oshaberi.providers.capabilities.request_negotiation import (
     RequestNegotiation,
     known_capabilities,
 )
+from oshaberi.providers.connections.sdk_clients import http_client, pieces_of
 from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.error_classification import FAILED_CALL, provider_error
 from oshaberi.providers.key_redaction import KeyRedactor
@@ -29,9 +30,7 @@ from oshaberi.providers.wire.parameter_fallback import MANDATORY, Body
 from oshaberi.providers.wire.sdk_loading import (
     NO_KEY,
     StreamError,
-    http_client,
     load_sdk,
-    pieces_of,
     read_failure,
 )
 from oshaberi.providers.wire.sse_decoder import SseDecoder, read_object

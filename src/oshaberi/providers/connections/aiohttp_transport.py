@@ -13,9 +13,9 @@ import aiohttp
 import httpx2
 from yarl import URL
 
-from oshaberi.providers.wire.model_connections import ModelSession
-from oshaberi.providers.wire.sdk_loading import BODY
-from oshaberi.providers.wire.streamed_body import StreamedBody
+from oshaberi.providers.connections.model_connections import ModelSession
+from oshaberi.providers.connections.sdk_clients import BODY
+from oshaberi.providers.connections.streamed_body import StreamedBody
 
 
 class AiohttpTransport(httpx2.AsyncBaseTransport):
