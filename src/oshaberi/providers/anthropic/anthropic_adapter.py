@@ -30,8 +30,7 @@ from oshaberi.providers.wire.sdk_loading import (
 )
 from oshaberi.providers.wire.sse_decoder import SseDecoder, read_object
 
-_OWN = frozenset({"model", "max_tokens", "messages", "stream"})
-MANDATORY = _OWN | {"system"}
+MANDATORY = frozenset({"model", "max_tokens", "messages", "stream", "system"})
 
 
 class AnthropicAdapter(Adapter):
@@ -111,11 +110,11 @@ class AnthropicAdapter(Adapter):
         return negotiation.refused(failure, self.classify(error), wanted, images)
 
     def _creating(self, wanted: Fields) -> Any:
-        rest = {key: value for key, value in wanted.items() if key not in _OWN}
+        # In `extra_body`, the SDK does not walk through all messages for fields to rename.
         return self._client.messages.with_streaming_response.create(
             model=wanted["model"],
             max_tokens=wanted["max_tokens"],
-            messages=wanted["messages"],
+            messages=(),
             stream=True,
-            extra_body=rest,
+            extra_body=wanted,
         )

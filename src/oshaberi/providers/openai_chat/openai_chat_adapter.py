@@ -153,9 +153,9 @@ class OpenAIChatAdapter(Adapter):
         return negotiation.refused(failure, self.classify(error), wanted, images)
 
     def _creating(self, wanted: Body) -> Any:
-        rest = {key: value for key, value in wanted.items() if key not in MANDATORY}
+        # In `extra_body`, the SDK does not walk through all messages for fields to rename.
         return self._client.chat.completions.with_streaming_response.create(
-            model=wanted["model"], messages=wanted["messages"], stream=True, extra_body=rest
+            model=wanted["model"], messages=(), stream=True, extra_body=wanted
         )
 
 
