@@ -10,9 +10,11 @@ import pytest
 
 from oshaberi.bot.live_settings import LiveSettings
 from oshaberi.config import LoadedSettings
+from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.storage import Database, SecretVault, StorageError
 
 SERVER, NEW = 7, 8
+HERE, ELSEWHERE = ChannelPath(SERVER, 70), ChannelPath(NEW, 80)
 
 
 def test_while_the_database_is_away_a_server_keeps_its_settings(
@@ -27,16 +29,16 @@ def test_while_the_database_is_away_a_server_keeps_its_settings(
                 LoadedSettings(), {}, db, lambda: pytest.fail("nothing was reloaded")
             )
             await db.servers.set_config(SERVER, "blocked_users", [5])
-            assert (await live_settings.of(SERVER)).turn.blocked_users == (5,)
+            assert (await live_settings.of(HERE)).turn.blocked_users == (5,)
             with monkeypatch.context() as patch:
-                patch.setattr(db.servers, "config", away)
-                assert (await live_settings.of(SERVER)).turn.blocked_users == (5,)
+                patch.setattr(db.servers, "settings", away)
+                assert (await live_settings.of(HERE)).turn.blocked_users == (5,)
                 db.changes.forget_all()
-                assert (await live_settings.of(SERVER)).turn.blocked_users == (5,)
+                assert (await live_settings.of(HERE)).turn.blocked_users == (5,)
                 with pytest.raises(StorageError):
-                    await live_settings.of(NEW)
+                    await live_settings.of(ELSEWHERE)
             await db.servers.reset_config(SERVER, None)
-            assert (await live_settings.of(SERVER)).turn.blocked_users == ()
+            assert (await live_settings.of(HERE)).turn.blocked_users == ()
 
     with caplog.at_level(logging.ERROR):
         asyncio.run(main())

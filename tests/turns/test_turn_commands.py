@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
+from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.stream.provider_protocol import Silence
 from oshaberi.turns import turn_control
@@ -204,7 +205,7 @@ def test_who_is_not_answered_any_more_cannot_ask_again() -> None:
             {"allowed_channels": (here + 1,)},
         ):
 
-            async def settings(_server_id: int, lists: Any = lists) -> Any:
+            async def settings(_path: ChannelPath, lists: Any = lists) -> Any:
                 return Fixed(quick(), TurnConfig(**lists))
 
             harness.services.settings = settings

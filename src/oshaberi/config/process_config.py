@@ -128,6 +128,8 @@ class PersonaEntry:
     aliases: tuple[str, ...] = ()
     triggers: tuple[str, ...] = ()
     avatar_url: str | None = None
+    age_restricted: bool = False
+    """Whether it answers only in age-restricted channels."""
 
     def __post_init__(self) -> None:
         if not self.name.strip():

@@ -136,9 +136,7 @@ class Turn:
     async def _answer(self) -> StreamResult:
         candidates: tuple[ModelCandidate, ...] = ()
         if self._turn_request.kind != "deliver":
-            work = chain_of(
-                self._services, self._turn_channel.server_id, self._turn_request.user_id
-            )
+            work = chain_of(self._services, self._turn_channel.path, self._turn_request.user_id)
             candidates = await until_stopped(self._channel, work)
             refusal = await until_stopped(self._channel, self._quota.refusal(candidates))
             if refusal is not None:
