@@ -285,9 +285,10 @@ class OshaberiClient(discord.AutoShardedClient):
         self.client_state.try_again(places_in(after))
 
     async def on_guild_channel_delete(self, gone: discord.abc.GuildChannel) -> None:
-        await self.context.db.servers.forget_channels(gone.guild.id, places_in(gone))
+        await self.context.db.servers.forget_channels(gone.guild.id, (gone.id,))
 
     async def on_raw_thread_delete(self, gone: discord.RawThreadDeleteEvent) -> None:
+        """Also called for each known thread of a channel that is deleted."""
         await self.context.db.servers.forget_channels(gone.guild_id, (gone.thread_id,))
 
     async def on_guild_role_update(self, _before: discord.Role, after: discord.Role) -> None:

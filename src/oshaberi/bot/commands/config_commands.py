@@ -211,7 +211,7 @@ def _shown(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value)).replace("`", "'") or "(none)"
-    return str(value).replace("`", "'")
+    return str(value).replace("`", "'") or "(none)"
 
 
 _ONLY_IN = "Only in this channel, thread or category"
