@@ -368,8 +368,22 @@ def test_personas_answer_each_other_but_not_for_ever() -> None:
     run_turns(scenario, *scripts, personas=(TOMORI, REN, kai), turn={"self_trigger_limit": 2})
 
 
+def test_no_persona_calls_one_that_may_not_answer_there() -> None:
+    kai = PersonaRecord(SERVER, "Kai", triggers=("kai",), is_age_restricted=True)
+
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer("ren?", mention=False)
+        assert [turn.persona for turn in harness.store.turns.kept] == ["Ren"]
+        harness.turn_channel.is_age_restricted = True
+        await harness.answer("ren?", mention=False)
+        assert [turn.persona for turn in harness.store.turns.kept] == ["Ren", "Ren", "Kai"]
+
+    scripts = [[text("What do you say, Kai?")]] * 2 + [[text("No.")]]
+    run_turns(scenario, *scripts, personas=(TOMORI, REN, kai))
+
+
 def test_while_the_database_is_away_the_personas_are_those_that_were() -> None:
-    async def away(_path: ChannelPath) -> Any:
+    async def away(_server_id: int) -> Any:
         raise StorageError("the database is away")
 
     async def scenario(harness: TurnHarness) -> None:

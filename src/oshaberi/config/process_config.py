@@ -250,7 +250,9 @@ class ProcessConfig:
     persona: PersonaEntry | None = field(
         default=None,
         metadata=_table(
-            "has a `name` and optionally `prompt`, `aliases`, `triggers`, `avatar_url`", "a table"
+            "has a `name` and optionally `prompt`, `aliases`, `triggers`, `avatar_url`, "
+            "`age_restricted`",
+            "a table",
         ),
     )
     mcp_servers: Mapping[str, McpServerEntry] = field(
