@@ -77,6 +77,7 @@ def test_five_hundred_messages(harness: PageHarness, page: Page) -> None:
 def test_a_reader_who_scrolled_up_is_left_alone(harness: PageHarness, page: Page) -> None:
     for number in range(40):
         harness.post(f"line {number}", user="ren")
+    expect(page.get_by_text("line 39", exact=True)).to_be_in_viewport()
     page.locator("#scroller").evaluate("box => (box.scrollTop = 0)")
     expect(page.get_by_role("heading", name="Welcome to #general!")).to_be_in_viewport()
     harness.post("news", user="ren")
