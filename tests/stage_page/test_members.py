@@ -32,7 +32,7 @@ def test_somebody_joins_and_leaves(harness: PageHarness, page: Page) -> None:
     harness.wait_for(lambda: harness.bot.guilds[0].get_member_named("sora") is None)
 
 
-def test_entries_of_a_person_s_menu(harness: PageHarness, page: Page) -> None:
+def test_entries_of_a_person_s_menu(page: Page) -> None:
     page.get_by_role("button", name="Actions for Ren").click()
     page.get_by_role("menuitem", name=re.compile("^Wave at")).click()
     expect(page.locator(".message .content")).to_have_text("waves at Ren")
