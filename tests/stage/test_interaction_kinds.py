@@ -160,10 +160,8 @@ def test_the_menu_of_a_person() -> None:
 def test_options_are_held_to_what_the_client_enforces() -> None:
     async def scenario(stage: Stage, client: KindsClient) -> None:
         @client.tree.command(description="Takes everything")
-        @app_commands.choices(
-            colour=[app_commands.Choice(name="Red", value="r")],
-            size=[app_commands.Choice(name="Large", value=40)],
-        )
+        @app_commands.choices(colour=[app_commands.Choice(name="Red", value="r")])
+        @app_commands.choices(size=[app_commands.Choice(name="Large", value=40)])
         async def take(
             interaction: discord.Interaction,
             size: int,
