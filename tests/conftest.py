@@ -29,8 +29,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What waits begins."""
-    items.sort(key=lambda item: rank(item.nodeid))
+    """What waits begins; what shares a page stays together."""
+    items.sort(key=lambda one: (rank(one.nodeid), one.get_closest_marker("shared_page") is None))
 
 
 def pytest_configure() -> None:

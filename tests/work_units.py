@@ -8,18 +8,25 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from xdist.scheduler import LoadScopeScheduling
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 WHOLE_FOLDERS = ("tests/local_run_page", "tests/stage_page")
 """One browser each, and one `oshaberi run`."""
-FIRST = tuple(
-    f"tests/{name}"
-    for name in "local_run_page stage_page storage e2e bot turns tools stage discord_io cli "
-    "local_run render providers".split()
+WAITING: tuple[str, ...] = (
+    "local_run_page",
+    "stage_page",
+    "storage",
+    "e2e",
+    "bot",
+    "turns",
+    "tools",
+    "stage",
 )
+WAITING += ("discord_io", "cli", "local_run", "render", "providers")
+FIRST = tuple(f"tests/{folder}" for folder in WAITING)
 
 
-class WorkUnits(LoadScopeScheduling):
+class WorkUnits(LoadScopeScheduling):  # type: ignore[misc]
     """Hands out whole files and a few whole folders, in the order in which they were collected."""
 
     def _split_scope(self, nodeid: str) -> str:
