@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from oshaberi.delivery.bookkeeping.character_ledger import Ledger
 from oshaberi.delivery.bookkeeping.delivery_record import DeliveryRecord
 from oshaberi.delivery.bucket_waits import MessageRoom
-from oshaberi.delivery.degree_policy import paces, policy_of
+from oshaberi.delivery.degree_policy import paces, policy_of, shows_unfinished
 from oshaberi.delivery.live.edit_pace import EditTurns
 from oshaberi.delivery.live.live_edits import LiveEdits
 from oshaberi.delivery.outgoing_message import OutgoingMessage
@@ -81,7 +81,7 @@ class Deliverer:
             self._edit_turns,
             self._outcomes,
         )
-        self._preview = preview if _shows_unfinished(config) else None
+        self._preview = preview if shows_unfinished(config) else None
         response.indicator.quiet_seconds = (
             EDITED_QUIET_SECONDS if self.shows_unfinished else QUIET_SECONDS
         )
@@ -286,12 +286,6 @@ class Deliverer:
 
     def _waits_or_halted(self) -> bool:
         return self.queue.ready(self._least) or self._waits.halted
-
-
-def _shows_unfinished(config: StreamConfig) -> bool:
-    """Tell whether unfinished text is shown: in live mode, unless the settings make it wait."""
-    streams = policy_of(config).delivery == "streaming" and config.notify != "last"
-    return config.delivery == "live" and streams and not config.suppress_text_output
 
 
 def _pictures_unwanted(outcome: Outcome) -> bool:
