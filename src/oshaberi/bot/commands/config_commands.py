@@ -32,6 +32,7 @@ from oshaberi.config import (
 )
 from oshaberi.config.server_limits import allowed_here, check_limit, is_quota
 from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.delivery.degree_policy import live_remark
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.text.text_config import TextConfig
 
@@ -70,7 +71,8 @@ async def set_config(
     stored = await context.db.servers.config(asker.server_id)
     check_together(context.settings(), {**stored, setting.name: value})
     await context.db.servers.set_config(asker.server_id, setting.name, value)
-    return f"`{setting.name}` is now {_told(setting, value)}."
+    now = effective(context.settings(), {**stored, setting.name: value})
+    return f"`{setting.name}` is now {_told(setting, value)}.{_remark(setting, now)}"
 
 
 async def reset_config(context: CommandContext, asker: CommandUser, key: str) -> str:
@@ -127,7 +129,14 @@ def _explained(
     return (
         f"`{setting.name}` is {_told(setting, _value(setting, now))} ({where}): {setting.what}.\n"
         f"Allowed: {allowed}. Built-in default: `{default}`.{_operators_quota(setting, operators)}"
+        f"{_remark(setting, now)}"
     )
+
+
+def _remark(setting: Setting, now: EffectiveSettings) -> str:
+    """Return what the setting does not do together with another one."""
+    remark = live_remark(now.stream) if setting.name in ("delivery", "notify") else ""
+    return f"\nNote: {remark}." if remark else ""
 
 
 def _operators_quota(setting: Setting, operators: LoadedSettings) -> str:
