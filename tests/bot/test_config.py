@@ -6,6 +6,7 @@ import pytest
 
 from oshaberi.config import SERVER_KEYS, LoadedSettings
 from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.delivery.degree_policy import LIVE_WITHOUT_GROWTH
 from tests.bot.client_harness import ADMIN, MEMBER, MODERATOR, OWNER, ClientHarness, run_with_client
 
 
@@ -22,6 +23,19 @@ def test_a_setting_is_changed_shown_and_reset() -> None:
         assert "a whole number from 0 to 3" in one
         assert "`2`" in await harness.run("config reset", {"key": "humanizer_degree"})
         assert await harness.db.servers.config(harness.server_id) == {}
+
+    run_with_client(scenario)
+
+
+def test_settings_that_do_not_go_together_are_told() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        live = {"key": "delivery", "value": "live"}
+        assert await harness.run("config set", live) == "`delivery` is now `live`."
+        told = await harness.run("config set", {"key": "notify", "value": "last"})
+        assert told == f"`notify` is now `last`.\nNote: {LIVE_WITHOUT_GROWTH}."
+        assert LIVE_WITHOUT_GROWTH in await harness.run("config show", {"key": "delivery"})
+        other = {"key": "humanizer_degree", "value": "0"}
+        assert await harness.run("config set", other) == "`humanizer_degree` is now `0`."
 
     run_with_client(scenario)
 

@@ -11,6 +11,8 @@ import pytest
 from oshaberi.bot.live_settings import LiveSettings
 from oshaberi.config import LoadedSettings
 from oshaberi.conversation.channel_path import ChannelPath
+from oshaberi.delivery.degree_policy import LIVE_WITHOUT_GROWTH
+from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.storage import Database, SecretVault, StorageError
 from tests.storage.counting import counted
 
@@ -68,3 +70,18 @@ def test_while_the_database_is_away_a_server_keeps_its_settings(
     assert [one.getMessage() for one in caplog.records] == [
         f"the settings of {SERVER} stay as they were: the database is away"
     ]
+
+
+def test_settings_that_do_not_go_together_are_told_at_the_start(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def main() -> None:
+        async with Database.open("sqlite://", SecretVault([SecretVault.new_key()])) as db:
+            for notify in ("first", "last"):
+                stream = StreamConfig(delivery="live", notify=notify)
+                settings = LoadedSettings(stream=stream)
+                LiveSettings(settings, {}, db, lambda: pytest.fail("nothing was reloaded"))
+
+    with caplog.at_level(logging.WARNING, "oshaberi.bot.live_settings"):
+        asyncio.run(main())
+    assert caplog.messages == [LIVE_WITHOUT_GROWTH]

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from oshaberi.bot.operator_defaults import links, persona_of
 from oshaberi.config import EffectiveSettings, LoadedSettings, Reloader, effective
 from oshaberi.conversation.channel_path import ChannelPath
+from oshaberi.delivery.degree_policy import live_remark
 from oshaberi.logs import set_level
 from oshaberi.storage import Database
 from oshaberi.storage.stored_records import StoredSettings
 from oshaberi.turns.bounded_cache import BoundedCache
 from oshaberi.turns.stored_cache import StoredCache
 from oshaberi.turns.turn_services import TurnServices
+
+log = logging.getLogger(__name__)
 
 MOST_SERVERS = 1000
 MOST_PLACES = 4000
@@ -40,6 +44,7 @@ class LiveSettings:
     ) -> None:
         self.reloader = Reloader(settings, environ, self._take_up)
         self._held = settings
+        _remark(settings)
         self._environ = environ
         self._db = db
         self._services = services
@@ -70,7 +75,15 @@ class LiveSettings:
         """Apply settings that may change at runtime. Only changed ones are replaced."""
         old, self._held, services = self._held, new, self._services()
         set_level(new.log_level)
+        if new.stream != old.stream:
+            _remark(new)
         if new.models != old.models:
             services.models = links(new, self._environ)
         if new.persona != old.persona:
             services.persona = persona_of(new)
+
+
+def _remark(settings: LoadedSettings) -> None:
+    """Log what the settings do not do together, though each of them is fine."""
+    if remark := live_remark(settings.stream):
+        log.warning("%s", remark)

@@ -38,6 +38,7 @@ from oshaberi.config import (
 from oshaberi.config.server_limits import allowed_here, check_limit, is_quota
 from oshaberi.config.server_settings import SERVER_ONLY_KEYS
 from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.delivery.degree_policy import live_remark
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.storage.stored_records import StoredSettings
 from oshaberi.text.text_config import TextConfig
@@ -95,8 +96,9 @@ async def set_config(
     check_together(context.settings(), {setting.name: value}, *above)
     place_id = WHOLE_SERVER if where is None else where.channel_id
     await context.db.servers.set_config(asker.server_id, setting.name, value, place_id)
-    exceptions = "" if where else _exceptions(stored, setting.name)
-    return f"`{setting.name}` is now {_told(setting, value)}{_in(where)}.{exceptions}"
+    now = effective(context.settings(), {setting.name: value}, *above)
+    more = f"{'' if where else _exceptions(stored, setting.name)}{_remark(setting, now)}"
+    return f"`{setting.name}` is now {_told(setting, value)}{_in(where)}.{more}"
 
 
 async def reset_config(
@@ -172,7 +174,14 @@ def _explained(setting: Setting, here: InheritedSettings, operators: LoadedSetti
     return (
         f"`{setting.name}` is {value}{place} (from {origin_words}): {setting.what}.\n"
         f"Allowed: {allowed}. Built-in default: `{default}`.{_operators_quota(setting, operators)}"
+        f"{_remark(setting, here.now)}"
     )
+
+
+def _remark(setting: Setting, now: EffectiveSettings) -> str:
+    """Return what the setting does not do together with another one."""
+    remark = live_remark(now.stream) if setting.name in ("delivery", "notify") else ""
+    return f"\nNote: {remark}." if remark else ""
 
 
 def _operators_quota(setting: Setting, operators: LoadedSettings) -> str:

@@ -24,12 +24,21 @@ from oshaberi.stage.rules.message_rules import Upload, read_draft
 from oshaberi.stage.stage_errors import StageError
 from oshaberi.stage.stage_state import StageState
 from oshaberi.stage.world import content_filters, message_posting, poll_changes, reaction_changes
-from oshaberi.stage.world.discord_records import Channel, Guild, Json, StageMessage, User
+from oshaberi.stage.world.discord_records import (
+    Channel,
+    Guild,
+    Json,
+    MessageType,
+    StageMessage,
+    User,
+)
 from oshaberi.stage.world.guild_changes import member_changes
 from oshaberi.stage.world.permissions import Permission
 from oshaberi.stage.world.world_state import Key
 
 MessageKey = int | StageMessage
+NO_JOIN_MESSAGES = 1 << 0
+"""A flag of the system channel."""
 
 
 class PeopleActions:
@@ -71,11 +80,19 @@ class PeopleActions:
 
     def join(self, user: str, *, guild: Key | None = None, invite: str | None = None) -> User:
         """Somebody new, or somebody who was here before, joins the first guild or that of an
-        invite."""
+        invite. The guild's system channel says so."""
         place = self._guild(guild) if invite is None else self._invited(invite)
         person = member_changes.new_user(self._state, user)
         member_changes.join(self._state, place, person)
+        self._welcome(place, person)
         return person
+
+    def _welcome(self, guild: Guild, person: User) -> None:
+        channel = self._state.world.channels.get(int(guild.changed.get("system_channel_id") or 0))
+        if channel is None or guild.changed.get("system_channel_flags", 0) & NO_JOIN_MESSAGES:
+            return
+        author, kind = message_posting.PostAuthor(person.id), MessageType.MEMBER_JOINED
+        message_posting.post(self._state, channel, author, read_draft({}, []), kind=kind)
 
     def leave(self, user: Key, *, guild: Key | None = None) -> None:
         """Somebody leaves the guild. What they wrote stays."""
