@@ -37,6 +37,7 @@ from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.text.text_config import TextConfig
 
 CHANNEL_KEYS = frozenset({"thought_log_channel_id"})
+LIVE_KEYS = frozenset({"delivery", "notify", "display_mode"})
 MOST_SHOWN = 60
 ALL = "all"
 """To be said in so many letters: nobody resets a server by pressing Enter twice."""
@@ -68,6 +69,9 @@ async def set_config(
         raise CommandRefusedError(
             f"{setting.name}: {text} is not a channel of this server; write it like #logs."
         )
+    if setting.name == "display_mode" and value not in context.services.plug_ins.mode_names:
+        known = ", ".join(context.services.plug_ins.mode_names)
+        raise CommandRefusedError(f"display_mode: {text!r} is not installed; there are: {known}")
     stored = await context.db.servers.config(asker.server_id)
     check_together(context.settings(), {**stored, setting.name: value})
     await context.db.servers.set_config(asker.server_id, setting.name, value)
@@ -135,7 +139,7 @@ def _explained(
 
 def _remark(setting: Setting, now: EffectiveSettings) -> str:
     """Return what the setting does not do together with another one."""
-    remark = live_remark(now.stream) if setting.name in ("delivery", "notify") else ""
+    remark = live_remark(now.stream) if setting.name in LIVE_KEYS else ""
     return f"\nNote: {remark}." if remark else ""
 
 
