@@ -16,7 +16,7 @@ from oshaberi.stage import Stage
 from oshaberi.stage.model_servers import ModelServer, OpenAIWire
 from oshaberi.stage.model_servers.model_script import Count, Refuse, Say, Stall
 from oshaberi.stage.testing import staged
-from oshaberi.turns.context.context_building import GO_ON
+from oshaberi.turns.context.context_dialogue import GO_ON
 from oshaberi.turns.turn_notices import RESTARTED
 from tests.bot.client_harness import world
 from tests.e2e.bot_harness import (

@@ -48,7 +48,7 @@ class ChannelTurns:
         self._claim = claim
         self._background = BackgroundTasks()
         self._reactions = StatusReactions(self._background)
-        self._runner = TurnRunner(services, self._background)
+        self._runner = TurnRunner(services, self._background, self._waiting_ids)
         self.questions = OpenQuestions(services)
         self._lines: dict[int, ChannelQueue] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -242,6 +242,10 @@ class ChannelTurns:
         if entered == "full":
             await self.questions.settle(incoming.channel_id, (incoming.said.id,))
         return entered
+
+    def _waiting_ids(self, channel_id: int) -> frozenset[int]:
+        line = self._lines.get(channel_id)
+        return frozenset() if line is None else line.waiting_ids
 
     def _open(self, job: QueuedJob) -> None:
         held = ExitStack()

@@ -19,8 +19,9 @@ from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.tools.tool_definition import ToolContext
 from oshaberi.turn_ids import TurnIds
-from oshaberi.turns.context.context_building import TurnSurroundings, context_items
+from oshaberi.turns.context.context_building import context_items
 from oshaberi.turns.context.context_gathering import surroundings
+from oshaberi.turns.context.turn_surroundings import TurnSurroundings
 from oshaberi.turns.generation.drawn_tables import DrawnTables
 from oshaberi.turns.generation.engine_config import text_config
 from oshaberi.turns.generation.history_condensing import HistoryCondenser

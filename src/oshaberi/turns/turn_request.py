@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Literal
 
 from oshaberi.conversation.conversation_messages import IncomingMessage
@@ -34,6 +35,8 @@ class TurnRequest:
     questions that are answered later."""
     continues: TurnRecord | None = None
     """The turn whose answer this one goes on with."""
+    waiting_ids: Callable[[], frozenset[int]] = field(default=frozenset, compare=False)
+    """Returns the questions of the channel that wait for a turn of their own."""
 
     @property
     def newest(self) -> IncomingMessage:

@@ -89,6 +89,10 @@ class ChannelQueue:
     def oldest_waiting(self) -> int | None:
         return min((incoming.said.id for incoming in _asked(self.waiting)), default=None)
 
+    @property
+    def waiting_ids(self) -> frozenset[int]:
+        return frozenset(incoming.said.id for incoming in _asked(self.waiting))
+
     def awaits(self, message_id: int) -> bool:
         return any(incoming.said.id == message_id for incoming in _asked(self.waiting))
 
