@@ -63,10 +63,16 @@ class NotedChannelTurns(ChannelTurns):
         self._answering = answering
 
     async def submit(
-        self, incoming: IncomingMessage, turn_channel: TurnChannel, arrival: Arrival = "new"
+        self,
+        incoming: IncomingMessage,
+        turn_channel: TurnChannel,
+        arrival: Arrival = "new",
+        stored_why: str = "",
     ) -> str:
         self.heard.append((incoming, turn_channel))
-        return await super().submit(incoming, turn_channel, arrival) if self._answering else "noted"
+        if not self._answering:
+            return "noted"
+        return await super().submit(incoming, turn_channel, arrival, stored_why)
 
 
 class ClientHarness:

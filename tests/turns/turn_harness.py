@@ -289,7 +289,7 @@ def quick(**options: Any) -> StreamConfig:
     return StreamConfig(text=TextConfig(**{"humanizer_degree": 1, **words}), **options)
 
 
-USUAL: Mapping[str, Any] = MappingProxyType({"reply_mode": "first"})
+USUAL: Mapping[str, Any] = MappingProxyType({"reply_mode": "first", "burst_wait_ms": 0})
 """Settings of turns in tests that are not about them."""
 
 _TEXT = frozenset(TextConfig.__dataclass_fields__)
@@ -335,7 +335,9 @@ def run_stored_turns(
         async with Database.open(f"sqlite:///{folder}/turns.db", vault) as db:
             for persona in (TOMORI, REN):
                 await db.personas.save(persona)
-            made = _services(Fixed(quick(), TurnConfig()), db, journal=db.journal, instance="test")
+            made = _services(
+                Fixed(quick(), TurnConfig(**USUAL)), db, journal=db.journal, instance="test"
+            )
             made.models = (link(),)
             harness = TurnHarness(made, FakeTurnChannel(), ChannelTurns(made), MemoryStore(()))
             harness.models.play(*scripts)

@@ -89,6 +89,10 @@ def switch(default: bool, what: str) -> Any:
     return field(default=default, metadata={"switch": True, "what": what})
 
 
+def fraction(default: float, what: str) -> Any:
+    return field(default=default, metadata={"fraction": True, "what": what})
+
+
 def choice(default: str, choices: tuple[str, ...], what: str) -> Any:
     return field(default=default, metadata={"choices": choices, "what": what})
 
@@ -188,6 +192,9 @@ def _check(setting: Field[Any], value: object) -> None:
             raise ConfigError(f"{setting.name}: {value!r} is not {allowed}")
     elif "switch" in about:
         _check_switch(setting.name, value)
+    elif "fraction" in about:
+        if not isinstance(value, int | float) or value is True or not 0 <= value <= 1:
+            raise ConfigError(f"{setting.name}: {value!r} is not a number from 0 to 1")
     elif "choices" in about and value not in about["choices"]:
         allowed = ", ".join(about["choices"])
         raise ConfigError(f"{setting.name}: {value!r} is not one of: {allowed}")

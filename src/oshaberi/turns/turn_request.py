@@ -8,6 +8,7 @@ from typing import Literal
 
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.storage.stored_records import PersonaRecord, TurnRecord
+from oshaberi.turns.admission.admission_rules import UNADDRESSED, UNINVITED, reason_word
 
 Kind = Literal["answer", "go_on", "deliver"]
 
@@ -44,8 +45,13 @@ class TurnRequest:
 
     @property
     def is_unaddressed(self) -> bool:
-        """Tell whether it is answered only because every message of the channel is."""
-        return self.why == "auto"
+        """Tell whether it is answered although nobody addressed the bot."""
+        return reason_word(self.why) in UNADDRESSED
+
+    @property
+    def is_uninvited(self) -> bool:
+        """Tell whether it is answered by chance, so that nobody waits for it."""
+        return reason_word(self.why) in UNINVITED
 
     @property
     def answering(self) -> IncomingMessage | None:

@@ -122,7 +122,9 @@ class QuestionRecovery:
         elif self._is_too_old(question):
             await self._tell(question, turn_channel, incoming, ASK_AGAIN)
         else:
-            outcome = await self._channel_turns.submit(incoming, turn_channel, "stored")
+            outcome = await self._channel_turns.submit(
+                incoming, turn_channel, "stored", question.why
+            )
             if outcome not in IN_HAND:
                 log.info("question %s is not answered: %s", question.message_id, outcome)
                 await self._settle(question)

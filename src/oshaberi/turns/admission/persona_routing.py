@@ -13,16 +13,21 @@ from oshaberi.turns.trigger_words import default_of, named_in, persona_called
 def who_answers(
     incoming: IncomingMessage, personas: Sequence[PersonaRecord], bot_name: str = ""
 ) -> tuple[PersonaRecord, ...]:
-    """Return the personas that answer: first the one replied to, then those called, in order.
+    """Return the personas that answer: those who are asked, else the default persona."""
+    return who_is_asked(incoming, personas, bot_name) or (default_of(personas),)
 
-    If the message addresses the bot, a persona's name calls it too. If none is called, the
-    default persona answers.
+
+def who_is_asked(
+    incoming: IncomingMessage, personas: Sequence[PersonaRecord], bot_name: str = ""
+) -> tuple[PersonaRecord, ...]:
+    """Return first the persona replied to, then those called, in order.
+
+    If the message addresses the bot, a persona's name calls it too.
     """
     addressed = incoming.mentions_us or incoming.is_direct or _replied(incoming)
     called = named_in(incoming.said.text, personas, by_name=addressed)
     first = _replied_to(incoming, personas, bot_name)
-    answering = dict.fromkeys([*([first] if first else []), *called])
-    return tuple(answering) or (default_of(personas),)
+    return tuple(dict.fromkeys([*([first] if first else []), *called]))
 
 
 def who_is_called(
