@@ -5,6 +5,7 @@ All of it is in memory and bounded: a message that is ignored costs no database 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from oshaberi.conversation.conversation_messages import IncomingMessage
@@ -61,14 +62,19 @@ class ChannelAttention:
             self._talks.put(incoming.channel_id, replace(talk, passed=talk.passed + 1))
 
     def decide(
-        self, incoming: IncomingMessage, config: TurnConfig, now_s: float, drew: float
+        self,
+        incoming: IncomingMessage,
+        config: TurnConfig,
+        now_s: float,
+        draw: Callable[[], float],
     ) -> Admission:
-        """Decide about a message that addresses nobody. `drew` is a random number below 1."""
+        """Decide about a message that addresses nobody. `draw` returns a number below 1."""
         talk = self._talks.get(incoming.channel_id) if config.attention_ms else None
         heeded = 0.0 if talk is None else talk.chance(incoming.user_id, now_s, config)
         chance = max(heeded, config.interjection_chance)
         if not chance:
             return Admission("unaddressed")
+        drew = draw()
         odds = (f"{chance:.2g}", f"{drew:.2g}")
         if talk is None or heeded < chance:
             return Admission("interjection" if drew < chance else "uninvited", odds)

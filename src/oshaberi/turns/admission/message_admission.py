@@ -84,7 +84,7 @@ class MessageAdmission:
         if not found.ok and arrival == "stored":
             found = _stored(found, stored_why)
         elif found.reason == "unaddressed" and is_new and incoming.can_answer and not is_bot:
-            found = self.attention.decide(incoming, config, _now_s(), self._services.draw())
+            found = self.attention.decide(incoming, config, _now_s(), self._services.draw)
         if not found.ok:
             if is_new:
                 self.attention.note_passed(incoming)
