@@ -14,6 +14,7 @@ from oshaberi.bot.commands import CommandContext
 from oshaberi.config import EffectiveSettings, LoadedSettings, effective
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.conversation.turn_channel import TurnChannel
+from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.stage import Settings as StageSettings
 from oshaberi.stage import Stage
 from oshaberi.stage.interactions.interaction_flow import Interaction
@@ -205,7 +206,7 @@ async def context_of(
     answering: bool = False,
     **services: Any,
 ) -> AsyncIterator[tuple[CommandContext, NotedChannelTurns]]:
-    own = own or LoadedSettings()
+    own = own or LoadedSettings(turn=TurnConfig(burst_wait_ms=0))
     vault = SecretVault([SecretVault.new_key()])
     with database_url() as url:
         async with Database.open(url, vault) as db:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from oshaberi.conversation.conversation_messages import ChannelMessage
 from oshaberi.delivery.sink import Embed, Post, WebhookFace, WireState
 from oshaberi.discord_io.webhooks.reply_notice import is_reply_notice
@@ -151,8 +149,7 @@ def test_what_is_ours_is_not_handed_on() -> None:
     run_with_client(scenario)
 
 
-@pytest.mark.parametrize("trusted", [True, False])
-def test_a_proxy_of_others_is_a_bot_unless_it_is_known(trusted: bool) -> None:
+def test_a_webhook_of_others_tells_whose_it_is() -> None:
     async def scenario(harness: ClientHarness) -> None:
         state = harness.stage.state
         speaker = message_posting.PostAuthor(4711, 4711, "Somebody", None, 466)
@@ -160,12 +157,12 @@ def test_a_proxy_of_others_is_a_bot_unless_it_is_known(trusted: bool) -> None:
             state, harness.stage.world.channel("general"), speaker, MessageDraft(content="hi")
         )
         author = (await _last(harness)).author
-        assert (author.name, author.is_bot) == ("Somebody", not trusted)
+        assert (author.name, author.is_bot, author.application_id) == ("Somebody", True, 466)
         assert author.username == ""  # a webhook calls itself what it likes
         channel_info = await harness.turn_channel().channel_info(None, 10)
         assert channel_info.people == ()  # nobody can mention a webhook
 
-    run_with_client(scenario, client={"proxies": [466]} if trusted else {})
+    run_with_client(scenario)
 
 
 def test_only_a_notice_is_taken_for_one() -> None:

@@ -32,6 +32,7 @@ from tests.e2e.bot_harness import (
 
 TOML = """
 humanizer_degree = {degree}
+burst_wait_ms = 0
 base_type_speed_ms_per_char = 0
 min_visible_typing_duration_ms = {typing_ms}
 min_random_pause_ms = 0

@@ -26,7 +26,7 @@ class Person:
     """Whether they may read what was written in the channel before they came."""
     can_add_reactions: bool = True
     application_id: int | None = None
-    """The application whose webhook spoke; None for an account."""
+    """The application whose webhook spoke, or else the webhook; None for an account."""
 
 
 @dataclass(frozen=True, slots=True)
