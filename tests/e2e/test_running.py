@@ -129,7 +129,7 @@ def test_what_waits_at_the_end_is_answered_after_the_next_start(tmp_path: Path) 
                 here = BotHarness(stage, bot, [server], settings)
                 await here.says("One.", "", "Two.", "Three.", "Four.")
                 assert here.notices() == [RESTARTED]
-                assert [here.asked(n).last for n in (1, 2, 3)] == [
+                assert [here.asked(n).question for n in (1, 2, 3)] == [
                     GO_ON,
                     "Renny: @Oshaberi go on",
                     "mika: @Oshaberi and you?",
