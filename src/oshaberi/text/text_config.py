@@ -129,6 +129,12 @@ class TextConfig:
     max_flush_count: int = number(
         40, 1, 1000, "maximum number of messages per response", server_high=100
     )
+    whole_above_chars: int = number(
+        0,
+        0,
+        100_000,
+        "what comes after this many characters of an answer fills whole messages; 0 is off",
+    )
     emoji_usage_enabled: bool = switch(True, "use custom emoji")
     emoji_preserve_unresolved_shortcodes: bool = switch(
         False, "keep `:name:` if there is no emoji of that name"
