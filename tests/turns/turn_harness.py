@@ -30,7 +30,8 @@ from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
 from oshaberi.stream.provider_protocol import ScriptedProvider, Step
 from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.text.text_config import TextConfig
-from oshaberi.turns.channel_turns import ChannelTurns, Claim
+from oshaberi.turns.admission.unbegun_questions import Claim
+from oshaberi.turns.channel_turns import ChannelTurns
 from oshaberi.turns.generation.adapter_pool import AdapterPool
 from oshaberi.turns.turn_services import OperatorModel, TurnServices
 from oshaberi.turns.turn_store import TurnStore

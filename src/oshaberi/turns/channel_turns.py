@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import ExitStack
 
 from oshaberi.conversation.conversation_messages import IncomingMessage, Person
 from oshaberi.conversation.turn_channel import TurnChannel
-from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import TurnRecord
 from oshaberi.stream.stops.stop_registry import ActiveChannel
-from oshaberi.turns.admission.admission_rules import ADMITTED, Cooldowns, reason_word
-from oshaberi.turns.admission.burst_wait import is_complete
-from oshaberi.turns.admission.channel_queue import Arrival, ChannelQueue, QueuedJob, with_part
+from oshaberi.turns.admission.admission_rules import Cooldowns, reason_word
+from oshaberi.turns.admission.channel_queue import Arrival, ChannelQueue, QueuedJob
 from oshaberi.turns.admission.follow_up_policy import queue_follow_up
-from oshaberi.turns.admission.message_admission import HeardMessage, MessageAdmission
+from oshaberi.turns.admission.message_admission import MessageAdmission
 from oshaberi.turns.admission.open_questions import OpenQuestions
+from oshaberi.turns.admission.unbegun_questions import CLAIMED, Claim, UnbegunQuestions
 from oshaberi.turns.background_tasks import BackgroundTasks
 from oshaberi.turns.bounded_cache import BoundedCache, KeyedLocks
 from oshaberi.turns.context.persona_cache import PersonaCache
@@ -28,11 +27,6 @@ from oshaberi.turns.turn_services import TurnServices
 
 log = logging.getLogger(__name__)
 
-Claim = Callable[[int], Awaitable[bool]]
-"""Whether this process may answer the message: with several, only one of them may."""
-
-CLAIMED = "claimed"
-"""Another process answers it. If that one ends, whoever comes with it again is heard."""
 MOST_SEEN = 4000
 LAST_SECONDS = 20.0
 """How long stopped turns may take to end: a message on the wire is awaited (spec 04 O1), and a
@@ -46,7 +40,6 @@ class ChannelTurns:
     def __init__(self, services: TurnServices, *, claim: Claim | None = None) -> None:
         self.services = services
         self.cast = PersonaCache(services)
-        self._claim = claim
         self._background = BackgroundTasks()
         self._reactions = StatusReactions(self._background)
         self._runner = TurnRunner(services, self._background, self._waiting_ids)
@@ -56,6 +49,9 @@ class ChannelTurns:
         self._entering: KeyedLocks[int] = KeyedLocks()
         self._admission = MessageAdmission(services, self.cast)
         self._reasons: BoundedCache[int, str] = BoundedCache(MOST_SEEN)
+        self._unbegun = UnbegunQuestions(
+            self._lines, self._admission, self.questions, self._reasons, self._background, claim
+        )
         self._control = TurnControl(self)
         self._closing = False
         self.on_busy: Callable[[int, bool], None] = lambda _channel_id, _busy: None
@@ -121,7 +117,7 @@ class ChannelTurns:
     def withdraw(self, channel_id: int, message_id: int) -> None:
         """Handle a deleted message. If it still waits, it is not answered."""
         self.services.deleted_messages.put(message_id, True)
-        self._drop(channel_id, message_id, "withdrawn")
+        self._unbegun.drop(channel_id, message_id, "withdrawn")
 
     def note_typing(self, channel_id: int, user_id: int) -> None:
         """Somebody types. If they have asked something, they may not have finished."""
@@ -230,19 +226,16 @@ class ChannelTurns:
         if incoming.said.by_us:
             return "own"
         heard = await self._admission.heard(incoming)
-        if heard.may_belong and self._is_copy(incoming):
+        if heard.may_belong and self._unbegun.is_copy(incoming):
             return "copy"
-        line = self._lines.get(incoming.channel_id)
-        if line is not None and arrival == "new" and heard.may_belong:
-            begun = line.bursting(incoming.user_id, _now_s())
-            if begun is not None and (told := await self._joined(line, begun, heard, turn_channel)):
-                return told
+        if arrival == "new" and (told := await self._unbegun.joined(heard, turn_channel)):
+            return told
         decided = self._admission.decide(heard, arrival, why)
         if decided.reason == "cooldown" and heard.admission.ok:
             self._reactions.too_soon(turn_channel, incoming.said.id)
         if not decided.ok:
             return decided.told
-        if not await self._is_ours(incoming):
+        if not await self._unbegun.is_ours(incoming):
             return CLAIMED
         job = self._admission.job(heard, turn_channel, decided.told, arrival)
         self._admission.note_admitted(job)
@@ -251,58 +244,6 @@ class ChannelTurns:
         if entered == "full":
             await self.questions.settle(incoming.channel_id, (incoming.said.id,))
         return entered
-
-    async def _joined(
-        self,
-        line: ChannelQueue,
-        begun: QueuedJob,
-        heard: HeardMessage,
-        turn_channel: TurnChannel,
-    ) -> str | None:
-        """Add a message to the question that its author has begun. None if that is too late."""
-        incoming, is_addressed = heard.incoming, heard.admission.ok
-        if begun.burst is None or len(begun.asked) >= heard.settings.turn.waiting_limit:
-            return None
-        begun.burst.note_message(_now_s())
-        if is_addressed and not await self._is_ours(incoming):
-            return CLAIMED
-        still = line.job_of(begun.message_ids[-1])
-        if still is None:
-            return None
-        job = with_part(still, self._admission.job(heard, turn_channel, still.why, "new"))
-        line.replace_job(still, job)
-        # One question from now on: the newest. The answer sees the others in the history.
-        await self.questions.keep(job)
-        await self.questions.join(job)
-        if job.burst is not None and is_complete(incoming):
-            job.burst.end()
-        return heard.admission.told if is_addressed else "burst"
-
-    async def _is_ours(self, incoming: IncomingMessage) -> bool:
-        return self._claim is None or await self._claim(incoming.said.id)
-
-    def _is_copy(self, incoming: IncomingMessage) -> bool:
-        """Tell whether it is the copy of an answered message. One that waits gives way to it."""
-        copied_id = incoming.copied_id
-        if copied_id is None or self._drop(incoming.channel_id, copied_id, "replaced"):
-            return False
-        return reason_word(self._reasons.get(copied_id) or "") in ADMITTED
-
-    def _drop(self, channel_id: int, message_id: int, reason: str) -> bool:
-        """Take a message out of the queue, if it waits there."""
-        line = self._lines.get(channel_id)
-        left = None if line is None else line.withdraw(message_id)
-        if left is None:
-            return False
-        self._reasons.put(message_id, reason)
-        self._background.start(self._settle_dropped(left, message_id))
-        return True
-
-    async def _settle_dropped(self, left: QueuedJob, message_id: int) -> None:
-        """Settle a dropped question. What is left of it is one in its place."""
-        if left.asked and left.message_ids[-1] < message_id:
-            await self.questions.keep(left)
-        await self.questions.settle(left.turn_channel.channel_id, (message_id,))
 
     def _waiting_ids(self, channel_id: int) -> frozenset[int]:
         line = self._lines.get(channel_id)
@@ -376,20 +317,12 @@ class ChannelTurns:
 
     async def _note_seen(self, line: ChannelQueue) -> None:
         """Store up to which message nothing waits. A restart looks only after it."""
-        store, job = self.services.store, line.job
-        if store is None or not job.is_message:
+        if not line.job.is_message:
             return
-        newest = job.asked[-1].said.id
-        oldest = line.oldest_waiting
+        newest, oldest = line.job.asked[-1].said.id, line.oldest_waiting
         if oldest is not None:
             newest = min(newest, oldest - 1)
-        try:
-            await store.seen.note(job.turn_channel.channel_id, newest)
-        except StorageAwayError:
-            log.debug("what was seen is stored when the database is back")
-        except Exception:
-            # At worst a message is looked at again after a restart.
-            log.exception("what was seen could not be stored")
+        await self.questions.note_seen(line.job.turn_channel.channel_id, newest)
 
 
 def _now_s() -> float:

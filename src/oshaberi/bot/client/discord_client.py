@@ -31,7 +31,7 @@ from oshaberi.errors import ConfigError, OshaberiError, TemporaryError
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.turns.admission.admission_rules import ADMITTED
 from oshaberi.turns.admission.channel_queue import Arrival
-from oshaberi.turns.channel_turns import CLAIMED, Claim
+from oshaberi.turns.admission.unbegun_questions import CLAIMED, Claim
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mimetypes
 import re
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Container, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -26,6 +26,7 @@ NOT_FOUND = (discord.HTTPException, aiohttp.ClientError, OSError, TimeoutError)
 """What reading a message may end with; then it is as if it were not there."""
 NO_MIME = "application/octet-stream"
 KEPT_MEMBERS = 5000
+RECENT_MESSAGES = 2000
 HIDDEN_CHANNEL = "#unknown"
 """A channel that is not there, or that the reader may not see: nobody learns which."""
 AnyUser = discord.User | discord.Member
@@ -70,6 +71,8 @@ class MessageReader:
         self.client = client
         self.recent_members = RecentMembers()
         self._opt_outs = opt_outs
+        self._recent: deque[discord.Message] = deque(maxlen=RECENT_MESSAGES)
+        """What people wrote lately. discord.py forgets a message as soon as it is deleted."""
 
     def is_ours(self, message: discord.Message) -> bool:
         """Tell whether the bot or one of its webhooks sent the message."""
@@ -154,9 +157,12 @@ class MessageReader:
         return users or message.mention_everyone or any(r != role for r in message.role_mentions)
 
     def _original(self, message: discord.Message) -> discord.Message | None:
-        if message.webhook_id is None:
-            return None
-        return original_of(message, reversed(self.client.cached_messages))
+        """Return the message that a proxy bot's message repeats. Others are kept for that."""
+        if message.webhook_id is not None:
+            return original_of(message, reversed(self._recent))
+        if message.guild is not None and not message.author.bot:
+            self._recent.append(message)
+        return None
 
     def _said_for(self, said: ChannelMessage, original: discord.Message | None) -> ChannelMessage:
         """Return a proxy's message as that of the person who speaks through it."""

@@ -27,7 +27,8 @@ from oshaberi.storage import Database, StorageError
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import StoredQuestion, TurnRecord
 from oshaberi.turns.admission.admission_rules import ADMITTED
-from oshaberi.turns.channel_turns import CLAIMED, ChannelTurns
+from oshaberi.turns.admission.unbegun_questions import CLAIMED
+from oshaberi.turns.channel_turns import ChannelTurns
 
 log = logging.getLogger(__name__)
 
