@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from oshaberi.conversation.channel_path import ChannelPath
+
 
 @dataclass(frozen=True, slots=True)
 class Person:
@@ -27,6 +29,8 @@ class Person:
     can_add_reactions: bool = True
     application_id: int | None = None
     """The application whose webhook spoke, or else the webhook; None for an account."""
+    role_ids: frozenset[int] = frozenset()
+    """The roles in the server; none in a direct message or for a webhook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,13 @@ class IncomingMessage:
     """Whether it mentions another user, a role or everybody."""
     copied_id: int | None = None
     """The message of a person that this one, of a proxy bot, is the copy of."""
+    category_id: int | None = None
+    is_age_restricted: bool = False
+    """Whether Discord marks the channel, or the thread's channel, as age-restricted."""
+
+    @property
+    def path(self) -> ChannelPath:
+        return ChannelPath(self.server_id, self.channel_id, self.parent_id, self.category_id)
 
     @property
     def is_direct(self) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from oshaberi.conversation.conversation_messages import IncomingMessage
+from oshaberi.conversation.channel_path import ChannelPath
+from oshaberi.conversation.conversation_messages import IncomingMessage, Person
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.storage.stored_records import PersonaRecord
 from oshaberi.turns.trigger_words import named_in
@@ -28,6 +29,7 @@ Refused = Literal[
     "own",
     "bot",
     "blocked",
+    "blocked_role",
     "unlisted",
     "elsewhere",
     "unaddressed",
@@ -37,6 +39,7 @@ Refused = Literal[
     "inattentive",
     "uninvited",
     "bot_rounds",
+    "age",
 ]
 Reason = Admitted | Refused
 
@@ -64,7 +67,10 @@ WHY: dict[str, str] = {
     "replaced": "a proxy bot replaced it by its copy",
     "withdrawn": "it was deleted before its turn",
     "blocked": "its author or channel is blocked (blocked_users, blocked_channels)",
-    "unlisted": "only certain users are answered (allowed_users)",
+    "blocked_role": "a role of its author is blocked (blocked_roles)",
+    "unlisted": "only certain users and roles are answered (allowed_users, allowed_roles)",
+    "age": "the persona that would answer does so only in age-restricted channels "
+    "(`/persona age-restrict`)",
     "elsewhere": "the bot answers only in certain channels (allowed_channels)",
     "unaddressed": "nobody was addressed: no mention, reply or trigger word",
     "mute": "the bot may not write in this channel (Send Messages)",
@@ -125,18 +131,24 @@ def admission(
     return Admission("mute" if reason in ADMITTED and not incoming.can_answer else reason)
 
 
-def unlisted(user: int, places: Set[int | None], config: TurnConfig) -> Refused | None:
-    """Return why the lists do not allow this user here, or None if they do.
-
-    `places` are the channel and its parent.
-    """
-    if user in config.blocked_users or places & set(config.blocked_channels):
+def unlisted(person: Person, path: ChannelPath, config: TurnConfig) -> Refused | None:
+    """Return why the lists do not allow this person here, or None if they do."""
+    places = set(path.ids)
+    if person.id in config.blocked_users or places & set(config.blocked_channels):
         return "blocked"
-    if config.allowed_users and user not in config.allowed_users:
+    if person.role_ids & set(config.blocked_roles):
+        return "blocked_role"
+    if not _is_listed(person, config):
         return "unlisted"
     if config.allowed_channels and not places & set(config.allowed_channels):
         return "elsewhere"
     return None
+
+
+def _is_listed(person: Person, config: TurnConfig) -> bool:
+    users, roles = config.allowed_users, config.allowed_roles
+    everybody = not users and not roles
+    return everybody or person.id in users or bool(person.role_ids & set(roles))
 
 
 def _refusal(incoming: IncomingMessage, config: TurnConfig) -> Refused | None:
@@ -145,7 +157,7 @@ def _refusal(incoming: IncomingMessage, config: TurnConfig) -> Refused | None:
     author = incoming.said.author
     if author.is_bot and not {author.id, author.application_id} & set(config.answer_bots):
         return "bot"
-    return unlisted(incoming.user_id, {incoming.channel_id, incoming.parent_id}, config)
+    return unlisted(incoming.said.author, incoming.path, config)
 
 
 def _address(
@@ -157,7 +169,7 @@ def _address(
         return "reply"
     if incoming.is_direct:
         return "direct"
-    if {incoming.channel_id, incoming.parent_id} & set(config.auto_channels):
+    if set(incoming.path.ids) & set(config.auto_channels):
         return "auto"
     if named_in(incoming.said.text, personas, by_name=False):
         return "trigger"

@@ -13,7 +13,7 @@ from oshaberi.storage.stored_records import PersonaRecord, TurnRecord
 from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.turns.admission.admission_rules import UNINVITED, reason_word
 from oshaberi.turns.admission.burst_wait import Burst
-from oshaberi.turns.admission.persona_routing import who_is_asked
+from oshaberi.turns.admission.persona_routing import allowed_in, who_is_asked
 from oshaberi.turns.turn_request import Kind, TurnRequest
 from oshaberi.turns.turn_services import EffectiveConfigs
 
@@ -89,8 +89,8 @@ def with_part(begun: QueuedJob, part: QueuedJob) -> QueuedJob:
     Whoever is called in any of them answers.
     """
     asked = tuple(sorted((*begun.asked, *part.asked), key=lambda one: one.said.id))
-    called = (who_is_asked(one, begun.personas) for one in asked)
-    answering = tuple(dict.fromkeys(persona for some in called for persona in some))
+    called = (persona for one in asked for persona in who_is_asked(one, begun.personas))
+    answering = allowed_in(tuple(dict.fromkeys(called)), asked[-1].is_age_restricted)
     return replace(
         begun,
         turn_channel=part.turn_channel,

@@ -24,9 +24,8 @@ from oshaberi.turns.admission.bot_rounds import BotRounds
 from oshaberi.turns.admission.burst_wait import burst_of
 from oshaberi.turns.admission.channel_attention import ChannelAttention
 from oshaberi.turns.admission.channel_queue import Arrival, QueuedJob
-from oshaberi.turns.admission.persona_routing import who_is_asked
+from oshaberi.turns.admission.persona_routing import allowed_in, who_answers
 from oshaberi.turns.context.persona_cache import PersonaCache
-from oshaberi.turns.trigger_words import default_of, persona_called
 from oshaberi.turns.turn_services import EffectiveConfigs, TurnServices
 
 
@@ -57,7 +56,7 @@ class MessageAdmission:
 
     async def heard(self, incoming: IncomingMessage) -> HeardMessage:
         """Apply the rules. A proxy bot's message counts as its person's."""
-        settings = await self._services.settings(incoming.server_id)
+        settings = await self._services.settings(incoming.path)
         personas = await self._cast.of(incoming.server_id)
         author = incoming.said.author
         if author.application_id is not None and author.application_id in settings.turn.proxy_bots:
@@ -69,7 +68,8 @@ class MessageAdmission:
     async def admits(self, incoming: IncomingMessage) -> bool:
         """Tell whether a message would be answered later. Bots do not wait for that."""
         heard = await self.heard(incoming)
-        return heard.admission.ok and not heard.incoming.said.author.is_bot
+        is_bot = heard.incoming.said.author.is_bot
+        return heard.admission.ok and not is_bot and bool(self._answering(heard, ""))
 
     def decide(self, heard: HeardMessage, arrival: Arrival, stored_why: str) -> Admission:
         """Decide with what is known of earlier messages.
@@ -89,6 +89,8 @@ class MessageAdmission:
             if is_new:
                 self.attention.note_passed(incoming)
             return found
+        if not self._answering(heard, found.told):
+            return Admission("age")
         if is_bot and not self.bot_rounds.allows(incoming.channel_id, config.bot_rounds_limit):
             return Admission("bot_rounds")
         cooldown_ms = 0 if arrival == "stored" else config.cooldown_ms
@@ -128,13 +130,16 @@ class MessageAdmission:
             self.attention.note_talk(channel_id, job.user_id, job.answering, _now_s())
 
     def _answering(self, heard: HeardMessage, why: str) -> tuple[PersonaRecord, ...]:
-        """Return who is asked; if nobody is, the persona that had been talking, or the default."""
-        asked = who_is_asked(heard.incoming, heard.personas)
-        talk = self.attention.talk(heard.incoming.channel_id)
-        if not asked and talk is not None and reason_word(why) in UNINVITED:
-            known = (persona_called(one.name, heard.personas) for one in talk.answering[:1])
-            asked = tuple(persona for persona in known if persona is not None)
-        return asked or (default_of(heard.personas),)
+        """Return who answers; nobody if all of them are for age-restricted channels only.
+
+        By chance it is the persona that had been talking, if no other is called.
+        """
+        incoming, uncalled = heard.incoming, heard.settings.turn.answering_persona
+        talk = self.attention.talk(incoming.channel_id)
+        if talk is not None and talk.answering and reason_word(why) in UNINVITED:
+            uncalled = talk.answering[0].name
+        answering = who_answers(incoming, heard.personas, uncalled=uncalled)
+        return allowed_in(answering, incoming.is_age_restricted)
 
 
 def _stored(found: Admission, why: str) -> Admission:
