@@ -181,6 +181,7 @@ class OshaberiClient(discord.AutoShardedClient):
 
     async def on_message(self, message: discord.Message) -> None:
         await self.client_state.on_message(message)
+        self.reader.remember(message)
         await self.listen(message)
 
     async def listen(self, message: discord.Message, arrival: Arrival = "new") -> None:

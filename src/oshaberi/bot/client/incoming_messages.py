@@ -120,6 +120,11 @@ class MessageReader:
             mentions=self._mentioned(source),
         )
 
+    def remember(self, message: discord.Message) -> None:
+        """Keep a person's message, to know it again if a proxy bot repeats it."""
+        if message.webhook_id is None and message.guild is not None and not message.author.bot:
+            self._recent.append(message)
+
     async def incoming(self, message: discord.Message) -> IncomingMessage:
         channel = message.channel
         path = path_of(channel)
@@ -161,12 +166,9 @@ class MessageReader:
         return users or message.mention_everyone or any(r != role for r in message.role_mentions)
 
     def _original(self, message: discord.Message) -> discord.Message | None:
-        """Return the message that a proxy bot's message repeats. Others are kept for that."""
-        if message.webhook_id is not None:
-            return original_of(message, reversed(self._recent))
-        if message.guild is not None and not message.author.bot:
-            self._recent.append(message)
-        return None
+        """Return the message that a proxy bot's message repeats, if it is known."""
+        is_copy = message.webhook_id is not None
+        return original_of(message, reversed(self._recent)) if is_copy else None
 
     def _said_for(self, said: ChannelMessage, original: discord.Message | None) -> ChannelMessage:
         """Return a proxy's message as that of the person who speaks through it."""
