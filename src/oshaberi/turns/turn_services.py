@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from random import random
 from typing import TYPE_CHECKING, Protocol
 
 from oshaberi.chunks import ToolCall
@@ -121,6 +122,8 @@ class TurnServices:
     context_since: datetime | None = None
     """What was said before is not shown to the model: another one has answered it."""
     clock: Callable[[], datetime] = utc_now
+    draw: Callable[[], float] = random
+    """A random number below 1: whether the bot speaks unasked."""
     alone: Alone = nobody_else
     slots: TurnSlots = field(default_factory=TurnSlots)
     """How many turns run at once, and who is next."""
