@@ -26,6 +26,7 @@ _KINDS: Mapping[str, Any] = {
     "ids": tuple[_ID, ...],
     "path": Path,
     "text": _TEXT,
+    "name": Annotated[str, StringConstraints(strict=True, strip_whitespace=True)],
 }
 _GIVEN: ContextVar[tuple[Mapping[str, Any], ...]] = ContextVar("settings_given")
 """What is merged at the moment. A model for each time would take a tenth of a second to build."""
