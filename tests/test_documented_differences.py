@@ -1,4 +1,4 @@
-"""Decision 15: each difference from TomoriBot's documents has a reason, and is as it says."""
+"""Decision 16: each difference from TomoriBot's documents has a reason, and is as it says."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from oshaberi.stream import Silence, Step
 from tests.stream.scripted_streams import play
 
 RECORD = (
-    Path(__file__).parents[1] / "docs/decisions/0015-where-we-differ-from-tomoribots-documents.md"
+    Path(__file__).parents[1] / "docs/decisions/0016-where-we-differ-from-tomoribots-documents.md"
 )
 ROWS = [
     [cell.strip() for cell in line.strip("|").split(" | ")]

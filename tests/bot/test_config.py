@@ -18,7 +18,8 @@ def test_a_setting_is_changed_shown_and_reset() -> None:
         assert told == "`humanizer_degree` is now `3`."
         assert await harness.db.servers.config(harness.server_id) == {"humanizer_degree": 3}
         one = await harness.run("config show", {"key": "humanizer_degree"}, user=ADMIN)
-        assert "is `3` (changed here)" in one
+        here = f"<#{harness.id_of('general')}>"
+        assert f"is `3` in {here} (from this server)" in one
         assert "a whole number from 0 to 3" in one
         assert "`2`" in await harness.run("config reset", {"key": "humanizer_degree"})
         assert await harness.db.servers.config(harness.server_id) == {}
@@ -53,7 +54,7 @@ def test_all_settings_fit_into_one_answer() -> None:
     async def scenario(harness: ClientHarness) -> None:
         await harness.run("config set", {"key": "notify", "value": "first"})
         told = await harness.run("config show")
-        assert "* notify = first" in told
+        assert "* notify = first (server)" in told
         assert [key for key in SERVER_KEYS if f"{key} = " not in told] == []
         await harness.run("config reset", {"key": "all"})
         assert "* notify" not in await harness.run("config show")
@@ -172,7 +173,8 @@ def test_the_operators_quota_is_told_beside_the_servers_own() -> None:
         values = {"key": "quota_requests_per_user_day", "value": "900"}
         assert "is now `900`" in await harness.run("config set", values, user=ADMIN)
         told = await harness.run("config show", {"key": "quota_requests_per_user_day"})
-        assert "is `900` (changed here)" in told
+        assert "is `900` in <#" in told
+        assert "(from this server)" in told
         assert "On the keys of whoever runs the bot: 50 at most." in told
 
     run_with_client(scenario, own=LoadedSettings(turn=TurnConfig(quota_requests_per_user_day=50)))
