@@ -220,7 +220,7 @@ class ChannelTurns:
             return admitted.reason
         answering = _answering(incoming, personas, settings.turn)
         if not answering:
-            return "age"
+            return "age_restricted"
         now_s = asyncio.get_running_loop().time()
         was_admitted = arrival == "stored"
         cooldown_ms = 0 if was_admitted else settings.turn.cooldown_ms
