@@ -119,7 +119,8 @@ class DiscordTurnChannel:
         message = await self.message(message_id)
         if message is None:
             return None
-        await self._reader.meet_author(message)
+        if self._reader.is_person(message):
+            await self._reader.meet_author(message)
         return self._reader.said(message, self._asker)
 
     async def incoming(self, message_id: int) -> IncomingMessage | None:

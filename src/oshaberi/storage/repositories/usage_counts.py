@@ -23,6 +23,7 @@ from oshaberi.storage.writing.write_entries import WriteEntry, WriteStep
 
 KEPT_DAYS = 62
 _KEY = ("day", "purse", "server_id", "subject", "subject_id")
+"""The columns of the key; `purse` is that of `budget_owner`."""
 _COUNTED = ("requests", "input_tokens", "output_tokens", "cost_micros")
 _OLD = delete(Row).where(Row.day < bindparam("edge"))
 _OLD_NOTICES = delete(QuotaNotice).where(QuotaNotice.day < bindparam("edge"))
@@ -83,7 +84,9 @@ class UsageCounts:
         self, server_id: int, day: date, most: int
     ) -> tuple[tuple[int, UsageTotals], ...]:
         """Return the users with most tokens in a server, the largest first."""
-        there = and_(Row.purse == "server", Row.server_id == server_id, Row.subject == "user")
+        there = and_(
+            Row.budget_owner == "server", Row.server_id == server_id, Row.subject == "user"
+        )
         rows = select(Row).where(Row.day == day, there)
         by_tokens = (Row.input_tokens + Row.output_tokens).desc()
         async with self._store.read() as session:
@@ -123,7 +126,7 @@ class UsageCounts:
 def _values(day: date, account: UsageAccount, used: UsageTotals) -> dict[str, Any]:
     """Return the values, with the key first: rows are locked in its order."""
     return {
-        "purse": account.purse,
+        "purse": account.budget_owner,
         "server_id": account.server_id,
         "subject": account.subject,
         "subject_id": account.subject_id,
@@ -152,7 +155,7 @@ async def _used_up(session: AsyncSession, day: date, limit: UsageLimit) -> UsedU
 def _within(account: UsageAccount, first: date, last: date) -> ColumnElement[bool]:
     return and_(
         Row.day.between(first, last),
-        Row.purse == account.purse,
+        Row.budget_owner == account.budget_owner,
         Row.server_id == account.server_id,
         Row.subject == account.subject,
         Row.subject_id == account.subject_id,

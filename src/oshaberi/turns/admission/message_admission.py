@@ -90,7 +90,7 @@ class MessageAdmission:
                 self.attention.note_passed(incoming)
             return found
         if not self._answering(heard, found.told):
-            return Admission("age")
+            return Admission("age_restricted")
         if is_bot and not self.bot_rounds.allows(incoming.channel_id, config.bot_rounds_limit):
             return Admission("bot_rounds")
         cooldown_ms = 0 if arrival == "stored" else config.cooldown_ms
