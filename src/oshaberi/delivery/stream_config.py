@@ -38,6 +38,14 @@ class StreamConfig:
         True, "send tables as pictures, else as aligned code; very long tables as a file"
     )
 
+    display_mode: str = field(
+        default="persona",
+        metadata={
+            "text": True,
+            "what": "how messages look: `persona` (its name and avatar), or the name of a plug-in",
+        },
+    )
+
     base_type_speed_ms_per_char: int = number(10, 0, 200, "typing time per character, in ms")
     max_typing_time_ms: int = number(4000, 0, 30_000, "maximum typing time of a message, in ms")
     min_visible_typing_duration_ms: int = number(

@@ -78,6 +78,7 @@ class _Stream:
             waits=self._waits,
             ledger=self._ledger,
             renderer=context.renderer,
+            plug_ins=context.plug_ins,
             reply_to=context.reply_to,
             on_sent=self._on_sent,
             preview=self._engine.preview,

@@ -60,7 +60,7 @@ class Turn:
         self._channel = channel
         self._response = response_to(turn_request, turn_channel, settings.turn.reply_mode)
         self._newest_id = turn_request.newest.said.id
-        self._renderer = DrawnTables(services.renderer)
+        self._renderer = DrawnTables(services.renderer, services.plug_ins)
         self._bare_sink = turn_channel.sink(turn_request.answering)
         self._sink = self._journalled(self._bare_sink)
         self._announcer = NoticeSender(self._sink, self._response, channel)
@@ -248,6 +248,7 @@ class Turn:
             stops=self._services.stops,
             response=self._response,
             renderer=self._renderer,
+            plug_ins=self._renderer.plug_ins,
             silence_markers=self._silence_markers,
         )
 
@@ -267,6 +268,8 @@ class Turn:
             response=self._response,
             now=self._services.clock,
             sink_for=self._sink_for,
+            plug_ins=self._renderer.plug_ins,
+            tool_text=self._services.tool_text,
         )
 
     def _sink_for(self, incoming: IncomingMessage) -> Sink:

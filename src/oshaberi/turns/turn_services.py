@@ -13,6 +13,7 @@ from oshaberi.chunks import ToolCall
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import AttachedFile
 from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
 from oshaberi.delivery.queue.table_attachments import PackagedRenderer, TableRenderer
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.providers.request.context_items import ToolDeclaration, ToolResult
@@ -21,6 +22,7 @@ from oshaberi.storage.stored_records import KeyRecord, ModelRecord, PersonaRecor
 from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.stream.stream_observer import StreamObserver
 from oshaberi.tools.tool_definition import ToolContext
+from oshaberi.tools.tool_text import ToolText
 from oshaberi.turns.admission.turn_slots import TurnSlots
 from oshaberi.turns.bounded_cache import BoundedCache
 from oshaberi.turns.generation.key_cooldowns import KeyCooldowns
@@ -112,6 +114,9 @@ class TurnServices:
     """The default persona of servers that have none."""
     observers: tuple[StreamObserver, ...] = ()
     renderer: TableRenderer = field(default_factory=PackagedRenderer)
+    plug_ins: DeliveryPlugIns = field(default_factory=DeliveryPlugIns)
+    tool_text: Mapping[str, ToolText] = field(default_factory=dict)
+    """Plug-ins for text that tools write into the channel."""
     read_text: ReadText | None = None
     """The text of a small file that came with a message; None if it cannot be had."""
     context_since: datetime | None = None
