@@ -11,7 +11,8 @@ from itertools import islice
 import discord
 
 from oshaberi.bot.client.channel_places import is_age_restricted, path_of
-from oshaberi.bot.client.incoming_messages import NOT_FOUND, AnyUser, MessageReader, person_of
+from oshaberi.bot.client.discord_people import AnyUser, person_of
+from oshaberi.bot.client.incoming_messages import NOT_FOUND, MessageReader
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import (
     ChannelInfo,

@@ -12,7 +12,7 @@ import discord
 from discord import app_commands
 
 from oshaberi.bot.client.channel_places import path_of
-from oshaberi.bot.client.incoming_messages import person_of
+from oshaberi.bot.client.discord_people import person_of
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import Person
 from oshaberi.errors import OshaberiError
