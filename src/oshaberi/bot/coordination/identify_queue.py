@@ -50,6 +50,10 @@ class IdentifyQueue:
     async def may_move(self, shard_id: int) -> bool:
         """Tell whether a connected shard may change its process now.
 
-        Only as often as IDENTIFY is allowed: so whoever takes the shard can connect it at once.
+        Only when IDENTIFY is allowed, and one at a time: so whoever takes the shard can connect
+        it at once.
         """
-        return await self._table.begin_pause(f"move:{self.bucket(shard_id)}", PAUSE_SECONDS)
+        bucket = self.bucket(shard_id)
+        if await self._table.is_paused(f"identify:{bucket}"):
+            return False
+        return await self._table.begin_pause(f"move:{bucket}", PAUSE_SECONDS)

@@ -130,6 +130,10 @@ class RedisShardLeases:
             self._pauses[name] = lock
         return is_begun
 
+    async def is_paused(self, name: str) -> bool:
+        with reached():
+            return bool(await self._redis.exists(f"{PREFIX}{name}"))
+
     async def prolong_pause(self, name: str, seconds: float) -> bool:
         lock = self._pauses.get(name)
         if lock is None:

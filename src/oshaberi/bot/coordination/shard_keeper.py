@@ -23,11 +23,12 @@ from oshaberi.errors import ConfigError, TemporaryError
 log = logging.getLogger(__name__)
 
 TICK_SECONDS = 1.0
+LEAVING_TICK_SECONDS = 0.2
 MARGIN_SECONDS = 1.0
 """The fence closes so long before the leases expire."""
 MOST_SILENT_SECONDS = 30.0
 """So long a process waits for Redis behind the fence. Then it ends, to be started again."""
-HANDOVER_SECONDS = 20.0
+HANDOVER_SECONDS = 30.0
 """A process that ends hands its shards over one after another, for so long at most."""
 FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 30.0
 
@@ -71,6 +72,8 @@ class ShardKeeper:
         self._is_leaving = False
         self._is_alone = False
         self._problem: str | None = "not begun"
+        self._believes_from = 0.0
+        """When a shard that seems to be free is free."""
 
     async def begin(self, host: ShardHost, recommended: int, max_concurrency: int) -> int:
         """Agree with the other processes on the number of shards, and return it."""
@@ -123,7 +126,8 @@ class ShardKeeper:
                 async with self._moving:
                     await self._tick()
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._again.wait(), TICK_SECONDS)
+                    pause_s = LEAVING_TICK_SECONDS if self._is_leaving else TICK_SECONDS
+                    await asyncio.wait_for(self._again.wait(), pause_s)
                 self._again.clear()
         finally:
             for task in self._starting.values():
@@ -142,19 +146,23 @@ class ShardKeeper:
                 await self._give_up(shard_id)
 
     async def _tick(self) -> None:
-        began_s, was_closed = self._fence.now_s(), not self._fence.is_open
+        began_s = self._fence.now_s()
         try:
             lost = await self._table.renew(self.held)
+            was_closed = not self._fence.is_open
             if lost and was_closed:
                 self._on_expelled(
                     f"it was away too long, and others serve its shards {_list(lost)}"
                 )
             view = await self._seen()
+            if was_closed:
+                # The others may have been cut off too: they get the time to come back.
+                self._believes_from = began_s + self._table.lease_s
             self._fence.close_at = began_s + self._table.lease_s - MARGIN_SECONDS
             for shard_id in lost:
                 log.warning("the lease on shard %d is lost", shard_id)
                 await self._drop(shard_id)
-            await self._balance(view)
+            await self._balance(view, began_s)
         except OSError as error:
             self._note_away(error)
         else:
@@ -179,17 +187,18 @@ class ShardKeeper:
         if closed_at is not None and self._fence.now_s() - closed_at > MOST_SILENT_SECONDS:
             self._on_expelled(f"its leases could not be renewed for too long: {error}")
 
-    async def _balance(self, view: FleetView | None) -> None:
+    async def _balance(self, view: FleetView | None, now_s: float) -> None:
         self._share = 0 if view is None else fair_share(view.place, self._shard_count)
+        if view is not None and (not view.remembers or now_s < self._believes_from):
+            return
         for shard_id in to_give_up(self._held, self._starting, self._share):
             if await self._may_go(shard_id):
                 await self._give_up(shard_id)
-        if view is None or not view.remembers or len(self._held) >= self._share:
-            return
-        free = await self._table.free(self._shard_count)
-        for shard_id in to_take(free, self._held, self._share):
-            if await self._table.take(shard_id):
-                self._hold(shard_id)
+        if len(self._held) < self._share:
+            free = await self._table.free(self._shard_count)
+            for shard_id in to_take(free, self._held, self._share):
+                if await self._table.take(shard_id):
+                    self._hold(shard_id)
 
     async def _may_go(self, shard_id: int) -> bool:
         """Tell whether a shard may be given up now: not faster than others can connect it."""

@@ -50,5 +50,7 @@ class LeaseTable(Protocol):
     async def begin_pause(self, name: str, seconds: float) -> bool:
         """Begin a pause for all processes. Return False if one of that name is on."""
 
+    async def is_paused(self, name: str) -> bool: ...
+
     async def prolong_pause(self, name: str, seconds: float) -> bool:
         """Let a pause last so long from now. Return False if ours is over."""
