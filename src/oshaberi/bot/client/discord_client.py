@@ -244,6 +244,9 @@ class OshaberiClient(MovableShardsClient):
                 if self._when_ready is not None:
                     await self._when_ready()
                     self._when_ready = None
+                if shard_id is None:
+                    await self._look_back()
+            if shard_id is not None:  # shards do not wait for each other
                 await self._look_back(shard_id)
         except StorageAwayError as error:
             log.warning("open questions are looked for again soon: %s", error)
