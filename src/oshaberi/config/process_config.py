@@ -212,7 +212,7 @@ class ProcessConfig:
     )
     shards: str = choice(
         "fixed",
-        ("fixed", "auto"),
+        ("auto", "fixed"),
         "`auto`: all processes share the shards by leases in Redis; `fixed`: this one has "
         "`shard_ids`",
     )

@@ -217,8 +217,11 @@ class OshaberiClient(MovableShardsClient):
             channel_turns.amend(await self.reader.incoming(after))
 
     async def on_ready(self) -> None:
-        servers = "1 server" if len(self.guilds) == 1 else f"{len(self.guilds)} servers"
-        log.info("connected as %s, in %s", self.user, servers)
+        if self.has_movable_shards and not self.guilds:
+            log.info("logged in as %s; shards are taken as their leases are free", self.user)
+        else:
+            servers = "1 server" if len(self.guilds) == 1 else f"{len(self.guilds)} servers"
+            log.info("connected as %s, in %s", self.user, servers)
         with self._until_closed():
             while not await self._got_ready():
                 await asyncio.sleep(DATABASE_RETRY_SECONDS)
