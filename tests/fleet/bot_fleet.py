@@ -162,6 +162,10 @@ class BotFleet:
     def is_answered(self, asking: FleetQuestion) -> bool:
         return len(self.said(asking)) >= self._wanted(asking)
 
+    def unanswered(self) -> list[FleetQuestion]:
+        """Those that have no answer, and whose channel was not told why."""
+        return [one for one in self.asked if not self.is_answered(one) and not self.notices(one)]
+
     def _wanted(self, asking: FleetQuestion) -> int:
         return LINES if asking.number >= SLOW else self.lines_of_an_answer
 
