@@ -17,6 +17,7 @@ from functools import partial
 from oshaberi.bot.bot_tools import open_tools
 from oshaberi.bot.cache_invalidation import cache_invalidation
 from oshaberi.bot.client.attached_text import read_text
+from oshaberi.bot.client.channel_places import is_gone
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.commands import CommandContext
 from oshaberi.bot.coordination.crash_recovery import CrashRecovery
@@ -287,7 +288,13 @@ async def open_bot(
             bot_metrics,
             reloader,
             orphaned_journals,
-            DataRetention(db, live_settings.operators, client.server_ids, client.would_have),
+            DataRetention(
+                db,
+                live_settings.operators,
+                client.server_ids,
+                client.would_have,
+                is_gone=partial(is_gone, client),
+            ),
             keeper,
         )
 
