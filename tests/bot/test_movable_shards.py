@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -53,7 +54,21 @@ class ShardHarness:
         self.client = harness.client
         self.stage = harness.stage
         self.terms = terms
+        self.gate = asyncio.Event()
+        """Closed: no connection to the gateway is made."""
+        self.gate.set()
+        self.connecting = 0
+        """Connections that were begun since the gate was closed."""
         self._harness = harness
+        self._connect = self.client.http.ws_connect
+        self.client.http.ws_connect = self._connect_later  # type: ignore[method-assign]
+
+    async def _connect_later(self, url: str, **options: Any) -> Any:
+        if not self.gate.is_set():
+            self.connecting += 1
+            self.stage.state.changes.notify()
+            await self.gate.wait()
+        return await self._connect(url, **options)
 
     async def take(self, shard_id: int) -> None:
         self.terms.held.add(shard_id)
@@ -161,17 +176,38 @@ def test_direct_messages_come_with_shard_0() -> None:
     run_with_shards(scenario)
 
 
-def test_a_shard_that_was_given_up_does_not_come_back() -> None:
-    """Its connection is lost at the same moment, and discord.py wants to resume it."""
+def test_a_shard_that_is_given_up_while_it_resumes_does_not_come_back() -> None:
+    async def scenario(here: ShardHarness) -> None:
+        await here.take(0)
+        here.gate.clear()
+        here.stage.gateway.drop()
+        await here.stage.wait_for(lambda: here.connecting == 1)
+        await here.give_up(0)
+        here.gate.set()
+        await here.stage.wait_for(lambda: here.stage.gateway.resumed == 1)
+        await here.stage.wait_for(lambda: here.connected() == [])
+
+    run_with_shards(scenario)
+
+
+def test_nor_if_it_was_to_be_resumed_next() -> None:
+    """discord.py resumes one shard after another."""
 
     async def scenario(here: ShardHarness) -> None:
         for shard in (0, 1):
             await here.take(shard)
+        here.gate.clear()
         here.stage.gateway.drop()
+        await here.stage.wait_for(lambda: here.client.gateway_state.missing() == (0, 1))
+        await here.stage.wait_for(lambda: here.connecting == 1)
         await here.give_up(0)
-        await here.stage.wait_for(lambda: here.stage.gateway.resumed >= 1)
-        await here.stage.settled()
-        assert here.connected() == [1]
+        here.gate.set()
+        await here.stage.wait_for(lambda: here.connected() == [1])
+        before = here.stage.gateway.resumed
+        here.stage.gateway.drop()  # once this is mended, what waited before was dealt with
+        await here.stage.wait_for(lambda: here.stage.gateway.resumed > before)
+        await here.stage.wait_for(lambda: here.connected() == [1])
+        assert here.stage.gateway.resumed == before + 1
 
     run_with_shards(scenario)
 

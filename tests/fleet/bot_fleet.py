@@ -32,7 +32,7 @@ SHARDS = 8
 ROOMS = 2
 """Channels of a server; each shard has one server."""
 USERS = ("mika", "ren", "aya")
-SOON_S = 60.0
+SOON_S = 120.0
 FIRST_MS = 360_000_000_000 // SHARDS * SHARDS
 """When the servers were founded: a millisecond after each other, so each has a shard of its own."""
 
@@ -78,13 +78,17 @@ class BotFleet:
         self._stack = stack
         self._environ = environ
         self._folder = folder
+        self._read_from: dict[str, int] = {}
+        """Where the log of a process begins that had the same name before."""
         self._numbers = iter(range(1, 10**6))
 
     async def start(self, *names: str) -> None:
         """Start processes, and wait until they are ready to take shards."""
         for name in names:
             environ = {**self._environ, "OSHABERI_INSTANCE": name}
-            process = await BotProcess.launched(environ, self.log_of(name))
+            log = self.log_of(name)
+            self._read_from[name] = log.stat().st_size if log.exists() else 0
+            process = await BotProcess.launched(environ, log)
             self._stack.push_async_callback(process.kill)
             self.processes[name] = process
         for name in names:
@@ -120,8 +124,8 @@ class BotFleet:
     def shards_of(self, name: str) -> frozenset[int]:
         """The shards that a process serves by its own log."""
         shards: set[int] = set()
-        text = self.log_of(name).read_text(encoding="utf-8", errors="replace")
-        for line in text.rpartition("STARTED")[2].splitlines():
+        text = self.log_of(name).read_bytes()[self._read_from[name] :].decode()
+        for line in text.splitlines():
             if found := re.search(r"shard (\d+) of \d+ is (served here|given)", line):
                 (shards.add if found[2] == "served here" else shards.discard)(int(found[1]))
         return frozenset(shards)

@@ -17,7 +17,7 @@ from tests.storage.database_servers import postgres_url, redis_url
 pytestmark = pytest.mark.slow
 
 SERVED_AGAIN_S = 15.0
-LATER_S = 60.0
+LATER_S = 120.0
 
 
 def play(
