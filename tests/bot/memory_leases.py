@@ -58,9 +58,10 @@ class MemoryLeases:
         place = ProcessRank(list(store.processes).index(self.name), len(store.processes))
         return FleetView(place, store.shard_count, now - store.since >= LEASE_S)
 
-    async def leave(self) -> None:
+    async def leave(self) -> int:
         await self._ask()
         self.store.processes.pop(self.name, None)
+        return len(self.store.processes)
 
     async def renew(self, held: Collection[int]) -> frozenset[int]:
         now = await self._ask()

@@ -108,7 +108,7 @@ def test_who_is_there_in_the_order_of_joining() -> None:
         await redis.zadd(EXPIRY, {"first": 1})  # it has not renewed its entry for long
         assert (await second.beat(8)).place == ProcessRank(0, 1)
         assert (await first.beat(8)).place == ProcessRank(1, 2)
-        await second.leave()
+        assert await second.leave() == 1
         assert (await first.beat(8)).place == ProcessRank(0, 1)
 
     with_leases(scenario)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from itertools import pairwise
 from typing import NoReturn
 
@@ -89,10 +89,15 @@ class FleetProcess:
         self.connected: set[int] = set()
         self.reason = ""
         self.refusals = 0
+        self.mistake: Exception | None = None
         self._running: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
         self._running = asyncio.create_task(self.keeper.run())
+
+    async def running(self) -> None:
+        assert self._running is not None
+        await self._running
 
     def expelled(self, reason: str) -> NoReturn:
         self.reason = reason
@@ -101,6 +106,8 @@ class FleetProcess:
 
     async def start_shard(self, shard_id: int) -> None:
         await asyncio.sleep(0.2)
+        if self.mistake is not None:
+            raise self.mistake
         if self.refusals:
             self.refusals -= 1
             raise OSError("Discord is away")
@@ -116,8 +123,7 @@ class FleetProcess:
         self.fleet.processes.pop(self.name, None)
         assert self._running is not None
         self._running.cancel()
-        with suppress(asyncio.CancelledError, ExpelledError):
-            await self._running
+        await asyncio.wait({self._running})
 
     async def end(self) -> None:
         await self.keeper.leave()
@@ -259,6 +265,27 @@ def test_the_last_process_ends_at_once() -> None:
         assert fleet.store.leases == {}
 
     play(scenario, "a", max_concurrency=1)
+
+
+def test_all_can_end_together() -> None:
+    async def scenario(fleet: Fleet) -> None:
+        await fleet.balanced(4, 4)
+        began = _now()
+        await asyncio.gather(*(process.end() for process in tuple(fleet.processes.values())))
+        assert _now() - began < 2.0
+        assert fleet.store.leases == {}
+
+    play(scenario, "a", "b", max_concurrency=1)
+
+
+def test_a_mistake_in_a_start_ends_the_process() -> None:
+    async def scenario(fleet: Fleet) -> None:
+        process = await fleet.join("a")
+        process.mistake = ValueError("a mistake")
+        with pytest.raises(ValueError, match="a mistake"):
+            await process.running()
+
+    play(scenario)
 
 
 def test_a_rolling_restart_of_all() -> None:

@@ -24,10 +24,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fleet", description=__doc__)
     parser.add_argument("--processes", type=int, default=4, choices=(2, 4, 8))
     parser.add_argument("--max-concurrency", type=int, default=SHARDS)
+    parser.add_argument("--logs", type=Path, help="a folder that keeps the logs of the processes")
     options = parser.parse_args()
     database, redis = postgres_url(), redis_url()
-    with tempfile.TemporaryDirectory() as folder:
-        play = _play(Path(folder), database, redis, options.processes, options.max_concurrency)
+    with tempfile.TemporaryDirectory() as made:
+        folder = options.logs or Path(made)
+        play = _play(folder, database, redis, options.processes, options.max_concurrency)
         problems = asyncio.run(play)
     _say(*problems, f"{len(problems)} problems")
     return 1 if problems else 0

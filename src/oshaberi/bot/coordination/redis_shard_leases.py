@@ -70,10 +70,11 @@ class RedisShardLeases:
         rank, processes, count, age_ms = map(int, told)
         return FleetView(ProcessRank(rank, processes), count, age_ms >= lease_ms)
 
-    async def leave(self) -> None:
+    async def leave(self) -> int:
         with reached():
             await self._redis.zrem(EXPIRY, self._name)
             await self._redis.zrem(JOINED, self._name)
+            return int(await self._redis.zcard(JOINED))
 
     async def renew(self, held: Collection[int]) -> frozenset[int]:
         with reached():

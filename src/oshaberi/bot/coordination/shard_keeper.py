@@ -142,11 +142,13 @@ class ShardKeeper:
                 while self._held:
                     await asyncio.sleep(TICK_SECONDS / 10)
         async with self._moving:
-            for shard_id in self.held:
-                await self._give_up(shard_id)
+            await asyncio.gather(*map(self._give_up, self.held))
 
     async def _tick(self) -> None:
         began_s = self._fence.now_s()
+        for task in self._starting.values():
+            if task.done():  # with an error that nobody foresaw
+                task.result()
         try:
             lost = await self._table.renew(self.held)
             was_closed = not self._fence.is_open
@@ -159,9 +161,7 @@ class ShardKeeper:
                 # The others may have been cut off too: they get the time to come back.
                 self._believes_from = began_s + self._table.lease_s
             self._fence.close_at = began_s + self._table.lease_s - MARGIN_SECONDS
-            for shard_id in lost:
-                log.warning("the lease on shard %d is lost", shard_id)
-                await self._drop(shard_id)
+            await asyncio.gather(*map(self._lose, lost))
             await self._balance(view, began_s)
         except OSError as error:
             self._note_away(error)
@@ -171,7 +171,7 @@ class ShardKeeper:
     async def _seen(self) -> FleetView | None:
         """Return what the other processes do; None if this one leaves them."""
         if self._is_leaving:
-            await self._table.leave()
+            self._is_alone = not await self._table.leave()
             return None
         view = await self._table.beat(self._shard_count)
         if view.shard_count != self._shard_count:
@@ -191,9 +191,10 @@ class ShardKeeper:
         self._share = 0 if view is None else fair_share(view.place, self._shard_count)
         if view is not None and (not view.remembers or now_s < self._believes_from):
             return
-        for shard_id in to_give_up(self._held, self._starting, self._share):
-            if await self._may_go(shard_id):
-                await self._give_up(shard_id)
+        excess = to_give_up(self._held, self._starting, self._share)
+        going = [shard_id for shard_id in excess if await self._may_go(shard_id)]
+        # Together: the leases of the others must be renewed in time.
+        await asyncio.gather(*map(self._give_up, going))
         if len(self._held) < self._share:
             free = await self._table.free(self._shard_count)
             for shard_id in to_take(free, self._held, self._share):
@@ -225,6 +226,10 @@ class ShardKeeper:
                 log.info("shard %d of %d is served here", shard_id, self._shard_count)
                 self._starting.pop(shard_id, None)
                 return
+
+    async def _lose(self, shard_id: int) -> None:
+        log.warning("the lease on shard %d is lost", shard_id)
+        await self._drop(shard_id)
 
     async def _give_up(self, shard_id: int) -> None:
         """Stop serving a shard. Only after that others may take it."""

@@ -34,8 +34,8 @@ class LeaseTable(Protocol):
     async def beat(self, shard_count: int) -> FleetView:
         """Say that this process is there and wants its share."""
 
-    async def leave(self) -> None:
-        """Say that this process wants no shards any more."""
+    async def leave(self) -> int:
+        """Say that this process wants no shards any more. Return how many others are there."""
 
     async def renew(self, held: Collection[int]) -> frozenset[int]:
         """Renew leases. Return the shards whose lease is lost."""
