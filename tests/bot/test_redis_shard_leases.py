@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from redis.asyncio import Redis
 
+from oshaberi.bot.coordination import redis_coordination
 from oshaberi.bot.coordination.fair_shares import ProcessRank
 from oshaberi.bot.coordination.process_coordination import SingleProcess
 from oshaberi.bot.coordination.redis_coordination import over_redis
@@ -20,7 +21,7 @@ from oshaberi.bot.coordination.redis_shard_leases import (
     SINCE,
     RedisShardLeases,
 )
-from tests.storage.database_servers import redis_url
+from tests.storage.database_servers import OwnRedis, redis_url
 
 LONG_S = 600.0
 Scenario = Callable[[Redis, RedisShardLeases, RedisShardLeases], Awaitable[None]]
@@ -161,6 +162,25 @@ def test_a_redis_that_is_away_is_an_os_error() -> None:
         for asked in (leases.beat(1), leases.free(1), leases.take(0), leases.leave()):
             with pytest.raises(OSError, match=r"127\.0\.0\.1"):
                 await asked
+
+    asyncio.run(main())
+
+
+def test_a_redis_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redis_coordination, "ANSWER_SECONDS", 0.3)
+    server = OwnRedis()
+
+    async def main() -> None:
+        async with over_redis(server.url) as shared:
+            leases = shared.shard_leases()
+            await leases.take(0)
+            server.freeze()
+            try:
+                with pytest.raises(OSError, match="Timeout"):
+                    await leases.renew([0])
+            finally:
+                server.thaw()
+            assert await leases.renew([0]) == frozenset()
 
     asyncio.run(main())
 
