@@ -24,6 +24,7 @@ from oshaberi.bot.coordination.crash_recovery import CrashRecovery
 from oshaberi.bot.coordination.orphaned_journals import OrphanedJournals
 from oshaberi.bot.coordination.process_coordination import ProcessCoordination, shared_state
 from oshaberi.bot.coordination.question_recovery import QuestionRecovery
+from oshaberi.bot.coordination.shard_keeper import ShardKeeper
 from oshaberi.bot.database_pruning import prune_regularly
 from oshaberi.bot.direct_message_keys import adopt_direct_keys
 from oshaberi.bot.live_settings import LiveSettings
@@ -36,7 +37,7 @@ from oshaberi.bot.privacy.data_retention import DataRetention
 from oshaberi.bot.shutdown import ShutdownSignals
 from oshaberi.config import LoadedSettings, Reloader
 from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
-from oshaberi.discord_io import RequestBudget
+from oshaberi.discord_io import RequestBudget, RequestFence
 from oshaberi.discord_io.requests.api_address import requests_through
 from oshaberi.discord_io.requests.request_budget import PER_SECOND
 from oshaberi.errors import OshaberiError
@@ -71,6 +72,19 @@ class Bot:
     reloader: Reloader
     orphaned_journals: OrphanedJournals
     data_retention: DataRetention
+    shard_keeper: ShardKeeper | None = None
+
+    async def serve(self, token: str) -> None:
+        """Serve until closed. The keeper of the shards ends with the client, and the reverse."""
+        tasks = {asyncio.create_task(self.client.serve(token))}
+        if self.shard_keeper is not None:
+            tasks.add(asyncio.create_task(self.shard_keeper.run()))
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            await next(task for task in tasks if task.done())
+        finally:
+            for task in tasks:
+                await _end(task)
 
 
 async def run(
@@ -101,7 +115,7 @@ async def run(
     with ShutdownSignals() as ending:
         async with opened as bot:
             on_open(bot)
-            serving = asyncio.create_task(bot.client.serve(settings.discord_token))
+            serving = asyncio.create_task(bot.serve(settings.discord_token))
             watching = asyncio.create_task(bot.reloader.watch())
             following = asyncio.create_task(_take_over(bot))
             succeeding = asyncio.create_task(bot.orphaned_journals.run())
@@ -113,6 +127,8 @@ async def run(
                 systemd.stopping()
                 if not serving.done():
                     log.info("ending; a second Ctrl-C does not wait for running answers")
+                    if bot.shard_keeper is not None:
+                        await ending.or_done(bot.shard_keeper.leave())
                     await ending.or_done(bot.channel_turns.shutdown(grace_s))
             finally:
                 await _end(watching)
@@ -120,6 +136,8 @@ async def run(
                 await _end(succeeding)
                 await _end(pruning)
                 await _end(retaining)
+                if bot.shard_keeper is not None:
+                    await bot.shard_keeper.leave(0)
                 await bot.client.close()
                 await _end(serving)
                 await _end(living)
@@ -196,6 +214,9 @@ async def open_bot(
         )
         channel_turns = ChannelTurns(services, claim=shared.claim)
         max_age = timedelta(seconds=settings.max_question_age_s)
+        fence = RequestFence()
+        table = shared.shard_leases() if settings.shards == "auto" else None
+        keeper = None if table is None else ShardKeeper(table, fence, settings.shard_count)
 
         is_ready = asyncio.Event()
 
@@ -206,6 +227,8 @@ async def open_bot(
                 log.info("%d answers of an earlier process were settled", count)
             is_ready.set()
             on_ready()
+            if keeper is not None:
+                keeper.get_ready()
 
         async def take_up() -> None:
             await questions.run()
@@ -220,6 +243,8 @@ async def open_bot(
             guild_ready_timeout=guild_ready_timeout,
             shard_ids=list(settings.shard_ids) or None,
             shard_count=settings.shard_count or None,
+            shard_terms=keeper,
+            fence=fence,
             budget=RequestBudget(0 if settings.discord_api_url else PER_SECOND),
         )
         bot_metrics.watch(client.guard)
@@ -250,7 +275,7 @@ async def open_bot(
             if settings.redis_url is not None:
                 parts["redis"] = lambda: shared.problem
             checks = HealthChecks(
-                client.gateway_state.problem, _unready(is_ready, channel_turns), parts
+                client.gateway_state.problem, _unready(is_ready, channel_turns, keeper), parts
             )
             health = health_endpoint(
                 bot_metrics, checks, settings.health_port, settings.health_host
@@ -274,15 +299,20 @@ async def open_bot(
                 client.would_have,
                 is_gone=partial(is_gone, client),
             ),
+            keeper,
         )
 
 
-def _unready(is_ready: asyncio.Event, channel_turns: ChannelTurns) -> Callable[[], str | None]:
+def _unready(
+    is_ready: asyncio.Event, channel_turns: ChannelTurns, keeper: ShardKeeper | None
+) -> Callable[[], str | None]:
     """Return a check that tells why no new question is taken."""
 
     def problem() -> str | None:
         if channel_turns.is_closing:
             return "the bot is ending"
-        return None if is_ready.is_set() else "the bot is starting"
+        if not is_ready.is_set():
+            return "the bot is starting"
+        return None if keeper is None else keeper.problem()
 
     return problem

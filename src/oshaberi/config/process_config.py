@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -197,7 +198,7 @@ class ProcessConfig:
     )
     instance: str = _text(
         "name of this process; must be the same after a restart",
-        otherwise="`main`, or made from its shards",
+        otherwise='`main`, or made from its shards, or with `shards = "auto"` the host\'s name',
     )
     shutdown_grace_s: int = number(
         20, 0, 600, "seconds that running answers get to end when the bot is shut down"
@@ -210,6 +211,12 @@ class ProcessConfig:
     )
     max_wait_s: int = number(
         120, 1, 3600, "a question that waits longer because of that is told so, in seconds"
+    )
+    shards: str = choice(
+        "fixed",
+        ("auto", "fixed"),
+        "`auto`: all processes share the shards by leases in Redis; `fixed`: this one has "
+        "`shard_ids`",
     )
     shard_ids: tuple[int, ...] = ids("the shards of this process; empty means all")
     shard_count: int = number(0, 0, MOST_SHARDS, "number of shards of the bot; 0 asks Discord")
@@ -277,12 +284,20 @@ class ProcessConfig:
         self._fill("database_url", f"sqlite:///{self.data_dir / 'oshaberi.db'}")
         self._fill("secret_key_file", self.data_dir / "secret.key")
         self._fill("health_host", "127.0.0.1")
-        self._fill("instance", f"shards-{shards}" if shards else "main")
+        own = socket.gethostname() if self.shards == "auto" else "main"
+        self._fill("instance", f"shards-{shards}" if shards else own)
         check_fields(self)
         if any(ord(sign) < 32 or ord(sign) == 127 for sign in self.discord_token or ""):
             what = "has a line break or another control character in it; copy it again"
             raise ConfigError(f"discord_token: {what}")
         self._check_api_url()
+        self._check_shards()
+
+    def _check_shards(self) -> None:
+        if self.shards == "auto" and self.redis_url is None:
+            raise ConfigError("shards: auto needs redis_url, where the processes share the shards")
+        if self.shards == "auto" and self.shard_ids:
+            raise ConfigError("shard_ids: must be empty with shards = auto")
         wrong = [shard for shard in self.shard_ids if shard >= self.shard_count]
         if wrong:
             allowed = f"below shard_count, {self.shard_count}"

@@ -14,6 +14,7 @@ from oshaberi.discord_io.requests.ban_guard import BanGuard
 from oshaberi.discord_io.requests.bucket_headers import KnownRooms
 from oshaberi.discord_io.requests.circuit_breaker import CircuitBreaker
 from oshaberi.discord_io.requests.request_budget import RequestBudget, RequestRank
+from oshaberi.discord_io.requests.request_fence import RequestFence
 from oshaberi.discord_io.requests.request_watch import RequestSender, RequestTrace
 from oshaberi.discord_io.requests.typing_requests import TypingRequests
 from oshaberi.discord_io.table_button import TableSourceLookup, TableText
@@ -32,6 +33,7 @@ class ClientState:
         trace = client.http.http_trace
         self.guard = trace.guard if isinstance(trace, RequestTrace) else BanGuard()
         self.budget = trace.budget if isinstance(trace, RequestTrace) else RequestBudget()
+        fence = trace.fence if isinstance(trace, RequestTrace) else RequestFence()
         rooms = KnownRooms()
         line = RequestSender(client, self.guard)
         self.sources = TableSourceLookup()
@@ -39,7 +41,7 @@ class ClientState:
             client=client,
             line=line,
             webhooks=ManagedWebhooks(client, line, alone),
-            webhook_http=WebhookHttp(client.http.user_agent, self.guard, rooms),
+            webhook_http=WebhookHttp(client.http.user_agent, self.guard, rooms, fence),
             arrivals=Arrivals(),
             claims=Claims(),
             circuit=CircuitBreaker(),

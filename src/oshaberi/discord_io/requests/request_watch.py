@@ -28,6 +28,7 @@ from oshaberi.discord_io.requests.answer_classification import (
 )
 from oshaberi.discord_io.requests.ban_guard import BanGuard
 from oshaberi.discord_io.requests.request_budget import RequestBudget, is_exempt, rank_of
+from oshaberi.discord_io.requests.request_fence import RequestFence
 
 log = logging.getLogger(__name__)
 
@@ -110,10 +111,17 @@ class RequestTrace(aiohttp.TraceConfig):
     guard. No request is sent before the budget has one left.
     """
 
-    def __init__(self, guard: BanGuard | None = None, budget: RequestBudget | None = None) -> None:
+    def __init__(
+        self,
+        guard: BanGuard | None = None,
+        budget: RequestBudget | None = None,
+        fence: RequestFence | None = None,
+    ) -> None:
         super().__init__()
         self.guard = guard or BanGuard()
         self.budget = budget or RequestBudget()
+        self.fence = fence or RequestFence()
+        self.fence.guard(self)
         self.on_request_start.append(self._on_start)
         self.on_request_end.append(self._on_head)
         self.on_request_exception.append(self._on_error)

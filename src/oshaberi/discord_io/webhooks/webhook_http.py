@@ -18,6 +18,7 @@ from oshaberi.delivery.sink import RequestKind, WireState
 from oshaberi.discord_io.requests.answer_classification import parsed, refusal_of, translated
 from oshaberi.discord_io.requests.ban_guard import BanGuard
 from oshaberi.discord_io.requests.bucket_headers import KnownRooms
+from oshaberi.discord_io.requests.request_fence import RequestFence
 
 Json = dict[str, Any]
 Method = Literal["POST", "PATCH", "DELETE"]
@@ -39,8 +40,15 @@ class Hook:
 class WebhookHttp:
     """Sends webhook requests. Waits for a rate limit that it knows; a 429 is raised."""
 
-    def __init__(self, user_agent: str, guard: BanGuard, rooms: KnownRooms) -> None:
+    def __init__(
+        self,
+        user_agent: str,
+        guard: BanGuard,
+        rooms: KnownRooms,
+        fence: RequestFence | None = None,
+    ) -> None:
         self._guard = guard
+        self._fence = fence or RequestFence()
         self._rooms = rooms
         self._headers = {"User-Agent": user_agent}
         self._session: aiohttp.ClientSession | None = None
@@ -135,6 +143,7 @@ class WebhookHttp:
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(total=TOTAL_SECONDS),
                 headers=self._headers,
+                trace_configs=[self._fence.guard(aiohttp.TraceConfig())],
             )
         return self._session
 
