@@ -95,6 +95,22 @@ def test_a_channel_without_send_messages_is_a_warning_once(logged: io.StringIO) 
     run_with_bot(scenario, "Here.")
 
 
+def test_an_answer_leaves_its_times() -> None:
+    async def scenario(here: BotHarness) -> None:
+        value = here.bot.bot_metrics.registry.get_sample_value
+        here.ask("hello?")
+        await here.says("Here.")
+        await here.idle()
+        for name in ("first_token", "first_message"):
+            assert value(f"oshaberi_{name}_seconds_count") == 1
+        sends = {"kind": "send", "status": "200"}
+        assert value("oshaberi_discord_request_seconds_count", sends) == 1
+        assert (value("oshaberi_database_call_seconds_count", {"kind": "call"}) or 0) > 0
+        assert (value("oshaberi_database_call_seconds_count", {"kind": "commit"}) or 0) > 0
+
+    run_with_bot(scenario, "Here.")
+
+
 def test_running_and_waiting_turns_are_counted() -> None:
     async def scenario(here: BotHarness) -> None:
         value = here.bot.bot_metrics.registry.get_sample_value

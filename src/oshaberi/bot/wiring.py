@@ -217,9 +217,9 @@ async def open_bot(
             shard_count=settings.shard_count or None,
             budget=RequestBudget(0 if settings.discord_api_url else PER_SECOND),
         )
-        bot_metrics.watch(client.guard)
-        client.budget.on_waited = bot_metrics.request_wait.observe
-        db.watch_calls(bot_metrics.note_database_call)
+        bot_metrics.watch(client.guard, client.budget, client.request_meter)
+        services.on_answered = bot_metrics.note_answer
+        db.watch(bot_metrics.database_meter())
         client.unanswered.on_unanswered = bot_metrics.note_unanswered
         bot_metrics.process_gauges.watch(
             turns_running=lambda: services.slots.taken,

@@ -24,6 +24,7 @@ from oshaberi.discord_io.mention_policy import MentionPolicy
 from oshaberi.discord_io.requests.answer_classification import TokenRevokedError
 from oshaberi.discord_io.requests.ban_guard import BanGuard
 from oshaberi.discord_io.requests.request_budget import RequestBudget
+from oshaberi.discord_io.requests.request_meter import RequestMeter
 from oshaberi.discord_io.requests.request_watch import RequestTrace
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "DiscordSink",
     "MentionPolicy",
     "RequestBudget",
+    "RequestMeter",
     "RequestTrace",
     "TokenRevokedError",
     "bot_name",

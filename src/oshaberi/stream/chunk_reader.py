@@ -60,6 +60,8 @@ class ChunkReader:
         self.finish_reason: str | None = None
         self.usage: Usage | None = None
         self.continuation_prefill: str | None = None
+        self.first_token_at: float | None = None
+        """When the first words, thoughts or calls came."""
         self.chunks = 0
         self.characters = 0
         self.engine_open = True
@@ -223,6 +225,8 @@ class ChunkReader:
     def _note(self, chunk: Chunk) -> str:
         """Note everything in a chunk but its text. Return the part of the text that is new."""
         self.chunks += 1
+        if self.first_token_at is None and (chunk.content or chunk.thoughts or chunk.calls):
+            self.first_token_at = asyncio.get_running_loop().time()
         if self._on_chunk is not None:
             self._on_chunk()
         for part in chunk.thoughts:

@@ -333,6 +333,8 @@ class _Stream:
         """Store what the turn's next stream needs, and check the ledger."""
         response = self._context.response
         response.carry = self._engine.carry()
+        if response.first_token_at is None:
+            response.first_token_at = self._reader.first_token_at
         if isinstance(self._engine, MarkerFilteredEngine) and self._engine.found:
             response.chose_silence = True
         visible = "\n".join(self._deliverer.delivery_record.history)

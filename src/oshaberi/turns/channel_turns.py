@@ -215,6 +215,8 @@ class ChannelTurns:
         personas = await self.cast.of(incoming.server_id)
         admitted = admission(incoming, personas, settings.turn)
         if not admitted.ok:
+            if admitted.reason == "mute" and incoming.is_addressed:
+                self._reactions.mute(turn_channel, incoming.said.id)
             return admitted.reason
         now_s = asyncio.get_running_loop().time()
         was_admitted = arrival == "stored"
@@ -234,6 +236,7 @@ class ChannelTurns:
             incoming.user_id,
             settings,
             arrival=arrival,
+            asked_s=now_s - self._age_s(incoming, arrival),
         )
         if not was_admitted:
             self.cooldowns.note(incoming.user_id, now_s)
@@ -242,6 +245,12 @@ class ChannelTurns:
         if entered == "full":
             await self.questions.settle(incoming.channel_id, (incoming.said.id,))
         return entered
+
+    def _age_s(self, incoming: IncomingMessage, arrival: Arrival) -> float:
+        """Return how long ago a message was written. A new one has only just come."""
+        if arrival == "new":
+            return 0.0
+        return max(0.0, (self.services.clock() - incoming.said.at).total_seconds())
 
     def _open(self, job: QueuedJob) -> None:
         held = ExitStack()

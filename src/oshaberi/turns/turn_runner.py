@@ -93,6 +93,8 @@ class TurnRunner:
             )
             with of_turn(turn.ids):
                 outcome = await turn.run()
+                if not played:
+                    self._services.on_answered(turn.times(job.asked_s))
                 played.append(AnsweredPersona(persona, outcome))
                 self._background.start(turn.log_thoughts(outcome))
             if outcome.interrupted:

@@ -24,7 +24,7 @@ from oshaberi.bot.client.missed_messages import MOST_DIRECT, MissedMessages
 from oshaberi.bot.client.unanswered_log import UnansweredLog
 from oshaberi.bot.commands import COMMANDS, BotCommandTree, CommandContext
 from oshaberi.bot.commands.message_menu import retry
-from oshaberi.discord_io import BanGuard, ClientState, RequestBudget, RequestTrace
+from oshaberi.discord_io import BanGuard, ClientState, RequestBudget, RequestMeter, RequestTrace
 from oshaberi.discord_io.retry_button import retry_item
 from oshaberi.discord_io.webhooks.managed_webhooks import Alone, alone_anyway
 from oshaberi.errors import ConfigError, OshaberiError, TemporaryError
@@ -81,10 +81,11 @@ class OshaberiClient(discord.AutoShardedClient):
     ) -> None:
         self.guard = BanGuard()
         self.budget = budget or RequestBudget()
+        self.request_meter = RequestMeter()
         super().__init__(
             intents=intents(members=members),
             allowed_mentions=discord.AllowedMentions.none(),
-            http_trace=RequestTrace(self.guard, self.budget),
+            http_trace=RequestTrace(self.guard, self.budget, self.request_meter),
             **options,
         )
         self.gateway_state = GatewayState(self)

@@ -42,6 +42,8 @@ class QueuedJob:
     called: int = 0
     continues: TurnRecord | None = None
     arrival: Arrival = "new"
+    asked_s: float | None = None
+    """When its first message was written, by the loop's clock; None if it is not a message."""
 
     @property
     def message_ids(self) -> tuple[int, ...]:
@@ -70,7 +72,13 @@ class QueuedJob:
 def joined(first: QueuedJob, second: QueuedJob) -> QueuedJob:
     """Join two jobs: both messages, answered by the personas of either."""
     answering = tuple(dict.fromkeys((*first.answering, *second.answering)))
-    return replace(second, asked=first.asked + second.asked, answering=answering)
+    times_s = [one for one in (first.asked_s, second.asked_s) if one is not None]
+    return replace(
+        second,
+        asked=first.asked + second.asked,
+        answering=answering,
+        asked_s=min(times_s, default=None),
+    )
 
 
 @dataclass(slots=True)
