@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 READY_TO_RUN := $(VENV)/.ready-to-run
 RUN_EXTRAS := bot,images,mcp,openai,tables
-EXTRAS := $(RUN_EXTRAS),anthropic,google,novelai,postgres,redis
+EXTRAS := $(RUN_EXTRAS),anthropic,google,novelai,otel,postgres,redis
 SECONDS ?= 600
 # A browser and servers run beside the tests: more workers than processors only get in their way.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(max(2, os.cpu_count() or 1))')

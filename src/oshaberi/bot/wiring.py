@@ -29,6 +29,7 @@ from oshaberi.bot.live_settings import LiveSettings
 from oshaberi.bot.observability.health_endpoint import HealthChecks, health_endpoint
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.observability.model_health import ModelHealth
+from oshaberi.bot.observability.open_telemetry import open_telemetry
 from oshaberi.bot.observability.systemd_notify import SystemdNotifier
 from oshaberi.bot.operator_defaults import links, persona_of
 from oshaberi.bot.privacy.data_retention import DataRetention
@@ -171,6 +172,9 @@ async def open_bot(
         stack.push_async_callback(adapters.aclose)
         live_settings = LiveSettings(settings, environ, db, lambda: services)
         bot_metrics = BotMetrics(lambda: client.latency)
+        tracer = await stack.enter_async_context(
+            open_telemetry(settings.otel_endpoint, settings.instance)
+        )
         model_health = ModelHealth()
         services = TurnServices(
             settings=live_settings.of,
@@ -188,6 +192,8 @@ async def open_bot(
             alone=shared.alone,
             slots=TurnSlots(settings.max_simultaneous_turns, settings.max_wait_s),
             operator_turn=lambda: live_settings.operators().turn,
+            on_answered=bot_metrics.note_answer,
+            tracer=tracer,
         )
         channel_turns = ChannelTurns(services, claim=shared.claim)
         max_age = timedelta(seconds=settings.max_question_age_s)
@@ -218,7 +224,6 @@ async def open_bot(
             budget=RequestBudget(0 if settings.discord_api_url else PER_SECOND),
         )
         bot_metrics.watch(client.guard, client.budget, client.request_meter)
-        services.on_answered = bot_metrics.note_answer
         db.watch(bot_metrics.database_meter())
         client.unanswered.on_unanswered = bot_metrics.note_unanswered
         bot_metrics.process_gauges.watch(

@@ -18,6 +18,7 @@ from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.events import Details, Event, Message, SpeakerStop, Table, Thought, Withheld
 from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.reemission import Reemission
+from oshaberi.stream.request_span import note_answer, request_span
 from oshaberi.stream.stream_context import EngineFactory
 from oshaberi.stream.stream_state import StreamTrigger
 from oshaberi.stream.thought_collector import ThoughtCollector
@@ -82,8 +83,13 @@ class ChunkReader:
 
     async def run(self, request: Any) -> ReadingEnd:
         self._timer.start()
+        began_at = asyncio.get_running_loop().time()
         try:
-            return await self._read(request)
+            with request_span(self._provider) as span:
+                end = await self._read(request)
+                first_s = None if self.first_token_at is None else self.first_token_at - began_at
+                note_answer(span, first_s, self.usage, end.error)
+                return end
         finally:
             self._timer.stop()
 

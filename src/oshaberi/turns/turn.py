@@ -19,6 +19,7 @@ from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.tools.tool_definition import ToolContext
 from oshaberi.turn_ids import TurnIds
+from oshaberi.turn_spans import turn_span
 from oshaberi.turns.context.context_building import TurnSurroundings, context_items
 from oshaberi.turns.context.context_gathering import surroundings
 from oshaberi.turns.generation.drawn_tables import DrawnTables
@@ -149,7 +150,8 @@ class Turn:
             if refusal is not None:
                 await self._tell_quota(refusal)
                 return StreamResult("error", data=refusal)
-        around = await self._gathered()
+        with turn_span("context"):
+            around = await self._gathered()
         text = text_config(self._settings.stream.text, around)
         scene = GenerationSetup(
             stream=replace(self._settings.stream, text=text),

@@ -10,6 +10,7 @@ from oshaberi.conversation.conversation_messages import ChannelMessage, Incoming
 from oshaberi.storage.stored_records import PersonaRecord
 from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.turn_ids import TurnIds, of_turn
+from oshaberi.turn_spans import traced_turn
 from oshaberi.turns.admission.channel_queue import QueuedJob
 from oshaberi.turns.admission.persona_routing import who_is_called
 from oshaberi.turns.admission.turn_slot_wait import tell_overload, turn_slot
@@ -92,13 +93,24 @@ class TurnRunner:
                 self._services, job.turn_channel, job.turn_request(persona), job.settings, channel
             )
             with of_turn(turn.ids):
-                outcome = await turn.run()
+                outcome = await self._traced(turn, job)
                 if not played:
                     self._services.on_answered(turn.times(job.asked_s))
                 played.append(AnsweredPersona(persona, outcome))
                 self._background.start(turn.log_thoughts(outcome))
             if outcome.interrupted:
                 return
+
+    async def _traced(self, turn: Turn, job: QueuedJob) -> TurnOutcome:
+        values = {"oshaberi.why": job.why, "oshaberi.kind": job.kind}
+        with traced_turn(self._services.tracer, turn.ids, values) as span:
+            outcome = await turn.run()
+            span.note(
+                {"oshaberi.status": outcome.status, "oshaberi.messages": len(outcome.message_ids)}
+            )
+            if not outcome.succeeded and not outcome.interrupted:
+                span.fail(outcome.status)
+            return outcome
 
     def _called(self, job: QueuedJob, played: list[AnsweredPersona]) -> tuple[QueuedJob, ...]:
         """Return the jobs of called personas. `self_trigger_limit` bounds all their answers."""

@@ -19,6 +19,7 @@ from oshaberi.storage.stored_records import KeyRecord, ModelRecord, PersonaRecor
 from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.stream.stream_observer import StreamObserver
 from oshaberi.tools.tool_definition import ToolContext
+from oshaberi.turn_spans import TurnTracer
 from oshaberi.turns.admission.turn_slots import TurnSlots
 from oshaberi.turns.bounded_cache import BoundedCache
 from oshaberi.turns.generation.key_cooldowns import KeyCooldowns
@@ -128,6 +129,8 @@ class TurnServices:
     """Messages that were taken back lately: what was said in them is not remembered."""
     on_answered: Callable[[AnswerTimes], None] = lambda _times: None
     """Called when the first persona that a message asked has answered or failed."""
+    tracer: TurnTracer | None = None
+    """Records what each turn does and for how long; None: nothing is traced."""
     operator_turn: Callable[[], TurnConfig] = TurnConfig
     """The operator's settings as they are now: its quotas hold besides those of a server."""
     summaries_paused: BoundedCache[int, float] = field(
