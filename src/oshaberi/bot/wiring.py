@@ -34,12 +34,15 @@ from oshaberi.bot.observability.systemd_notify import SystemdNotifier
 from oshaberi.bot.operator_defaults import links, persona_of
 from oshaberi.bot.privacy.data_retention import DataRetention
 from oshaberi.bot.shutdown import ShutdownSignals
+from oshaberi.bot.status_page.page_routes import StatusPage
+from oshaberi.bot.status_page.status_report import StatusSources, status_report
+from oshaberi.bot.status_page.usage_overview import UsageReader
 from oshaberi.config import LoadedSettings, Reloader
 from oshaberi.discord_io import RequestBudget
 from oshaberi.discord_io.requests.api_address import requests_through
 from oshaberi.discord_io.requests.request_budget import PER_SECOND
 from oshaberi.errors import OshaberiError
-from oshaberi.logs import StreamLogger
+from oshaberi.logs import RecentWarnings, StreamLogger
 from oshaberi.providers.adapter_registry import connect
 from oshaberi.providers.capabilities import LearnedLimits
 from oshaberi.storage import Database, SecretVault
@@ -152,6 +155,8 @@ async def open_bot(
 ) -> AsyncIterator[Bot]:
     """Open database, coordination, tools, models and client; close them in reverse order."""
     async with AsyncExitStack() as stack:
+        warnings = RecentWarnings(settings.secrets(environ))
+        stack.enter_context(warnings.listening())
         stack.enter_context(requests_through(settings.discord_api_url))
         vault = SecretVault.from_environment_or_file(settings.secret_key_file)
         if settings.redis_url is None:  # with Redis each turn holds a lock
@@ -252,8 +257,20 @@ async def open_bot(
             checks = HealthChecks(
                 client.gateway_state.problem, _unready(is_ready, channel_turns), parts
             )
+            sources = StatusSources(
+                context,
+                client,
+                checks,
+                bot_metrics,
+                model_health,
+                warnings,
+                UsageReader(db),
+                environ,
+                settings.instance,
+            )
+            page = StatusPage(settings.status_token, partial(status_report, sources))
             health = health_endpoint(
-                bot_metrics, checks, settings.health_port, settings.health_host
+                bot_metrics, checks, settings.health_port, settings.health_host, more=page.add_to
             )
             log.info("health and metrics: %s", await stack.enter_async_context(health))
         reloader = live_settings.reloader

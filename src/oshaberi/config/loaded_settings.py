@@ -53,6 +53,14 @@ class LoadedSettings(ProcessConfig):
             return value
         return KnownSecrets(self.secrets(environ or {})).hidden(value)
 
+    def shown_all(self, environ: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+        """Return every setting by its name: its `value` as `shown`, and `from` where it comes."""
+        known = KnownSecrets(self.secrets(environ))
+        return {
+            key: {"value": self.shown(key, environ), "from": known.hidden(self.origin(key))}
+            for key in DECLARED
+        }
+
     def origin(self, key: str) -> str:
         return self.origins.get(key, DEFAULT)
 

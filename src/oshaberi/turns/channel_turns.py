@@ -13,7 +13,7 @@ from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import TurnRecord
 from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.turns.admission.admission_rules import Cooldowns, admission
-from oshaberi.turns.admission.channel_queue import Arrival, ChannelQueue, QueuedJob
+from oshaberi.turns.admission.channel_queue import Arrival, BusyChannel, ChannelQueue, QueuedJob
 from oshaberi.turns.admission.follow_up_policy import queue_follow_up
 from oshaberi.turns.admission.open_questions import OpenQuestions
 from oshaberi.turns.admission.persona_routing import who_answers
@@ -176,6 +176,12 @@ class ChannelTurns:
         """Count the messages that wait."""
         return sum(line.messages for line in self._lines.values() if counts(line.job.turn_channel))
 
+    def busy_channels(self) -> tuple[BusyChannel, ...]:
+        """Return the channels in which something runs, the oldest question first."""
+        now_s = asyncio.get_running_loop().time()
+        busy = [_busy(line, now_s) for line in self._lines.values()]
+        return tuple(sorted(busy, key=lambda one: -(one.seconds or 0)))
+
     @property
     def is_closing(self) -> bool:
         return self._closing
@@ -316,6 +322,18 @@ class ChannelTurns:
         except Exception:
             # At worst a message is looked at again after a restart.
             log.exception("what was seen could not be stored")
+
+
+def _busy(line: ChannelQueue, now_s: float) -> BusyChannel:
+    job = line.job
+    return BusyChannel(
+        job.turn_channel.server_id,
+        job.turn_channel.channel_id,
+        job.user_id,
+        job.why,
+        None if job.asked_s is None else now_s - job.asked_s,
+        line.messages,
+    )
 
 
 def _key(job: QueuedJob) -> str:

@@ -135,6 +135,20 @@ class ChannelQueue:
         self.put_in_order(job)
 
 
+@dataclass(frozen=True, slots=True)
+class BusyChannel:
+    """A channel in which a turn runs or waits for a slot, for people to look at."""
+
+    server_id: int
+    channel_id: int
+    user_id: int
+    why: str
+    seconds: float | None
+    """Since the question; None if nobody asked."""
+    waiting: int
+    """Messages that wait behind it."""
+
+
 def _without(job: QueuedJob, message_id: int) -> QueuedJob:
     return replace(job, asked=tuple(one for one in job.asked if one.said.id != message_id))
 
