@@ -80,6 +80,8 @@ class TurnRunner:
                 await self._play(job, channel, played)
         finally:
             self._reactions.done(job, working, [one.outcome for one in played])
+            if job.is_message and any(one.outcome.is_shut_out for one in played):
+                self._reactions.mute(job.turn_channel, job.asked[-1].said.id)
         unsaid = played and all(one.outcome.is_unsaid for one in played)
         cut = any(one.outcome.is_cut_by_restart for one in played)
         silent = bool(played) and all(one.outcome.is_silent for one in played)
