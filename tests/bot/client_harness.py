@@ -12,6 +12,7 @@ from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
 from oshaberi.bot.commands import CommandContext
 from oshaberi.config import EffectiveSettings, LoadedSettings, effective
+from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.stage import Settings as StageSettings
@@ -204,8 +205,9 @@ async def context_of(
     with database_url() as url:
         async with Database.open(url, vault) as db:
 
-            async def settings_of(server_id: int) -> EffectiveSettings:
-                return effective(own, await db.servers.config(server_id))
+            async def settings_of(path: ChannelPath) -> EffectiveSettings:
+                stored = await db.servers.settings(path.server_id)
+                return effective(own, *stored.layers(path.ids))
 
             pool = AdapterPool() if adapters is None else adapters
             services.setdefault("allow_local_models", lambda: own.allow_local_models)

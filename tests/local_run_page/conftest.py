@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser
 
-from tests.chromium import Visit, open_browser, visits
+from tests.chromium import KeptPage, Visit, open_browser, visits
 from tests.local_run.local_run_process import LocalRunProcess
 from tests.local_run_page.chat_page import FAST, ChatPage, fast_local_run
 
@@ -19,14 +19,19 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="package")
+def kept_page(browser: Browser) -> KeptPage:
+    return KeptPage(browser)
+
+
+@pytest.fixture(scope="package")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalRunProcess]:
     with fast_local_run(tmp_path_factory.mktemp("local_run")) as opened:
         yield opened
 
 
 @pytest.fixture
-def visit(browser: Browser) -> Iterator[Visit]:
-    with visits(browser) as opened:
+def visit(browser: Browser, kept_page: KeptPage) -> Iterator[Visit]:
+    with visits(browser, kept_page) as opened:
         yield opened
 
 

@@ -109,6 +109,38 @@ def test_people_join_and_leave() -> None:
     play(scenario)
 
 
+def test_the_system_channel_says_who_joined() -> None:
+    async def scenario(stage: Stage, client: ListeningClient) -> None:
+        guild = client.guilds[0]
+        assert guild.system_channel == client.place("general")
+        stage.people.join("kai")
+        await stage.wait_for(lambda: client.heard)
+        assert client.heard[0].type is discord.MessageType.new_member
+        assert client.heard[0].is_system()
+        await guild.edit(system_channel_flags=discord.SystemChannelFlags(join_notifications=False))
+        stage.people.join("sora")
+        await stage.wait_for(lambda: guild.get_member_named("sora"))
+        await guild.edit(system_channel=None)
+        stage.people.join("yui")
+        await stage.wait_for(lambda: guild.get_member_named("yui"))
+        assert len(stage.world.messages[client.place("general").id]) == 1
+
+    play(scenario)
+
+
+def test_a_world_chooses_its_system_channel() -> None:
+    described = {"name": "Guild", "members": ["mika"], "channels": ["general", "doors"]}
+
+    async def scenario(_stage: Stage, client: ListeningClient) -> None:
+        channel = client.guilds[0].system_channel
+        assert channel is not None
+        assert channel.name == "doors"
+
+    play(scenario, {"guilds": [described | {"system_channel": "doors"}]})
+    with pytest.raises(StageError, match="no such text channel"):
+        play(scenario, {"guilds": [described | {"system_channel": "door"}]})
+
+
 def test_roles_are_made_changed_and_deleted() -> None:
     async def scenario(stage: Stage, client: ListeningClient) -> None:
         guild = client.guilds[0]

@@ -161,8 +161,10 @@ def test_options_are_held_to_what_the_client_enforces() -> None:
     async def scenario(stage: Stage, client: KindsClient) -> None:
         @client.tree.command(description="Takes everything")
         @app_commands.choices(colour=[app_commands.Choice(name="Red", value="r")])
+        @app_commands.choices(size=[app_commands.Choice(name="Large", value=40)])
         async def take(
             interaction: discord.Interaction,
+            size: int,
             count: app_commands.Range[int, 1, 5],
             name: app_commands.Range[str, 2, 4],
             colour: str,
@@ -170,13 +172,16 @@ def test_options_are_held_to_what_the_client_enforces() -> None:
             whom: discord.Member | discord.Role,
         ) -> None:
             said = await file.read()
-            await interaction.response.send_message(f"{count} {name} {colour} {said!r} {whom.name}")
+            await interaction.response.send_message(
+                f"{count} {name} {colour} {size} {said!r} {whom.name}"
+            )
 
         await client.tree.sync()
         fine: dict[str, object] = {
             "count": 3,
             "name": "abc",
             "colour": "Red",
+            "size": "Large",
             "file": PostedFile("a.txt", b"text"),
             "whom": "helpers",
         }
@@ -185,6 +190,7 @@ def test_options_are_held_to_what_the_client_enforces() -> None:
             ("count", "3", "count cannot be '3'"),
             ("name", "a", "name must have 2 to 4 characters"),
             ("colour", "blue", "colour must be one of"),
+            ("size", 41, "size must be one of"),
             ("file", "a.txt", "file must be a file"),
             ("whom", "nobody", "no role 'nobody'"),
         ]
@@ -192,7 +198,9 @@ def test_options_are_held_to_what_the_client_enforces() -> None:
             with pytest.raises(StageError, match=error):
                 stage.people.run("take", fine | {key: value}, user="mika")
         stage.people.run("take", fine, user="mika")
-        await stage.wait_for(lambda: "3 abc r b'text' helpers" in stage.world.contents("general"))
+        await stage.wait_for(
+            lambda: "3 abc r 40 b'text' helpers" in stage.world.contents("general")
+        )
 
     play(scenario)
 

@@ -117,3 +117,7 @@ def _commands(bot: PageBot) -> None:
     @bot.tree.context_menu(name="Count letters")
     async def letters(interaction: Interaction, message: discord.Message) -> None:
         await interaction.response.send_message(f"{len(message.content)} letters", ephemeral=True)
+
+    @bot.tree.context_menu(name="Wave at")
+    async def wave(interaction: Interaction, person: discord.Member) -> None:
+        await interaction.response.send_message(f"waves at {person.display_name}")

@@ -96,6 +96,7 @@ def test_edits_deletes_and_reactions_arrive(harness: PageHarness, page: Page) ->
 def test_own_messages_can_be_edited_and_deleted(harness: PageHarness, page: Page) -> None:
     harness.post("mine", user="mika")
     other = harness.post("not mine", user="ren")
+    expect(page.locator(".message")).to_have_count(2)
     box = page.locator("#composer-text")
     box.press("ArrowUp")
     expect(page.locator("#context-bar")).to_contain_text("Editing your message")

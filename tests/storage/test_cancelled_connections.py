@@ -1,13 +1,18 @@
-"""Work that is cancelled while it uses a SQLite file leaves no task behind that never ends."""
+"""Work that is cancelled while it uses a SQLite file leaves no task and no thread behind."""
 
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+import threading
+from contextlib import closing
 from pathlib import Path
 
-from sqlalchemy import text
+import pytest
+from sqlalchemy import event, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from oshaberi.storage import database_engine
 from oshaberi.storage.database_engine import open_engine
 from oshaberi.storage.database_urls import address_of
 
@@ -43,3 +48,40 @@ def test_every_task_ends(tmp_path: Path) -> None:
             assert [task for task in left if not task.done()] == []
 
     asyncio.run(main())
+
+
+async def _write(engine: AsyncEngine) -> None:
+    async with engine.connect() as connection:
+        await connection.execute(text("BEGIN IMMEDIATE"))
+
+
+def test_the_thread_of_work_that_was_given_up_ends_before_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_engine, "BUSY_SECONDS", 0.3)
+    failures: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", failures.append)
+    file = tmp_path / "locked.db"
+    before = set(threading.enumerate())
+
+    async def main() -> None:
+        async with open_engine(address_of(f"sqlite:///{file}")) as engine:
+            await _query(engine)
+            other.execute("BEGIN EXCLUSIVE")
+            begun = asyncio.Event()
+            event.listen(engine.sync_engine, "before_cursor_execute", lambda *_: begun.set())
+            task = asyncio.create_task(_write(engine))
+            await begun.wait()
+            await _turns_of_the_loop(MOST_STEPS)
+            for _ in range(3):
+                task.cancel()
+                await _turns_of_the_loop(MOST_STEPS)
+            await asyncio.wait({task})
+
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        asyncio.run(main())
+    left = [thread for thread in set(threading.enumerate()) - before if thread.is_alive()]
+    for thread in left:
+        thread.join()
+    assert left == []
+    assert failures == []

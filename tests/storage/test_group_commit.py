@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,11 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 from oshaberi.storage import Database, StorageError
+from oshaberi.storage.outages.database_circuit_breaker import DatabaseCircuitBreaker
+from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import JournalledPost, JournalledStream
+from oshaberi.storage.writing import group_commit
+from oshaberi.storage.writing.group_commit import GroupCommit
 from oshaberi.storage.writing.write_entries import WriteEntry, WriteStep, statement_runs
 
 from .counting import counted
@@ -126,6 +131,56 @@ def test_what_nobody_waits_for_is_written_soon(url: str) -> None:
 
     with_database(url, scenario)
     assert ask(url, "SELECT key FROM journal_streams") == [("k1",)]
+
+
+class HangingRunner:
+    """Fails with an outage as soon as it may."""
+
+    def __init__(self) -> None:
+        self.is_running = asyncio.Event()
+        self.may_fail = asyncio.Event()
+
+    async def run(self, _entries: Sequence[WriteEntry], _heard: Callable[[], None]) -> None:
+        self.is_running.set()
+        await self.may_fail.wait()
+        raise StorageAwayError("locked")
+
+    async def was_committed(self, _xid: int) -> bool:
+        raise AssertionError("no commit was in doubt")
+
+    def close(self) -> None:
+        pass
+
+
+def test_forgotten_entries_are_told_once_if_the_running_transaction_fails_later(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(group_commit, "MOST_KEPT", 2)
+    monkeypatch.setattr(group_commit, "CLOSE_SECONDS", 0.01)
+
+    async def never() -> None:
+        await asyncio.Event().wait()
+
+    async def main() -> None:
+        runner, breaker = HangingRunner(), DatabaseCircuitBreaker("it", never)
+        writer = GroupCommit(runner, breaker)
+        step = WriteStep(text("SELECT :a"), {"a": 1})
+        writer.queue(step, linger_s=0)
+        await runner.is_running.wait()
+        breaker.lost("no answer")
+        for _ in range(4):
+            writer.queue(step)
+        assert len(writer) == 3, "the running one and the newest two"
+        runner.may_fail.set()
+        while writer._under_way:
+            await asyncio.sleep(0)
+        assert len(writer) == 2
+        await writer.close()
+        await breaker.close()
+
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(main())
+    assert sum("oldest entries are forgotten" in line for line in caplog.messages) == 1
 
 
 STATEMENTS = [text(f"SELECT {n}") for n in range(4)]

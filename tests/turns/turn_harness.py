@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from oshaberi.chunks import Chunk, ProviderError, ToolCall, Usage
+from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import (
     ChannelInfo,
     ChannelMessage,
@@ -157,7 +158,8 @@ class FakeTurnChannel:
     ) -> None:
         self.channel_id = channel_id
         self.server_id = server_id
-        self.parent_id = parent_id
+        self.path = ChannelPath(server_id, channel_id, parent_id)
+        self.is_age_restricted = False
         self.people: list[ChannelMessage] = []
         self.reactions: list[tuple[int, str]] = []
         self.undone: list[tuple[int, str]] = []
@@ -180,7 +182,12 @@ class FakeTurnChannel:
         said = ChannelMessage(self.next_id(), author, words, now(), **fields)
         self.people.append(said)
         return IncomingMessage(
-            said, self.channel_id, self.server_id, mentions_us=mention, replied=replied
+            said,
+            self.channel_id,
+            self.server_id,
+            mentions_us=mention,
+            replied=replied,
+            is_age_restricted=self.is_age_restricted,
         )
 
     @property
@@ -347,7 +354,7 @@ def run_stored_turns(
 def _services(fixed: Fixed, store: TurnStore, **others: Any) -> TurnServices:
     stops = StopRegistry()
 
-    async def settings(_server_id: int) -> Fixed:
+    async def settings(_path: ChannelPath) -> Fixed:
         return fixed
 
     return TurnServices(

@@ -17,6 +17,7 @@ from functools import partial
 from oshaberi.bot.bot_tools import open_tools
 from oshaberi.bot.cache_invalidation import cache_invalidation
 from oshaberi.bot.client.attached_text import read_text
+from oshaberi.bot.client.channel_places import is_gone
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.commands import CommandContext
 from oshaberi.bot.coordination.crash_recovery import CrashRecovery
@@ -26,17 +27,14 @@ from oshaberi.bot.coordination.question_recovery import QuestionRecovery
 from oshaberi.bot.database_pruning import prune_regularly
 from oshaberi.bot.direct_message_keys import adopt_direct_keys
 from oshaberi.bot.live_settings import LiveSettings
-from oshaberi.bot.observability.health_endpoint import HealthChecks, health_endpoint
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.observability.model_health import ModelHealth
 from oshaberi.bot.observability.open_telemetry import open_telemetry
 from oshaberi.bot.observability.systemd_notify import SystemdNotifier
 from oshaberi.bot.operator_defaults import links, persona_of
+from oshaberi.bot.operator_endpoint import OperatorSigns, operator_endpoint
 from oshaberi.bot.privacy.data_retention import DataRetention
 from oshaberi.bot.shutdown import ShutdownSignals
-from oshaberi.bot.status_page.page_routes import StatusPage
-from oshaberi.bot.status_page.status_report import StatusSources, status_report
-from oshaberi.bot.status_page.usage_overview import UsageReader
 from oshaberi.config import LoadedSettings, Reloader
 from oshaberi.discord_io import RequestBudget
 from oshaberi.discord_io.requests.api_address import requests_through
@@ -250,29 +248,11 @@ async def open_bot(
         orphaned_journals = OrphanedJournals(
             db, settings.instance, recovery, questions, client.is_ready, leases
         )
-        if settings.health_port:
-            parts = {"database": db.problem, "models": model_health.problem}
-            if settings.redis_url is not None:
-                parts["redis"] = lambda: shared.problem
-            checks = HealthChecks(
-                client.gateway_state.problem, _unready(is_ready, channel_turns), parts
-            )
-            sources = StatusSources(
-                context,
-                client,
-                checks,
-                bot_metrics,
-                model_health,
-                warnings,
-                UsageReader(db),
-                environ,
-                settings.instance,
-            )
-            page = StatusPage(settings.status_token, partial(status_report, sources))
-            health = health_endpoint(
-                bot_metrics, checks, settings.health_port, settings.health_host, more=page.add_to
-            )
-            log.info("health and metrics: %s", await stack.enter_async_context(health))
+        unready = _unready(is_ready, channel_turns)
+        signs = OperatorSigns(bot_metrics, model_health, warnings, unready)
+        await stack.enter_async_context(
+            operator_endpoint(settings, environ, context, client, shared, signs)
+        )
         reloader = live_settings.reloader
         await db.opt_outs.refresh()
         yield Bot(
@@ -284,7 +264,13 @@ async def open_bot(
             bot_metrics,
             reloader,
             orphaned_journals,
-            DataRetention(db, live_settings.operators, client.server_ids, client.would_have),
+            DataRetention(
+                db,
+                live_settings.operators,
+                client.server_ids,
+                client.would_have,
+                is_gone=partial(is_gone, client),
+            ),
         )
 
 

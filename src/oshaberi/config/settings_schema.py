@@ -25,6 +25,7 @@ _KINDS: Mapping[str, Any] = {
     "ids": tuple[_ID, ...],
     "path": Path,
     "text": _TEXT,
+    "name": Annotated[str, StringConstraints(strict=True, strip_whitespace=True)],
 }
 
 

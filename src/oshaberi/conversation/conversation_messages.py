@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from oshaberi.conversation.channel_path import ChannelPath
+
 
 @dataclass(frozen=True, slots=True)
 class Person:
@@ -25,6 +27,8 @@ class Person:
     can_read_history: bool = True
     """Whether they may read what was written in the channel before they came."""
     can_add_reactions: bool = True
+    role_ids: frozenset[int] = frozenset()
+    """The roles in the server; none in a direct message or for a webhook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,13 @@ class IncomingMessage:
     """The message it replies to, if it could be found."""
     can_answer: bool = True
     """Whether we may write there at all."""
+    category_id: int | None = None
+    is_age_restricted: bool = False
+    """Whether Discord marks the channel, or the thread's channel, as age-restricted."""
+
+    @property
+    def path(self) -> ChannelPath:
+        return ChannelPath(self.server_id, self.channel_id, self.parent_id, self.category_id)
 
     @property
     def is_addressed(self) -> bool:

@@ -16,13 +16,17 @@ def strings(what: str, default: tuple[str, ...] = ()) -> Any:
 
 
 def ids(what: str, mention: str = "") -> Any:
-    """Declare a list of ids. `mention` is `#` for channels and `@` for users."""
+    """Declare a list of ids. `mention` is `#` for channels, `@` for users, `@&` for roles."""
     return field(default=(), metadata={"ids": True, "what": what, "mention": mention})
 
 
 def channel(what: str) -> Any:
     about = {"low": 0, "high": 2**63 - 1, "what": what, "mention": "#"}
     return field(default=0, metadata=about)
+
+
+def name(what: str) -> Any:
+    return field(default="", metadata={"name": True, "what": what})
 
 
 def quota(what: str, whose: str) -> Any:
@@ -97,13 +101,25 @@ class TurnConfig:
         "how often personas may answer each other before a person writes again",
         server_high=5,
     )
-    auto_channels: tuple[int, ...] = ids("channels in which every message is answered", "#")
-    allowed_users: tuple[int, ...] = ids("answer only these users; empty means everybody", "@")
-    blocked_users: tuple[int, ...] = ids("never answer these users", "@")
-    allowed_channels: tuple[int, ...] = ids(
-        "answer only in these channels; empty means everywhere", "#"
+    auto_channels: tuple[int, ...] = ids(
+        "channels and categories in which every message is answered", "#"
     )
-    blocked_channels: tuple[int, ...] = ids("never answer in these channels", "#")
+    answering_persona: str = name(
+        "name of the persona that answers when no other is called; empty means the default persona"
+    )
+    allowed_users: tuple[int, ...] = ids(
+        "answer only these users, and those with one of `allowed_roles`; empty means everybody", "@"
+    )
+    blocked_users: tuple[int, ...] = ids("never answer these users", "@")
+    allowed_roles: tuple[int, ...] = ids(
+        "answer only users with one of these roles, and `allowed_users`; empty means everybody",
+        "@&",
+    )
+    blocked_roles: tuple[int, ...] = ids("never answer users with one of these roles", "@&")
+    allowed_channels: tuple[int, ...] = ids(
+        "answer only in these channels and categories; empty means everywhere", "#"
+    )
+    blocked_channels: tuple[int, ...] = ids("never answer in these channels and categories", "#")
     quota_requests_per_user_day: int = quota("requests to models", "user")
     quota_requests_per_channel_day: int = quota("requests to models", "channel")
     quota_requests_per_server_day: int = quota("requests to models", "server")
@@ -120,6 +136,8 @@ class TurnConfig:
                 object.__setattr__(self, setting.name, _checked_strings(setting.name, value))
             elif "ids" in setting.metadata:
                 object.__setattr__(self, setting.name, _checked_ids(setting.name, value))
+            elif "name" in setting.metadata:
+                object.__setattr__(self, setting.name, _checked_name(setting.name, value))
 
 
 def _checked_strings(key: str, value: object) -> tuple[str, ...]:
@@ -128,6 +146,12 @@ def _checked_strings(key: str, value: object) -> tuple[str, ...]:
     ):
         raise ConfigError(f"{key}: {value!r} is not a list of texts that are not empty")
     return tuple(value)
+
+
+def _checked_name(key: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise ConfigError(f"{key}: {value!r} is not a name")
+    return value.strip()
 
 
 def _checked_ids(key: str, value: object) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.util.concurrency import in_greenlet
 
 from oshaberi.storage.database_urls import DatabaseAddress
+from oshaberi.storage.sqlite_driver_threads import SqliteDriverThreads
 from oshaberi.storage.storage_errors import StorageError, storage_error
 from oshaberi.virtual_time import outside_work
 
@@ -24,6 +25,8 @@ PREPARE_SECONDS = 30
 """How long the file is waited for at the start, while others prepare or migrate it."""
 BUSY_SECONDS = 1.5
 """How long a SQLite statement waits for somebody else's lock. Longer counts as an outage."""
+END_SECONDS = 5.0
+"""For threads of work that was given up, when the database is closed."""
 DRIVERS_LOG = logging.getLogger("aiosqlite")
 CONNECT_SECONDS = 5
 COMMAND_SECONDS = 15
@@ -46,13 +49,17 @@ async def open_engine(
     `foreign_keys` off is for migrations: SQLite changes a table by creating it again. They may
     also take as long as they need.
     """
-    made = _sqlite if address.kind == "sqlite" else _postgres
-    engine = made(address, foreign_keys)
+    threads = SqliteDriverThreads()
+    if address.kind == "sqlite":
+        engine = _sqlite(address, foreign_keys, threads)
+    else:
+        engine = _postgres(address, foreign_keys)
     try:
         yield engine
     finally:
         with outside_work():
             await engine.dispose()
+            await threads.ended(END_SECONDS)
 
 
 async def prepare_file(address: DatabaseAddress) -> None:
@@ -100,14 +107,20 @@ def _set_wal(connection: sqlite3.Connection) -> None:
             return
 
 
-def _sqlite(address: DatabaseAddress, foreign_keys: bool) -> AsyncEngine:
+def _sqlite(
+    address: DatabaseAddress, foreign_keys: bool, threads: SqliteDriverThreads
+) -> AsyncEngine:
     """Create an engine that begins no transactions: `Transactions` chooses the `BEGIN`."""
     DRIVERS_LOG.setLevel(logging.INFO)  # its debug lines repeat every value that is stored
     wait_s = BUSY_SECONDS if foreign_keys else PREPARE_SECONDS
     engine = create_async_engine(
         address.url,
         hide_parameters=True,
-        connect_args={"isolation_level": None, "timeout": wait_s},
+        connect_args={
+            "isolation_level": None,
+            "timeout": wait_s,
+            "async_creator_fn": threads.connect,
+        },
     )
     _set_pragmas(engine.sync_engine, foreign_keys)
     setattr(engine.sync_engine.dialect, "do_terminate", _close_connection)  # noqa: B010

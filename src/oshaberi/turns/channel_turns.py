@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 
 from oshaberi.conversation.conversation_messages import IncomingMessage, Person
 from oshaberi.conversation.turn_channel import TurnChannel
+from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.storage.storage_errors import StorageAwayError
-from oshaberi.storage.stored_records import TurnRecord
+from oshaberi.storage.stored_records import PersonaRecord, TurnRecord
 from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.turns.admission.admission_rules import Cooldowns, admission
 from oshaberi.turns.admission.channel_queue import Arrival, BusyChannel, ChannelQueue, QueuedJob
 from oshaberi.turns.admission.follow_up_policy import queue_follow_up
 from oshaberi.turns.admission.open_questions import OpenQuestions
-from oshaberi.turns.admission.persona_routing import who_answers
+from oshaberi.turns.admission.persona_routing import allowed_in, who_answers
 from oshaberi.turns.background_tasks import BackgroundTasks
 from oshaberi.turns.bounded_cache import BoundedCache, KeyedLocks
 from oshaberi.turns.context.persona_cache import PersonaCache
@@ -81,9 +82,10 @@ class ChannelTurns:
 
     async def admits(self, incoming: IncomingMessage) -> bool:
         """Tell whether a message would be answered, regardless of earlier ones."""
-        settings = await self.services.settings(incoming.server_id)
+        settings = await self.services.settings(incoming.path)
         personas = await self.cast.of(incoming.server_id)
-        return admission(incoming, personas, settings.turn).ok
+        answering = _answering(incoming, personas, settings.turn)
+        return bool(answering) and admission(incoming, personas, settings.turn).ok
 
     def enter(self, job: QueuedJob) -> str:
         """Run the job now, or queue it. From here on the channel is active."""
@@ -179,7 +181,7 @@ class ChannelTurns:
     def busy_channels(self) -> tuple[BusyChannel, ...]:
         """Return the channels in which something runs, the oldest question first."""
         now_s = asyncio.get_running_loop().time()
-        busy = [_busy(line, now_s) for line in self._lines.values()]
+        busy = [line.busy(now_s) for line in self._lines.values()]
         return tuple(sorted(busy, key=lambda one: -(one.seconds or 0)))
 
     @property
@@ -217,13 +219,16 @@ class ChannelTurns:
     ) -> str:
         if incoming.said.by_us:
             return "own"
-        settings = await self.services.settings(incoming.server_id)
+        settings = await self.services.settings(incoming.path)
         personas = await self.cast.of(incoming.server_id)
         admitted = admission(incoming, personas, settings.turn)
         if not admitted.ok:
             if admitted.reason == "mute" and incoming.is_addressed:
                 self._reactions.mute(turn_channel, incoming.said.id)
             return admitted.reason
+        answering = _answering(incoming, personas, settings.turn)
+        if not answering:
+            return "age"
         now_s = asyncio.get_running_loop().time()
         was_admitted = arrival == "stored"
         cooldown_ms = 0 if was_admitted else settings.turn.cooldown_ms
@@ -232,7 +237,6 @@ class ChannelTurns:
             return "cooldown"
         if self._claim is not None and not await self._claim(incoming.said.id):
             return CLAIMED
-        answering = who_answers(incoming, personas)
         job = QueuedJob(
             turn_channel,
             (incoming,),
@@ -324,16 +328,12 @@ class ChannelTurns:
             log.exception("what was seen could not be stored")
 
 
-def _busy(line: ChannelQueue, now_s: float) -> BusyChannel:
-    job = line.job
-    return BusyChannel(
-        job.turn_channel.server_id,
-        job.turn_channel.channel_id,
-        job.user_id,
-        job.why,
-        None if job.asked_s is None else now_s - job.asked_s,
-        line.messages,
-    )
+def _answering(
+    incoming: IncomingMessage, personas: Sequence[PersonaRecord], turn: TurnConfig
+) -> tuple[PersonaRecord, ...]:
+    """Return who answers; nobody if all of them are for age-restricted channels only."""
+    called = who_answers(incoming, personas, uncalled=turn.answering_persona)
+    return allowed_in(called, incoming.is_age_restricted)
 
 
 def _key(job: QueuedJob) -> str:

@@ -10,7 +10,7 @@ from oshaberi.chunks import Chunk
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.delivery.bookkeeping.send_journal import JournalledSink, JournalledStream
-from oshaberi.delivery.pacing.typing_indicator import TypingIndicator
+from oshaberi.delivery.pacing.typing_indicator import QUIET_SECONDS
 from oshaberi.delivery.sink import Sink
 from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import ScriptedProvider
@@ -140,11 +140,20 @@ class Turn:
             return StreamResult("error", data=error)
 
     async def _answer(self) -> StreamResult:
+        self._keep_typing(after_seconds=QUIET_SECONDS)
+        try:
+            return await self._answer_asked()
+        finally:
+            await self._response.indicator.close()
+
+    def _keep_typing(self, *, after_seconds: float = 0.0) -> None:
+        if not self._settings.stream.suppress_text_output:
+            self._response.indicator.keep_alive(self._sink, after_seconds=after_seconds)
+
+    async def _answer_asked(self) -> StreamResult:
         candidates: tuple[ModelCandidate, ...] = ()
         if self._turn_request.kind != "deliver":
-            work = chain_of(
-                self._services, self._turn_channel.server_id, self._turn_request.user_id
-            )
+            work = chain_of(self._services, self._turn_channel.path, self._turn_request.user_id)
             candidates = await until_stopped(self._channel, work)
             refusal = await until_stopped(self._channel, self._quota.refusal(candidates))
             if refusal is not None:
@@ -168,15 +177,11 @@ class Turn:
 
     async def _gathered(self) -> TurnSurroundings:
         """Collect the surroundings, with the typing indicator shown."""
-        indicator = TypingIndicator(self._sink)
-        indicator.keep_alive()
-        try:
-            work = surroundings(
-                self._services, self._turn_channel, self._turn_request, self._settings.turn
-            )
-            around = await until_stopped(self._channel, work)
-        finally:
-            await indicator.close()
+        self._keep_typing()
+        work = surroundings(
+            self._services, self._turn_channel, self._turn_request, self._settings.turn
+        )
+        around = await until_stopped(self._channel, work)
         self._newest_id = max([self._newest_id, *(one.id for one in around.channel_info.history)])
         return around
 
@@ -190,9 +195,7 @@ class Turn:
         if tools is not None:
             scene = replace(scene, tools=tools.declarations(tool_context))
         items = context_items(around)
-        condenser = HistoryCondenser(
-            self._services, around, scene.turn, self._quota, self._channel, self._sink
-        )
+        condenser = HistoryCondenser(self._services, around, scene.turn, self._quota, self._channel)
         generation = ModelGeneration(
             self._services, scene, candidates, items, self._quota, condenser
         )

@@ -12,7 +12,7 @@ from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.turn_ids import TurnIds, of_turn
 from oshaberi.turn_spans import traced_turn
 from oshaberi.turns.admission.channel_queue import QueuedJob
-from oshaberi.turns.admission.persona_routing import who_is_called
+from oshaberi.turns.admission.persona_routing import allowed_in, who_is_called
 from oshaberi.turns.admission.turn_slot_wait import tell_overload, turn_slot
 from oshaberi.turns.admission.turn_slots import NoTurnSlotError
 from oshaberi.turns.background_tasks import BackgroundTasks
@@ -123,6 +123,7 @@ class TurnRunner:
         jobs: list[QueuedJob] = []
         for one in played:
             called = who_is_called(one.outcome.text, one.persona, job.personas)
+            called = allowed_in(called, job.turn_channel.is_age_restricted)
             fresh = tuple(persona for persona in called if persona.name not in answered)[:left]
             if fresh and one.outcome.message_ids:
                 answered |= {persona.name for persona in fresh}
@@ -157,7 +158,7 @@ def _as_incoming(job: QueuedJob, played: AnsweredPersona, now: datetime) -> Inco
         by_us=True,
         shown_as=played.persona.name,
     )
-    return IncomingMessage(said, newest.channel_id, newest.server_id, newest.parent_id)
+    return replace(newest, said=said, mentions_us=False, replied=None)
 
 
 def _replied_by(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from oshaberi.chunks import ToolCall
+from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import AttachedFile
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.delivery.queue.table_attachments import PackagedRenderer, TableRenderer
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class EffectiveConfigs(Protocol):
-    """The settings that apply in one server, from `oshaberi.config.effective`."""
+    """The settings that apply in one channel, from `oshaberi.config.effective`."""
 
     @property
     def stream(self) -> StreamConfig: ...
@@ -70,6 +71,8 @@ MOST_SERVERS = 1000
 MOST_DELETED = 4000
 StoredChain = tuple[tuple[ModelRecord, tuple[KeyRecord, ...]], ...]
 """Models in order, each with the keys that its owner has for it."""
+StoredChains = Mapping[int, StoredChain]
+"""By the channel, thread or category that has the chain; 0 is the whole server."""
 NOBODY_YET = PersonaRecord(0, "Oshaberi", is_default=True)
 
 
@@ -77,7 +80,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-SettingsOf = Callable[[int], Awaitable[EffectiveConfigs]]
+SettingsOf = Callable[[ChannelPath], Awaitable[EffectiveConfigs]]
 ReadText = Callable[[AttachedFile], Awaitable[str | None]]
 Alone = Callable[[str], AbstractAsyncContextManager[object]]
 """Keeps other processes out of a block of that name: `turn:` and a channel's id."""
@@ -89,7 +92,7 @@ def nobody_else(_what: str) -> AbstractAsyncContextManager[object]:
 
 @dataclass(slots=True)
 class TurnServices:
-    """The shared objects. `settings` returns a server's settings; id 0 is direct messages.
+    """The shared objects. `settings` returns a channel's settings.
 
     `models` and `persona` are the operator's and may be replaced while the bot runs.
     """
@@ -119,7 +122,7 @@ class TurnServices:
     slots: TurnSlots = field(default_factory=TurnSlots)
     """How many turns run at once, and who is next."""
     cooldowns: KeyCooldowns = field(default_factory=KeyCooldowns)
-    chains: StoredCache[KeyScope, StoredChain] = field(
+    chains: StoredCache[KeyScope, StoredChains] = field(
         default_factory=lambda: StoredCache(MOST_SERVERS, "models", "keys")
     )
     """The stored models of each server and person, with their keys."""

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import discord
 
+from oshaberi.bot.client.channel_places import places_in
 from oshaberi.bot.client.deleted_messages import forget_deleted
 from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
 from oshaberi.bot.client.gateway_state import GatewayState
@@ -282,8 +283,14 @@ class OshaberiClient(discord.AutoShardedClient):
         self, _before: discord.abc.GuildChannel, after: discord.abc.GuildChannel
     ) -> None:
         """Try again where we were refused, because permissions may have changed."""
-        threads = (one.id for one in after.guild.threads if one.parent_id == after.id)
-        self.client_state.try_again((after.id, *threads))
+        self.client_state.try_again(places_in(after))
+
+    async def on_guild_channel_delete(self, gone: discord.abc.GuildChannel) -> None:
+        await self.context.db.servers.forget_channels(gone.guild.id, (gone.id,))
+
+    async def on_raw_thread_delete(self, gone: discord.RawThreadDeleteEvent) -> None:
+        """Also called for each known thread of a channel that is deleted."""
+        await self.context.db.servers.forget_channels(gone.guild_id, (gone.thread_id,))
 
     async def on_guild_role_update(self, _before: discord.Role, after: discord.Role) -> None:
         self.client_state.try_again(_place_ids(after.guild))

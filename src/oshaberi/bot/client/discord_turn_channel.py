@@ -9,7 +9,9 @@ from collections.abc import Iterable, Sequence
 
 import discord
 
+from oshaberi.bot.client.channel_places import is_age_restricted, path_of
 from oshaberi.bot.client.incoming_messages import NOT_FOUND, AnyUser, MessageReader, person_of
+from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import (
     ChannelInfo,
     ChannelMessage,
@@ -55,8 +57,12 @@ class DiscordTurnChannel:
         return self._channel.id
 
     @property
-    def parent_id(self) -> int | None:
-        return self._channel.parent_id if isinstance(self._channel, discord.Thread) else None
+    def path(self) -> ChannelPath:
+        return path_of(self._channel)
+
+    @property
+    def is_age_restricted(self) -> bool:
+        return is_age_restricted(self._channel)
 
     @property
     def newest_message_id(self) -> int | None:
@@ -107,7 +113,10 @@ class DiscordTurnChannel:
 
     async def said(self, message_id: int) -> ChannelMessage | None:
         message = await self.message(message_id)
-        return None if message is None else self._reader.said(message, self._asker)
+        if message is None:
+            return None
+        await self._reader.meet_author(message)
+        return self._reader.said(message, self._asker)
 
     async def incoming(self, message_id: int) -> IncomingMessage | None:
         """Return a message of this channel as if it had just been received."""

@@ -11,6 +11,7 @@ from contextlib import suppress
 import aiohttp
 import discord
 
+from oshaberi.bot.client.channel_places import is_age_restricted, path_of
 from oshaberi.conversation.conversation_messages import (
     AttachedFile,
     ChannelMessage,
@@ -126,17 +127,20 @@ class MessageReader:
 
     async def incoming(self, message: discord.Message) -> IncomingMessage:
         channel = message.channel
+        path = path_of(channel)
         self.recent_members.meet(message)
-        await self._meet_author(message)
+        await self.meet_author(message)
         replied = await self._replied(message)
         return IncomingMessage(
             said=self.said(message, message.author),
-            channel_id=channel.id,
-            server_id=0 if message.guild is None else message.guild.id,
-            parent_id=channel.parent_id if isinstance(channel, discord.Thread) else None,
+            channel_id=path.channel_id,
+            server_id=path.server_id,
+            parent_id=path.parent_id,
             mentions_us=self.mentions_us(message),
             can_answer=may_write(channel),
             replied=None if replied is None else self.said(replied, message.author),
+            category_id=path.category_id,
+            is_age_restricted=is_age_restricted(channel),
         )
 
     def mentions_us(self, message: discord.Message) -> bool:
@@ -147,7 +151,7 @@ class MessageReader:
         role = None if message.guild is None else message.guild.self_role
         return role is not None and role in message.role_mentions
 
-    async def _meet_author(self, message: discord.Message) -> None:
+    async def meet_author(self, message: discord.Message) -> None:
         """Fetch the author as a member, because messages from a history lack that."""
         guild, author = message.guild, message.author
         if guild is None or message.webhook_id is not None:
@@ -213,7 +217,14 @@ def person_of(
         username=str(user) if is_account else "",
         can_read_history=ordinary.read_message_history,
         can_add_reactions=ordinary.add_reactions,
+        role_ids=roles_of(user),
     )
+
+
+def roles_of(user: AnyUser) -> frozenset[int]:
+    if not isinstance(user, discord.Member):
+        return frozenset()
+    return frozenset(role.id for role in user.roles)
 
 
 def ordinary_permissions_of(

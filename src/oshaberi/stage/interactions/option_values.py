@@ -53,10 +53,11 @@ def option_values(
 def _value(option: Json, value: object, where: str, targets: ResolvedTargets) -> object:
     kind, name = option["type"], option["name"]
     if kind in _PLAIN:
+        value = _choice(option, value, where)
         boolean_for_number = isinstance(value, bool) and kind != BOOLEAN
         if not isinstance(value, _PLAIN[kind]) or boolean_for_number:
             raise StageError(f"{where}: {name} cannot be {value!r}")
-        return _within(option, _choice(option, value, where), where)
+        return _within(option, value, where)
     if kind == ATTACHMENT:
         if not isinstance(value, PostedFile):
             raise StageError(f"{where}: {name} must be a file")

@@ -38,6 +38,7 @@ class MessageFlag(IntFlag):
 
 class MessageType(IntEnum):
     DEFAULT = 0
+    MEMBER_JOINED = 7
     THREAD_CREATED = 18
     REPLY = 19
     COMMAND = 20

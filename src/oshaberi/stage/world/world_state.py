@@ -22,6 +22,7 @@ from oshaberi.stage.world.discord_records import (
     Command,
     Emoji,
     Guild,
+    MessageType,
     Role,
     StageMessage,
     User,
@@ -101,7 +102,9 @@ class World:
         return [message for message in messages.values() if message.ephemeral_to is None]
 
     def contents(self, channel: Key) -> list[str]:
-        return [message.content for message in self.history(channel)]
+        """Return the texts that were written there. Discord's own line about a join has none."""
+        written = [m for m in self.history(channel) if m.type != MessageType.MEMBER_JOINED]
+        return [message.content for message in written]
 
     def find_guild(self, guild_id: int) -> Guild:
         guild = self.guilds.get(guild_id)

@@ -46,7 +46,7 @@ class GroupCommit:
         self._began_s = float("-inf")
         self._kept_characters = 0
         self._dropped = 0
-        breaker.on_lost = self._release
+        breaker.on_lost = self._begin_outage
 
     def __len__(self) -> int:
         """Return how many entries are not durable yet."""
@@ -228,11 +228,14 @@ class GroupCommit:
         if self._breaker.is_away:
             self._release()
 
+    def _begin_outage(self) -> None:
+        self._dropped = 0
+        self._release()
+
     def _release(self) -> None:
         """Release all callers, because the database is down. Drop the oldest if too many."""
         self._let_go((*self._waiting, *self._under_way, *self._doubted))
         self._kept_characters = sum(entry.size for entry in self._waiting)
-        self._dropped = 0
         self._drop_oldest()
 
     def _let_go(self, entries: Sequence[WriteEntry]) -> None:

@@ -93,6 +93,7 @@ class _Reply(ResponseState):
     def join(self) -> None:
         """Add what was sent to the response's counts."""
         whole = self._whole
+        whole.indicator.message_came()
         whole.sent += len(self.messages)
         whole.messages += self.messages
         whole.sprites += self.sprites

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from oshaberi.conversation.conversation_messages import IncomingMessage
+from oshaberi.conversation.channel_path import ChannelPath
+from oshaberi.conversation.conversation_messages import IncomingMessage, Person
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.storage.stored_records import PersonaRecord
 from oshaberi.turns.trigger_words import named_in
 
 Admitted = Literal["mention", "reply", "direct", "auto", "trigger", "persona"]
 Refused = Literal[
-    "own", "bot", "blocked", "unlisted", "elsewhere", "unaddressed", "mute", "cooldown"
+    "own",
+    "bot",
+    "blocked",
+    "blocked_role",
+    "unlisted",
+    "elsewhere",
+    "unaddressed",
+    "mute",
+    "cooldown",
+    "age",
 ]
 Reason = Admitted | Refused
 
@@ -28,7 +38,10 @@ WHY: dict[str, str] = {
     "own": "it is a message of the bot itself",
     "bot": "bots are not answered",
     "blocked": "its author or channel is blocked (blocked_users, blocked_channels)",
-    "unlisted": "only certain users are answered (allowed_users)",
+    "blocked_role": "a role of its author is blocked (blocked_roles)",
+    "unlisted": "only certain users and roles are answered (allowed_users, allowed_roles)",
+    "age": "the persona that would answer does so only in age-restricted channels "
+    "(`/persona age-restrict`)",
     "elsewhere": "the bot answers only in certain channels (allowed_channels)",
     "unaddressed": "nobody was addressed: no mention, reply or trigger word",
     "mute": "the bot may not write in this channel (Send Messages)",
@@ -66,18 +79,24 @@ def admission(
     return Admission("mute" if reason in ADMITTED and not incoming.can_answer else reason)
 
 
-def unlisted(user: int, places: Set[int | None], config: TurnConfig) -> Refused | None:
-    """Return why the lists do not allow this user here, or None if they do.
-
-    `places` are the channel and its parent.
-    """
-    if user in config.blocked_users or places & set(config.blocked_channels):
+def unlisted(person: Person, path: ChannelPath, config: TurnConfig) -> Refused | None:
+    """Return why the lists do not allow this person here, or None if they do."""
+    places = set(path.ids)
+    if person.id in config.blocked_users or places & set(config.blocked_channels):
         return "blocked"
-    if config.allowed_users and user not in config.allowed_users:
+    if person.role_ids & set(config.blocked_roles):
+        return "blocked_role"
+    if not _is_listed(person, config):
         return "unlisted"
     if config.allowed_channels and not places & set(config.allowed_channels):
         return "elsewhere"
     return None
+
+
+def _is_listed(person: Person, config: TurnConfig) -> bool:
+    users, roles = config.allowed_users, config.allowed_roles
+    everybody = not users and not roles
+    return everybody or person.id in users or bool(person.role_ids & set(roles))
 
 
 def _refusal(incoming: IncomingMessage, config: TurnConfig) -> Refused | None:
@@ -85,7 +104,7 @@ def _refusal(incoming: IncomingMessage, config: TurnConfig) -> Refused | None:
         return "own"
     if incoming.said.author.is_bot:
         return "bot"
-    return unlisted(incoming.user_id, {incoming.channel_id, incoming.parent_id}, config)
+    return unlisted(incoming.said.author, incoming.path, config)
 
 
 def _address(
@@ -97,7 +116,7 @@ def _address(
         return "reply"
     if incoming.is_direct:
         return "direct"
-    if {incoming.channel_id, incoming.parent_id} & set(config.auto_channels):
+    if set(incoming.path.ids) & set(config.auto_channels):
         return "auto"
     if named_in(incoming.said.text, personas, by_name=False):
         return "trigger"

@@ -81,6 +81,20 @@ def joined(first: QueuedJob, second: QueuedJob) -> QueuedJob:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class BusyChannel:
+    """A channel in which a turn runs or waits for a slot, for people to look at."""
+
+    server_id: int
+    channel_id: int
+    user_id: int
+    why: str
+    seconds: float | None
+    """Since the question; None if nobody asked."""
+    waiting: int
+    """Messages that wait behind it."""
+
+
 @dataclass(slots=True)
 class ChannelQueue:
     """The running job of one channel, and the jobs that wait."""
@@ -117,6 +131,18 @@ class ChannelQueue:
         )
         self.waiting.insert(next(newer, len(self.waiting)), job)
 
+    def busy(self, now_s: float) -> BusyChannel:
+        """Describe the queue, for people to look at."""
+        job = self.job
+        return BusyChannel(
+            job.turn_channel.server_id,
+            job.turn_channel.channel_id,
+            job.user_id,
+            job.why,
+            None if job.asked_s is None else now_s - job.asked_s,
+            self.messages,
+        )
+
     def withdraw(self, message_id: int) -> None:
         """Remove a waiting message, so that it is not answered."""
         kept = [_without(job, message_id) for job in self.waiting]
@@ -133,20 +159,6 @@ class ChannelQueue:
                 self.waiting[number] = joined(older, newer)
                 return
         self.put_in_order(job)
-
-
-@dataclass(frozen=True, slots=True)
-class BusyChannel:
-    """A channel in which a turn runs or waits for a slot, for people to look at."""
-
-    server_id: int
-    channel_id: int
-    user_id: int
-    why: str
-    seconds: float | None
-    """Since the question; None if nobody asked."""
-    waiting: int
-    """Messages that wait behind it."""
 
 
 def _without(job: QueuedJob, message_id: int) -> QueuedJob:

@@ -70,8 +70,8 @@ async def _typing_when(near: asyncio.Event, turn_channel: TurnChannel) -> AsyncI
 async def _type_when(near: asyncio.Event, turn_channel: TurnChannel) -> None:
     """Until it is cancelled."""
     await near.wait()
-    indicator = TypingIndicator(turn_channel.sink(None))
-    indicator.keep_alive()
+    indicator = TypingIndicator()
+    indicator.keep_alive(turn_channel.sink(None))
     try:
         await asyncio.get_running_loop().create_future()
     finally:

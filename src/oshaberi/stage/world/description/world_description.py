@@ -106,7 +106,7 @@ class _WorldBuilder:
 
     def _guild(self, node: JsonNode, seen: set[str]) -> None:
         allowed = {"name", "owner", "everyone", "roles", "members", "channels", "emojis"}
-        allowed |= {"automod", "harmful_links", "id"}
+        allowed |= {"automod", "harmful_links", "id", "system_channel"}
         fields = node.fields(allowed, ("name", "members", "channels"))
         name = fresh_name(fields["name"], seen, NAME_MOST)
         guild = Guild(self._new_id(fields), name, 0)
@@ -119,6 +119,18 @@ class _WorldBuilder:
         names: set[str] = set()
         for position, entry in enumerate(fields["channels"].items()):
             self._channel(guild, entry, position, names)
+        self._system_channel(guild, fields.get("system_channel"))
+
+    def _system_channel(self, guild: Guild, node: JsonNode | None) -> None:
+        """Where Discord says who joined: the first text channel, another one, or (null) none."""
+        own = {c.id: c for c in self.world.channels.values() if c.guild_id == guild.id}
+        texts = {number: c for number, c in own.items() if c.type == ChannelType.TEXT}
+        if node is None:
+            chosen = next(iter(texts.values()), None)
+        else:
+            chosen = None if node.value is None else by_name(texts, node, "text channel")
+        if chosen is not None:
+            guild.changed["system_channel_id"] = str(chosen.id)
 
     def _roles(self, guild: Guild, fields: Mapping[str, JsonNode]) -> None:
         everyone = permission_bits(fields.get("everyone"), permissions.EVERYONE)
@@ -195,7 +207,7 @@ class _WorldBuilder:
 
     def _channel(self, guild: Guild, node: JsonNode, position: int, names: set[str]) -> None:
         allowed = {"name", "type", "topic", "category", "slowmode_s", "slowmode_binds_bots"}
-        allowed |= {"overwrites", "threads", "tags", "id"}
+        allowed |= {"overwrites", "threads", "tags", "id", "nsfw"}
         plain = isinstance(node.value, str)
         fields = {"name": node} if plain else node.fields(allowed, ("name",))
         name = fresh_name(fields["name"], names, NAME_MOST)
@@ -213,6 +225,8 @@ class _WorldBuilder:
             channel.slowmode_s = fields["slowmode_s"].whole(0, SLOWMODE_MOST_S)
         if "slowmode_binds_bots" in fields:
             channel.slowmode_binds_bots = fields["slowmode_binds_bots"].flag()
+        if "nsfw" in fields:
+            channel.details["nsfw"] = fields["nsfw"].flag()
         if "category" in fields:
             places = {c.id: c for c in self.world.channels.values() if c.guild_id == guild.id}
             categories = {i: c for i, c in places.items() if c.type is ChannelType.CATEGORY}

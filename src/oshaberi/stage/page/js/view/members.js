@@ -1,6 +1,8 @@
 // Who is here.
 
 import { byId, clear, el } from "../dom.js";
+import { icon } from "../icons.js";
+import { memberEntries, openJoin, openMemberMenu } from "./member_menu.js";
 
 export class Members {
   constructor(app) {
@@ -14,7 +16,30 @@ export class Members {
     if (!members) return;
     const bots = members.filter((member) => member.user.bot);
     const people = members.filter((member) => !member.user.bot);
-    clear(byId("members"), this.#group("Online", people), this.#group("Apps", bots));
+    clear(
+      byId("members"),
+      this.#group("Online", people, this.#isInGuild() ? this.#joinButton() : null),
+      this.#group("Apps", bots),
+    );
+  }
+
+  #isInGuild() {
+    const { store } = this.app;
+    return Boolean(store.channels.get(store.channelId)?.guild_id);
+  }
+
+  #joinButton() {
+    return el(
+      "button",
+      {
+        class: "icon-button",
+        type: "button",
+        title: "Somebody joins",
+        "aria-label": "Somebody joins",
+        on: { click: () => openJoin(this.app) },
+      },
+      icon("plus", 16),
+    );
   }
 
   // In a direct message only the two who talk.
@@ -27,12 +52,12 @@ export class Members {
     return members.filter((member) => talking.has(member.user.id));
   }
 
-  #group(title, members) {
+  #group(title, members, button = null) {
     if (!members.length) return null;
     return el(
       "section",
       {},
-      el("h3", {}, `${title} — ${members.length}`),
+      el("header", {}, el("h3", {}, `${title} — ${members.length}`), button),
       el(
         "ul",
         {},
@@ -46,9 +71,13 @@ export class Members {
     const away = user.id === store.world.bot.id && !store.world.connected;
     const state = away ? "offline" : "online";
     const color = people.colorOf(user.id);
+    const hasMenu = memberEntries(this.app, user).length > 0;
     return el(
       "li",
-      { class: away ? "member away" : "member" },
+      {
+        class: away ? "member away" : "member",
+        on: hasMenu ? { contextmenu: (event) => this.#contextMenu(event, user) } : {},
+      },
       el(
         "span",
         { class: "member-face" },
@@ -71,6 +100,31 @@ export class Members {
         people.nameOf(user),
       ),
       user.bot ? el("span", { class: "tag" }, "APP") : null,
+      hasMenu ? this.#menuButton(user) : null,
     );
+  }
+
+  #menuButton(user) {
+    const label = `Actions for ${this.app.people.nameOf(user)}`;
+    return el(
+      "button",
+      {
+        class: "icon-button member-more",
+        type: "button",
+        title: label,
+        "aria-label": label,
+        "aria-haspopup": "menu",
+        "aria-expanded": "false",
+        on: { click: (event) => openMemberMenu(this.app, user, event.currentTarget) },
+      },
+      icon("more", 18),
+    );
+  }
+
+  #contextMenu(event, user) {
+    event.preventDefault();
+    const { clientX, clientY } = event;
+    const point = { left: clientX, right: clientX, top: clientY, bottom: clientY };
+    openMemberMenu(this.app, user, event.currentTarget.querySelector(".member-more"), point);
   }
 }

@@ -12,7 +12,8 @@ import { reactions } from "./reactions.js";
 
 const GROUP_MS = 7 * 60_000;
 const COMMAND = 20;
-const SYSTEM = new Set([18, 21]);
+const JOINED = 7;
+const SYSTEM = new Set([JOINED, 18, 21]);
 const LOADING = 1 << 7;
 const V2 = 1 << 15;
 const PREVIEW_MOST = 160;
@@ -185,6 +186,7 @@ export function preview(message, people) {
 function body(app, message, people) {
   const parts = [];
   if (message.flags & LOADING) parts.push(thinking(app.nameOf(message)));
+  else if (message.type === JOINED) parts.push(el("div", { class: "content system" }, "joined the server."));
   else if (message.content) parts.push(content(message, people));
   if (message.attachments.length) parts.push(attachments(app, message.attachments));
   if (message.embeds.length) parts.push(embeds(app, message.embeds));
