@@ -7,6 +7,8 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from playwright.sync_api import Page
+
 from oshaberi.stage.model_servers.model_script import NoAnswer, Refuse
 from oshaberi.storage.usage_accounts import UsageAccount, UsageTotals
 from oshaberi.turns.quotas.request_quota import today
@@ -66,6 +68,12 @@ class StatusHarness:
             day, accounts[:2], UsageTotals(40, 120_000, 9_000, 1_234_567)
         )
         await here.db.usage_counts.add(day, accounts[2:], UsageTotals(3, 1000, 100, 0))
+
+
+def log_in_at(page: Page, url: str) -> None:
+    page.goto(url)
+    page.get_by_label("Token").fill(TOKEN)
+    page.get_by_role("button", name="Log in").click()
 
 
 @contextmanager
