@@ -74,6 +74,11 @@ def traced_turn(tracer: TurnTracer | None, ids: TurnIds, values: SpanValues) -> 
         _TRACER.reset(token)
 
 
+def is_traced() -> bool:
+    """Tell whether the turn that is under way is recorded."""
+    return _TRACER.get() is not None
+
+
 def turn_span(name: str, values: SpanValues | None = None) -> AbstractContextManager[TurnSpan]:
     """Return the span of one step of the turn that is under way."""
     tracer = _TRACER.get()

@@ -1,256 +1,202 @@
-"""Five outages, each played once: an operator finds it in the log, in a metric, at the health port
-and with `doctor`, and whoever asked was told."""
+"""Outages of models and of Discord: refused, hanging, gone and back. One row each.
+
+Those of the database are in `tests/turns/test_database_outages.py` and
+`tests/storage/test_writes_during_outages.py`, those of Redis in `tests/bot/test_redis_outages.py`.
+"""
 
 from __future__ import annotations
 
-import errno
-import io
-import json
-import os
-from collections.abc import Awaitable, Callable
+import logging
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
-import aiohttp
 import pytest
-from sqlalchemy import event
 
-from oshaberi.bot.commands.command_answers import AWAY
-from oshaberi.cli.doctor_checks import Finding, examine
-from oshaberi.stage import Fault
-from oshaberi.stage.model_servers.model_script import Refuse
-from oshaberi.stage.world.discord_records import Webhook
-from oshaberi.turns.status_reactions import MUTE
-from tests.bot.test_ailing_parts import free_port
+from oshaberi.stage import SEND, TYPING, Fault
+from oshaberi.stage.gateway.gateway_sessions import SessionHub
+from oshaberi.stage.model_servers.model_script import Cut, NoAnswer, Say, Stall
 from tests.e2e.bot_harness import Answer, BotHarness, run_with_bot
-from tests.e2e.operator_log import ids_of, warnings
 
-TOKEN = "a token that nobody guesses"
-MOST_WEBHOOKS = 15
-
-Step = Callable[[BotHarness, pytest.MonkeyPatch], Awaitable[None]]
-Told = Callable[[BotHarness], Awaitable[str]]
-
-
-async def nothing(_here: BotHarness, _monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the model fails."""
+SPEED = 30.0
+LONG = Say("One.\nTwo.\nThr")
+SILENCE = 10_000
+"""In ms: how long the bot waits for a model that says nothing."""
+UNREACHABLE = "The model could not be reached"
+TOO_LATE = "The model took too long to answer"
+HISTORY = "GET /channels/*/messages"
 
 
-async def take_permissions(here: BotHarness, _monkeypatch: pytest.MonkeyPatch) -> None:
-    for permission in ("send_messages", "manage_webhooks"):
-        here.stage.deny("general", permission)
+@pytest.fixture(autouse=True)
+def nothing_is_logged_as_an_error(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """But for what discord.py itself says about a gateway that does not take it back."""
+    yield
+    errors = [one for one in caplog.get_records("call") if one.levelno >= logging.ERROR]
+    assert {one.name for one in errors if one.exc_info} <= {"discord.shard"}
 
 
-async def refuse_messages(here: BotHarness, _monkeypatch: pytest.MonkeyPatch) -> None:
-    """Discord refuses what the bot believes it may do."""
-    here.stage.deny("logs", "send_messages")  # for doctor, which asks Discord
-    route = f"POST /channels/{here.id_of('general')}/messages"
-    here.stage.fault(Fault(kind="code", code=50013, route=route, times=None))
+async def _nothing(_here: BotHarness) -> None:
+    """The script itself is the outage."""
 
 
-async def fill_with_webhooks(here: BotHarness, _monkeypatch: pytest.MonkeyPatch) -> None:
-    await here.persona("Aki", triggers=("aki",))
-    world, place = here.stage.world, here.stage.world.channel("general")
-    for number in range(1, MOST_WEBHOOKS + 1):
-        world.webhooks[number] = Webhook(
-            number, "t", place.id, here.server_id, "other", world.bot.id, None
-        )
+async def _shut(here: BotHarness) -> None:
+    await here.model.shut()
 
 
-async def make_read_only(here: BotHarness, monkeypatch: pytest.MonkeyPatch) -> None:
-    """SQLite refuses every change, and the system every new file."""
-
-    def no_file(**_options: object) -> None:
-        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
-
-    for engine in engines(here):
-        event.listen(engine, "checkout", refuse_changes)
-    monkeypatch.setattr("oshaberi.cli.doctor_checks.machine_checks.TemporaryFile", no_file)
-
-
-async def make_writable(here: BotHarness, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was kept meanwhile is stored then: the harness looks."""
-    monkeypatch.undo()
-    for engine in engines(here):
-        event.remove(engine, "checkout", refuse_changes)
-        event.listen(engine, "checkout", allow_changes)
-    await here.wait_for(lambda: here.db.problem() is None)
-
-
-def engines(here: BotHarness) -> tuple[Any, Any]:
-    store: Any = here.db._store
-    return store.engine.sync_engine, store._thread_engine
-
-
-def refuse_changes(connection: Any, *_more: object) -> None:
-    set_read_only(connection, 1)
-
-
-def allow_changes(connection: Any, *_more: object) -> None:
-    set_read_only(connection, 0)
-
-
-def set_read_only(connection: Any, value: int) -> None:
-    cursor = connection.cursor()
-    cursor.execute(f"PRAGMA query_only = {value}")
-    cursor.close()
-
-
-async def notice(here: BotHarness) -> str:
-    await here.wait_for(here.notices)
-    return "\n".join(here.notices())
-
-
-async def reaction(here: BotHarness) -> str:
-    asked = max(here.stage.world.messages[here.id_of("general")])
-    await here.wait_for(lambda: here.reactions(asked))
-    return f"{here.reactions(asked)} {await here.choose('Why this turn', asked)}"
-
-
-async def answer(here: BotHarness) -> str:
-    await here.wait_for(here.said)
-    return "\n".join(here.said())
-
-
-async def answer_and_command(here: BotHarness) -> str:
-    values = {"key": "humanizer_degree", "value": "2"}
-    return f"{await answer(here)} {await here.run('config set', values)}"
+async def _restarted(here: BotHarness) -> None:
+    await here.model.shut()
+    await here.model.reopen()
 
 
 @dataclass(frozen=True, slots=True)
-class Outage:
-    """One outage, and what is to be found of it at each place."""
+class ModelOutage:
+    """What the first model plays, and what is done to it: before the question, or amid its answer.
 
-    begins: Step
-    log: str
-    metric: str
-    labels: dict[str, str]
-    page: str
-    """In a part of `/health`, or in a line of the last failures."""
-    finding: str
-    doctor: str
-    tells: Told
-    told: str
-    answers: tuple[Answer, ...] = ("Here.",)
-    has_turn: bool = True
-    ends: Step = nothing
+    `shown` is the part of its answer that stands in the channel in the end.
+    """
+
+    name: str
+    notice: str
+    plays: tuple[Answer, ...] = ()
+    before: Callable[[BotHarness], Awaitable[None]] = _nothing
+    amid: Callable[[BotHarness], Awaitable[None]] = _nothing
+    shown: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.name
 
 
-OVERLOADED = Refuse("provider_overloaded", "come back later")
-OUTAGES = {
-    "bad key": Outage(
-        nothing,
-        log="openai/model-0: auth: this key is no good",
-        metric="oshaberi_provider_errors_total",
-        labels={"provider": "openai", "type": "auth"},
-        page="openai model-0: auth",
-        finding="model openai model-0, a call",
-        doctor="this key is no good",
-        tells=notice,
-        told="key",
-        answers=(Refuse("auth", "this key is no good"),) * 3,
+_SHOWN = ("One.", "Two.", "Thr")
+MODEL_OUTAGES = (
+    ModelOutage("refused", UNREACHABLE, before=_shut),
+    ModelOutage("gone before the first byte", UNREACHABLE, (NoAnswer(),), amid=_shut),
+    ModelOutage("hanging before the first byte", TOO_LATE, (NoAnswer(),)),
+    ModelOutage("hanging before the first token", TOO_LATE, (Stall(),)),
+    ModelOutage("hanging in mid-stream", TOO_LATE, ((LONG, Stall()),), shown=_SHOWN),
+    ModelOutage("cut in mid-stream", UNREACHABLE, ((LONG, Cut()),), shown=_SHOWN),
+    ModelOutage(
+        "restarted in mid-stream", UNREACHABLE, ((LONG, Stall()),), amid=_restarted, shown=_SHOWN
     ),
-    "overloaded model": Outage(
-        nothing,
-        log="come back later (provider_overloaded)",
-        metric="oshaberi_provider_errors_total",
-        labels={"provider": "openai", "type": "provider_overloaded"},
-        page="openai model-0: provider_overloaded",
-        finding="model openai model-0, a call",
-        doctor="come back later",
-        tells=notice,
-        told="overloaded",
-        answers=(OVERLOADED,) * 20,
-    ),
-    "no permission in a channel": Outage(
-        take_permissions,
-        log="is not answered: the bot may not write in this channel (Send Messages)",
-        metric="oshaberi_questions_unanswered_total",
-        labels={"reason": "mute"},
-        page="the bot may not write in this channel",
-        finding="channels",
-        doctor="#general: Send Messages, Manage Webhooks",
-        tells=reaction,
-        told=MUTE,
-        has_turn=False,
-    ),
-    "a permission that is lost in the middle": Outage(
-        refuse_messages,
-        log="an answer ended without its text",
-        metric="oshaberi_discord_request_seconds_count",
-        labels={"kind": "send", "status": "403"},
-        page="an answer ended without its text",
-        finding="channels",
-        doctor="#logs: Send Messages",
-        tells=reaction,
-        told=MUTE,
-    ),
-    "webhook limit": Outage(
-        fill_with_webhooks,
-        log="no webhook, speaking as the bot: 30007: Maximum number of webhooks reached",
-        metric="oshaberi_webhook_refusals_total",
-        labels={"code": "30007"},
-        page="Maximum number of webhooks reached",
-        finding="webhooks",
-        doctor="no room for one in #general in",
-        tells=answer,
-        told="**Aki",
-    ),
-    "read-only disk": Outage(
-        make_read_only,
-        log="messages leave before the journal has them",
-        metric="oshaberi_database_faults_total",
-        labels={"kind": "away"},
-        page="attempt to write a readonly database",
-        finding="data folder",
-        doctor="cannot be written to: Read-only file system",
-        tells=answer_and_command,
-        told=f"Here. {AWAY}",
-        ends=make_writable,
-    ),
-}
+)
 
 
-async def on_the_page(here: BotHarness) -> str:
-    """What the health port tells an operator who has logged in."""
-    url, jar = f"http://127.0.0.1:{here.settings.health_port}", aiohttp.CookieJar(unsafe=True)
-    async with aiohttp.ClientSession(cookie_jar=jar) as session:
-        await session.post(f"{url}/login", data={"token": TOKEN})
-        async with session.get(f"{url}/status.json") as got:
-            assert got.status == 200
-            report = await got.json()
-    return json.dumps([report["health"], report["warnings"]], ensure_ascii=False)
-
-
-async def doctor(here: BotHarness) -> dict[str, Finding]:
-    settings = replace(here.settings, discord_token=here.stage.token)
-    environ = {"OSHABERI_STAGE_URL": here.stage.url}
-    return {one.name: one async for one in examine(settings, environ)}
-
-
-@pytest.mark.parametrize("name", OUTAGES)
-def test_an_outage_is_seen_everywhere(
-    name: str, logged: io.StringIO, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    outage = OUTAGES[name]
+@pytest.mark.parametrize("outage", MODEL_OUTAGES, ids=str)
+@pytest.mark.parametrize("spare", [False, True], ids=["alone", "with a spare"])
+def test_a_model(outage: ModelOutage, spare: bool) -> None:
+    """Nothing shown: the spare answers, or it is told. Something shown: it stays, and is told."""
+    answered = spare and not outage.shown
 
     async def scenario(here: BotHarness) -> None:
-        await outage.begins(here, monkeypatch)
-        here.ask("aki, are you there?")
-        assert outage.told in await outage.tells(here)
-        await here.idle()
-        line = warnings(logged, outage.log)[0]
-        assert {key: line[key] for key in ("server", "channel", "user")} == ids_of(here)
-        assert ("turn" in line) is outage.has_turn
-        counted = here.bot.bot_metrics.registry.get_sample_value(outage.metric, outage.labels)
-        assert counted is not None
-        assert counted > 0
-        assert outage.page in await on_the_page(here)
-        finding = (await doctor(here))[outage.finding]
-        assert finding.state in ("note", "bad")
-        assert outage.doctor in finding.text
-        assert finding.advice
-        await outage.ends(here, monkeypatch)
+        await outage.before(here)
+        here.ask("hello")
+        if outage.plays:
+            await here.asked_times(1)
+            await here.wait_for(lambda: len(here.said()) >= len(outage.shown) - 1)
+        await outage.amid(here)
+        said = [*outage.shown, "From the spare." if answered else ""]
+        await here.says(*said)
+        assert here.notices() == ([] if answered else [outage.notice])
+        await here.model.reopen()
+        here.model.forget()
+        here.model.play(Say("Back."))
+        here.ask("and now?")
+        await here.says(*said, "Back.")
 
-    options: dict[str, Any] = {"health_port": free_port(), "status_token": TOKEN}
-    run_with_bot(scenario, *outage.answers, speed=20.0, **options)
+    scripts = [["From the spare."]] if spare else []
+    run_with_bot(
+        scenario, *outage.plays, scripts=scripts, speed=SPEED, inactivity_timeout_ms=SILENCE
+    )
+
+
+# -- Discord -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(kind="reset", times=3),
+        Fault(kind="close", times=3),
+        Fault(kind="close", times=3, after=True),
+        Fault(kind="hang", times=2),
+        Fault(kind="hang", times=1, after=True),
+        Fault(kind="status", status=503, times=3),
+        Fault(kind="html", status=502, times=3),
+    ],
+    ids=["reset", "closed", "closed after", "hanging", "hanging after", "503", "502 in HTML"],
+)
+@pytest.mark.parametrize("route", [SEND, HISTORY, TYPING], ids=["send", "history", "typing"])
+def test_requests_to_discord(fault: Fault, route: str) -> None:
+    """Whatever request it is, every line arrives once and in order."""
+
+    async def scenario(here: BotHarness) -> None:
+        set_up = here.stage.fault(replace(fault, route=route, channel="general"))
+        here.ask("hello")
+        await here.says("One.", "Two.")
+        assert here.stage.faults.struck(set_up) > 0
+        assert here.notices() == []
+
+    run_with_bot(scenario, "One.\nTwo.", speed=SPEED)
+
+
+def test_without_the_history_the_model_reads_what_the_bot_has_received() -> None:
+    async def scenario(here: BotHarness) -> None:
+        here.stage.fault(Fault(kind="hang", route=HISTORY, times=None))
+        here.post("the kettle is on", user="mika")
+        here.post("not here", user="mika", channel="logs")
+        here.ask("hello")
+        await here.says("Hi.")
+        assert "mika: the kettle is on" in here.asked().text
+        assert "not here" not in here.asked().text
+
+    run_with_bot(scenario, "Hi.", speed=SPEED)
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayOutage:
+    """How the gateway goes; `noticed` tells whether the bot has noticed it."""
+
+    name: str
+    go: Callable[[SessionHub], None]
+    noticed: Callable[[SessionHub], object]
+    resumes: bool = True
+    """Else the session is lost, and what happened meanwhile has to be looked up."""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _refuse(gateway: SessionHub) -> None:
+    gateway.refuses = True
+    gateway.drop()
+
+
+def _restart(gateway: SessionHub) -> None:
+    _refuse(gateway)
+    gateway.sessions.clear()
+
+
+GATEWAY_OUTAGES = (
+    GatewayOutage("cut", SessionHub.drop, lambda gateway: gateway.resumed),
+    GatewayOutage("refused", _refuse, lambda gateway: gateway.refused > 1, resumes=False),
+    GatewayOutage("restarted", _restart, lambda gateway: gateway.refused > 1, resumes=False),
+    GatewayOutage("hanging", SessionHub.freeze, lambda gateway: gateway.resumed),
+)
+
+
+@pytest.mark.parametrize("outage", GATEWAY_OUTAGES, ids=str)
+def test_the_gateway(outage: GatewayOutage) -> None:
+    """A running answer goes on, and a question that is asked meanwhile is answered once."""
+
+    async def scenario(here: BotHarness) -> None:
+        gateway = here.stage.gateway
+        here.ask("hello")
+        await here.asked_times(1)
+        outage.go(gateway)
+        here.ask("still there?", channel="logs")
+        await here.wait_for(lambda: outage.noticed(gateway))
+        await here.wait_for(lambda: here.said("general") == ["One.", "Two."])
+        gateway.refuses, gateway.acknowledges = False, True
+        await here.says("Back.", channel="logs")
+        assert here.said("general") == ["One.", "Two."]
+        assert (gateway.resumed, gateway.identified) == ((1, 1) if outage.resumes else (0, 2))
+
+    run_with_bot(scenario, "One.\nTwo.", "Back.", speed=SPEED)

@@ -11,7 +11,7 @@ from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.stream.provider_protocol import Silence
 from oshaberi.turns import turn_control
 from oshaberi.turns.admission.admission_rules import WHY
-from oshaberi.turns.context.context_building import GO_ON
+from oshaberi.turns.context.context_dialogue import GO_ON
 from tests.turns.turn_harness import (
     ALICE,
     BOB,

@@ -36,6 +36,7 @@ from oshaberi.bot.operator_endpoint import OperatorSigns, operator_endpoint
 from oshaberi.bot.privacy.data_retention import DataRetention
 from oshaberi.bot.shutdown import ShutdownSignals
 from oshaberi.config import LoadedSettings, Reloader
+from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
 from oshaberi.discord_io import RequestBudget
 from oshaberi.discord_io.requests.api_address import requests_through
 from oshaberi.discord_io.requests.request_budget import PER_SECOND
@@ -47,6 +48,7 @@ from oshaberi.storage import Database, SecretVault
 from oshaberi.storage.postgres_lease import postgres_lease
 from oshaberi.storage.sqlite_ownership import sole_owner
 from oshaberi.stream.stream_observer import StreamObserver
+from oshaberi.tools.tool_text import installed_tool_text
 from oshaberi.turns.admission.turn_slots import TurnSlots
 from oshaberi.turns.channel_turns import ChannelTurns
 from oshaberi.turns.generation.adapter_pool import AdapterPool, Connect
@@ -191,6 +193,8 @@ async def open_bot(
             allow_local_models=lambda: live_settings.operators().allow_local_models,
             persona=persona_of(settings),
             observers=(StreamLogger(), bot_metrics, model_health, *observers),
+            plug_ins=DeliveryPlugIns.installed(),
+            tool_text=installed_tool_text(),
             read_text=read_text,
             alone=shared.alone,
             slots=TurnSlots(settings.max_simultaneous_turns, settings.max_wait_s),

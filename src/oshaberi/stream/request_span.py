@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import asyncio
+from typing import Any
 
-from oshaberi.chunks import ProviderError, Usage
+from oshaberi.stream.chunk_reader import ChunkReader, ReadingEnd
 from oshaberi.stream.provider_protocol import Provider
-from oshaberi.turn_spans import SpanValue, TurnSpan, turn_span
+from oshaberi.turn_spans import SpanValue, turn_span
 
 
-def request_span(provider: Provider) -> AbstractContextManager[TurnSpan]:
-    """Return the span, from the request to the last chunk."""
-    return turn_span(
-        f"chat {provider.model}",
-        {
-            "gen_ai.operation.name": "chat",
-            "gen_ai.provider.name": provider.name,
-            "gen_ai.request.model": provider.model,
-        },
-    )
+async def traced_request(provider: Provider, reader: ChunkReader, request: Any) -> ReadingEnd:
+    """Read an answer, and record a span from the request to the last chunk."""
+    values = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": provider.name,
+        "gen_ai.request.model": provider.model,
+    }
+    with turn_span(f"chat {provider.model}", values) as span:
+        began_at = asyncio.get_running_loop().time()
+        end = await reader.run(request)
+        span.note(_figures(reader, began_at))
+        if end.error is not None:
+            span.fail(end.error.type)
+        return end
 
 
-def note_answer(
-    span: TurnSpan, first_token_s: float | None, usage: Usage | None, error: ProviderError | None
-) -> None:
-    """Add what is known at the end: the time to the first token, tokens, the kind of an error."""
+def _figures(reader: ChunkReader, began_at: float) -> dict[str, SpanValue]:
+    """Return what is known at the end: the time to the first token, and the tokens."""
     values: dict[str, SpanValue] = {}
-    if first_token_s is not None:
-        values["oshaberi.first_token_s"] = first_token_s
-    if usage is not None:
-        values["gen_ai.usage.input_tokens"] = usage.input_tokens
-        values["gen_ai.usage.output_tokens"] = usage.output_tokens
-    span.note(values)
-    if error is not None:
-        span.fail(error.type)
+    if reader.first_token_at is not None:
+        values["oshaberi.first_token_s"] = reader.first_token_at - began_at
+    if reader.usage is not None:
+        values["gen_ai.usage.input_tokens"] = reader.usage.input_tokens
+        values["gen_ai.usage.output_tokens"] = reader.usage.output_tokens
+    return values

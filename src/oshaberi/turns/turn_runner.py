@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from oshaberi.conversation.conversation_messages import ChannelMessage, IncomingMessage, Person
 from oshaberi.storage.stored_records import PersonaRecord
@@ -47,9 +49,17 @@ class JobResult:
 
 
 class TurnRunner:
-    def __init__(self, services: TurnServices, background: BackgroundTasks) -> None:
+    """Runs jobs. `waiting_ids` returns the messages of a channel that wait for their turn."""
+
+    def __init__(
+        self,
+        services: TurnServices,
+        background: BackgroundTasks,
+        waiting_ids: Callable[[int], frozenset[int]],
+    ) -> None:
         self._services = services
         self._background = background
+        self._waiting_ids = waiting_ids
         self._reactions = StatusReactions(background)
 
     async def of(self, job: QueuedJob, channel: ActiveChannel) -> JobResult:
@@ -91,9 +101,11 @@ class TurnRunner:
         self, job: QueuedJob, channel: ActiveChannel, played: list[AnsweredPersona]
     ) -> None:
         for persona in job.answering[: job.settings.turn.max_answering_personas]:
-            turn = Turn(
-                self._services, job.turn_channel, job.turn_request(persona), job.settings, channel
+            asked = replace(
+                job.turn_request(persona),
+                waiting_ids=partial(self._waiting_ids, job.turn_channel.channel_id),
             )
+            turn = Turn(self._services, job.turn_channel, asked, job.settings, channel)
             with of_turn(turn.ids):
                 outcome = await self._traced(turn, job)
                 if not played:

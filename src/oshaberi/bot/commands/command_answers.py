@@ -23,7 +23,7 @@ from oshaberi.errors import ConfigError
 from oshaberi.secret_redaction import redact
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.turn_ids import TurnIds, of_turn
-from oshaberi.turns.channel_turns import Claim
+from oshaberi.turns.admission.unbegun_questions import Claim
 
 log = logging.getLogger(__name__)
 

@@ -20,7 +20,10 @@ from oshaberi.turns.post_turn.answer_times import AnswerTimes
 WAIT_BUCKETS_S = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 ANSWER_BUCKETS_S = (0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120)
 
-NO_QUESTION = frozenset(("own", "bot", "unaddressed", "claimed", "seen"))
+NO_QUESTION = frozenset(
+    {"own", "bot", "unaddressed", "others", "inattentive", "uninvited"}
+    | {"copy", "replaced", "withdrawn", "claimed", "seen"}
+)
 """Reasons of messages that are not for the bot, or that another process or turn has taken."""
 
 

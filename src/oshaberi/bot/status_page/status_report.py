@@ -24,7 +24,7 @@ from oshaberi.logs import LoggedWarning, RecentWarnings
 from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.stored_records import KeyRecord, UsageRecord
 from oshaberi.storage.usage_accounts import UsageTotals
-from oshaberi.turns.admission.admission_rules import WHY
+from oshaberi.turns.admission.admission_rules import why_sentence
 from oshaberi.turns.admission.channel_queue import BusyChannel
 from oshaberi.turns.quotas.request_quota import today
 from oshaberi.turns.turn_services import OperatorModel
@@ -127,7 +127,7 @@ def _busy(client: discord.Client, one: BusyChannel) -> Json:
         "server": _server(client, one.server_id),
         "channel": _channel(client, one.channel_id),
         "user": str(one.user_id),
-        "why": WHY.get(one.why, one.why),
+        "why": why_sentence(one.why) or one.why,
         "seconds": None if one.seconds is None else round(one.seconds, 1),
         "waiting": one.waiting,
     }

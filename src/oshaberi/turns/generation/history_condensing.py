@@ -21,8 +21,8 @@ from oshaberi.storage.stored_records import ConversationSummary
 from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.text_engine import TextEngine
-from oshaberi.turns.context.context_building import TurnSurroundings
 from oshaberi.turns.context.history_summary import MOST_CHARS, summary_note, summary_request
+from oshaberi.turns.context.turn_surroundings import TurnSurroundings
 from oshaberi.turns.generation.adapter_pool import ConnectedAdapter
 from oshaberi.turns.generation.model_chain import ModelCandidate
 from oshaberi.turns.quotas.request_quota import RequestQuota, Reservation
