@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -22,6 +22,7 @@ from oshaberi.stream.provider_protocol import Step
 from oshaberi.tools import ToolBox, tool
 from oshaberi.turn_ids import TurnIds
 from oshaberi.turn_spans import traced_turn, turn_span
+from tests.turns.test_long_conversations import WINDOW, chat
 from tests.turns.turn_harness import (
     ALICE,
     CHANNEL,
@@ -42,13 +43,18 @@ async def look() -> str:
     return SECRET
 
 
-def traced(*scripts: Sequence[Step], **options: Any) -> tuple[ReadableSpan, ...]:
+def traced(
+    *scripts: Sequence[Step],
+    before: Callable[[TurnHarness], None] = lambda _harness: None,
+    **options: Any,
+) -> tuple[ReadableSpan, ...]:
     """The spans of one answer."""
     exporter, provider = InMemorySpanExporter(), TracerProvider(shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(exporter))
 
     async def scenario(harness: TurnHarness) -> None:
         harness.services.tracer = OpenTelemetryTracer(provider)
+        before(harness)
         await harness.answer(SECRET)
 
     run_turns(scenario, *scripts, **options)
@@ -98,6 +104,17 @@ def test_a_turn_is_a_span_with_its_steps_as_children() -> None:
         "gen_ai.usage.input_tokens": 10,
         "gen_ai.usage.output_tokens": 20,
     }
+
+
+def test_a_summary_is_a_request_too() -> None:
+    def talk(harness: TurnHarness) -> None:
+        harness.models.window = WINDOW
+        chat(harness, 10)
+
+    spans = traced([text("They counted.")], [text("Numbers.")], before=talk)
+    assert tree(spans)["turn"] == ["context", "chat m", "chat m", "send"]
+    summary = next(one for one in spans if one.name == "chat m")
+    assert (summary.attributes or {})["oshaberi.purpose"] == "summary"
 
 
 def test_nothing_that_was_written_is_in_a_trace() -> None:

@@ -217,7 +217,9 @@ class ProcessConfig:
         "info", ("debug", "info", "warning", "error"), "how much is logged; `debug` is everything"
     )
     log_format: str = choice("text", ("text", "json"), "plain lines, or JSON objects")
-    health_port: int = number(0, 0, 65_535, "port for `/health`, `/ready` and `/metrics`; 0 is off")
+    health_port: int = number(
+        0, 0, 65_535, "port for `/health`, `/ready`, `/metrics` and the status page; 0 is off"
+    )
     health_host: str = _text("address for these; `0.0.0.0` means all", otherwise="`127.0.0.1`")
     status_token: str | None = _text(
         "password of the status page at `/` of that port, at least 16 characters; without one the "

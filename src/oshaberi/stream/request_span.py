@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AbstractContextManager
 from typing import Any
 
 from oshaberi.stream.chunk_reader import ChunkReader, ReadingEnd
 from oshaberi.stream.provider_protocol import Provider
-from oshaberi.turn_spans import SpanValue, turn_span
+from oshaberi.turn_spans import SpanValue, SpanValues, TurnSpan, turn_span
 
 
 async def traced_request(provider: Provider, reader: ChunkReader, request: Any) -> ReadingEnd:
     """Read an answer, and record a span from the request to the last chunk."""
-    values = {
-        "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": provider.name,
-        "gen_ai.request.model": provider.model,
-    }
-    with turn_span(f"chat {provider.model}", values) as span:
+    with request_span(provider.name, provider.model) as span:
         began_at = asyncio.get_running_loop().time()
         end = await reader.run(request)
         span.note(_figures(reader, began_at))
         if end.error is not None:
             span.fail(end.error.type)
         return end
+
+
+def request_span(
+    provider: str, model: str, more: SpanValues | None = None
+) -> AbstractContextManager[TurnSpan]:
+    """Return the span of a request. `more` are further attributes."""
+    values = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": provider,
+        "gen_ai.request.model": model,
+    }
+    return turn_span(f"chat {model}", {**values, **(more or {})})
 
 
 def _figures(reader: ChunkReader, began_at: float) -> dict[str, SpanValue]:

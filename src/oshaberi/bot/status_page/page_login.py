@@ -89,7 +89,10 @@ def _digest(text: str) -> bytes:
 
 
 def _is_our_form(request: web.Request) -> bool:
-    """Tell whether a form was sent from our own page. Browsers name the page it is from."""
+    """Tell whether a form was not sent from another site. Browsers name the site it is from.
+
+    Of our own page they say `null`, because it asks them to send no referrer.
+    """
     origin = request.headers.get("Origin")
     return origin in (None, "null") or urlsplit(origin).netloc == request.host
 
