@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 READY_TO_RUN := $(VENV)/.ready-to-run
 RUN_EXTRAS := bot,images,mcp,openai,tables
-EXTRAS := $(RUN_EXTRAS),anthropic,google,novelai,postgres,redis
+EXTRAS := $(RUN_EXTRAS),anthropic,google,novelai,otel,postgres,redis
 SECONDS ?= 600
 # Half of the time a test waits, for a timer, a server or a page: the next worker uses the processor.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(2 * (os.cpu_count() or 1))')

@@ -31,6 +31,7 @@ from oshaberi.discord_io import (
     ClientState,
     RequestBudget,
     RequestFence,
+    RequestMeter,
     RequestTrace,
 )
 from oshaberi.discord_io.retry_button import retry_item
@@ -91,10 +92,11 @@ class OshaberiClient(MovableShardsClient):
         self.guard = BanGuard()
         self.budget = budget or RequestBudget()
         self.fence = fence or RequestFence()
+        self.request_meter = RequestMeter()
         super().__init__(
             intents=intents(members=members),
             allowed_mentions=discord.AllowedMentions.none(),
-            http_trace=RequestTrace(self.guard, self.budget, self.fence),
+            http_trace=RequestTrace(self.guard, self.budget, self.fence, self.request_meter),
             **options,
         )
         self.gateway_state = GatewayState(self)

@@ -7,7 +7,7 @@ so that two processes never wait for each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any
 
@@ -18,7 +18,13 @@ from oshaberi.storage.outages.answer_limits import reads, writes
 from oshaberi.storage.schema.table_rows import QuotaNotice
 from oshaberi.storage.schema.table_rows import UsageCount as Row
 from oshaberi.storage.transactions import Transactions, count
-from oshaberi.storage.usage_accounts import UsageAccount, UsageLimit, UsageTotals, UsedUp
+from oshaberi.storage.usage_accounts import (
+    BudgetOwner,
+    UsageAccount,
+    UsageLimit,
+    UsageTotals,
+    UsedUp,
+)
 from oshaberi.storage.writing.write_entries import WriteEntry, WriteStep
 
 KEPT_DAYS = 62
@@ -92,6 +98,19 @@ class UsageCounts:
         async with self._store.read() as session:
             found = await session.scalars(rows.order_by(by_tokens, Row.subject_id).limit(most))
             return tuple((row.subject_id, _record(row)) for row in found)
+
+    @reads
+    async def by_server(
+        self, owner: BudgetOwner, first: date, last: date
+    ) -> Mapping[int, UsageTotals]:
+        """Return the totals of each server from the first of these days to the last."""
+        columns = (Row.requests, Row.input_tokens, Row.output_tokens, Row.cost_micros)
+        days = Row.day.between(first, last)
+        within = and_(days, Row.budget_owner == owner, Row.subject == "server")
+        rows = select(Row.subject_id, *map(func.sum, columns)).where(within)
+        async with self._store.read() as session:
+            found = (await session.execute(rows.group_by(Row.subject_id))).all()
+        return {int(server_id): UsageTotals(*map(int, sums)) for server_id, *sums in found}
 
     @writes
     async def tell_once(self, day: date, quota: str, subject_id: int, channel_id: int) -> bool:
