@@ -20,7 +20,7 @@ REASONS: Mapping[str, str] = {
     "emoji": "names of standard emoji (`:smile:`)",
     "regex": "Unicode properties and grapheme clusters, which `re` does not know",
     "anthropic": "Anthropic's own client",
-    "aiohttp": "HTTP for pictures, NovelAI and Google, and the server of the local stage and of "
+    "aiohttp": "HTTP to models and for pictures, and the server of the local stage and of "
     "`/health`; discord.py uses it too",
     "aiosqlite": "SQLite without blocking the event loop",
     "alembic": "migrations of the database",
