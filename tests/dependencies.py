@@ -37,6 +37,8 @@ REASONS: Mapping[str, str] = {
     "mcp": "the client of the Model Context Protocol",
     "openai": "OpenAI's own client, for every API that is compatible",
     "asyncpg": "PostgreSQL",
+    "opentelemetry-exporter-otlp-proto-http": "sends traces to a collector",
+    "opentelemetry-sdk": "traces of turns",
     "redis": "what several processes of one bot share",
     "fontpkg-jetbrains-mono": "the font of code in a drawn table",
     "fontpkg-noto-sans": "the font of a drawn table",
@@ -60,6 +62,7 @@ THROUGH: Mapping[str, str] = {
     "httpx2": "mcp",
     "mcp_types": "mcp",
     "mypy_extensions": "mypy",
+    "opentelemetry": "opentelemetry-sdk",
     "yarl": "aiohttp",
 }
 """Imported by us, and part of the interface of the package that brings it."""
