@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 READY_TO_RUN := $(VENV)/.ready-to-run
 RUN_EXTRAS := bot,images,mcp,openai,tables
-EXTRAS := $(RUN_EXTRAS),anthropic,google,novelai,postgres,redis
+EXTRAS := $(RUN_EXTRAS),anthropic,google,novelai,otel,postgres,redis
 SECONDS ?= 600
 # Half of the time a test waits, for a timer, a server or a page: the next worker uses the processor.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(2 * (os.cpu_count() or 1))')
@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 
-.PHONY: help setup run test test-slow test-compiled check lint bench bench-bot crowd fuzz faults soak crash turns requirements release clean
+.PHONY: help setup run test test-slow test-compiled check lint bench bench-bot crowd fuzz faults soak crash fleet turns requirements release clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -83,6 +83,9 @@ soak: setup ## 10 000 messages with random faults
 
 crash: setup ## kill the bot 50 times, then end it with 200 open questions, and check the channels
 	$(BIN)/python -m tests.crash --kills 50 --busy-channels 100
+
+fleet: setup ## four processes share the shards: kill one after another, then restart all, under load
+	$(BIN)/python -m tests.fleet --processes 4
 
 turns: setup ## 10 000 turns, one after another
 	$(BIN)/python -m tests.crash.many_turns --turns 10000
