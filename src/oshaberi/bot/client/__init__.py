@@ -3,6 +3,7 @@
 In: gateway events. Out: `IncomingMessage` values, and a `DiscordTurnChannel` to answer in.
 
 - `discord_client`: the discord.py client; hands every message on.
+- `movable_shards`: takes on and gives up single shards while the client runs.
 - `gateway_state`: which shards are connected.
 - `incoming_messages`: turns a Discord message into values; `discord_people` its people,
   `proxied_messages` finds whose words a proxy bot repeats.

@@ -30,6 +30,7 @@ Refused = Literal[
     "bot",
     "blocked",
     "blocked_role",
+    "blocked_channel",
     "unlisted",
     "elsewhere",
     "unaddressed",
@@ -39,7 +40,7 @@ Refused = Literal[
     "inattentive",
     "uninvited",
     "bot_rounds",
-    "age",
+    "age_restricted",
 ]
 Reason = Admitted | Refused
 
@@ -66,10 +67,11 @@ WHY: dict[str, str] = {
     "copy": "it is the copy that a proxy bot made of a message that was answered",
     "replaced": "a proxy bot replaced it by its copy",
     "withdrawn": "it was deleted before its turn",
-    "blocked": "its author or channel is blocked (blocked_users, blocked_channels)",
+    "blocked": "its author is blocked (blocked_users)",
+    "blocked_channel": "its channel or category is blocked (blocked_channels)",
     "blocked_role": "a role of its author is blocked (blocked_roles)",
     "unlisted": "only certain users and roles are answered (allowed_users, allowed_roles)",
-    "age": "the persona that would answer does so only in age-restricted channels "
+    "age_restricted": "the persona that would answer does so only in age-restricted channels "
     "(`/persona age-restrict`)",
     "elsewhere": "the bot answers only in certain channels (allowed_channels)",
     "unaddressed": "nobody was addressed: no mention, reply or trigger word",
@@ -134,8 +136,10 @@ def admission(
 def unlisted(person: Person, path: ChannelPath, config: TurnConfig) -> Refused | None:
     """Return why the lists do not allow this person here, or None if they do."""
     places = set(path.ids)
-    if person.id in config.blocked_users or places & set(config.blocked_channels):
+    if person.id in config.blocked_users:
         return "blocked"
+    if places & set(config.blocked_channels):
+        return "blocked_channel"
     if person.role_ids & set(config.blocked_roles):
         return "blocked_role"
     if not _is_listed(person, config):
