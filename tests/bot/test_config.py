@@ -40,6 +40,16 @@ def test_settings_that_do_not_go_together_are_told() -> None:
     run_with_client(scenario)
 
 
+def test_only_installed_display_modes_can_be_chosen() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        told = await harness.run("config set", {"key": "display_mode", "value": "cards"})
+        assert told == "display_mode: 'cards' is not installed; there are: persona"
+        told = await harness.run("config set", {"key": "display_mode", "value": "persona"})
+        assert told == "`display_mode` is now `persona`."
+
+    run_with_client(scenario)
+
+
 def test_all_settings_fit_into_one_answer() -> None:
     async def scenario(harness: ClientHarness) -> None:
         await harness.run("config set", {"key": "notify", "value": "first"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from oshaberi.bot.live_settings import LiveSettings
 from oshaberi.config import LoadedSettings
+from oshaberi.conversation.turn_config import TurnConfig
 from tests.bot.client_harness import MEMBER, OWNER, ClientHarness, run_with_client, world
 from tests.storage.counting import counted
 
@@ -17,7 +18,9 @@ PLACES = world(
 def test_it_touches_no_database() -> None:
     async def scenario(harness: ClientHarness) -> None:
         services = harness.channel_turns.services
-        live = LiveSettings(LoadedSettings(), {}, harness.db, lambda: services)
+        listening = LoadedSettings(turn=TurnConfig(attention_ms=60_000, interjection_chance=0.1))
+        live = LiveSettings(listening, {}, harness.db, lambda: services)
+        services.draw = lambda: 0.99
         services.settings = live.of
         for place in (0, *map(harness.id_of, ("rooms", "general", "aside"))):
             await harness.db.servers.set_config(harness.server_id, "blocked_users", [5], place)

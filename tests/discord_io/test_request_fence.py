@@ -11,6 +11,7 @@ from oshaberi.delivery.sink import WireState
 from oshaberi.discord_io import BanGuard, RequestFence, RequestTrace
 from oshaberi.discord_io.requests.bucket_headers import KnownRooms
 from oshaberi.discord_io.requests.request_fence import time_since_boot
+from oshaberi.discord_io.requests.request_meter import RequestMeter
 from oshaberi.discord_io.webhooks.webhook_http import Hook, WebhookHttp
 from oshaberi.stage import Stage
 from oshaberi.stage.testing import logged_in, staged
@@ -74,7 +75,7 @@ def test_a_request_of_a_webhook_waits() -> None:
             channel = client.get_channel(stage.world.channel("general").id)
             assert isinstance(channel, discord.TextChannel)
             made = await channel.create_webhook(name="Kuro")
-            http = WebhookHttp("test", BanGuard(), KnownRooms(), fence)
+            http = WebhookHttp("test", BanGuard(), KnownRooms(), RequestMeter(), fence)
             form = handle_message_parameters(content="hello")
             fence.close_at = 0.0
             wire = WireState(asyncio.get_running_loop().time())

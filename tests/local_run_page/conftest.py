@@ -1,4 +1,4 @@
-"""One browser and one `oshaberi run` for the package, a page for each test."""
+"""One browser and one `oshaberi run` for the package, a page for each module."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from playwright.sync_api import Browser
 
 from tests.chromium import KeptPage, Visit, open_browser, visits
 from tests.local_run.local_run_process import LocalRunProcess
-from tests.local_run_page.chat_page import FAST, ChatPage, fast_local_run
+from tests.local_run_page.chat_page import ChatPage, fast_local_run
 
 
 @pytest.fixture(scope="package")
@@ -30,14 +30,25 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalRunProces
 
 
 @pytest.fixture
-def visit(browser: Browser, kept_page: KeptPage) -> Iterator[Visit]:
+def visit(browser: Browser) -> Iterator[Visit]:
+    with visits(browser) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def chat_visit(browser: Browser, kept_page: KeptPage) -> Iterator[Visit]:
     with visits(browser, kept_page) as opened:
         yield opened
 
 
+@pytest.fixture(scope="module")
+def opened_chat(running: LocalRunProcess, chat_visit: Visit) -> ChatPage:
+    return ChatPage(running, chat_visit(running.address))
+
+
 @pytest.fixture
-def chat(running: LocalRunProcess, visit: Visit) -> ChatPage:
-    """#general, as a newcomer. A test that failed may have left something behind."""
-    running.post("model", speed=FAST, use="demo")
-    running.post("clear_faults")
-    return ChatPage(running, visit(running.address))
+def chat(opened_chat: ChatPage, chat_visit: Visit) -> Iterator[ChatPage]:
+    """#general, where tests of this module may have been before."""
+    opened_chat.prepare()
+    yield opened_chat
+    chat_visit.check()

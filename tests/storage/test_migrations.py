@@ -36,6 +36,12 @@ ALL = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
 """Every revision, in order."""
 
 
+@pytest.fixture
+def url(empty_url: str) -> str:
+    """Nothing is there yet."""
+    return empty_url
+
+
 def first_schema_with_data(url: str) -> None:
     assert asyncio.run(upgrade(url, to="0001")) == ("0001",)
     secret = SecretVault([KEY]).encrypt("sk")

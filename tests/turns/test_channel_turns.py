@@ -39,9 +39,10 @@ SEEN: list[Step] = [text("One.\nTwo"), Silence(10_000), text(" or three.")]
 
 
 def asked_last(harness: TurnHarness, number: int) -> str:
-    last: Any = harness.models.requests[number].items[-1]
-    words: str = last.text
-    return words
+    """The question of a request, without the note behind what was said since."""
+    items = harness.models.requests[number].items
+    current = [item.text for item in items if getattr(item, "tag", "") == "current"]
+    return "\n".join(text for text in current if not text.startswith("(Now answer"))
 
 
 def told(harness: TurnHarness, number: int) -> list[str]:
@@ -61,7 +62,8 @@ def test_others_wait() -> None:
         assert (harness.channel_turns.running(), harness.channel_turns.waiting()) == (1, 1)
         await harness.channel_turns.idle()
         assert harness.turn_channel.contents == ["One.", "Two.", "Hm."]
-        assert told(harness, 1) == ["Alice: first", "One.", "Two.", "Bob: second"]
+        note = '(Now answer what Bob wrote: "second". What stands after it was said since.)'
+        assert told(harness, 1) == ["Alice: first", "Bob: second", "One.", "Two.", note]
         assert (harness.channel_turns.running(), harness.channel_turns.waiting()) == (0, 0)
 
     run_turns(scenario, SLOW)

@@ -31,7 +31,8 @@ from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
 from oshaberi.stream.provider_protocol import ScriptedProvider, Step
 from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.text.text_config import TextConfig
-from oshaberi.turns.channel_turns import ChannelTurns, Claim
+from oshaberi.turns.admission.unbegun_questions import Claim
+from oshaberi.turns.channel_turns import ChannelTurns
 from oshaberi.turns.generation.adapter_pool import AdapterPool
 from oshaberi.turns.turn_services import OperatorModel, TurnServices
 from oshaberi.turns.turn_store import TurnStore
@@ -296,7 +297,7 @@ def quick(**options: Any) -> StreamConfig:
     return StreamConfig(text=TextConfig(**{"humanizer_degree": 1, **words}), **options)
 
 
-USUAL: Mapping[str, Any] = MappingProxyType({"reply_mode": "first"})
+USUAL: Mapping[str, Any] = MappingProxyType({"reply_mode": "first", "burst_wait_ms": 0})
 """Settings of turns in tests that are not about them."""
 
 _TEXT = frozenset(TextConfig.__dataclass_fields__)
@@ -342,7 +343,9 @@ def run_stored_turns(
         async with Database.open(f"sqlite:///{folder}/turns.db", vault) as db:
             for persona in (TOMORI, REN):
                 await db.personas.save(persona)
-            made = _services(Fixed(quick(), TurnConfig()), db, journal=db.journal, instance="test")
+            made = _services(
+                Fixed(quick(), TurnConfig(**USUAL)), db, journal=db.journal, instance="test"
+            )
             made.models = (link(),)
             harness = TurnHarness(made, FakeTurnChannel(), ChannelTurns(made), MemoryStore(()))
             harness.models.play(*scripts)

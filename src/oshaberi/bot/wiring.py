@@ -28,25 +28,28 @@ from oshaberi.bot.coordination.shard_keeper import ShardKeeper
 from oshaberi.bot.database_pruning import prune_regularly
 from oshaberi.bot.direct_message_keys import adopt_direct_keys
 from oshaberi.bot.live_settings import LiveSettings
-from oshaberi.bot.observability.health_endpoint import HealthChecks, health_endpoint
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.observability.model_health import ModelHealth
+from oshaberi.bot.observability.open_telemetry import open_telemetry
 from oshaberi.bot.observability.systemd_notify import SystemdNotifier
 from oshaberi.bot.operator_defaults import links, persona_of
+from oshaberi.bot.operator_endpoint import OperatorSigns, operator_endpoint
 from oshaberi.bot.privacy.data_retention import DataRetention
 from oshaberi.bot.shutdown import ShutdownSignals
 from oshaberi.config import LoadedSettings, Reloader
+from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
 from oshaberi.discord_io import RequestBudget, RequestFence
 from oshaberi.discord_io.requests.api_address import requests_through
 from oshaberi.discord_io.requests.request_budget import PER_SECOND
 from oshaberi.errors import OshaberiError
-from oshaberi.logs import StreamLogger
+from oshaberi.logs import RecentWarnings, StreamLogger
 from oshaberi.providers.adapter_registry import connect
 from oshaberi.providers.capabilities import LearnedLimits
 from oshaberi.storage import Database, SecretVault
 from oshaberi.storage.postgres_lease import postgres_lease
 from oshaberi.storage.sqlite_ownership import sole_owner
 from oshaberi.stream.stream_observer import StreamObserver
+from oshaberi.tools.tool_text import installed_tool_text
 from oshaberi.turns.admission.turn_slots import TurnSlots
 from oshaberi.turns.channel_turns import ChannelTurns
 from oshaberi.turns.generation.adapter_pool import AdapterPool, Connect
@@ -170,6 +173,8 @@ async def open_bot(
 ) -> AsyncIterator[Bot]:
     """Open database, coordination, tools, models and client; close them in reverse order."""
     async with AsyncExitStack() as stack:
+        warnings = RecentWarnings(settings.secrets(environ))
+        stack.enter_context(warnings.listening())
         stack.enter_context(requests_through(settings.discord_api_url))
         vault = SecretVault.from_environment_or_file(settings.secret_key_file)
         if settings.redis_url is None:  # with Redis each turn holds a lock
@@ -190,6 +195,9 @@ async def open_bot(
         stack.push_async_callback(adapters.aclose)
         live_settings = LiveSettings(settings, environ, db, lambda: services)
         bot_metrics = BotMetrics(lambda: client.latency)
+        tracer = await stack.enter_async_context(
+            open_telemetry(settings.otel_endpoint, settings.instance)
+        )
         model_health = ModelHealth()
         services = TurnServices(
             settings=live_settings.of,
@@ -203,10 +211,14 @@ async def open_bot(
             allow_local_models=lambda: live_settings.operators().allow_local_models,
             persona=persona_of(settings),
             observers=(StreamLogger(), bot_metrics, model_health, *observers),
+            plug_ins=DeliveryPlugIns.installed(),
+            tool_text=installed_tool_text(),
             read_text=read_text,
             alone=shared.alone,
             slots=TurnSlots(settings.max_simultaneous_turns, settings.max_wait_s),
             operator_turn=lambda: live_settings.operators().turn,
+            on_answered=bot_metrics.note_answer,
+            tracer=tracer,
         )
         channel_turns = ChannelTurns(services, claim=shared.claim)
         max_age = timedelta(seconds=settings.max_question_age_s)
@@ -243,9 +255,8 @@ async def open_bot(
             fence=fence,
             budget=RequestBudget(0 if settings.discord_api_url else PER_SECOND),
         )
-        bot_metrics.watch(client.guard)
-        client.budget.on_waited = bot_metrics.request_wait.observe
-        db.watch_calls(bot_metrics.note_database_call)
+        bot_metrics.watch(client.guard, client.budget, client.request_meter)
+        db.watch(bot_metrics.database_meter())
         client.unanswered.on_unanswered = bot_metrics.note_unanswered
         bot_metrics.process_gauges.watch(
             turns_running=lambda: services.slots.taken,
@@ -266,17 +277,11 @@ async def open_bot(
         orphaned_journals = OrphanedJournals(
             db, settings.instance, recovery, questions, client.is_ready, leases
         )
-        if settings.health_port:
-            parts = {"database": db.problem, "models": model_health.problem}
-            if settings.redis_url is not None:
-                parts["redis"] = lambda: shared.problem
-            checks = HealthChecks(
-                client.gateway_state.problem, _unready(is_ready, channel_turns, keeper), parts
-            )
-            health = health_endpoint(
-                bot_metrics, checks, settings.health_port, settings.health_host
-            )
-            log.info("health and metrics: %s", await stack.enter_async_context(health))
+        unready = _unready(is_ready, channel_turns, keeper)
+        signs = OperatorSigns(bot_metrics, model_health, warnings, unready)
+        await stack.enter_async_context(
+            operator_endpoint(settings, environ, context, client, shared, signs)
+        )
         reloader = live_settings.reloader
         await db.opt_outs.refresh()
         yield Bot(

@@ -224,8 +224,20 @@ class ProcessConfig:
         "info", ("debug", "info", "warning", "error"), "how much is logged; `debug` is everything"
     )
     log_format: str = choice("text", ("text", "json"), "plain lines, or JSON objects")
-    health_port: int = number(0, 0, 65_535, "port for `/health`, `/ready` and `/metrics`; 0 is off")
+    health_port: int = number(
+        0, 0, 65_535, "port for `/health`, `/ready`, `/metrics` and the status page; 0 is off"
+    )
     health_host: str = _text("address for these; `0.0.0.0` means all", otherwise="`127.0.0.1`")
+    status_token: str | None = _text(
+        "password of the status page at `/` of that port, at least 16 characters; without one the "
+        "page is off",
+        secret=True,
+    )
+    otel_endpoint: str | None = _text(
+        "an OpenTelemetry collector that takes OTLP over HTTP, for example "
+        "`http://localhost:4318`; without one turns are not traced",
+        url=True,
+    )
     retention_turns_days: int = number(
         180, 1, 180, "for how many days is stored which messages were answered, and how"
     )
@@ -290,7 +302,10 @@ class ProcessConfig:
         if any(ord(sign) < 32 or ord(sign) == 127 for sign in self.discord_token or ""):
             what = "has a line break or another control character in it; copy it again"
             raise ConfigError(f"discord_token: {what}")
-        self._check_api_url()
+        self._check_address("discord_api_url", "http://localhost:8080")
+        self._check_address("otel_endpoint", "http://localhost:4318")
+        if self.status_token is not None and len(self.status_token) < SHORTEST_STATUS_TOKEN:
+            raise ConfigError(f"status_token: has fewer than {SHORTEST_STATUS_TOKEN} characters")
         self._check_shards()
 
     def _check_shards(self) -> None:
@@ -303,23 +318,24 @@ class ProcessConfig:
             allowed = f"below shard_count, {self.shard_count}"
             raise ConfigError(f"shard_ids: {wrong[0]} is not {allowed}")
 
-    def _check_api_url(self) -> None:
-        if self.discord_api_url is None:
+    def _check_address(self, key: str, example: str) -> None:
+        address = getattr(self, key)
+        if address is None:
             return
         try:
-            parts = urlsplit(self.discord_api_url)
+            parts = urlsplit(address)
             is_address = parts.scheme in ("http", "https") and bool(parts.hostname)
         except ValueError:
             is_address = False
         if not is_address:
-            allowed = "an address like http://localhost:8080"
-            raise ConfigError(f"discord_api_url: {self.discord_api_url!r} is not {allowed}")
+            raise ConfigError(f"{key}: {address!r} is not an address like {example}")
 
     def _fill(self, key: str, value: object) -> None:
         if getattr(self, key) is None:
             object.__setattr__(self, key, value)
 
 
+SHORTEST_STATUS_TOKEN = 16
 LIVE = frozenset(
     {"allow_local_models", "log_level", "models", "persona", "server_limits"}
     | {"retention_turns_days", "retention_facts_days", "retention_usage_days"}

@@ -6,18 +6,20 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from oshaberi.errors import ConfigError
-from oshaberi.text.text_config import check_fields, choice, number, switch
+from oshaberi.text.text_config import check_fields, choice, fraction, number, switch
 
 MOST_COUNTED = 10**12
+PROXY_BOTS = (466378653216014359, 431544605209788416)
+"""PluralKit and Tupperbox."""
 
 
 def strings(what: str, default: tuple[str, ...] = ()) -> Any:
     return field(default=default, metadata={"strings": True, "what": what})
 
 
-def ids(what: str, mention: str = "") -> Any:
+def ids(what: str, mention: str = "", default: tuple[int, ...] = ()) -> Any:
     """Declare a list of ids. `mention` is `#` for channels, `@` for users, `@&` for roles."""
-    return field(default=(), metadata={"ids": True, "what": what, "mention": mention})
+    return field(default=default, metadata={"ids": True, "what": what, "mention": mention})
 
 
 def channel(what: str) -> Any:
@@ -41,6 +43,27 @@ class TurnConfig:
         "interrupt",
         ("interrupt", "queue", "collect"),
         "a message that arrives during an answer interrupts it, waits, or is collected",
+    )
+    burst_wait_ms: int = number(
+        700,
+        0,
+        10_000,
+        "a question is answered this many ms after the last message of its author; 0: at once",
+    )
+    burst_max_ms: int = number(
+        8000, 0, 60_000, "and at most this many ms after the first, while its author types"
+    )
+    attention_ms: int = number(
+        0,
+        0,
+        3_600_000,
+        "how long the bot goes on listening after it was spoken to, in ms; 0 is off",
+    )
+    attention_chance: float = fraction(
+        0.8, "chance that it then answers a message that addresses nobody; falls with time"
+    )
+    interjection_chance: float = fraction(
+        0.0, "chance that the bot answers any other message that addresses nobody"
     )
     continue_after_restart: bool = switch(
         True, "continue an answer that a restart cut off; `/continue` always can"
@@ -100,6 +123,17 @@ class TurnConfig:
         20,
         "how often personas may answer each other before a person writes again",
         server_high=5,
+    )
+    answer_bots: tuple[int, ...] = ids("bots that are answered like people", "@")
+    bot_rounds_limit: int = number(
+        3,
+        1,
+        20,
+        "how often bots are answered in a channel before a person writes again",
+        server_high=5,
+    )
+    proxy_bots: tuple[int, ...] = ids(
+        "bots that people speak through; their webhooks count as people", "@", PROXY_BOTS
     )
     auto_channels: tuple[int, ...] = ids(
         "channels and categories in which every message is answered", "#"

@@ -42,9 +42,16 @@ def shows_unfinished(config: StreamConfig) -> bool:
     return config.delivery == "live" and not waits
 
 
+LIVE_WITHOUT_MODE = 'delivery = "live" shows no display_mode but "persona"'
+
+
 def live_remark(config: StreamConfig) -> str:
     """Return why live mode does not show what one may expect of it; empty if it does."""
-    return LIVE_WITHOUT_GROWTH if config.delivery == "live" and config.notify == "last" else ""
+    if config.delivery != "live":
+        return ""
+    if config.notify == "last":
+        return LIVE_WITHOUT_GROWTH
+    return LIVE_WITHOUT_MODE if config.display_mode != "persona" else ""
 
 
 def paces(config: StreamConfig) -> bool:

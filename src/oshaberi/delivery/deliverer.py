@@ -13,6 +13,7 @@ from oshaberi.delivery.bookkeeping.character_ledger import Ledger
 from oshaberi.delivery.bookkeeping.delivery_record import DeliveryRecord
 from oshaberi.delivery.bucket_waits import MessageRoom
 from oshaberi.delivery.degree_policy import paces, policy_of, shows_unfinished
+from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
 from oshaberi.delivery.live.edit_pace import EditTurns
 from oshaberi.delivery.live.live_edits import LiveEdits
 from oshaberi.delivery.outgoing_message import OutgoingMessage
@@ -36,6 +37,7 @@ from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.events import Message, Table
 
 BLOCKED_SECONDS = 1.0
+NO_PLUG_INS = DeliveryPlugIns()
 
 
 class Deliverer:
@@ -50,6 +52,7 @@ class Deliverer:
         waits: InterruptibleWaits,
         ledger: Ledger,
         renderer: TableRenderer,
+        plug_ins: DeliveryPlugIns = NO_PLUG_INS,
         reply_to: bool = False,
         on_sent: Callable[[], None],
         preview: Callable[[], Sequence[Message]] | None = None,
@@ -63,13 +66,20 @@ class Deliverer:
         self._pace = MessagePace(config.max_backlog_ms, self.queue, response, waits)
         self._limits = MessageLimits(config, response)
         self._outcomes = OutcomeHandler(self.delivery_record, self.queue, waits)
-        self._builder = OutgoingBuilder(config, response, ledger, renderer)
+        self._builder = OutgoingBuilder(config, response, ledger, renderer, plug_ins)
         self._sender = ExactlyOnceSender(sink, waits, response)
         self._overrun = LimitOverrun(
             config, response, self._sender, self.delivery_record, self._outcomes
         )
         self._poster = MessagePoster(
-            config, sink, self._sender, response, self.delivery_record, self._may_send, reply_to
+            config,
+            sink,
+            self._sender,
+            response,
+            self.delivery_record,
+            self._may_send,
+            reply_to,
+            plug_ins,
         )
         self._edit_turns = EditTurns(sink, self.queue, waits)
         self._live_edits = LiveEdits(
@@ -140,9 +150,10 @@ class Deliverer:
 
     async def run(self) -> Broken | None:
         while True:
-            broken = await self._grow_meanwhile()
-            if broken is not None:
-                return broken
+            if self._preview is not None:
+                broken = await self._grow_meanwhile()
+                if broken is not None:
+                    return broken
             item = await self.queue.head(self._least)
             if item is None or self._waits.halted:
                 break
@@ -220,8 +231,8 @@ class Deliverer:
         if limit is not None:
             return await self._overrun.meet(limit, self.queue)
         files: tuple[File, ...] = ()
-        if item.table is not None:
-            files = await self._builder.files(item.table, self._waits)
+        if item.becomes_file:
+            files = await self._builder.files(item, self._waits)
             if not files and not self._waits.halted:
                 self.queue.take()
                 self.queue.put_back(self._builder.plain(item))

@@ -25,6 +25,7 @@ from oshaberi.discord_io.requests.answer_classification import TokenRevokedError
 from oshaberi.discord_io.requests.ban_guard import BanGuard
 from oshaberi.discord_io.requests.request_budget import RequestBudget
 from oshaberi.discord_io.requests.request_fence import RequestFence
+from oshaberi.discord_io.requests.request_meter import RequestMeter
 from oshaberi.discord_io.requests.request_watch import RequestTrace
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "MentionPolicy",
     "RequestBudget",
     "RequestFence",
+    "RequestMeter",
     "RequestTrace",
     "TokenRevokedError",
     "bot_name",

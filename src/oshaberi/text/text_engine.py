@@ -67,6 +67,8 @@ class TextEngine:
         self._delivery = SegmentDelivery(self._normalizers, self._composer)
         self._boundaries = SegmentBoundaries(config, observer, self._delivery)
         self._closed = False
+        self.captures = config.starts_in_thought
+        """A thought or a details block is open, so that new text is not visible."""
         self._pending: list[str] = []
         self._waiting = 0
         self._by_sentence = config.humanizer_degree == 3
@@ -128,11 +130,6 @@ class TextEngine:
             self._composer,
         )
         return preview(parts, "".join(self._pending), self._config, self._observer)
-
-    @property
-    def captures(self) -> bool:
-        """Tell whether a thought or a details block is open, so that new text is not visible."""
-        return self._capture.captures
 
     def carry(self) -> Carry:
         """Return the state for the engine of the turn's next stream."""
@@ -198,6 +195,7 @@ class TextEngine:
         Nothing while a decision waits (L6); a share of the held text if that is long (L7).
         """
         held = self._boundaries.unsent + self._capture.held
+        self.captures = self._capture.captures
         self._at_least = _WHILE_PACKING if self._composer.packs else 0
         if held > _LARGE:
             self._at_least = held // _SHARE

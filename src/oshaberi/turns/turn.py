@@ -19,8 +19,10 @@ from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.tools.tool_definition import ToolContext
 from oshaberi.turn_ids import TurnIds
-from oshaberi.turns.context.context_building import TurnSurroundings, context_items
+from oshaberi.turn_spans import turn_span
+from oshaberi.turns.context.context_building import context_items
 from oshaberi.turns.context.context_gathering import surroundings
+from oshaberi.turns.context.turn_surroundings import TurnSurroundings
 from oshaberi.turns.generation.drawn_tables import DrawnTables
 from oshaberi.turns.generation.engine_config import text_config
 from oshaberi.turns.generation.history_condensing import HistoryCondenser
@@ -28,6 +30,7 @@ from oshaberi.turns.generation.model_chain import ModelCandidate, chain_of
 from oshaberi.turns.generation.model_generation import GenerationSetup, ModelGeneration
 from oshaberi.turns.generation.reply_mode import may_reply, response_to
 from oshaberi.turns.generation.tool_loop import ToolLoop
+from oshaberi.turns.post_turn.answer_times import AnswerTimes, answer_times
 from oshaberi.turns.post_turn.missing_answer_log import missing_text_reason
 from oshaberi.turns.post_turn.post_turn_effects import PostTurnEffects
 from oshaberi.turns.quotas.quota_notices import USED_UP, is_to_be_told, quota_notice
@@ -59,7 +62,7 @@ class Turn:
         self._channel = channel
         self._response = response_to(turn_request, turn_channel, settings.turn.reply_mode)
         self._newest_id = turn_request.newest.said.id
-        self._renderer = DrawnTables(services.renderer)
+        self._renderer = DrawnTables(services.renderer, services.plug_ins)
         self._bare_sink = turn_channel.sink(turn_request.answering)
         self._sink = self._journalled(self._bare_sink)
         self._announcer = NoticeSender(self._sink, self._response, channel)
@@ -75,6 +78,10 @@ class Turn:
         """Return the ids for the log."""
         place = self._place
         return TurnIds(place.server_id, place.channel_id, place.user_id, self._response.key)
+
+    def times(self, asked_s: float | None) -> AnswerTimes:
+        """Return how long the answer took, from the question on."""
+        return answer_times(asked_s, self._response)
 
     async def run(self) -> TurnOutcome:
         """Run the turn. Never raises but on cancellation; then the journal stays open."""
@@ -153,7 +160,8 @@ class Turn:
             if refusal is not None:
                 await self._tell_quota(refusal)
                 return StreamResult("error", data=refusal)
-        around = await self._gathered()
+        with turn_span("context"):
+            around = await self._gathered()
         text = text_config(self._settings.stream.text, around)
         scene = GenerationSetup(
             stream=replace(self._settings.stream, text=text),
@@ -203,7 +211,7 @@ class Turn:
         if isinstance(result.data, QuotaRefusal):
             await self._tell_quota(result.data)
             return
-        wanted = not self._settings.stream.suppress_user_errors
+        wanted = not self._is_quiet
         notice = failure_notice(result, self._settings.stream.inactivity_timeout_ms)
         if wanted and notice is not None and result is loop.results[-1]:
             await self._announcer.show(notice)
@@ -211,11 +219,17 @@ class Turn:
     async def _tell_quota(self, refusal: QuotaRefusal) -> None:
         """Show a notice if it is the first, else a reaction."""
         log.info("user %s in channel %s: %s", self._place.user_id, self._place.channel_id, refusal)
-        quiet = self._settings.stream.suppress_user_errors
-        if not quiet and await is_to_be_told(self._services, refusal, self._place):
+        if self._turn_request.is_uninvited:
+            return
+        if not self._is_quiet and await is_to_be_told(self._services, refusal, self._place):
             await self._announcer.show(quota_notice(refusal, self._place))
         elif self._turn_request.answering is not None:
             await self._turn_channel.react(self._turn_request.answering.said.id, USED_UP)
+
+    @property
+    def _is_quiet(self) -> bool:
+        """Tell whether failures are not shown: nobody waits for words that nobody asked for."""
+        return self._settings.stream.suppress_user_errors or self._turn_request.is_uninvited
 
     async def _delivered(self, scene: GenerationSetup) -> StreamResult:
         """Send text of an earlier turn. Speaker guard and unique emoji are off for it."""
@@ -241,6 +255,7 @@ class Turn:
             stops=self._services.stops,
             response=self._response,
             renderer=self._renderer,
+            plug_ins=self._renderer.plug_ins,
             silence_markers=self._silence_markers,
         )
 
@@ -260,6 +275,8 @@ class Turn:
             response=self._response,
             now=self._services.clock,
             sink_for=self._sink_for,
+            plug_ins=self._renderer.plug_ins,
+            tool_text=self._services.tool_text,
         )
 
     def _sink_for(self, incoming: IncomingMessage) -> Sink:

@@ -14,7 +14,7 @@ from oshaberi.conversation.conversation_messages import ChannelMessage, Incoming
 from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.storage.stored_records import TAKEN_BACK, PersonaRecord, TurnRecord
 from oshaberi.stream.stops.stop_registry import StopAnswer
-from oshaberi.turns.admission.admission_rules import WHY, unlisted
+from oshaberi.turns.admission.admission_rules import unlisted, why_sentence
 from oshaberi.turns.admission.channel_queue import QueuedJob
 from oshaberi.turns.admission.open_questions import RESTART
 from oshaberi.turns.admission.persona_routing import allowed_in
@@ -153,7 +153,7 @@ class TurnControl:
         if reason is None and store is not None:
             turn = await store.turns.of_message(message_id)
             reason = None if turn is None else turn.why
-        return None if reason is None or reason not in WHY else f"Because {WHY[reason]}."
+        return None if reason is None else why_sentence(reason)
 
     async def _take_back(self, turn_channel: TurnChannel, turn: TurnRecord) -> None:
         """Delete an answer with its continuations, and their exchanges from memory."""

@@ -6,12 +6,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from random import random
 from typing import TYPE_CHECKING, Protocol
 
 from oshaberi.chunks import ToolCall
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import AttachedFile
 from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
 from oshaberi.delivery.queue.table_attachments import PackagedRenderer, TableRenderer
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.providers.request.context_items import ToolDeclaration, ToolResult
@@ -20,9 +22,12 @@ from oshaberi.storage.stored_records import KeyRecord, ModelRecord, PersonaRecor
 from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.stream.stream_observer import StreamObserver
 from oshaberi.tools.tool_definition import ToolContext
+from oshaberi.tools.tool_text import ToolText
+from oshaberi.turn_spans import TurnTracer
 from oshaberi.turns.admission.turn_slots import TurnSlots
 from oshaberi.turns.bounded_cache import BoundedCache
 from oshaberi.turns.generation.key_cooldowns import KeyCooldowns
+from oshaberi.turns.post_turn.answer_times import AnswerTimes
 from oshaberi.turns.stored_cache import StoredCache
 from oshaberi.turns.turn_store import TurnStore
 
@@ -111,11 +116,16 @@ class TurnServices:
     """The default persona of servers that have none."""
     observers: tuple[StreamObserver, ...] = ()
     renderer: TableRenderer = field(default_factory=PackagedRenderer)
+    plug_ins: DeliveryPlugIns = field(default_factory=DeliveryPlugIns)
+    tool_text: Mapping[str, ToolText] = field(default_factory=dict)
+    """Plug-ins for text that tools write into the channel."""
     read_text: ReadText | None = None
     """The text of a small file that came with a message; None if it cannot be had."""
     context_since: datetime | None = None
     """What was said before is not shown to the model: another one has answered it."""
     clock: Callable[[], datetime] = utc_now
+    draw: Callable[[], float] = random
+    """A random number below 1: whether the bot speaks unasked."""
     alone: Alone = nobody_else
     slots: TurnSlots = field(default_factory=TurnSlots)
     """How many turns run at once, and who is next."""
@@ -128,6 +138,10 @@ class TurnServices:
         default_factory=lambda: BoundedCache(MOST_DELETED)
     )
     """Messages that were taken back lately: what was said in them is not remembered."""
+    on_answered: Callable[[AnswerTimes], None] = lambda _times: None
+    """Called when the first persona that a message asked has answered or failed."""
+    tracer: TurnTracer | None = None
+    """Records what each turn does and for how long; None: nothing is traced."""
     operator_turn: Callable[[], TurnConfig] = TurnConfig
     """The operator's settings as they are now: its quotas hold besides those of a server."""
     summaries_paused: BoundedCache[int, float] = field(

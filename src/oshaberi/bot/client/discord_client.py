@@ -6,7 +6,7 @@ import asyncio
 import logging
 import sys
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -31,6 +31,7 @@ from oshaberi.discord_io import (
     ClientState,
     RequestBudget,
     RequestFence,
+    RequestMeter,
     RequestTrace,
 )
 from oshaberi.discord_io.retry_button import retry_item
@@ -39,7 +40,7 @@ from oshaberi.errors import ConfigError, OshaberiError, TemporaryError
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.turns.admission.admission_rules import ADMITTED
 from oshaberi.turns.admission.channel_queue import Arrival
-from oshaberi.turns.channel_turns import CLAIMED, Claim
+from oshaberi.turns.admission.unbegun_questions import CLAIMED, Claim
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +60,8 @@ def intents(*, members: bool = False) -> discord.Intents:
         dm_messages=True,
         message_content=True,
         emojis_and_stickers=True,
+        guild_typing=True,
+        dm_typing=True,
         members=members,
     )
 
@@ -67,9 +70,8 @@ class OshaberiClient(MovableShardsClient):
     """The bot's client.
 
     `when_ready` is awaited once, before the search for missed messages. `take_up` is awaited
-    before every such search: it resumes stored questions without an answer. `proxies`: see
-    MessageReader. `options` are discord.py's: `shard_ids`, `shard_count`,
-    `guild_ready_timeout`, …; and `shard_terms`.
+    before every such search: it resumes stored questions without an answer. `options` are
+    discord.py's: `shard_ids`, `shard_count`, `guild_ready_timeout`, …; and `shard_terms`.
     """
 
     client_state: ClientState
@@ -79,7 +81,6 @@ class OshaberiClient(MovableShardsClient):
         context: CommandContext,
         *,
         members: bool = False,
-        proxies: Collection[int] = (),
         alone: Alone = alone_anyway,
         claim: Claim | None = None,
         when_ready: WhenReady | None = None,
@@ -91,16 +92,17 @@ class OshaberiClient(MovableShardsClient):
         self.guard = BanGuard()
         self.budget = budget or RequestBudget()
         self.fence = fence or RequestFence()
+        self.request_meter = RequestMeter()
         super().__init__(
             intents=intents(members=members),
             allowed_mentions=discord.AllowedMentions.none(),
-            http_trace=RequestTrace(self.guard, self.budget, self.fence),
+            http_trace=RequestTrace(self.guard, self.budget, self.fence, self.request_meter),
             **options,
         )
         self.gateway_state = GatewayState(self)
         self.unanswered = UnansweredLog()
         self.context = context
-        self.reader = MessageReader(self, proxies, context.db.opt_outs)
+        self.reader = MessageReader(self, context.db.opt_outs)
         self.tree = BotCommandTree(self, claim)
         self._alone = alone
         self._when_ready = when_ready
@@ -185,6 +187,7 @@ class OshaberiClient(MovableShardsClient):
 
     async def on_message(self, message: discord.Message) -> None:
         await self.client_state.on_message(message)
+        self.reader.remember(message)
         await self.fence.passed()
         await self.turn_of(0 if message.guild is None else message.guild.id)
         await self.listen(message)
@@ -196,6 +199,8 @@ class OshaberiClient(MovableShardsClient):
         if not self._heard.is_new(message.id):
             return
         incoming = await self.reader.incoming(message)
+        if self.reader.is_private_copy(incoming):
+            return
         outcome = await self.context.channel_turns.submit(
             incoming, self.turn_channel(message.channel, message), arrival
         )
@@ -204,6 +209,9 @@ class OshaberiClient(MovableShardsClient):
             self.unanswered.note(incoming, outcome)
         if outcome == CLAIMED:
             self._heard.forget(message.id)
+
+    async def on_raw_typing(self, typing: discord.RawTypingEvent) -> None:
+        self.context.channel_turns.note_typing(typing.channel_id, typing.user_id)
 
     async def on_raw_message_delete(self, gone: discord.RawMessageDeleteEvent) -> None:
         await forget_deleted(self.context, gone.channel_id, [gone.message_id])

@@ -1,7 +1,7 @@
 """A discord.py client that takes on and gives up single shards while it runs.
 
 discord.py starts all shards of an `AutoShardedClient` once and keeps them. This one starts none by
-itself if there are `ShardTerms`: whoever keeps the leases starts and stops them (decision 16).
+itself if there are `ShardTerms`: whoever keeps the leases starts and stops them (decision 20).
 """
 
 from __future__ import annotations

@@ -21,7 +21,9 @@ from oshaberi.bot.commands.command_context import (
 from oshaberi.discord_io.discord_embeds import DESCRIPTION_LIMIT, shortened
 from oshaberi.errors import ConfigError
 from oshaberi.secret_redaction import redact
-from oshaberi.turns.channel_turns import Claim
+from oshaberi.storage.storage_errors import StorageAwayError
+from oshaberi.turn_ids import TurnIds, of_turn
+from oshaberi.turns.admission.unbegun_questions import Claim
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +35,7 @@ MOST_CHOICES = 25
 CHOICE_LIMIT = 100
 MOST_DIGITS = 18
 """What a database can count."""
+AWAY = "The bot cannot use its database right now, so nothing was changed. Please try again later."
 UNEXPECTED = "Something went wrong on our side. It was logged; please try again later."
 OUTDATED = "This command has changed since your Discord loaded it. Reload Discord, then try again."
 _CHANGED = (app_commands.CommandNotFound, app_commands.CommandSignatureMismatch)
@@ -78,8 +81,11 @@ async def tell_error(interaction: Interaction, error: Exception) -> None:
         log.warning("%s was answered too late: %s", _name(interaction), cause)
         return
     text = _told(cause)
-    if text == UNEXPECTED:
-        log.error("%s failed: %r", _name(interaction), cause, exc_info=cause)
+    with of_turn(_ids(interaction)):
+        if text == AWAY:
+            log.warning("%s failed: %s", _name(interaction), cause)
+        elif text == UNEXPECTED:
+            log.error("%s failed: %r", _name(interaction), cause, exc_info=cause)
     try:
         await tell(interaction, text)
     except (discord.HTTPException, aiohttp.ClientError, OSError) as worse:
@@ -213,7 +219,13 @@ def plain(text: str) -> str:
 def _told(error: Exception) -> str:
     if isinstance(error, CommandRefusedError | ConfigError):
         return shortened(" ".join(redact(str(error)).split()), MESSAGE_LIMIT)
+    if isinstance(error, StorageAwayError):
+        return AWAY
     return OUTDATED if isinstance(error, _CHANGED) else UNEXPECTED
+
+
+def _ids(interaction: Interaction) -> TurnIds:
+    return TurnIds(interaction.guild_id or 0, interaction.channel_id or 0, interaction.user.id)
 
 
 def _is_too_late(error: Exception) -> bool:

@@ -46,6 +46,7 @@ from oshaberi.turns.generation.model_chain import WHOLE_SERVER
 
 CHANNEL_KEYS = frozenset({"thought_log_channel_id"})
 PERSONA_KEYS = frozenset({"answering_persona"})
+LIVE_KEYS = frozenset({"delivery", "notify", "display_mode"})
 MOST_SHOWN = 60
 ALL = "all"
 """To be said in so many letters: nobody resets a server by pressing Enter twice."""
@@ -89,6 +90,9 @@ async def set_config(
         raise CommandRefusedError(
             f"{setting.name}: {text} is not a channel of this server; write it like #logs."
         )
+    if setting.name == "display_mode" and value not in context.services.plug_ins.mode_names:
+        known = ", ".join(context.services.plug_ins.mode_names)
+        raise CommandRefusedError(f"display_mode: {text!r} is not installed; there are: {known}")
     if setting.name in PERSONA_KEYS and value:
         value = (await found(context, asker.server_id, value)).name
     stored = await context.db.servers.settings(asker.server_id)
@@ -180,7 +184,7 @@ def _explained(setting: Setting, here: InheritedSettings, operators: LoadedSetti
 
 def _remark(setting: Setting, now: EffectiveSettings) -> str:
     """Return what the setting does not do together with another one."""
-    remark = live_remark(now.stream) if setting.name in ("delivery", "notify") else ""
+    remark = live_remark(now.stream) if setting.name in LIVE_KEYS else ""
     return f"\nNote: {remark}." if remark else ""
 
 

@@ -76,7 +76,7 @@ def _keys(context: CommandContext, tries: Sequence[ModelCandidate]) -> str:
     if not keys:
         lacking = any(one.lacks_key for one in tries)
         return "has no key (`/model key add`)" if lacking else "ready, needs no key"
-    ends = [end for key in keys if (end := context.rest_end(key)) is not None]
+    ends = [end for key in keys if (end := context.cooldown_end(key)) is not None]
     if len(ends) == len(keys):
         return f"all keys failed; paused until {discord.utils.format_dt(min(ends), 't')}"
     resting = f", {len(ends)} of them paused" if ends else ""

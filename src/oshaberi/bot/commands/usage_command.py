@@ -101,13 +101,14 @@ async def _left(
 async def _left_of(context: CommandContext, limit: UsageLimit, day: date) -> list[str]:
     account = limit.account
     used = await context.db.usage_counts.of(account, day, day)
-    purse = ", on the keys of whoever runs the bot" if account.purse == "operator" else ""
+    is_operators = account.budget_owner == "operator"
+    whose_keys = ", on the keys of whoever runs the bot" if is_operators else ""
     pairs: tuple[tuple[Counted, int, int], ...] = (
         ("requests", limit.requests, used.requests),
         ("tokens", limit.tokens, used.tokens),
     )
     return [
-        f"- {max(0, most - taken):,} of {most:,} {counted} {_SUBJECTS[account.subject]}{purse}"
+        f"- {max(0, most - taken):,} of {most:,} {counted} {_SUBJECTS[account.subject]}{whose_keys}"
         for counted, most, taken in pairs
         if most
     ]

@@ -1,4 +1,4 @@
-"""Keeps this process's fair share of the shards, by leases (decision 16).
+"""Keeps this process's fair share of the shards, by leases (decision 20).
 
 Once a second the leases are renewed and the share is worked out. A new process gets shards from
 the others one after another; those of an ended process are taken by the rest. A process that could

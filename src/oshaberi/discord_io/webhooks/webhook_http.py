@@ -19,10 +19,12 @@ from oshaberi.discord_io.requests.answer_classification import parsed, refusal_o
 from oshaberi.discord_io.requests.ban_guard import BanGuard
 from oshaberi.discord_io.requests.bucket_headers import KnownRooms
 from oshaberi.discord_io.requests.request_fence import RequestFence
+from oshaberi.discord_io.requests.request_meter import RequestMeter
 
 Json = dict[str, Any]
 Method = Literal["POST", "PATCH", "DELETE"]
 _KINDS: Mapping[Method, RequestKind] = {"POST": "webhook_send", "PATCH": "webhook_edit"}
+_TIMED: Mapping[Method, str] = {**_KINDS, "DELETE": "webhook_delete"}
 
 TOTAL_SECONDS = 60.0
 """Less than the sender's patience: after a request that is never answered there is time for one
@@ -45,8 +47,10 @@ class WebhookHttp:
         user_agent: str,
         guard: BanGuard,
         rooms: KnownRooms,
+        meter: RequestMeter,
         fence: RequestFence | None = None,
     ) -> None:
+        self._meter = meter
         self._guard = guard
         self._fence = fence or RequestFence()
         self._rooms = rooms
@@ -122,11 +126,15 @@ class WebhookHttp:
     ) -> Json:
         url = f"{Route.BASE}/webhooks/{hook.id}/{hook.token}{path}"
         await self._wait_for_room((method, hook.id), wire)
+        status, left_at, kind = 0, _now(), _TIMED[method]
         try:
             async with self._open().request(method, url, params=query, **_payload(form)) as answer:
+                status = answer.status
                 body = await answer.read()
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise translated(error) from error
+        finally:
+            self._meter.on_answer(kind, status, _now() - left_at)
         self._guard.note(answer.status)
         self._note_room((method, hook.id), answer.headers)
         if method in _KINDS:

@@ -45,6 +45,8 @@ async def turn_slot(
 async def tell_overload(job: QueuedJob, channel: ActiveChannel, reactions: StatusReactions) -> None:
     """In words; by a reaction where notices are not wanted."""
     answering = _answering(job)
+    if job.is_uninvited:
+        return
     if not job.settings.stream.suppress_user_errors:
         sink = job.turn_channel.sink(answering)
         await NoticeSender(sink, ResponseState(), channel).reply(OVERLOADED)
