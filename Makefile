@@ -7,9 +7,9 @@ READY_TO_RUN := $(VENV)/.ready-to-run
 RUN_EXTRAS := bot,images,mcp,openai,tables
 EXTRAS := $(RUN_EXTRAS),anthropic,google,novelai,postgres,redis
 SECONDS ?= 600
-# A browser and servers run beside the tests: more workers than processors only get in their way.
-WORKERS = $(shell $(BIN)/python -c 'import os; print(max(2, os.cpu_count() or 1))')
-PYTEST = $(BIN)/pytest -n $(WORKERS) --dist worksteal
+# Half of the time a test waits, for a timer, a server or a page: the next worker uses the processor.
+WORKERS = $(shell $(BIN)/python -c 'import os; print(2 * (os.cpu_count() or 1))')
+PYTEST = $(BIN)/pytest -n $(WORKERS)
 CHECKED := $(addprefix tests/,config delivery demo_model laws logs stream text turns) \
   $(addprefix tests/test_,clock.py glossary.py imports.py package.py recording.py scenes.py terminal.py)
 # Where bytecode is forbidden, each of the many programs that are started would compile everything anew.

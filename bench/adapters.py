@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +22,8 @@ from bench.tokens import chunk_json
 from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.adapter_registry import connect
 from oshaberi.providers.anthropic.anthropic_adapter import AnthropicAdapter
+from oshaberi.providers.connections.sdk_clients import BODY
+from oshaberi.providers.connections.streamed_body import StreamedBody
 from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.google.google_adapter import GoogleAdapter
 from oshaberi.providers.openai_chat.openai_chat_adapter import OpenAIChatAdapter
@@ -111,7 +113,7 @@ class _Response:
     """Stands for the SDK's response: the same bytes, one event in each piece."""
 
     def __init__(self, pieces: Sequence[bytes]) -> None:
-        self._pieces = pieces
+        self.headers: dict[str, str] = {}
         self._left = iter(pieces)
 
     async def __aenter__(self) -> _Response:
@@ -120,9 +122,15 @@ class _Response:
     async def __aexit__(self, *_error: object) -> None:
         """Nothing is open."""
 
-    async def iter_bytes(self) -> AsyncIterator[bytes]:
-        for piece in self._pieces:
-            yield piece
+    @property
+    def http_response(self) -> _Response:
+        """What an SDK wraps."""
+        return self
+
+    @property
+    def extensions(self) -> dict[str, StreamedBody]:
+        """Where our transport puts the body."""
+        return {BODY: StreamedBody(self, 300.0)}
 
     @property
     def content(self) -> _Response:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -15,7 +15,9 @@ from playwright.sync_api import (
     Browser,
     BrowserContext,
     ConsoleMessage,
+    Error,
     Page,
+    ViewportSize,
     expect,
     sync_playwright,
 )
@@ -27,8 +29,6 @@ expect.set_options(timeout=PATIENCE_MS)
 EXPECTED = ("ERR_CONNECTION", "WebSocket connection to", "status of 40")
 """What a browser writes to its console that is no mistake of the page's."""
 MATTERS = ("serious", "critical")
-
-Visit = Callable[..., Page]
 
 
 def chromium() -> str:
@@ -52,35 +52,111 @@ def open_browser() -> Iterator[Browser]:
         opened.close()
 
 
-@contextmanager
-def visits(browser: Browser) -> Iterator[Visit]:
-    """Opens pages, each of its own browser profile. What they complain about fails the test."""
-    contexts: list[BrowserContext] = []
-    complaints: list[str] = []
+class KeptPage:
+    """A page that tests use one after another: a new browser profile takes a second to open."""
 
-    def listen(message: ConsoleMessage) -> None:
-        place = str(message.location.get("url", ""))
-        if message.type == "error" and not any(e in message.text + place for e in EXPECTED):
-            complaints.append(f"{message.text} ({place})")
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._page: Page | None = None
+        self.taken = False
 
-    def opened(url: str, **options: Any) -> Page:
-        usual: dict[str, Any] = {"viewport": WIDE, "color_scheme": "dark"}
-        context = browser.new_context(**(usual | options))
-        contexts.append(context)
-        context.set_default_timeout(PATIENCE_MS)
-        page = context.new_page()
-        page.on("console", listen)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
+    def take(self, viewport: ViewportSize, color_scheme: Any) -> Page:
+        self.taken = True
+        if self._page is None:
+            self._page = _new_page(self._browser)
+        self._page.set_viewport_size(viewport)
+        self._page.emulate_media(color_scheme=color_scheme)
+        return self._page
+
+    def give_back(self) -> None:
+        """As it was. A clock that was installed stays in it: then the next test gets another."""
+        page, self.taken = self._page, False
+        if page is None or page.is_closed():
+            self._page = None
+        elif page.evaluate("'__pwClock' in globalThis"):
+            page.context.close()
+            self._page = None
+        else:
+            _clear(page)
+
+
+def _new_page(browser: Browser, **options: Any) -> Page:
+    context = browser.new_context(**options)
+    context.set_default_timeout(PATIENCE_MS)
+    return context.new_page()
+
+
+def _clear(page: Page) -> None:
+    """Nothing of the page's is left, though its address may come again."""
+    context = page.context
+    for other in context.pages:
+        if other is not page:
+            other.close()
+    page.unroute_all()
+    context.set_offline(False)
+    context.clear_permissions()
+    with suppress(Error):  # a page that could not be loaded has none
+        page.evaluate("(localStorage.clear(), sessionStorage.clear())")
+    page.goto("about:blank")
+
+
+class Visit:
+    """Opens pages, each of its own browser profile, the first one maybe in that of a kept page."""
+
+    def __init__(self, browser: Browser, kept: KeptPage | None = None) -> None:
+        self._browser = browser
+        self._kept = kept
+        self._pages: list[Page] = []
+        self._contexts: list[BrowserContext] = []
+        self._complaints: list[str] = []
+
+    def __call__(self, url: str, **options: Any) -> Page:
+        page = self._page({"viewport": WIDE, "color_scheme": "dark"}, options)
+        self._pages.append(page)
+        page.on("console", self._hear)
+        page.on("pageerror", self._fail)
         page.goto(url)
         return page
 
-    try:
-        yield opened
-    finally:
-        for context in contexts:
+    def _page(self, usual: dict[str, Any], options: dict[str, Any]) -> Page:
+        if self._kept and not self._kept.taken and options.keys() <= usual.keys():
+            return self._kept.take(**(usual | options))
+        page = _new_page(self._browser, **(usual | options))
+        self._contexts.append(page.context)
+        return page
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        place = str(message.location.get("url", ""))
+        if message.type == "error" and not any(e in message.text + place for e in EXPECTED):
+            self._complaints.append(f"{message.text} ({place})")
+
+    def _fail(self, error: Error) -> None:
+        self._complaints.append(str(error))
+
+    def check(self) -> None:
+        """Fails with what the pages have complained about since the last time."""
+        complaints, self._complaints = self._complaints, []
+        if complaints:
+            pytest.fail(f"the page complains: {complaints}")
+
+    def close(self) -> None:
+        for page in self._pages:
+            page.remove_listener("console", self._hear)
+            page.remove_listener("pageerror", self._fail)
+        for context in self._contexts:
             context.close()
-    if complaints:
-        pytest.fail(f"the page complains: {complaints}")
+        if self._kept:
+            self._kept.give_back()
+
+
+@contextmanager
+def visits(browser: Browser, kept: KeptPage | None = None) -> Iterator[Visit]:
+    visit = Visit(browser, kept)
+    try:
+        yield visit
+    finally:
+        visit.close()
+    visit.check()
 
 
 def barriers(page: Page) -> list[str]:

@@ -7,15 +7,30 @@ import logging
 import math
 import signal
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from tests.work_units import WorkUnits, rank
 
 # How long an example takes says how busy the machine is; what must be fast has a bench. The same
 # examples every time: nobody's change fails by chance. `make fuzz` looks for new ones.
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=30)
 settings.register_profile("full", deadline=None, derandomize=True, max_examples=130)
 settings.load_profile("quick")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Called where several workers run the tests."""
+    config.option.loadscopereorder = False
+    return WorkUnits(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What waits begins; what shares a page stays together."""
+    items.sort(key=lambda one: (rank(one.nodeid), one.get_closest_marker("shared_page") is None))
 
 
 def pytest_configure() -> None:

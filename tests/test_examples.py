@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import ToolCall
+from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
 from oshaberi.providers import connect
 from oshaberi.providers.request.context_items import ToolResult
 from oshaberi.stage import Stage
@@ -23,8 +24,11 @@ from oshaberi.stage.model_servers import ModelServer, OpenAIWire
 from oshaberi.stage.model_servers.model_script import Say
 from oshaberi.stage.testing import on_stage
 from oshaberi.tools import Tool, ToolBox, load_tools
+from oshaberi.tools.builtin import builtin_tools
 from oshaberi.tools.mcp import McpTools, mcp_servers
-from tests.tools.fake_tool_context import MIKA, REN, context
+from oshaberi.tools.tool_text import installed_tool_text
+from tests.stream.scripted_streams import play
+from tests.tools.fake_tool_context import MIKA, REN, FakeToolChannel, context
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 PRINTED = {
@@ -44,6 +48,9 @@ PRINTED = {
         "completed 2 messages",
     ],
     "own_provider.py": ["polly polly wants wants tea tea "],
+    "own_attachment.py": ["table.csv (2 rows: tea, minutes)"],
+    "own_display_mode.py": ["**Mochi** · *sleepy*", "I was asleep."],
+    "own_tool_text.py": ["The kettle is on.", "-# sent by a tool"],
     "stage_script.py": [
         "refused: 50013",
         "requests: 3",
@@ -110,16 +117,66 @@ def test_chunk_text_takes_a_file(tmp_path: Path) -> None:
     assert lines == ["[newline] one", "[table of 1 rows]"]
 
 
-def test_the_provider_can_be_plugged_in(
+Install = Callable[[str, str], ModuleType]
+
+
+@pytest.fixture
+def install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, example: Callable[[str], ModuleType]
-) -> None:
-    package = tmp_path / "parrot-1.0.dist-info"
-    package.mkdir()
-    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: parrot\nVersion: 1.0\n")
-    entry = "[oshaberi.providers]\nparrot = own_provider:Parrot\n"
-    (package / "entry_points.txt").write_text(entry)
-    monkeypatch.syspath_prepend(tmp_path)
-    module = example("own_provider")
+) -> Install:
+    """Installs a file of examples/ as a package with the entry point that it tells of itself."""
+
+    def installed(name: str, group: str) -> ModuleType:
+        module = example(name)
+        entry = re.search(r'entry-points\."(.+)"\]\n +(\w+) = "(.+)"', module.__doc__ or "")
+        assert entry is not None
+        assert entry[1] == group
+        package = tmp_path / "plugged-1.0.dist-info"
+        package.mkdir()
+        (package / "METADATA").write_text("Metadata-Version: 2.1\nName: plugged\nVersion: 1.0\n")
+        (package / "entry_points.txt").write_text(f"[{entry[1]}]\n{entry[2]} = {entry[3]}\n")
+        monkeypatch.syspath_prepend(tmp_path)
+        return module
+
+    return installed
+
+
+def test_the_attachment_can_be_plugged_in(install: Install) -> None:
+    install("own_attachment", "oshaberi.attachments")
+    answer = "Look:\n```csv\ntea,minutes\ngreen,2\n```\n```csv\nalone\n```\nEnjoy."
+    played = play(answer, plug_ins=DeliveryPlugIns.installed())
+    assert played.messages == ["Look:", "```csv\nalone\n```", "Enjoy."]
+    (file,) = played.of("file")
+    assert (file["name"], file["source"]) == ("table.csv", "tea,minutes\ngreen,2")
+    assert "```csv\ntea,minutes\ngreen,2\n```" in played.result.accumulated_text
+
+
+def test_the_display_mode_can_be_plugged_in(install: Install) -> None:
+    install("own_display_mode", "oshaberi.display_modes")
+    persona = {"name": "Mochi", "is_alter": True, "avatar_url": "https://x.test/mochi.png"}
+    plug_ins = DeliveryPlugIns.installed()
+    assert plug_ins.mode_names == ("persona", "headline")
+    answer = "I was asleep.\nWhat is it?"
+    options: dict[str, Any] = {"text": {"persona": persona}, "plug_ins": plug_ins}
+    played = play(answer, display_mode="headline", **options)
+    assert played.messages == ["**Mochi**\nI was asleep.", "What is it?"]
+    assert {record["via"] for record in played.of("message")} == {"bot"}
+    assert {record["via"] for record in play(answer, **options).of("message")} == {"webhook"}
+
+
+def test_the_tool_text_can_be_plugged_in(install: Install) -> None:
+    install("own_tool_text", "oshaberi.tool_text")
+    channel = FakeToolChannel()
+    given = context(channel, tool_text=installed_tool_text())
+    call = ToolCall("reply_to_message", {"text": "The kettle is on."})
+    assert answers(builtin_tools(), call, given).content == "Sent, as 2 messages."
+    (sink,) = channel.sinks.values()
+    assert sink.contents == ["The kettle is on.", "-# sent by a tool"]
+    assert given.cleaned_text("hi") == "hi\n-# sent by a tool"
+
+
+def test_the_provider_can_be_plugged_in(install: Install) -> None:
+    module = install("own_provider", "oshaberi.providers")
     assert asyncio.run(module.ask(connect("parrot", "polly"), "hello you")) == (
         "hello hello you you "
     )

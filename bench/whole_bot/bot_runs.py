@@ -170,5 +170,6 @@ def _environment(
         "database_url": benched.database_url,
         "models": json.dumps([model]),
         "humanizer_degree": "1",
+        "burst_wait_ms": "0",  # a wait is not work
     }
     return environ | {f"OSHABERI_{key.upper()}": value for key, value in settings.items()}

@@ -12,8 +12,10 @@ from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
 from oshaberi.bot.commands import CommandContext
 from oshaberi.config import EffectiveSettings, LoadedSettings, effective
+from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.conversation.turn_channel import TurnChannel
+from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.stage import Settings as StageSettings
 from oshaberi.stage import Stage
 from oshaberi.stage.interactions.interaction_flow import Interaction
@@ -63,10 +65,16 @@ class NotedChannelTurns(ChannelTurns):
         self._answering = answering
 
     async def submit(
-        self, incoming: IncomingMessage, turn_channel: TurnChannel, arrival: Arrival = "new"
+        self,
+        incoming: IncomingMessage,
+        turn_channel: TurnChannel,
+        arrival: Arrival = "new",
+        stored_why: str = "",
     ) -> str:
         self.heard.append((incoming, turn_channel))
-        return await super().submit(incoming, turn_channel, arrival) if self._answering else "noted"
+        if not self._answering:
+            return "noted"
+        return await super().submit(incoming, turn_channel, arrival, stored_why)
 
 
 class ClientHarness:
@@ -199,13 +207,14 @@ async def context_of(
     answering: bool = False,
     **services: Any,
 ) -> AsyncIterator[tuple[CommandContext, NotedChannelTurns]]:
-    own = own or LoadedSettings()
+    own = own or LoadedSettings(turn=TurnConfig(burst_wait_ms=0))
     vault = SecretVault([SecretVault.new_key()])
     with database_url() as url:
         async with Database.open(url, vault) as db:
 
-            async def settings_of(server_id: int) -> EffectiveSettings:
-                return effective(own, await db.servers.config(server_id))
+            async def settings_of(path: ChannelPath) -> EffectiveSettings:
+                stored = await db.servers.settings(path.server_id)
+                return effective(own, *stored.layers(path.ids))
 
             pool = AdapterPool() if adapters is None else adapters
             services.setdefault("allow_local_models", lambda: own.allow_local_models)

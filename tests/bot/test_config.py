@@ -6,6 +6,7 @@ import pytest
 
 from oshaberi.config import SERVER_KEYS, LoadedSettings
 from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.delivery.degree_policy import LIVE_WITHOUT_GROWTH
 from tests.bot.client_harness import ADMIN, MEMBER, MODERATOR, OWNER, ClientHarness, run_with_client
 
 
@@ -17,10 +18,34 @@ def test_a_setting_is_changed_shown_and_reset() -> None:
         assert told == "`humanizer_degree` is now `3`."
         assert await harness.db.servers.config(harness.server_id) == {"humanizer_degree": 3}
         one = await harness.run("config show", {"key": "humanizer_degree"}, user=ADMIN)
-        assert "is `3` (changed here)" in one
+        here = f"<#{harness.id_of('general')}>"
+        assert f"is `3` in {here} (from this server)" in one
         assert "a whole number from 0 to 3" in one
         assert "`2`" in await harness.run("config reset", {"key": "humanizer_degree"})
         assert await harness.db.servers.config(harness.server_id) == {}
+
+    run_with_client(scenario)
+
+
+def test_settings_that_do_not_go_together_are_told() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        live = {"key": "delivery", "value": "live"}
+        assert await harness.run("config set", live) == "`delivery` is now `live`."
+        told = await harness.run("config set", {"key": "notify", "value": "last"})
+        assert told == f"`notify` is now `last`.\nNote: {LIVE_WITHOUT_GROWTH}."
+        assert LIVE_WITHOUT_GROWTH in await harness.run("config show", {"key": "delivery"})
+        other = {"key": "humanizer_degree", "value": "0"}
+        assert await harness.run("config set", other) == "`humanizer_degree` is now `0`."
+
+    run_with_client(scenario)
+
+
+def test_only_installed_display_modes_can_be_chosen() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        told = await harness.run("config set", {"key": "display_mode", "value": "cards"})
+        assert told == "display_mode: 'cards' is not installed; there are: persona"
+        told = await harness.run("config set", {"key": "display_mode", "value": "persona"})
+        assert told == "`display_mode` is now `persona`."
 
     run_with_client(scenario)
 
@@ -29,7 +54,7 @@ def test_all_settings_fit_into_one_answer() -> None:
     async def scenario(harness: ClientHarness) -> None:
         await harness.run("config set", {"key": "notify", "value": "first"})
         told = await harness.run("config show")
-        assert "* notify = first" in told
+        assert "* notify = first (server)" in told
         assert [key for key in SERVER_KEYS if f"{key} = " not in told] == []
         await harness.run("config reset", {"key": "all"})
         assert "* notify" not in await harness.run("config show")
@@ -148,7 +173,8 @@ def test_the_operators_quota_is_told_beside_the_servers_own() -> None:
         values = {"key": "quota_requests_per_user_day", "value": "900"}
         assert "is now `900`" in await harness.run("config set", values, user=ADMIN)
         told = await harness.run("config show", {"key": "quota_requests_per_user_day"})
-        assert "is `900` (changed here)" in told
+        assert "is `900` in <#" in told
+        assert "(from this server)" in told
         assert "On the keys of whoever runs the bot: 50 at most." in told
 
     run_with_client(scenario, own=LoadedSettings(turn=TurnConfig(quota_requests_per_user_day=50)))

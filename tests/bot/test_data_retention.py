@@ -99,6 +99,27 @@ def test_servers_of_other_shards_are_left_to_their_process() -> None:
     with_servers(scenario)
 
 
+def test_settings_of_channels_that_are_gone_are_deleted() -> None:
+    async def is_gone(server_id: int, channel_id: int) -> bool:
+        assert server_id == HERE, "of other servers nothing is known"
+        return channel_id == 2
+
+    async def scenario(db: Database, clock: Clock) -> None:
+        for server in (HERE, GONE):
+            for channel in (1, 2):
+                await db.servers.set_config(server, "notify", "last", channel)
+        given = load(None, {})
+        await DataRetention(
+            db, lambda: given, lambda: (HERE,), now=clock, is_gone=is_gone
+        ).delete_what_is_due()
+        assert await db.servers.channels_with_own() == {
+            HERE: frozenset({1}),
+            GONE: frozenset({1, 2}),
+        }
+
+    with_servers(scenario)
+
+
 def test_it_can_be_switched_off() -> None:
     async def scenario(db: Database, clock: Clock) -> None:
         for _ in range(2):

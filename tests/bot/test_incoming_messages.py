@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from oshaberi.conversation.conversation_messages import ChannelMessage
 from oshaberi.delivery.sink import Embed, Post, WebhookFace, WireState
 from oshaberi.discord_io.webhooks.reply_notice import is_reply_notice
-from oshaberi.stage.rules.message_rules import MessageDraft
+from oshaberi.stage.rules.message_rules import MessageDraft, Upload, read_draft
 from oshaberi.stage.world import message_posting
 from oshaberi.stage.world.discord_records import MessageType
 from tests.bot.client_harness import MEMBER, MODERATOR, OWNER, ClientHarness, run_with_client, world
@@ -151,8 +149,7 @@ def test_what_is_ours_is_not_handed_on() -> None:
     run_with_client(scenario)
 
 
-@pytest.mark.parametrize("trusted", [True, False])
-def test_a_proxy_of_others_is_a_bot_unless_it_is_known(trusted: bool) -> None:
+def test_a_webhook_of_others_tells_whose_it_is() -> None:
     async def scenario(harness: ClientHarness) -> None:
         state = harness.stage.state
         speaker = message_posting.PostAuthor(4711, 4711, "Somebody", None, 466)
@@ -160,12 +157,78 @@ def test_a_proxy_of_others_is_a_bot_unless_it_is_known(trusted: bool) -> None:
             state, harness.stage.world.channel("general"), speaker, MessageDraft(content="hi")
         )
         author = (await _last(harness)).author
-        assert (author.name, author.is_bot) == ("Somebody", not trusted)
+        assert (author.name, author.is_bot, author.application_id) == ("Somebody", True, 466)
         assert author.username == ""  # a webhook calls itself what it likes
         channel_info = await harness.turn_channel().channel_info(None, 10)
         assert channel_info.people == ()  # nobody can mention a webhook
 
-    run_with_client(scenario, client={"proxies": [466]} if trusted else {})
+    run_with_client(scenario)
+
+
+def _post_proxied(harness: ClientHarness, text: str, files: tuple[str, ...] = ()) -> int:
+    """PluralKit repeats somebody's words."""
+    speaker = message_posting.PostAuthor(4711, 4711, "Mika | she", None, 466)
+    uploads = [Upload(number, name, b"x") for number, name in enumerate(files)]
+    draft = read_draft({"content": text}, uploads)
+    place = harness.stage.world.channel("general")
+    return message_posting.post(harness.stage.state, place, speaker, draft).id
+
+
+def test_whose_words_a_proxy_repeats() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        people, world_ = harness.stage.people, harness.stage.world
+        mods = people.post("general", "[tea is ready]", user=MODERATOR).id
+        people.post("general", "tea is ready, everybody, and this is a long other message" * 3)
+        people.post("logs", "tea is ready", user=OWNER)
+        await harness.heard(3)
+        _post_proxied(harness, "tea is ready")
+        people.delete(mods)
+        copy = (await harness.heard(4))[-1]
+        assert (copy.copied_id, copy.user_id) == (mods, world_.user(MODERATOR).id)
+        author = copy.said.author
+        assert (author.name, author.username, author.application_id) == ("Mika | she", "", 466)
+        assert author.can_manage_messages
+        assert author.role_ids
+        _post_proxied(harness, "nobody wrote this")
+        unknown = (await harness.heard(5))[-1]
+        assert (unknown.copied_id, unknown.user_id) == (None, 4711)
+        picture = people.post("general", "", user=MEMBER, files={"cat.png": b"x"}).id
+        await harness.heard(6)
+        _post_proxied(harness, "", ("cat.png",))
+        assert (await harness.heard(7))[-1].copied_id == picture
+
+    run_with_client(scenario)
+
+
+def test_who_opts_out_is_not_heard_through_a_proxy_either() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        await harness.db.opt_outs.add(harness.stage.world.user(MEMBER).id)
+        harness.stage.people.post("general", "m: a secret", user=MEMBER)
+        harness.stage.people.post("general", "o: no secret", user=OWNER)
+        await harness.heard(1)
+        _post_proxied(harness, "a secret")
+        _post_proxied(harness, "no secret")
+        heard = await harness.heard(2)
+        assert [one.said.text for one in heard] == ["o: no secret", "no secret"]
+
+    run_with_client(scenario)
+
+
+def test_whom_a_message_is_for() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        people, world_ = harness.stage.people, harness.stage.world
+        bot, ren = world_.bot.id, world_.user(MEMBER).id
+        hers = people.post("general", "hello", user=OWNER)
+        for text in (f"<@{ren}>", f"<@&{world_.role('mods').id}>", "@everyone", f"<@{bot}>"):
+            people.post("general", text, user=OWNER)
+        people.post("general", "hm", user=MEMBER, reply_to=hers)
+        heard = await harness.heard(6)
+        assert [one.is_for_others for one in heard] == [False, True, True, True, False, True]
+        ours = await _say(harness, "mine")
+        people.post("general", "oh", user=MEMBER, reply_to=ours)
+        assert not (await harness.heard(7))[-1].is_for_others
+
+    run_with_client(scenario)
 
 
 def test_only_a_notice_is_taken_for_one() -> None:

@@ -10,9 +10,36 @@ import pytest
 
 from oshaberi.bot.live_settings import LiveSettings
 from oshaberi.config import LoadedSettings
+from oshaberi.conversation.channel_path import ChannelPath
+from oshaberi.delivery.degree_policy import LIVE_WITHOUT_GROWTH
+from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.storage import Database, SecretVault, StorageError
+from tests.storage.counting import counted
 
 SERVER, NEW = 7, 8
+HERE, ELSEWHERE = ChannelPath(SERVER, 70), ChannelPath(NEW, 80)
+
+
+def test_one_read_serves_all_channels_of_a_server_until_one_of_them_changes() -> None:
+    thread = ChannelPath(SERVER, 72, 71, 70)
+
+    async def main() -> None:
+        async with Database.open("sqlite://", SecretVault([SecretVault.new_key()])) as db:
+            live = LiveSettings(LoadedSettings(), {}, db, lambda: pytest.fail("not reloaded"))
+            await db.servers.set_config(SERVER, "notify", "last", 70)
+            assert (await live.of(thread)).stream.notify == "last"
+            with counted() as count:
+                assert (await live.of(ChannelPath(SERVER, 99))).stream.notify == "all"
+                assert (await live.of(ChannelPath(SERVER, 71, None, 70))).stream.notify == "last"
+                shared = await live.of(ChannelPath(SERVER, 98))
+                assert await live.of(ChannelPath(SERVER, 99)) is shared
+            assert count.statements == []
+            await db.servers.set_config(SERVER, "notify", "first", 71)
+            assert (await live.of(thread)).stream.notify == "first"
+            await db.servers.forget_channels(SERVER, (71,))
+            assert (await live.of(thread)).stream.notify == "last"
+
+    asyncio.run(main())
 
 
 def test_while_the_database_is_away_a_server_keeps_its_settings(
@@ -27,19 +54,34 @@ def test_while_the_database_is_away_a_server_keeps_its_settings(
                 LoadedSettings(), {}, db, lambda: pytest.fail("nothing was reloaded")
             )
             await db.servers.set_config(SERVER, "blocked_users", [5])
-            assert (await live_settings.of(SERVER)).turn.blocked_users == (5,)
+            assert (await live_settings.of(HERE)).turn.blocked_users == (5,)
             with monkeypatch.context() as patch:
-                patch.setattr(db.servers, "config", away)
-                assert (await live_settings.of(SERVER)).turn.blocked_users == (5,)
+                patch.setattr(db.servers, "settings", away)
+                assert (await live_settings.of(HERE)).turn.blocked_users == (5,)
                 db.changes.forget_all()
-                assert (await live_settings.of(SERVER)).turn.blocked_users == (5,)
+                assert (await live_settings.of(HERE)).turn.blocked_users == (5,)
                 with pytest.raises(StorageError):
-                    await live_settings.of(NEW)
+                    await live_settings.of(ELSEWHERE)
             await db.servers.reset_config(SERVER, None)
-            assert (await live_settings.of(SERVER)).turn.blocked_users == ()
+            assert (await live_settings.of(HERE)).turn.blocked_users == ()
 
     with caplog.at_level(logging.ERROR):
         asyncio.run(main())
     assert [one.getMessage() for one in caplog.records] == [
         f"the settings of {SERVER} stay as they were: the database is away"
     ]
+
+
+def test_settings_that_do_not_go_together_are_told_at_the_start(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def main() -> None:
+        async with Database.open("sqlite://", SecretVault([SecretVault.new_key()])) as db:
+            for notify in ("first", "last"):
+                stream = StreamConfig(delivery="live", notify=notify)
+                settings = LoadedSettings(stream=stream)
+                LiveSettings(settings, {}, db, lambda: pytest.fail("nothing was reloaded"))
+
+    with caplog.at_level(logging.WARNING, "oshaberi.bot.live_settings"):
+        asyncio.run(main())
+    assert caplog.messages == [LIVE_WITHOUT_GROWTH]

@@ -45,7 +45,7 @@ def test_the_operators_models_hold_until_there_are_others() -> None:
         assert "Set by whoever runs the bot" in await harness.run("model show")
         told = await harness.run("model set", {"provider": "openai", "model": "gpt-x"}, user=ADMIN)
         assert told == "Answers now come from **openai/gpt-x**."
-        assert "Set here" in await harness.run("model show")
+        assert "Set for this server" in await harness.run("model show")
         assert "openai/gpt-x" in await harness.run("model reset")
 
     run_with_client(scenario, models=[OPERATORS])
@@ -237,7 +237,7 @@ def test_a_key_added_in_direct_messages_is_for_that_person_alone() -> None:
         given = {"provider": "openai", "model": "o1-pro"}
         assert "o1-pro" in await harness.run("model set", given, user=OWNER, channel=here)
         assert await harness.db.models.chain(harness.server_id) == ()
-        assert "Set here" in await harness.run("model show", channel=here)
+        assert "Set for your direct messages" in await harness.run("model show", channel=here)
         assert "…WXYZ" in await harness.run("model key list", channel=here)
         assert "No keys are stored here" in await harness.run("model key list")
         assert await harness.run("model key remove", {"key": str(key.id)}, channel=here) == (

@@ -20,7 +20,7 @@ from oshaberi.bot.coordination.question_recovery import (
 from oshaberi.stage.world.discord_records import StageMessage
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import StoredQuestion, TurnRecord
-from oshaberi.turns.channel_turns import CLAIMED
+from oshaberi.turns.admission.unbegun_questions import CLAIMED
 from tests.bot.client_harness import MEMBER, MODERATOR, OWNER, ClientHarness, run_with_client, world
 
 INSTANCE = "main"

@@ -55,7 +55,9 @@ async def restarted(redis: OwnRedis, proxy: RedisProxy) -> AsyncIterator[None]:
 
 
 async def blocks(harness: TurnHarness, user_id: int) -> bool:
-    return user_id in (await harness.services.settings(SERVER)).turn.blocked_users
+    return (
+        user_id in (await harness.services.settings(harness.turn_channel.path)).turn.blocked_users
+    )
 
 
 async def until_blocked(harness: TurnHarness, user_id: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from oshaberi.chunks import Chunk
 from oshaberi.config import LoadedSettings
+from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
 from oshaberi.stream.provider_protocol import ScriptedProvider, Silence, Step
@@ -30,7 +31,10 @@ QUICK: dict[str, Any] = {
     "min_random_pause_ms": 0,
     "max_random_pause_ms": 0,
 }
-SETTINGS = LoadedSettings(stream=StreamConfig(text=TextConfig(humanizer_degree=1), **QUICK))
+SETTINGS = LoadedSettings(
+    stream=StreamConfig(text=TextConfig(humanizer_degree=1), **QUICK),
+    turn=TurnConfig(burst_wait_ms=0),
+)
 LONG = Silence(3_600_000)
 
 

@@ -50,7 +50,7 @@ def _default(setting: Setting) -> str:
     default = setting.default
     if "otherwise" in setting.about:
         return str(setting.about["otherwise"])
-    if default is None or default in ((), {}):
+    if default is None or default in ((), {}, ""):
         return "none"
     return f"`{str(default).lower() if isinstance(default, bool) else default}`"
 

@@ -38,6 +38,7 @@ def environment(
         "models": json.dumps([model]),
         "humanizer_degree": "1",
         "reply_mode": "first",
+        "burst_wait_ms": "0",
         **settings,
     }
     named = {f"OSHABERI_{key.upper()}": value for key, value in told.items()}

@@ -11,7 +11,7 @@ from typing import Any
 
 from aiohttp import web
 
-from oshaberi.turns.context.context_building import GO_ON
+from oshaberi.turns.context.context_dialogue import GO_ON
 from tests.crash.numbered_lines_model import LINES, expected, serving
 
 BEFORE_GATE = 2
@@ -50,7 +50,7 @@ def expected_lines(body: dict[str, Any]) -> list[str]:
     told = re.findall(r"(question \d+) line \d+", said)
     if json.dumps(GO_ON)[1:-1] in said:
         return expected(told[-1])[told.count(told[-1]) :] if told else []
-    asked = re.findall(r"@\w+ (question \d+)(?=\\n|\")", said)
+    asked = re.findall(r"@\w+ (question \d+)(?=\\n|\\?\")", said)
     return expected(asked[-1]) if asked else ["nobody asked"] * LINES
 
 

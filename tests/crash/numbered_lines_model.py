@@ -49,7 +49,7 @@ def question_in(body: dict[str, object]) -> tuple[str, bool]:
     What is quoted was asked before.
     """
     said = json.dumps(body.get("messages"))
-    found = re.findall(rf"({ALTER},|@{PERSONA}) (question \d+)(?=\\n|\")", said)
+    found = re.findall(rf"({ALTER},|@{PERSONA}) (question \d+)(?=\\n|\\?\")", said)
     who, question = found[-1] if found else ("", "question 0")
     return question, who == f"{ALTER},"
 

@@ -185,10 +185,24 @@ def test_a_beginning_that_may_have_arrived_is_told_at_a_stop(end: Any, status: s
     assert played.result.undelivered == BEGIN.strip()
 
 
-@pytest.mark.parametrize(("degree", "notify"), [(0, "all"), (1, "last")])
-def test_where_text_is_to_wait_it_waits(degree: int, notify: str) -> None:
-    played = live(BEGIN, Silence(3000), "little fox.", degree=degree, notify=notify)
-    assert told(played) == [("message", 3000, f"{BEGIN}little fox.")]
+@pytest.mark.parametrize("degree", range(4))
+def test_what_is_to_notify_at_the_end_is_sent_complete(degree: int) -> None:
+    played = live(BEGIN, Silence(3000), "little fox.", degree=degree, notify="last")
+    assert [kind for kind, *_ in told(played)] == ["message"]
+    assert played.times == [3000]
+
+
+def test_an_aggregated_answer_grows_too() -> None:
+    """Its first message does. Where the others are cut is decided at the end."""
+    lines = [f"This is line {number} of a long answer." for number in range(60)]
+    steps = [step for line in lines for step in (f"{line}\n", Silence(500))]
+    played = live(*steps, degree=0)
+    aggregated = play(*steps, degree=0)
+    assert len(aggregated.messages) == 2
+    assert played.messages == aggregated.messages
+    first, second = played.times
+    assert (first, second) == (0, 30_000)
+    assert len([kind for kind, at, _ in told(played) if kind == "edit" and at < 20_000]) > 10
 
 
 def test_a_fault_of_the_preview_costs_only_the_preview(

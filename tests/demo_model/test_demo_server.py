@@ -104,6 +104,17 @@ def test_several_people_in_one_message() -> None:
     assert (plain.user, plain.words) == ("", "hi")
 
 
+def test_the_question_that_a_note_names() -> None:
+    note = '(Now answer what Mika wrote: "@Mochi good night". What stands after it was said since.)'
+    messages = [
+        {"role": "user", "content": "Mika: @Mochi good night\nRen: hm"},
+        {"role": "assistant", "content": "Hm."},
+        {"role": "user", "content": note},
+    ]
+    asked = read({"messages": messages, "stream": True})
+    assert (asked.user, asked.words) == ("Mika", "good night")
+
+
 def test_history_makes_a_difference() -> None:
     """The same words a second time get another answer (sooner or later)."""
     first = answer("penguins are nice")

@@ -35,6 +35,7 @@ from tests.storage.migrated_database import place_database
 QUICK: Mapping[str, object] = {
     "humanizer_degree": 1,
     "reply_mode": "first",
+    "burst_wait_ms": 0,
     "base_type_speed_ms_per_char": 0,
     "min_visible_typing_duration_ms": 0,
     "max_typing_time_ms": 0,

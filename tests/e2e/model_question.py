@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from oshaberi.stage.model_servers import ReceivedRequest
+
+_NOTE = re.compile(
+    r'\(Now answer what (.+?) wrote: "(.*?)"\. What stands after it was said since\.'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +48,14 @@ class ModelQuestion:
 
     @property
     def last(self) -> str:
-        """What is answered."""
+        """What stands at the end."""
         return self.turns[-1].text
+
+    @property
+    def question(self) -> str:
+        """What is answered, also if something was said after it and a note names it."""
+        named = _NOTE.search(self.last)
+        return self.last if named is None else f"{named[1]}: {named[2]}"
 
     def of(self, role: str) -> list[str]:
         return [turn.text for turn in self.turns if turn.role == role]

@@ -112,7 +112,7 @@ def test_somebody_else_does_not_interrupt() -> None:
         assert "1 answers under way, 1 messages waiting" in await here.run("status")
         assert await here.run("stop", user=MEMBER) == "Stopped."
         await here.says("One.", "Two", "You too.")
-        assert here.asked().last == "mika: @Oshaberi and me?"
+        assert here.asked().question == "mika: @Oshaberi and me?"
 
     run_with_bot(scenario, HOLD, "You too.")
 
@@ -129,7 +129,7 @@ def test_what_waits_is_answered_as_it_is_when_its_turn_comes() -> None:
         await here.stage.settled()
         assert await here.run("stop", user=MEMBER) == "Stopped."
         await here.says("One.", "Two", "You too.")
-        assert here.asked().last == "mika: @Oshaberi and me?"
+        assert here.asked().question == "mika: @Oshaberi and me?"
 
     run_with_bot(scenario, HOLD, "You too.", "Never.")
 
@@ -145,7 +145,7 @@ def test_a_follow_up_that_waits() -> None:
         await here.wait_for(lambda: here.reactions(full) == ["🈵"])
         await here.run("stop", user=MEMBER)
         await here.says("One.", "Two", "owt eno", "ONE")
-        assert [here.asked(n).last for n in (1, 2)] == [
+        assert [here.asked(n).question for n in (1, 2)] == [
             "Renny: @Oshaberi backwards",
             "Renny: @Oshaberi and loud",
         ]
@@ -163,9 +163,8 @@ def test_follow_ups_that_are_collected() -> None:
         await here.wait_for(lambda: here.bot.channel_turns.waiting() == 3)
         await here.run("stop", user=MEMBER)
         await here.says("One.", "Two", "OWT ENO", "Hi.")
-        last = here.asked(1).last
-        assert last.endswith("Renny: @Oshaberi backwards\nRenny: @Oshaberi and loud")
-        assert here.asked(2).last == "mika: @Oshaberi to me"
+        assert here.asked(1).question == "Renny: @Oshaberi backwards @Oshaberi and loud"
+        assert here.asked(2).question == "mika: @Oshaberi to me"
 
     run_with_bot(scenario, HOLD, "OWT ENO", "Hi.", follow_up_policy="collect")
 

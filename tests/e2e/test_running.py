@@ -16,7 +16,7 @@ from oshaberi.stage import Stage
 from oshaberi.stage.model_servers import ModelServer, OpenAIWire
 from oshaberi.stage.model_servers.model_script import Count, Refuse, Say, Stall
 from oshaberi.stage.testing import staged
-from oshaberi.turns.context.context_building import GO_ON
+from oshaberi.turns.context.context_dialogue import GO_ON
 from oshaberi.turns.turn_notices import RESTARTED
 from tests.bot.client_harness import world
 from tests.e2e.bot_harness import (
@@ -32,6 +32,7 @@ from tests.e2e.bot_harness import (
 
 TOML = """
 humanizer_degree = {degree}
+burst_wait_ms = 0
 base_type_speed_ms_per_char = 0
 min_visible_typing_duration_ms = {typing_ms}
 min_random_pause_ms = 0
@@ -128,7 +129,7 @@ def test_what_waits_at_the_end_is_answered_after_the_next_start(tmp_path: Path) 
                 here = BotHarness(stage, bot, [server], settings)
                 await here.says("One.", "", "Two.", "Three.", "Four.")
                 assert here.notices() == [RESTARTED]
-                assert [here.asked(n).last for n in (1, 2, 3)] == [
+                assert [here.asked(n).question for n in (1, 2, 3)] == [
                     GO_ON,
                     "Renny: @Oshaberi go on",
                     "mika: @Oshaberi and you?",

@@ -277,8 +277,15 @@ def bounded_hold(make: MakeEngine, text: str, config: TextConfig) -> list[str]:
         if messages >= config.max_flush_count // 2 - 1:  # the next one may be packed
             break
         if fed - sent > bound and len(plain[sent:fed].strip()) > bound:
+            if 0 < config.whole_above_chars < fed and _is_filling(plain[sent:fed], bound, config):
+                continue
             return [f"L6 {fed - sent} characters held from {plain[sent : sent + 40]!r}"]
     return []
+
+
+def _is_filling(held: str, bound: int, config: TextConfig) -> bool:
+    """A long answer fills a message before it leaves, and blank lines take no room in it."""
+    return sum(map(len, held.split())) <= bound + config.max_single_message_length
 
 
 def _may_be_held_longer(plain: str) -> bool:

@@ -54,6 +54,7 @@ def random_config(rng: random.Random) -> TextConfig:
         aggregate_join=rng.choice(("blank_line", "preserve")),
         emoji_preserve_unresolved_shortcodes=rng.random() < 0.7,
         max_flush_count=rng.choice((1, 8, 40, 1000)),
+        whole_above_chars=rng.choice((0, 0, rng.randint(1, 1000))),
         seed=rng.randrange(100),
         max_single_message_length=sizes.message,
         flush_buffer_size=sizes.buffer,

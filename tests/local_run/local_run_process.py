@@ -30,6 +30,9 @@ def environment(data: Path, **more: str) -> dict[str, str]:
         **plain,
         "PYTHONPATH": os.pathsep.join(paths),
         "OSHABERI_DATA_DIR": str(data),
+        # At once, and only whoever addresses the bot: nothing here depends on chance.
+        "OSHABERI_BURST_WAIT_MS": "0",
+        "OSHABERI_ATTENTION_MS": "0",
         **more,
     }
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.local_run.model_choice import ModelChoice
 from oshaberi.stage.demo_model import MODEL, DemoModel
 from oshaberi.stage.stage_errors import StageError
@@ -20,7 +21,7 @@ OWN = OperatorModel(ModelRecord(0, "openrouter", "some/model"), ("sk-of-the-sett
 KEY = "sk-only-in-memory"
 
 
-async def no_settings(_server_id: int) -> EffectiveConfigs:
+async def no_settings(_path: ChannelPath) -> EffectiveConfigs:
     raise AssertionError("nobody asks")
 
 

@@ -79,6 +79,20 @@ class ChatPage:
     def ready(self) -> None:
         self.page.locator("#log[aria-busy=false]").wait_for()
 
+    def prepare(self) -> None:
+        """A test that went before, or failed, may have left something behind."""
+        self.local_run.post("model", speed=FAST, use="demo")
+        self.local_run.post("clear_faults")
+        while self.page.locator("dialog[open]").count():
+            self.page.keyboard.press("Escape")
+        self.page.evaluate("document.getElementById('toasts').replaceChildren()")
+        if self.page.get_by_role("link", name="general").count():
+            self.go("general")
+        else:
+            self.page.goto(self.local_run.address)  # among the direct messages
+            self.ready()
+        self.box.fill("")
+
     @property
     def channel(self) -> str:
         return self.page.url.rstrip("/").split("/")[-1]

@@ -23,6 +23,14 @@ def test_a_setting_changes_the_next_answer(chat: ChatPage) -> None:
         "have their defaults again"
     )
     assert len(chat.ask("show me all your faces").messages) == 8
+    for line, told in (
+        ("/config set humanizer_degree 0 in:#general", "is now 0 in #general"),
+        ("/config show humanizer_degree", "is 0 in #general (from here)"),
+        ("/config reset all in:#general", "All settings of #general are inherited again."),
+    ):
+        chat.box.fill(line)
+        chat.box.press("Enter")
+        expect(chat.page.locator(".message.ephemeral").last).to_contain_text(told)
 
 
 def test_why_this_turn(chat: ChatPage) -> None:

@@ -12,19 +12,41 @@ from playwright.sync_api import expect
 from oshaberi.scenes import parse_scene
 from tests.chromium import Visit
 from tests.local_run.local_run_process import OSHABERI, LocalRunProcess
-from tests.local_run_page.chat_page import FAST, ChatPage
+from tests.local_run_page.chat_page import FAST, ChatPage, ChatTurn
 
 WIDE = {"width": 1500, "height": 900}
 
 
-@pytest.fixture
-def chat(running: LocalRunProcess, visit: Visit) -> ChatPage:
+@pytest.fixture(scope="module")
+def opened_chat(running: LocalRunProcess, chat_visit: Visit) -> ChatPage:
     """With the inspector open."""
-    opened = ChatPage(running, visit(running.address, viewport=WIDE))
+    opened = ChatPage(running, chat_visit(running.address, viewport=WIDE))
     opened.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     opened.page.get_by_role("button", name="Inspector", exact=True).click()
     expect(opened.inspector).to_be_visible()
     return opened
+
+
+@pytest.fixture
+def chat(chat: ChatPage) -> ChatPage:
+    """The inspector is open and shows the newest stream."""
+    chat.page.set_viewport_size({"width": WIDE["width"], "height": WIDE["height"]})
+    if chat.inspector.is_hidden():
+        chat.page.get_by_role("button", name="Inspector", exact=True).click()
+    follow = chat.inspector.get_by_role("button", name="Follow")
+    if follow.get_attribute("aria-pressed") == "false":
+        follow.click()
+    expect(follow).to_have_attribute("aria-pressed", "true")
+    return chat
+
+
+def inspected(chat: ChatPage, question: str) -> ChatTurn:
+    """Say it; the inspector shows all of the stream that answered it."""
+    turn = chat.ask(question)
+    newest = chat.local_run.get("streams")[0]["id"]
+    expect(chat.inspector.get_by_role("combobox", name="Stream")).to_have_value(newest)
+    expect(chat.inspector.locator(".in-ending")).not_to_have_text("It is still running.")
+    return turn
 
 
 def test_it_follows_the_stream(chat: ChatPage) -> None:
@@ -40,7 +62,7 @@ def test_it_follows_the_stream(chat: ChatPage) -> None:
 
 
 def test_a_message_says_why_and_where_it_is_from(chat: ChatPage) -> None:
-    turn = chat.ask("show me all your faces")
+    turn = inspected(chat, "show me all your faces")
     chat.of(turn.message_with("This is sad.")).hover()
     toolbar = chat.page.get_by_role("toolbar")
     toolbar.get_by_role("button", name="Why is it as it is?").click()
@@ -58,7 +80,7 @@ def test_a_message_says_why_and_where_it_is_from(chat: ChatPage) -> None:
 
 
 def test_another_degree_beside_what_was_sent(chat: ChatPage) -> None:
-    turn = chat.ask("show me all your faces")
+    turn = inspected(chat, "show me all your faces")
     slider = chat.inspector.get_by_role("slider", name="Degree")
     expect(slider).to_be_enabled()
     slider.press("ArrowRight")
@@ -73,7 +95,7 @@ def test_another_degree_beside_what_was_sent(chat: ChatPage) -> None:
 
 
 def test_what_is_copied_is_a_scene(chat: ChatPage, tmp_path: Path) -> None:
-    turn = chat.ask("compare three kinds of tea in a table")
+    turn = inspected(chat, "compare three kinds of tea in a table")
     chat.inspector.get_by_role("button", name="Copy as a scene").click()
     expect(chat.inspector.get_by_role("button", name="Copied")).to_be_visible()
     copied = chat.page.evaluate("navigator.clipboard.readText()")
@@ -100,7 +122,7 @@ def test_members_make_room_for_it(chat: ChatPage) -> None:
 def test_a_refusal_and_its_retry_are_shown_as_they_happened(chat: ChatPage) -> None:
     """The stage's log knows the 503; playing the stream again does not."""
     chat.break_it("503 on the next message")
-    turn = chat.ask("what can you do?")
+    turn = inspected(chat, "what can you do?")
     row = chat.inspector.locator(".in-row").first
     row.click()
     recorded = chat.inspector.locator(".in-item.open .in-recorded li")
@@ -139,12 +161,12 @@ def test_a_command_answer_has_no_why(chat: ChatPage) -> None:
 
 
 def test_a_stream_is_shared_as_a_file(chat: ChatPage, tmp_path: Path) -> None:
-    chat.ask("show me your emoji")
+    inspected(chat, "show me your emoji")
     first = chat.inspector.locator(".in-row").first.inner_text()
     with chat.page.expect_download() as saving:
         chat.inspector.get_by_role("button", name="Save as a file").click()
     saving.value.save_as(tmp_path / "stream.json")
-    chat.ask("hello")
+    inspected(chat, "hello")
     expect(chat.inspector.locator(".in-row").first).not_to_have_text(first)
     chat.inspector.locator("input[type=file]").set_input_files(tmp_path / "stream.json")
     expect(chat.inspector.locator(".in-choice option:checked")).to_contain_text("From a file:")
@@ -158,13 +180,13 @@ def test_a_stream_is_shared_as_a_file(chat: ChatPage, tmp_path: Path) -> None:
 
 
 def test_the_picker_stays_in_sight_and_the_signs_are_explained(chat: ChatPage) -> None:
-    chat.ask("tell me a long story")
+    inspected(chat, "tell me a long story")
     chat.inspector.get_by_text("What the signs mean").click()
     expect(chat.inspector.locator(".in-legend")).to_contain_text("a token arrives (recorded)")
     chat.inspector.locator(".in-row").last.scroll_into_view_if_needed()
     expect(chat.inspector.get_by_role("combobox", name="Stream")).to_be_in_viewport(ratio=1)
-    degree = chat.inspector.get_by_role("slider", name="Degree").bounding_box()
-    first = chat.inspector.locator(".in-row").first.bounding_box()
-    assert degree is not None
-    assert first is not None
-    assert degree["y"] < first["y"]
+    degree = chat.inspector.get_by_role("slider", name="Degree")
+    assert degree.evaluate(
+        """slider => slider.getBoundingClientRect().top
+          < document.querySelector("#inspector-root .in-row").getBoundingClientRect().top"""
+    )

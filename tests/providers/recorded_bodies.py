@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +17,8 @@ from typing import Any
 
 from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.anthropic.anthropic_adapter import AnthropicAdapter
+from oshaberi.providers.connections.sdk_clients import BODY
+from oshaberi.providers.connections.streamed_body import StreamedBody
 from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.google.google_adapter import GoogleAdapter
 from oshaberi.providers.openai_chat.openai_chat_adapter import OpenAIChatAdapter
@@ -69,8 +71,8 @@ class PlayedBody:
     """Stands for an SDK's open response."""
 
     def __init__(self, pieces: Sequence[bytes]) -> None:
-        self._pieces = [piece for piece in pieces if piece]
-        self._left = iter(self._pieces)
+        self.headers: dict[str, str] = {}
+        self._left = iter([piece for piece in pieces if piece])
 
     async def __aenter__(self) -> PlayedBody:
         return self
@@ -78,9 +80,15 @@ class PlayedBody:
     async def __aexit__(self, *_error: object) -> None:
         """Nothing is open."""
 
-    async def iter_bytes(self) -> AsyncIterator[bytes]:
-        for piece in self._pieces:
-            yield piece
+    @property
+    def http_response(self) -> PlayedBody:
+        """What an SDK wraps."""
+        return self
+
+    @property
+    def extensions(self) -> dict[str, StreamedBody]:
+        """Where our transport puts the body."""
+        return {BODY: StreamedBody(self, 300.0)}
 
     @property
     def content(self) -> PlayedBody:

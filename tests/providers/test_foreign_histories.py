@@ -61,6 +61,7 @@ def gemini(request: Request, model: str) -> list[dict[str, Any]]:
         async with ModelServer(GoogleWire()) as server:
             adapter = connect("google", model, api_key=KEY, base_url=server.url)
             await read(adapter, request)
+            await adapter.aclose()
             contents: list[dict[str, Any]] = server.requests[0].json["contents"]
             return contents
 

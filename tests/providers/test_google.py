@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
@@ -50,6 +51,7 @@ def asked(request: Request, model: str = "gemini-3-flash", **settings: Any) -> d
         async with ModelServer(GoogleWire()) as server:
             adapter = connect("google", model, api_key=KEY, base_url=server.url, **settings)
             assert (await read(adapter, request))[-1].type == "done"
+            await adapter.aclose()
             body: dict[str, Any] = server.requests[0].json
             assert server.requests[0].path.startswith(f"/v1/models/{model}:")
             return body
@@ -370,7 +372,12 @@ def test_a_refused_connection_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(asyncio, "sleep", sleep)
     adapter = connect("google", "gemini-3-flash", api_key=KEY, base_url="http://127.0.0.1:9")
-    assert error(asyncio.run(read(adapter))).type == "network"
+
+    async def main() -> list[Chunk]:
+        async with aclosing(adapter):
+            return await read(adapter)
+
+    assert error(asyncio.run(main())).type == "network"
     assert [seconds for seconds in slept if seconds >= 1] == []
 
 
@@ -379,13 +386,3 @@ def test_the_key_is_in_no_error() -> None:
     problem = error(chunks(GOOGLE, Status(400, json.dumps(body))))
     assert KEY not in f"{problem} {problem.raw}"
     assert "[secret]" in problem.message
-
-
-def test_each_stream_closes_its_connection_by_itself() -> None:
-    async def scenario(adapter: Adapter, server: ModelServer) -> None:
-        for _ in range(3):
-            await read(adapter)
-            await server.all_closed()
-        assert len(server.connections) == 3
-
-    run(GOOGLE, scenario)

@@ -46,7 +46,7 @@ FULL: dict[str, object] = {
                     ],
                     "threads": ["open", {"name": "old", "archived": True, "locked": True}],
                 },
-                {"name": "posts", "type": "forum", "tags": ["idea"]},
+                {"name": "posts", "type": "forum", "tags": ["idea"], "nsfw": True},
             ],
         },
         {"name": "Other", "members": ["mika"], "channels": ["lobby"]},
@@ -64,6 +64,7 @@ def test_a_full_description() -> None:
     assert (general.topic, general.slowmode_s) == ("all", 5)
     assert world.channel("posts").type is ChannelType.FORUM
     assert [tag.name for tag in world.channel("posts").tags] == ["idea"]
+    assert world.channel("posts").details == {"nsfw": True}
     old = world.channel("old").thread
     assert old is not None
     assert (old.archived, old.locked) == (True, True)

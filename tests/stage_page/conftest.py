@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.chromium import Visit, open_browser, visits
+from tests.chromium import KeptPage, Visit, open_browser, visits
 from tests.stage_page.page_harness import PageHarness, open_page_harness, open_stage
 from tests.stage_page.shared_page import SharedPage
 
 
 def shares(request: pytest.FixtureRequest) -> bool:
-    """A module marked `shared_page` has one stage and page, cleared before each test."""
+    """Tests marked `shared_page` have one stage and page, cleared before each, and come first."""
     return request.node.get_closest_marker("shared_page") is not None
 
 
@@ -23,16 +23,36 @@ def browser() -> Iterator[Browser]:
         yield opened
 
 
+@pytest.fixture(scope="package")
+def kept_page(browser: Browser) -> KeptPage:
+    return KeptPage(browser)
+
+
+@pytest.fixture(scope="package")
+def shared_page(browser: Browser) -> Iterator[SharedPage]:
+    shared = SharedPage(browser)
+    yield shared
+    shared.close()
+
+
+@pytest.fixture(autouse=True)
+def _one_stage(request: pytest.FixtureRequest, shared_page: SharedPage) -> None:
+    if not shares(request):
+        shared_page.close()
+
+
 @pytest.fixture
-def harness(request: pytest.FixtureRequest) -> Iterator[PageHarness]:
+def harness(request: pytest.FixtureRequest, shared_page: SharedPage) -> Iterator[PageHarness]:
     if shares(request):
-        yield request.getfixturevalue("cleared_page").harness
-        return
-    with open_page_harness() as opened:
-        yield opened
+        shared_page.prepare()
+        yield shared_page.harness
+        shared_page.check()
+    else:
+        with open_page_harness() as opened:
+            yield opened
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def script_page(browser: Browser) -> Iterator[Page]:
     """A page to call the modules of the page in, for tests that leave nothing behind."""
     with open_stage() as stage:
@@ -45,32 +65,17 @@ def script_page(browser: Browser) -> Iterator[Page]:
 
 
 @pytest.fixture
-def visit(browser: Browser) -> Iterator[Visit]:
-    with visits(browser) as opened:
+def visit(browser: Browser, kept_page: KeptPage) -> Iterator[Visit]:
+    with visits(browser, kept_page) as opened:
         yield opened
 
 
 @pytest.fixture
-def page(request: pytest.FixtureRequest, harness: PageHarness) -> Page:
+def page(request: pytest.FixtureRequest, harness: PageHarness, shared_page: SharedPage) -> Page:
     """The chat of #general, as Mika."""
     if shares(request):
-        shared: Page = request.getfixturevalue("cleared_page").page
-        return shared
+        return shared_page.page
     visit: Visit = request.getfixturevalue("visit")
     opened = visit(harness.stage.page_url)
     opened.locator("#log .intro").wait_for()
     return opened
-
-
-@pytest.fixture(scope="module")
-def shared_page(browser: Browser) -> Iterator[SharedPage]:
-    with open_page_harness() as harness, visits(browser) as visit:
-        page = visit(harness.stage.page_url)
-        page.locator("#log .intro").wait_for()
-        yield SharedPage(harness, page)
-
-
-@pytest.fixture
-def cleared_page(shared_page: SharedPage) -> SharedPage:
-    shared_page.clear()
-    return shared_page

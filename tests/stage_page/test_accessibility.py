@@ -134,6 +134,7 @@ def test_the_closed_door_has_no_barriers(harness: PageHarness, visit: Visit) -> 
     assert barriers(page) == []
 
 
+@pytest.mark.shared_page
 def test_messages_without_a_mouse(harness: PageHarness, page: Page) -> None:
     first = harness.post("mine", user="mika")
     second = harness.say("theirs")
@@ -170,6 +171,7 @@ def test_messages_without_a_mouse(harness: PageHarness, page: Page) -> None:
     expect(page.locator(f"#message-{first}")).to_have_count(0)
 
 
+@pytest.mark.shared_page
 def test_channels_without_a_mouse(harness: PageHarness, page: Page) -> None:
     page.locator("#composer-text").focus()
     page.keyboard.press("Alt+ArrowDown")
@@ -184,6 +186,7 @@ def test_channels_without_a_mouse(harness: PageHarness, page: Page) -> None:
     harness.wait_for(lambda: harness.stage.world.contents("random") == ["here"])
 
 
+@pytest.mark.shared_page
 def test_news_is_spoken_and_old_news_is_not(harness: PageHarness, page: Page) -> None:
     log = page.get_by_role("log", name="Messages")
     expect(log).to_have_attribute("aria-live", "polite")
@@ -193,6 +196,7 @@ def test_news_is_spoken_and_old_news_is_not(harness: PageHarness, page: Page) ->
     expect(message).to_contain_text("spoken")
 
 
+@pytest.mark.shared_page
 def test_the_focus_is_seen(page: Page) -> None:
     page.get_by_role("button", name="Settings").focus()
     page.keyboard.press("Shift+Tab")

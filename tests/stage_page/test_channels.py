@@ -74,6 +74,7 @@ def test_five_hundred_messages(harness: PageHarness, page: Page) -> None:
     assert order == [f"message {number}" for number in range(500)]
 
 
+@pytest.mark.shared_page
 def test_a_reader_who_scrolled_up_is_left_alone(harness: PageHarness, page: Page) -> None:
     for number in range(40):
         harness.post(f"line {number}", user="ren")
@@ -158,6 +159,7 @@ def test_a_post_is_made_in_a_forum(visit: Visit) -> None:
         assert (thread.name, thread.parent.name) == ("How hot?", "questions")
 
 
+@pytest.mark.shared_page
 def test_the_way_to_the_newest_messages(harness: PageHarness, page: Page) -> None:
     """Whenever one is not at the bottom, not only when something new has come."""
     for number in range(30):

@@ -74,7 +74,7 @@ def test_two_people_see_only_their_own_whispers(
     harness: PageHarness, page: Page, visit: Visit
 ) -> None:
     other = visit(harness.stage.page_url)
-    other.get_by_role("button", name="Mika").click()
+    other.get_by_role("button", name="Mika This is you").click()
     other.get_by_role("menuitem", name="Be Ren").click()
     expect(other.locator("#me")).to_contain_text("Ren")
     harness.say("x", view=Counter())

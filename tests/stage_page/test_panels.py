@@ -15,6 +15,7 @@ from tests.stage_page.page_bot import Counter
 from tests.stage_page.page_harness import PageHarness, open_page_harness
 
 
+@pytest.mark.shared_page
 def test_the_greeting_has_six_prompts_and_goes_away(harness: PageHarness, page: Page) -> None:
     greeting = page.get_by_role("region", name="Things to try")
     prompts = greeting.locator(".prompt")
@@ -58,6 +59,7 @@ def test_dark_and_light(visit: Visit, harness: PageHarness) -> None:
     expect(root).to_have_attribute("data-theme", "dark")
 
 
+@pytest.mark.shared_page
 def test_without_a_model_there_is_no_panel(page: Page) -> None:
     page.get_by_role("button", name="Settings").click()
     expect(page.get_by_role("dialog", name="Settings")).to_be_visible()
@@ -65,6 +67,7 @@ def test_without_a_model_there_is_no_panel(page: Page) -> None:
     expect(page.locator("#connect-model")).to_be_hidden()
 
 
+@pytest.mark.shared_page
 def test_what_is_said_while_a_dialog_is_open_is_seen(page: Page) -> None:
     """A modal dialog lies above the page: the line must be inside it, and outlive it."""
     page.get_by_role("button", name="Settings").click()
@@ -75,6 +78,7 @@ def test_what_is_said_while_a_dialog_is_open_is_seen(page: Page) -> None:
     expect(page.locator("#toasts .toast")).to_be_visible()
 
 
+@pytest.mark.shared_page
 def test_a_refused_form_says_so_inside(harness: PageHarness, page: Page) -> None:
     harness.run(harness.bot.place().send("press", view=Counter()))
     page.get_by_role("button", name="Ask").click()
@@ -291,6 +295,7 @@ def test_the_message_asked_about_stays_in_sight(inspected: PageHarness, visit: V
     expect(page.locator(f"#{asked}")).to_be_in_viewport(ratio=0.9)
 
 
+@pytest.mark.shared_page
 def test_without_streams_there_is_no_inspector(harness: PageHarness, page: Page) -> None:
     number = harness.say("why me?")
     page.locator(f"#message-{number}").hover()

@@ -1,4 +1,4 @@
-"""Every test that asks for `url` runs on SQLite and on PostgreSQL."""
+"""Every test that asks for `url` or `empty_url` runs on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from .database_servers import postgres_url, stop_servers
+from .database_servers import migrated_postgres_url, postgres_url, stop_servers
+from .migrated_database import place_database
 
 
 def pytest_sessionfinish() -> None:
@@ -15,6 +16,16 @@ def pytest_sessionfinish() -> None:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database that has our schema, and nothing in it."""
+    if request.param == "sqlite":
+        file = tmp_path / "data" / "oshaberi.sqlite3"
+        place_database(file)
+        return f"sqlite:///{file}"
+    return migrated_postgres_url()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A database that does not exist yet, or is empty."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/data/oshaberi.sqlite3"

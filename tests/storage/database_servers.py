@@ -21,6 +21,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from sqlalchemy import make_url
+
+from oshaberi.storage.schema.migration_runner import upgrade
 
 T = TypeVar("T")
 
@@ -45,9 +48,23 @@ def postgres_url() -> str:
     return _fresh_database(_or_skip("PostgreSQL", _postgres))
 
 
-def _fresh_database(server: Any) -> str:
+def migrated_postgres_url() -> str:
+    """A fresh database that has this program's schema. Call it outside of a running loop."""
+    server = _or_skip("PostgreSQL", _postgres)
+    return _fresh_database(server, _template())
+
+
+@functools.cache
+def _template() -> str:
+    """The name of one that was migrated once; the others are copies."""
+    url = postgres_url()
+    asyncio.run(upgrade(url))
+    return str(make_url(url).database)
+
+
+def _fresh_database(server: Any, template: str = "template1") -> str:
     name = f"test_{next(_numbers)}"
-    asyncio.run(_create(server.get_uri(), name))
+    asyncio.run(_create(server.get_uri(), name, template))
     return str(server.get_uri(database=name)).replace("postgresql://", "postgresql+asyncpg://", 1)
 
 
@@ -168,10 +185,10 @@ def _folder(prefix: str) -> Path:
     return folder
 
 
-async def _create(uri: str, name: str) -> None:
+async def _create(uri: str, name: str, template: str) -> None:
     asyncpg = importlib.import_module("asyncpg")
     connection = await asyncpg.connect(uri)
     try:
-        await connection.execute(f"CREATE DATABASE {name}")
+        await connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
     finally:
         await connection.close()

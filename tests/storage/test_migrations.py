@@ -32,8 +32,14 @@ from .scenario_database import KEY, NOON, ask, with_database
 WHEN = "'2026-11-15 12:00:00+00:00'"
 LATER = "'2099-01-01 00:00:00+00:00'"
 
-ALL = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
+ALL = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
 """Every revision, in order."""
+
+
+@pytest.fixture
+def url(empty_url: str) -> str:
+    """Nothing is there yet."""
+    return empty_url
 
 
 def first_schema_with_data(url: str) -> None:

@@ -158,7 +158,8 @@ def test_what_is_only_in_the_wal_file_is_copied(tmp_path: Path) -> None:
         assert rows_of(backup)["seen_messages"] == [{"channel_id": 1, "message_id": 2}]
 
 
-def test_the_plan(url: str) -> None:
+def test_the_plan(empty_url: str) -> None:
+    url = empty_url
     plan = asyncio.run(plan_upgrade(url))
     assert (plan.current, plan.copied_file) == (None, None)
     assert plan.pending[0].what == "Settings, personas, models, keys, memories, the journal."

@@ -143,7 +143,7 @@ def test_processes_share_one_limit(url: str) -> None:
             stdout=subprocess.PIPE,
             text=True,
         )
-        for _ in range(3)
+        for _ in range(2)
     ]
     for process in processes:
         assert process.stdin is not None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from oshaberi.chunks import Chunk
+from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
 from oshaberi.delivery.queue.table_attachments import TableRenderer
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sinks.recording_sink import Record, RecordingSink
@@ -84,6 +85,7 @@ def play(
     user: str | None = None,
     response: ResponseState | None = None,
     renderer: TableRenderer | None = None,
+    plug_ins: DeliveryPlugIns | None = None,
     reemits: bool = False,
     **settings: Any,
 ) -> Played:
@@ -102,6 +104,7 @@ def play(
             response=response or ResponseState(key="k"),
             progress=seen.append,
             renderer=renderer or FakeRenderer(),
+            plug_ins=plug_ins or DeliveryPlugIns(),
         )
         words = TextConfig(humanizer_degree=degree, **(text or {}))
         config = StreamConfig(text=words, **settings)

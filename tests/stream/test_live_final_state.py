@@ -103,7 +103,7 @@ NOTICED_AND_TAKEN_BACK = Case(
 def test_final_state_is_that_of_finished_messages_alone(case: Case) -> None:
     shown = case.play()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(deliverer, "_shows_unfinished", lambda _config: False)
+        patch.setattr(deliverer, "shows_unfinished", lambda _config: False)
         finished = case.play()
     assert _state(shown) == _state(finished)
     _every_state_on_the_way_is_well_formed(shown)

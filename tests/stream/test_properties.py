@@ -173,7 +173,7 @@ def test_whatever_happens(case: Case) -> None:
     _check(case, played, strictly=not case.spoils_edits)
     if case.spoils_edits:  # with finished text alone there is no excuse
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(deliverer, "_shows_unfinished", lambda _config: False)
+            patch.setattr(deliverer, "shows_unfinished", lambda _config: False)
             _check(case, case.play(), strictly=True)
 
 

@@ -117,6 +117,48 @@ def test_long_line_is_cut_at_blanks_and_between_characters() -> None:
     assert {m.strip("`\n").replace(family, "") for m in out} == {""}
 
 
+FUNCTION = "def f():\n    one = 1\n\n    return one\n"  # 36 characters
+
+
+def test_a_cut_falls_at_a_blank_line() -> None:
+    source = f"{FUNCTION}\n{FUNCTION}\n{FUNCTION}"
+    first, second = messages(f"py\n{source}", 100)
+    assert body(first) == f"{FUNCTION}\n{FUNCTION}\n", "not in the middle of the third"
+    assert body(second) == FUNCTION
+
+
+def test_a_blank_line_before_an_unindented_line_is_preferred() -> None:
+    source = f"{FUNCTION}{'# note' * 5}\n\n{FUNCTION}    more\n"
+    first, second = messages(f"py\n{source}", 100)
+    assert body(second) == f"{FUNCTION}    more\n", "though a later one is inside the function"
+    assert body(first) + body(second) == source
+
+
+def test_an_inner_blank_line_is_better_than_none() -> None:
+    source = "x = 1\n" * 11 + "\n" + "    y\n" * 5
+    first, second = messages(f"py\n{source}", 100)
+    assert (body(first), body(second)) == ("x = 1\n" * 11 + "\n", "    y\n" * 5)
+
+
+def test_blank_lines_before_the_last_third_do_not_count() -> None:
+    source = "x = 1\n\n" + "y = 2\n" * 20
+    first, *_ = messages(f"py\n{source}", 100)
+    assert body(first) == "x = 1\n\n" + "y = 2\n" * 14
+
+
+def test_all_blank_lines_of_a_cut_stay() -> None:
+    source = f"{FUNCTION}\n{FUNCTION}\n  \n\n{FUNCTION}"
+    out = messages(f"py\n{source}", 100)
+    assert [body(one) for one in out] == [f"{FUNCTION}\n{FUNCTION}\n  \n\n", FUNCTION]
+
+
+def test_a_long_line_behind_a_cut_is_no_reason_for_less() -> None:
+    source = f"{FUNCTION}\n{FUNCTION}\nshort\n{'word ' * 30}\n"
+    out = messages(f"py\n{source}", 100)
+    assert "".join(body(one) for one in out).split() == source.split()
+    assert body(out[0]) == f"{FUNCTION}\n{FUNCTION}\n"
+
+
 def test_over_long_info_is_code() -> None:
     info = "word " * 300
     for text in (info, info + "\nx\n"):
@@ -202,7 +244,22 @@ def test_messages_are_as_full_as_lines_allow(widths: list[int]) -> None:
     out = messages("py\n" + "".join(lines), 100)
     for message, following in itertools.pairwise(out):
         first = body(following).split("\n")[0] + "\n"
-        assert len(message) + len(first) > 100
+        at_blank = body(message).endswith("\n\n")
+        assert at_blank or len(message) + len(first) > 100
+
+
+@given(st.lists(st.integers(0, 60), max_size=40))
+def test_a_blank_line_costs_a_third_of_a_message_at_most(widths: list[int]) -> None:
+    lines = ["x" * width + "\n" for width in widths]
+    out = messages("py\n" + "".join(lines), 100)
+    rest = "".join(lines)
+    for message in out[:-1]:
+        kept = [""]
+        for line in rest.splitlines(keepends=True):
+            kept.append(kept[-1] + line)
+        full = max(len(one) for one in kept if len(one) <= 91)
+        assert 3 * (full - len(body(message))) <= full
+        rest = rest.removeprefix(body(message))
 
 
 def test_source_ends_are_where_the_text_was_cut() -> None:

@@ -16,6 +16,7 @@ NUMBERS = {
     "flush_buffer_size_code_block": (15000, 1000, 100_000),
     "hold_limit": (500, 50, 4000),
     "max_flush_count": (40, 1, 1000),
+    "whole_above_chars": (0, 0, 100_000),
     "emoji_unique_lookback": (5, 0, 50),
     "emoji_run_prefix_length": (3, 1, 32),
 }

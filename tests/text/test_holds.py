@@ -41,6 +41,7 @@ PAIRS = [
     ("\\[", "\\]"),
     ("\\begin{x}", "\\end{x}"),
     ("[text](", ")"),
+    ("[", "](http://x)"),
 ]
 
 
@@ -208,6 +209,11 @@ def test_delays_nothing(text: str) -> None:
         ("[a (b](http://x) c\nd)", ["[a (b](http://x) c", "d)"]),
         ("x (see [a](http://b.c/d_(e)) now\nok)\nz", None),
         ("(a [b\nc](http://x) d)\ne", ["(a [b\nc](http://x) d)", "e"]),
+        ("[a\nb\nc](http://x) d\ne", ["[a\nb\nc](http://x) d", "e"]),
+        ("[a\nb] c\nd", ["[a", "b] c", "d"]),
+        ("[a\n[b\nc](http://x) d\ne", ["[a", "[b\nc](http://x) d", "e"]),
+        ("[a (b\nc](http://x) d\ne)", ["[a (b\nc](http://x) d", "e)"]),
+        ("**a [b\nc** d](http://x)\ne", ["**a [b\nc** d](http://x)", "e"]),
         # the boundary after the close is used
         ("(a\nb)\nc", ["(a\nb)", "c"]),
         ("**a\nb**\nc", ["**a\nb**", "c"]),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import (
     ChannelInfo,
     ChannelMessage,
@@ -39,7 +40,11 @@ class FakeToolChannel:
     may_react: bool = True
     channel_id: int = CHANNEL
     server_id: int = SERVER
-    parent_id: int | None = None
+    is_age_restricted: bool = False
+
+    @property
+    def path(self) -> ChannelPath:
+        return ChannelPath(self.server_id, self.channel_id)
 
     @property
     def newest_message_id(self) -> int | None:

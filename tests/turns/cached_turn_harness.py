@@ -11,6 +11,7 @@ from oshaberi.bot.cache_invalidation import cache_invalidation
 from oshaberi.bot.coordination.process_coordination import shared_state
 from oshaberi.bot.live_settings import LiveSettings
 from oshaberi.config import LoadedSettings
+from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.storage import Database, SecretVault
 from oshaberi.turns.channel_turns import ChannelTurns
 from tests.turns.memory_store import MemoryStore
@@ -31,6 +32,8 @@ KEY = SecretVault.new_key()
 LINES = 8
 ANSWER = [text("\n".join(f"Line {n}." for n in range(LINES))), tokens(3, 4)]
 
+AT_ONCE = TurnConfig(burst_wait_ms=0)
+
 
 @asynccontextmanager
 async def cached_turns(
@@ -45,7 +48,7 @@ async def cached_turns(
         for persona in (TOMORI, REN):
             await db.personas.save(persona)
         await db.servers.set_config(TOMORI.server_id, "humanizer_degree", 1)
-        live: Any = LiveSettings(LoadedSettings(), {}, db, lambda: services)
+        live: Any = LiveSettings(LoadedSettings(turn=AT_ONCE), {}, db, lambda: services)
         services = _services(
             Fixed(quick(), live), db, journal=db.journal, instance="test", alone=shared.alone
         )

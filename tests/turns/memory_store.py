@@ -40,9 +40,9 @@ class MemoryModels:
     def __init__(self) -> None:
         self.records: tuple[ModelRecord, ...] = ()
 
-    async def chain(self, server_id: int, user_id: int = 0) -> tuple[ModelRecord, ...]:
+    async def chains(self, server_id: int, user_id: int = 0) -> dict[int, tuple[ModelRecord, ...]]:
         place = (server_id, 0 if server_id else user_id)
-        return tuple(one for one in self.records if (one.server_id, one.user_id) == place)
+        return {0: tuple(one for one in self.records if (one.server_id, one.user_id) == place)}
 
 
 class MemoryKeys:

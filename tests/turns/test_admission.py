@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
@@ -80,6 +81,33 @@ def test_a_thread_belongs_to_its_channel() -> None:
     mention = heard(channel_id=60, parent_id=50, mentions_us=True)
     assert why(mention, allowed_channels=(50,)) == "mention"
     assert why(mention, blocked_channels=(50,)) == "blocked"
+
+
+def test_a_channel_belongs_to_its_category() -> None:
+    thread = heard(channel_id=60, parent_id=50, category_id=40)
+    assert why(thread, auto_channels=(40,)) == "auto"
+    mention = heard(channel_id=50, category_id=40, mentions_us=True)
+    assert why(mention, allowed_channels=(40,)) == "mention"
+    assert why(mention, blocked_channels=(40,)) == "blocked"
+    assert why(mention, allowed_channels=(41,)) == "elsewhere"
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        ({"blocked_roles": (301,)}, "blocked_role"),
+        ({"blocked_roles": (301,), "blocked_users": (ALICE.id,)}, "blocked"),
+        ({"blocked_roles": (999,)}, "mention"),
+        ({"allowed_roles": (302,)}, "mention"),
+        ({"allowed_roles": (999,)}, "unlisted"),
+        ({"allowed_roles": (999,), "allowed_users": (ALICE.id,)}, "mention"),
+        ({"allowed_roles": (302,), "allowed_users": (77,)}, "mention"),
+        ({"allowed_roles": (302,), "blocked_roles": (301,)}, "blocked_role"),
+    ],
+)
+def test_roles(config: dict[str, Any], reason: str) -> None:
+    author = replace(ALICE, role_ids=frozenset({301, 302}))
+    assert why(heard(author=author, mentions_us=True), **config) == reason
 
 
 def test_scripts_without_spaces_have_no_word_edges() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.storage import StorageError
 from oshaberi.storage.stored_records import PersonaRecord
@@ -38,9 +39,10 @@ SEEN: list[Step] = [text("One.\nTwo"), Silence(10_000), text(" or three.")]
 
 
 def asked_last(harness: TurnHarness, number: int) -> str:
-    last: Any = harness.models.requests[number].items[-1]
-    words: str = last.text
-    return words
+    """The question of a request, without the note behind what was said since."""
+    items = harness.models.requests[number].items
+    current = [item.text for item in items if getattr(item, "tag", "") == "current"]
+    return "\n".join(text for text in current if not text.startswith("(Now answer"))
 
 
 def told(harness: TurnHarness, number: int) -> list[str]:
@@ -60,7 +62,8 @@ def test_others_wait() -> None:
         assert (harness.channel_turns.running(), harness.channel_turns.waiting()) == (1, 1)
         await harness.channel_turns.idle()
         assert harness.turn_channel.contents == ["One.", "Two.", "Hm."]
-        assert told(harness, 1) == ["Alice: first", "One.", "Two.", "Bob: second"]
+        note = '(Now answer what Bob wrote: "second". What stands after it was said since.)'
+        assert told(harness, 1) == ["Alice: first", "Bob: second", "One.", "Two.", note]
         assert (harness.channel_turns.running(), harness.channel_turns.waiting()) == (0, 0)
 
     run_turns(scenario, SLOW)
@@ -262,7 +265,7 @@ def test_a_message_that_could_not_be_taken_may_come_again() -> None:
     async def scenario(harness: TurnHarness) -> None:
         good = harness.services.settings
 
-        async def broken(_server_id: int) -> Any:
+        async def broken(_path: ChannelPath) -> Any:
             raise OSError("no database")
 
         incoming = harness.turn_channel.write("hi")
@@ -282,9 +285,9 @@ def test_messages_keep_their_order_however_long_admission_takes() -> None:
         good = harness.services.settings
         delays = iter([3.0, 2.0, 1.0])
 
-        async def slow(server_id: int) -> Any:
+        async def slow(path: ChannelPath) -> Any:
             await asyncio.sleep(next(delays))
-            return await good(server_id)
+            return await good(path)
 
         harness.services.settings = slow
         async with asyncio.TaskGroup() as group:
@@ -365,6 +368,20 @@ def test_personas_answer_each_other_but_not_for_ever() -> None:
         assert harness.store.turns.kept[1].asked_id is None
 
     run_turns(scenario, *scripts, personas=(TOMORI, REN, kai), turn={"self_trigger_limit": 2})
+
+
+def test_no_persona_calls_one_that_may_not_answer_there() -> None:
+    kai = PersonaRecord(SERVER, "Kai", triggers=("kai",), is_age_restricted=True)
+
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer("ren?", mention=False)
+        assert [turn.persona for turn in harness.store.turns.kept] == ["Ren"]
+        harness.turn_channel.is_age_restricted = True
+        await harness.answer("ren?", mention=False)
+        assert [turn.persona for turn in harness.store.turns.kept] == ["Ren", "Ren", "Kai"]
+
+    scripts = [[text("What do you say, Kai?")]] * 2 + [[text("No.")]]
+    run_turns(scenario, *scripts, personas=(TOMORI, REN, kai))
 
 
 def test_while_the_database_is_away_the_personas_are_those_that_were() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import ToolCall
+from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.stage.model_servers import ModelServer
 from oshaberi.stage.model_servers.model_script import Finish, Say
@@ -148,7 +149,7 @@ def novel(*scripts: Any, **params: Any) -> tuple[list[str], list[str]]:
     return asyncio.run(main())
 
 
-async def _settings(_server_id: int) -> Fixed:
+async def _settings(_path: ChannelPath) -> Fixed:
     return Fixed(quick(), TurnConfig())
 
 

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import pytest
 
+from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.stage.model_servers import ModelServer, OpenAIWire
 from oshaberi.stage.model_servers.model_script import Call, Refuse, Say, Status, Step
@@ -54,7 +55,7 @@ def perform(scenario: Scene[T], *servers: list[list[Step]], keys: tuple[str, ...
     return asyncio.run(main())
 
 
-async def _settings(_server_id: int) -> Fixed:
+async def _settings(_path: ChannelPath) -> Fixed:
     return Fixed(quick(), TurnConfig())
 
 

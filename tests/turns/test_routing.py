@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from oshaberi.conversation.conversation_messages import ChannelMessage, IncomingMessage, Person
 from oshaberi.storage.stored_records import PersonaRecord
-from oshaberi.turns.admission.persona_routing import who_answers, who_is_called
+from oshaberi.turns.admission.persona_routing import allowed_in, who_answers, who_is_called
 from oshaberi.turns.context.message_attribution import AttributedSpeaker, speaker_of
 from tests.turns.turn_harness import ALICE, BOT_ID, EPOCH, REN, TOMORI
 
@@ -51,6 +52,27 @@ def answering(words: str, **fields: Any) -> list[str]:
 )
 def test_who_answers(words: str, fields: dict[str, Any], names: list[str]) -> None:
     assert answering(words, **fields) == names
+
+
+@pytest.mark.parametrize(
+    ("words", "uncalled", "names"),
+    [
+        ("hello", "Kai", ["Kai"]),
+        ("hello", "captain", ["Kai"]),
+        ("ren?", "Kai", ["Ren"]),
+        ("hello", "Somebody else", ["Tomori"]),
+    ],
+)
+def test_a_channel_may_have_another_persona(words: str, uncalled: str, names: list[str]) -> None:
+    incoming = IncomingMessage(ChannelMessage(1, ALICE, words, EPOCH), 50, 7, mentions_us=True)
+    found = who_answers(incoming, PERSONAS, uncalled=uncalled)
+    assert [persona.name for persona in found] == names
+
+
+def test_some_personas_answer_only_in_age_restricted_channels() -> None:
+    grown_up = replace(KAI, is_age_restricted=True)
+    assert allowed_in((REN, grown_up), False) == (REN,)
+    assert allowed_in((REN, grown_up), True) == (REN, grown_up)
 
 
 def test_personas_call_each_other_by_trigger_only() -> None:

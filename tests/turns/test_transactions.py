@@ -98,9 +98,10 @@ def test_a_message_for_somebody_else_touches_no_database(database_url: str) -> N
 
 def test_a_change_holds_at_once(database_url: str) -> None:
     async def scenario(harness: TurnHarness, db: Database) -> None:
-        assert (await harness.services.settings(TOMORI.server_id)).turn.blocked_users == ()
+        path = harness.turn_channel.path
+        assert (await harness.services.settings(path)).turn.blocked_users == ()
         await db.servers.set_config(TOMORI.server_id, "blocked_users", [5])
-        assert (await harness.services.settings(TOMORI.server_id)).turn.blocked_users == (5,)
+        assert (await harness.services.settings(path)).turn.blocked_users == (5,)
         await db.personas.delete(TOMORI.server_id, REN.name)
         personas = await harness.channel_turns.cast.of(TOMORI.server_id)
         assert REN.name not in [one.name for one in personas]

@@ -230,7 +230,7 @@ def test_while_the_database_is_away_a_server_without_models_asks_the_operators()
         async def away(*_scope: int) -> Any:
             raise StorageError("the database is malformed")
 
-        spoil(harness.store.models, "chain", away)
+        spoil(harness.store.models, "chains", away)
         await harness.answer()
         assert harness.turn_channel.contents == ["Hm.", "Hm."]
         assert harness.turn_channel.embeds == []
@@ -251,7 +251,7 @@ def test_while_the_database_is_away_a_server_asks_its_own_models_as_before() -> 
         async def away(*_scope: int) -> Any:
             raise StorageError("the database is away")
 
-        spoil(harness.store.models, "chain", away)
+        spoil(harness.store.models, "chains", away)
         await harness.answer()
         assert harness.models.asked == [("own", "a"), ("own", "a")]
 

@@ -6,15 +6,18 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
+from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.stream.provider_protocol import Silence
 from oshaberi.turns import turn_control
 from oshaberi.turns.admission.admission_rules import WHY
-from oshaberi.turns.context.context_building import GO_ON
+from oshaberi.turns.context.context_dialogue import GO_ON
 from tests.turns.turn_harness import (
     ALICE,
     BOB,
     CHANNEL,
+    REN,
+    TOMORI,
     FakeTurnChannel,
     Fixed,
     TurnHarness,
@@ -204,7 +207,7 @@ def test_who_is_not_answered_any_more_cannot_ask_again() -> None:
             {"allowed_channels": (here + 1,)},
         ):
 
-            async def settings(_server_id: int, lists: Any = lists) -> Any:
+            async def settings(_path: ChannelPath, lists: Any = lists) -> Any:
                 return Fixed(quick(), TurnConfig(**lists))
 
             harness.services.settings = settings
@@ -223,6 +226,23 @@ def test_who_is_not_answered_any_more_cannot_ask_again() -> None:
         )
 
     run_turns(scenario)
+
+
+def test_a_persona_for_age_restricted_channels_does_not_go_on_elsewhere() -> None:
+    async def scenario(harness: TurnHarness) -> None:
+        place = harness.turn_channel
+        place.is_age_restricted = True
+        assert await harness.answer("ren?", mention=False) == "trigger"
+        place.is_age_restricted = False
+        for ask in (harness.channel_turns.continue_, harness.channel_turns.regenerate):
+            assert await ask(place, ALICE) == turn_control.NOT_HERE
+        assert not await harness.channel_turns.resume(place, harness.store.turns.kept[-1])
+        assert await harness.answer("ren?", mention=False) == "age"
+        place.is_age_restricted = True
+        again = await harness.channel_turns.regenerate(place, ALICE)
+        assert again == turn_control.REGENERATED
+
+    run_turns(scenario, personas=(TOMORI, replace(REN, is_age_restricted=True)))
 
 
 def test_who_asks_again_too_soon_waits() -> None:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from oshaberi.chunks import Chunk, ProviderError, ToolCall, Usage
+from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import (
     ChannelInfo,
     ChannelMessage,
@@ -30,7 +31,8 @@ from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
 from oshaberi.stream.provider_protocol import ScriptedProvider, Step
 from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.text.text_config import TextConfig
-from oshaberi.turns.channel_turns import ChannelTurns, Claim
+from oshaberi.turns.admission.unbegun_questions import Claim
+from oshaberi.turns.channel_turns import ChannelTurns
 from oshaberi.turns.generation.adapter_pool import AdapterPool
 from oshaberi.turns.turn_services import OperatorModel, TurnServices
 from oshaberi.turns.turn_store import TurnStore
@@ -157,7 +159,8 @@ class FakeTurnChannel:
     ) -> None:
         self.channel_id = channel_id
         self.server_id = server_id
-        self.parent_id = parent_id
+        self.path = ChannelPath(server_id, channel_id, parent_id)
+        self.is_age_restricted = False
         self.people: list[ChannelMessage] = []
         self.reactions: list[tuple[int, str]] = []
         self.undone: list[tuple[int, str]] = []
@@ -180,7 +183,12 @@ class FakeTurnChannel:
         said = ChannelMessage(self.next_id(), author, words, now(), **fields)
         self.people.append(said)
         return IncomingMessage(
-            said, self.channel_id, self.server_id, mentions_us=mention, replied=replied
+            said,
+            self.channel_id,
+            self.server_id,
+            mentions_us=mention,
+            replied=replied,
+            is_age_restricted=self.is_age_restricted,
         )
 
     @property
@@ -289,7 +297,7 @@ def quick(**options: Any) -> StreamConfig:
     return StreamConfig(text=TextConfig(**{"humanizer_degree": 1, **words}), **options)
 
 
-USUAL: Mapping[str, Any] = MappingProxyType({"reply_mode": "first"})
+USUAL: Mapping[str, Any] = MappingProxyType({"reply_mode": "first", "burst_wait_ms": 0})
 """Settings of turns in tests that are not about them."""
 
 _TEXT = frozenset(TextConfig.__dataclass_fields__)
@@ -335,7 +343,9 @@ def run_stored_turns(
         async with Database.open(f"sqlite:///{folder}/turns.db", vault) as db:
             for persona in (TOMORI, REN):
                 await db.personas.save(persona)
-            made = _services(Fixed(quick(), TurnConfig()), db, journal=db.journal, instance="test")
+            made = _services(
+                Fixed(quick(), TurnConfig(**USUAL)), db, journal=db.journal, instance="test"
+            )
             made.models = (link(),)
             harness = TurnHarness(made, FakeTurnChannel(), ChannelTurns(made), MemoryStore(()))
             harness.models.play(*scripts)
@@ -347,7 +357,7 @@ def run_stored_turns(
 def _services(fixed: Fixed, store: TurnStore, **others: Any) -> TurnServices:
     stops = StopRegistry()
 
-    async def settings(_server_id: int) -> Fixed:
+    async def settings(_path: ChannelPath) -> Fixed:
         return fixed
 
     return TurnServices(

@@ -1,20 +1,26 @@
-"""The settings that apply now: the operator's, reloaded on change, with each server's on top."""
+"""The settings that apply now: the operator's, with those of servers and channels on top."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from oshaberi.bot.operator_defaults import links, persona_of
 from oshaberi.config import EffectiveSettings, LoadedSettings, Reloader, effective
+from oshaberi.conversation.channel_path import ChannelPath
+from oshaberi.delivery.degree_policy import live_remark
 from oshaberi.logs import set_level
 from oshaberi.storage import Database
+from oshaberi.storage.stored_records import StoredSettings
 from oshaberi.turns.bounded_cache import BoundedCache
 from oshaberi.turns.stored_cache import StoredCache
 from oshaberi.turns.turn_services import TurnServices
 
+log = logging.getLogger(__name__)
+
 MOST_SERVERS = 1000
+MOST_PLACES = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +28,7 @@ class _Effective:
     """Effective settings, and the values they were made from."""
 
     operators: LoadedSettings
-    changed: Mapping[str, Any]
+    stored: StoredSettings
     settings: EffectiveSettings
 
 
@@ -38,35 +44,46 @@ class LiveSettings:
     ) -> None:
         self.reloader = Reloader(settings, environ, self._take_up)
         self._held = settings
+        _remark(settings)
         self._environ = environ
         self._db = db
         self._services = services
-        self._changed: StoredCache[int, Mapping[str, Any]] = StoredCache(MOST_SERVERS, "settings")
-        self._effective: BoundedCache[int, _Effective] = BoundedCache(MOST_SERVERS)
+        self._stored: StoredCache[int, StoredSettings] = StoredCache(MOST_SERVERS, "settings")
+        self._effective: BoundedCache[tuple[int, ...], _Effective] = BoundedCache(MOST_PLACES)
 
     def operators(self) -> LoadedSettings:
         return self.reloader.current
 
-    async def of(self, server_id: int) -> EffectiveSettings:
-        """Return a server's settings; the last known ones while the database is down.
+    async def of(self, path: ChannelPath) -> EffectiveSettings:
+        """Return a channel's settings; the last known ones while the database is down.
 
         Raises StorageError if none are known: its lists of blocked users are unknown then
         too.
         """
-        db, operators = self._db, self.operators()
-        load = db.servers.config
-        changed = await self._changed.get(db.changes, server_id, server_id, lambda: load(server_id))
-        known = self._effective.get(server_id)
-        if known is None or known.operators is not operators or known.changed is not changed:
-            known = _Effective(operators, changed, effective(operators, changed))
-            self._effective.put(server_id, known)
+        db, operators, server_id = self._db, self.operators(), path.server_id
+        load = db.servers.settings
+        stored = await self._stored.get(db.changes, server_id, server_id, lambda: load(server_id))
+        # Channels without settings of their own share an entry.
+        key = (server_id, *(one for one in path.ids if one in stored.channels))
+        known = self._effective.get(key)
+        if known is None or known.operators is not operators or known.stored is not stored:
+            known = _Effective(operators, stored, effective(operators, *stored.layers(path.ids)))
+            self._effective.put(key, known)
         return known.settings
 
     def _take_up(self, new: LoadedSettings) -> None:
         """Apply settings that may change at runtime. Only changed ones are replaced."""
         old, self._held, services = self._held, new, self._services()
         set_level(new.log_level)
+        if new.stream != old.stream:
+            _remark(new)
         if new.models != old.models:
             services.models = links(new, self._environ)
         if new.persona != old.persona:
             services.persona = persona_of(new)
+
+
+def _remark(settings: LoadedSettings) -> None:
+    """Log what the settings do not do together, though each of them is fine."""
+    if remark := live_remark(settings.stream):
+        log.warning("%s", remark)

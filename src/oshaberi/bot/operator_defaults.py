@@ -41,4 +41,5 @@ def persona_of(settings: LoadedSettings) -> PersonaRecord:
         triggers=entry.triggers,
         avatar_url=entry.avatar_url,
         is_default=True,
+        is_age_restricted=entry.age_restricted,
     )

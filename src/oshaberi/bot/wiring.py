@@ -17,6 +17,7 @@ from functools import partial
 from oshaberi.bot.bot_tools import open_tools
 from oshaberi.bot.cache_invalidation import cache_invalidation
 from oshaberi.bot.client.attached_text import read_text
+from oshaberi.bot.client.channel_places import is_gone
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.commands import CommandContext
 from oshaberi.bot.coordination.crash_recovery import CrashRecovery
@@ -34,6 +35,7 @@ from oshaberi.bot.operator_defaults import links, persona_of
 from oshaberi.bot.privacy.data_retention import DataRetention
 from oshaberi.bot.shutdown import ShutdownSignals
 from oshaberi.config import LoadedSettings, Reloader
+from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
 from oshaberi.discord_io import RequestBudget
 from oshaberi.discord_io.requests.api_address import requests_through
 from oshaberi.discord_io.requests.request_budget import PER_SECOND
@@ -45,6 +47,7 @@ from oshaberi.storage import Database, SecretVault
 from oshaberi.storage.postgres_lease import postgres_lease
 from oshaberi.storage.sqlite_ownership import sole_owner
 from oshaberi.stream.stream_observer import StreamObserver
+from oshaberi.tools.tool_text import installed_tool_text
 from oshaberi.turns.admission.turn_slots import TurnSlots
 from oshaberi.turns.channel_turns import ChannelTurns
 from oshaberi.turns.generation.adapter_pool import AdapterPool, Connect
@@ -184,6 +187,8 @@ async def open_bot(
             allow_local_models=lambda: live_settings.operators().allow_local_models,
             persona=persona_of(settings),
             observers=(StreamLogger(), bot_metrics, model_health, *observers),
+            plug_ins=DeliveryPlugIns.installed(),
+            tool_text=installed_tool_text(),
             read_text=read_text,
             alone=shared.alone,
             slots=TurnSlots(settings.max_simultaneous_turns, settings.max_wait_s),
@@ -262,7 +267,13 @@ async def open_bot(
             bot_metrics,
             reloader,
             orphaned_journals,
-            DataRetention(db, live_settings.operators, client.server_ids, client.would_have),
+            DataRetention(
+                db,
+                live_settings.operators,
+                client.server_ids,
+                client.would_have,
+                is_gone=partial(is_gone, client),
+            ),
         )
 
 

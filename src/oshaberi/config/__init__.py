@@ -1,7 +1,8 @@
 """The settings of the program: declared once, read from the environment and one file.
 
     settings = load(None, os.environ)            # OSHABERI_… over oshaberi.toml over defaults
-    stream, turn = effective(settings, await db.servers.config(server_id))
+    stored = await db.servers.settings(server_id)
+    here = effective(settings, *stored.layers(path.ids))
 
 `SERVER_KEYS` is what a server's admins may change; `parse_server_value` reads what they typed.
 Importing this loads neither pydantic nor anything else of weight.

@@ -128,6 +128,8 @@ class PersonaEntry:
     aliases: tuple[str, ...] = ()
     triggers: tuple[str, ...] = ()
     avatar_url: str | None = None
+    age_restricted: bool = False
+    """Whether it answers only in age-restricted channels."""
 
     def __post_init__(self) -> None:
         if not self.name.strip():
@@ -248,7 +250,9 @@ class ProcessConfig:
     persona: PersonaEntry | None = field(
         default=None,
         metadata=_table(
-            "has a `name` and optionally `prompt`, `aliases`, `triggers`, `avatar_url`", "a table"
+            "has a `name` and optionally `prompt`, `aliases`, `triggers`, `avatar_url`, "
+            "`age_restricted`",
+            "a table",
         ),
     )
     mcp_servers: Mapping[str, McpServerEntry] = field(

@@ -16,8 +16,9 @@ from oshaberi.errors import ConfigError
 QUOTA_PREFIX = "quota_"
 SPARING = frozenset({"cooldown_ms"})
 """Numbers of which less costs more: the operator's own value is the least."""
-ALLOWING = frozenset({"allowed_users", "allowed_channels"})
-BLOCKING = frozenset({"blocked_users", "blocked_channels"})
+ALLOWING_PEOPLE = ("allowed_users", "allowed_roles")
+ALLOWING = frozenset({*ALLOWING_PEOPLE, "allowed_channels"})
+BLOCKING = frozenset({"blocked_users", "blocked_roles", "blocked_channels"})
 BY_OPERATOR = "that whoever runs the bot allows"
 
 
@@ -61,8 +62,8 @@ def check_limit(settings: LoadedSettings, key: str, value: Any) -> None:
         raise ConfigError(f"{key}: {value} is more than {most}, the most {BY_OPERATOR}")
     if least is not None and value < least:
         raise ConfigError(f"{key}: {value} is less than {least}, the least {BY_OPERATOR}")
-    theirs = settings.value(key) if key in ALLOWING else ()
-    strangers = [one for one in value if one not in theirs] if theirs else []
+    theirs = settings.value(key)
+    strangers = [one for one in value if one not in theirs] if _allows_some(settings, key) else []
     if strangers:
         raise ConfigError(f"{key}: {strangers[0]} is not among those {BY_OPERATOR}")
 
@@ -78,7 +79,7 @@ def _cut(settings: LoadedSettings, setting: Setting, value: Any) -> Any:
     A value of the wrong type stays, so that the later check reports it.
     """
     if isinstance(value, list | tuple):
-        return _cut_list(setting.name, value, settings.value(setting.name))
+        return _cut_list(settings, setting.name, value)
     if not isinstance(value, int) or isinstance(value, bool):
         return value
     most, least = most_allowed(settings, setting), least_allowed(settings, setting)
@@ -86,13 +87,20 @@ def _cut(settings: LoadedSettings, setting: Setting, value: Any) -> Any:
     return value if setting.name not in SPARING or least is None else max(value, least)
 
 
-def _cut_list(key: str, value: Sequence[Any], theirs: Any) -> Sequence[Any]:
+def _cut_list(settings: LoadedSettings, key: str, value: Sequence[Any]) -> Sequence[Any]:
+    theirs: Sequence[Any] = settings.value(key)
     if key in BLOCKING:
         return tuple(dict.fromkeys([*theirs, *value]))
-    if key in ALLOWING and theirs:
+    if _allows_some(settings, key):
         # An empty list would let everybody in.
         return tuple(one for one in value if one in theirs) or theirs
     return value
+
+
+def _allows_some(settings: LoadedSettings, key: str) -> bool:
+    """Tell whether the operator allows only some. Users and roles are one list of people."""
+    together = ALLOWING_PEOPLE if key in ALLOWING_PEOPLE else (key,)
+    return key in ALLOWING and any(settings.value(one) for one in together)
 
 
 def check_limit_table(limits: Mapping[str, int]) -> None:

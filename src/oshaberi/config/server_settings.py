@@ -1,9 +1,9 @@
-"""What a server's admins may change, and the settings that come of it."""
+"""What a server's admins may change, for the server or one channel, and what comes of it."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,42 +28,64 @@ SERVER_KEYS: Mapping[str, Setting] = {
     for key, setting in DECLARED.items()
     if setting.section is not ProcessConfig and key not in OPERATOR_KEYS
 }
+SERVER_ONLY_KEYS = frozenset({"auto_channels", "allowed_channels", "blocked_channels"}) | {
+    key for key in SERVER_KEYS if key.endswith("_per_server_day")
+}
+"""They name channels themselves, or count for the whole server: no channel has its own."""
 NO_QUOTAS: Mapping[str, Any] = {key: 0 for key in SERVER_KEYS if is_quota(key)}
 
 
 @dataclass(frozen=True, slots=True)
 class EffectiveSettings:
-    """The settings that apply in one server."""
+    """The settings that apply in one channel."""
 
     stream: StreamConfig
     turn: TurnConfig
 
 
-def effective(settings: LoadedSettings, server_config: Mapping[str, Any]) -> EffectiveSettings:
-    """Return the operator's settings with the server's changes, within the operator's limits.
+def effective(settings: LoadedSettings, *layers: Mapping[str, Any]) -> EffectiveSettings:
+    """Return the operator's settings with the changes of `layers`, within the operator's limits.
 
-    A stored value that is no longer valid is ignored and logged: it must not stop the bot from
+    The first layer is the nearest: a thread's, a channel's, a category's, then the server's. A
+    stored value that is no longer valid is ignored and logged: it must not stop the bot from
     answering.
     """
-    known = _known(server_config)
-    kept = limited(settings, known)
-    while kept:
+    kept = [_known(layer) for layer in layers]
+    while any(kept):
         try:
-            return _combined(settings, kept)
+            return _combined(settings, limited(settings, inherited(*kept)))
         except ConfigError as error:
             log.warning("a stored setting is ignored: %s", error)
-            key = str(error).partition(":")[0]
-            kept = {one: kept[one] for one in kept if one != key} if key in kept else {}
+            _drop(kept, str(error).partition(":")[0])
     return EffectiveSettings(settings.stream, replace(settings.turn, **NO_QUOTAS))
 
 
-def check_together(settings: LoadedSettings, server_config: Mapping[str, Any]) -> None:
-    """Raise if values that are valid alone contradict each other.
+def inherited(*layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the nearest value of each setting; the first layer is the nearest."""
+    return {key: value for layer in reversed(layers) for key, value in layer.items()}
+
+
+def _drop(layers: list[dict[str, Any]], key: str) -> None:
+    """Drop the nearest value of a setting; everything if none has one."""
+    for layer in layers:
+        if key in layer:
+            del layer[key]
+            return
+    layers.clear()
+
+
+def check_together(settings: LoadedSettings, *layers: Mapping[str, Any]) -> None:
+    """Raise if values that are valid alone contradict each other; `layers` as in `effective`.
 
     Call it before storing a change.
     """
-    known = _known(server_config)
-    _combined(settings, known)
+    _combined(settings, inherited(*map(_known, layers)))
+
+
+def origin(layers: Sequence[Mapping[str, Any]], key: str) -> int | None:
+    """Return the number of the layer that a value comes from, or None: it is the operator's."""
+    names = [with_new_names(layer) for layer in layers]
+    return next((number for number, layer in enumerate(names) if key in layer), None)
 
 
 def parse_server_value(key: str, text: str) -> Any:

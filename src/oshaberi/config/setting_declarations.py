@@ -51,6 +51,7 @@ _WORDS = {
     "strings": "a list of texts that are not empty",
     "ids": "a list of ids",
     "path": "a path",
+    "name": "a name, or nothing",
     "text": "a text",
 }
 

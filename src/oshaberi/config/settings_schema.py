@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
@@ -25,7 +26,10 @@ _KINDS: Mapping[str, Any] = {
     "ids": tuple[_ID, ...],
     "path": Path,
     "text": _TEXT,
+    "name": Annotated[str, StringConstraints(strict=True, strip_whitespace=True)],
 }
+_GIVEN: ContextVar[tuple[Mapping[str, Any], ...]] = ContextVar("settings_given")
+"""What is merged at the moment. A model for each time would take a tenth of a second to build."""
 
 
 class GivenSource(PydanticBaseSettingsSource):
@@ -44,15 +48,11 @@ class GivenSource(PydanticBaseSettingsSource):
 
 def merged(*places: Mapping[str, Any]) -> dict[str, Any]:
     """Merge and check the sources; earlier ones win. Mistakes raise a ValidationError."""
-
-    class Sourced(_model()):  # type: ignore[misc]  # made at run time
-        @classmethod
-        def settings_customise_sources(
-            cls, settings_cls: type[BaseSettings], **_usual: Any
-        ) -> tuple[PydanticBaseSettingsSource, ...]:
-            return tuple(GivenSource(settings_cls, values) for values in places)
-
-    given = Sourced()
+    token = _GIVEN.set(places)
+    try:
+        given = _model()()
+    finally:
+        _GIVEN.reset(token)
     return {key: getattr(given, key) for key in given.model_fields_set}
 
 
@@ -76,6 +76,12 @@ def _model() -> type[BaseSettings]:
 
 class _StrictSettings(BaseSettings):
     model_config = SettingsConfigDict(extra="forbid", validate_default=False)
+
+    @classmethod
+    def settings_customise_sources(  # type: ignore[override]
+        cls, settings_cls: type[BaseSettings], **_usual: Any
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return tuple(GivenSource(settings_cls, values) for values in _GIVEN.get())
 
 
 def _type(setting: Setting) -> Any:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from oshaberi.conversation.channel_path import ChannelPath
+
 
 @dataclass(frozen=True, slots=True)
 class Person:
@@ -25,6 +27,10 @@ class Person:
     can_read_history: bool = True
     """Whether they may read what was written in the channel before they came."""
     can_add_reactions: bool = True
+    application_id: int | None = None
+    """The application whose webhook spoke, or else the webhook; None for an account."""
+    role_ids: frozenset[int] = frozenset()
+    """The roles in the server; none in a direct message or for a webhook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +81,17 @@ class IncomingMessage:
     """The message it replies to, if it could be found."""
     can_answer: bool = True
     """Whether we may write there at all."""
+    mentions_others: bool = False
+    """Whether it mentions another user, a role or everybody."""
+    copied_id: int | None = None
+    """The message of a person that this one, of a proxy bot, is the copy of."""
+    category_id: int | None = None
+    is_age_restricted: bool = False
+    """Whether Discord marks the channel, or the thread's channel, as age-restricted."""
+
+    @property
+    def path(self) -> ChannelPath:
+        return ChannelPath(self.server_id, self.channel_id, self.parent_id, self.category_id)
 
     @property
     def is_direct(self) -> bool:
@@ -83,6 +100,14 @@ class IncomingMessage:
     @property
     def user_id(self) -> int:
         return self.said.author.id
+
+    @property
+    def is_for_others(self) -> bool:
+        """Tell whether it mentions or replies to somebody else."""
+        is_reply = self.said.reply_to is not None
+        return self.mentions_others or (
+            is_reply and not (self.replied is not None and self.replied.by_us)
+        )
 
 
 @dataclass(frozen=True, slots=True)

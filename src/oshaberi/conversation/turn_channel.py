@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import ChannelInfo, ChannelMessage, IncomingMessage
 from oshaberi.delivery.sink import Embed, Sink, WebhookFace
 
@@ -16,8 +17,12 @@ class TurnChannel(Protocol):
     def channel_id(self) -> int: ...
 
     @property
-    def parent_id(self) -> int | None:
-        """Return the id of a thread's channel; None if this is not a thread."""
+    def path(self) -> ChannelPath:
+        """Return the channel's ids with those of the places above it."""
+
+    @property
+    def is_age_restricted(self) -> bool:
+        """Tell whether Discord marks the channel, or the thread's channel, as age-restricted."""
 
     @property
     def server_id(self) -> int:

@@ -6,23 +6,29 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from oshaberi.errors import ConfigError
-from oshaberi.text.text_config import check_fields, choice, number, switch
+from oshaberi.text.text_config import check_fields, choice, fraction, number, switch
 
 MOST_COUNTED = 10**12
+PROXY_BOTS = (466378653216014359, 431544605209788416)
+"""PluralKit and Tupperbox."""
 
 
 def strings(what: str, default: tuple[str, ...] = ()) -> Any:
     return field(default=default, metadata={"strings": True, "what": what})
 
 
-def ids(what: str, mention: str = "") -> Any:
-    """Declare a list of ids. `mention` is `#` for channels and `@` for users."""
-    return field(default=(), metadata={"ids": True, "what": what, "mention": mention})
+def ids(what: str, mention: str = "", default: tuple[int, ...] = ()) -> Any:
+    """Declare a list of ids. `mention` is `#` for channels, `@` for users, `@&` for roles."""
+    return field(default=default, metadata={"ids": True, "what": what, "mention": mention})
 
 
 def channel(what: str) -> Any:
     about = {"low": 0, "high": 2**63 - 1, "what": what, "mention": "#"}
     return field(default=0, metadata=about)
+
+
+def name(what: str) -> Any:
+    return field(default="", metadata={"name": True, "what": what})
 
 
 def quota(what: str, whose: str) -> Any:
@@ -37,6 +43,27 @@ class TurnConfig:
         "interrupt",
         ("interrupt", "queue", "collect"),
         "a message that arrives during an answer interrupts it, waits, or is collected",
+    )
+    burst_wait_ms: int = number(
+        700,
+        0,
+        10_000,
+        "a question is answered this many ms after the last message of its author; 0: at once",
+    )
+    burst_max_ms: int = number(
+        8000, 0, 60_000, "and at most this many ms after the first, while its author types"
+    )
+    attention_ms: int = number(
+        0,
+        0,
+        3_600_000,
+        "how long the bot goes on listening after it was spoken to, in ms; 0 is off",
+    )
+    attention_chance: float = fraction(
+        0.8, "chance that it then answers a message that addresses nobody; falls with time"
+    )
+    interjection_chance: float = fraction(
+        0.0, "chance that the bot answers any other message that addresses nobody"
     )
     continue_after_restart: bool = switch(
         True, "continue an answer that a restart cut off; `/continue` always can"
@@ -97,13 +124,36 @@ class TurnConfig:
         "how often personas may answer each other before a person writes again",
         server_high=5,
     )
-    auto_channels: tuple[int, ...] = ids("channels in which every message is answered", "#")
-    allowed_users: tuple[int, ...] = ids("answer only these users; empty means everybody", "@")
-    blocked_users: tuple[int, ...] = ids("never answer these users", "@")
-    allowed_channels: tuple[int, ...] = ids(
-        "answer only in these channels; empty means everywhere", "#"
+    answer_bots: tuple[int, ...] = ids("bots that are answered like people", "@")
+    bot_rounds_limit: int = number(
+        3,
+        1,
+        20,
+        "how often bots are answered in a channel before a person writes again",
+        server_high=5,
     )
-    blocked_channels: tuple[int, ...] = ids("never answer in these channels", "#")
+    proxy_bots: tuple[int, ...] = ids(
+        "bots that people speak through; their webhooks count as people", "@", PROXY_BOTS
+    )
+    auto_channels: tuple[int, ...] = ids(
+        "channels and categories in which every message is answered", "#"
+    )
+    answering_persona: str = name(
+        "name of the persona that answers when no other is called; empty means the default persona"
+    )
+    allowed_users: tuple[int, ...] = ids(
+        "answer only these users, and those with one of `allowed_roles`; empty means everybody", "@"
+    )
+    blocked_users: tuple[int, ...] = ids("never answer these users", "@")
+    allowed_roles: tuple[int, ...] = ids(
+        "answer only users with one of these roles, and `allowed_users`; empty means everybody",
+        "@&",
+    )
+    blocked_roles: tuple[int, ...] = ids("never answer users with one of these roles", "@&")
+    allowed_channels: tuple[int, ...] = ids(
+        "answer only in these channels and categories; empty means everywhere", "#"
+    )
+    blocked_channels: tuple[int, ...] = ids("never answer in these channels and categories", "#")
     quota_requests_per_user_day: int = quota("requests to models", "user")
     quota_requests_per_channel_day: int = quota("requests to models", "channel")
     quota_requests_per_server_day: int = quota("requests to models", "server")
@@ -120,6 +170,8 @@ class TurnConfig:
                 object.__setattr__(self, setting.name, _checked_strings(setting.name, value))
             elif "ids" in setting.metadata:
                 object.__setattr__(self, setting.name, _checked_ids(setting.name, value))
+            elif "name" in setting.metadata:
+                object.__setattr__(self, setting.name, _checked_name(setting.name, value))
 
 
 def _checked_strings(key: str, value: object) -> tuple[str, ...]:
@@ -128,6 +180,12 @@ def _checked_strings(key: str, value: object) -> tuple[str, ...]:
     ):
         raise ConfigError(f"{key}: {value!r} is not a list of texts that are not empty")
     return tuple(value)
+
+
+def _checked_name(key: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise ConfigError(f"{key}: {value!r} is not a name")
+    return value.strip()
 
 
 def _checked_ids(key: str, value: object) -> tuple[int, ...]:

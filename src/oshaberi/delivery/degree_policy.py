@@ -30,6 +30,30 @@ def policy_of(config: StreamConfig) -> DegreePolicy:
     return POLICIES[config.text.humanizer_degree]
 
 
+LIVE_WITHOUT_GROWTH = (
+    'delivery = "live" shows no growing text together with notify = "last": an edit notifies '
+    "nobody, so the message that is to notify is sent when it is complete"
+)
+
+
+def shows_unfinished(config: StreamConfig) -> bool:
+    """Tell whether unfinished text is shown: in live mode, unless the settings make it wait."""
+    waits = config.notify == "last" or config.suppress_text_output
+    return config.delivery == "live" and not waits
+
+
+LIVE_WITHOUT_MODE = 'delivery = "live" shows no display_mode but "persona"'
+
+
+def live_remark(config: StreamConfig) -> str:
+    """Return why live mode does not show what one may expect of it; empty if it does."""
+    if config.delivery != "live":
+        return ""
+    if config.notify == "last":
+        return LIVE_WITHOUT_GROWTH
+    return LIVE_WITHOUT_MODE if config.display_mode != "persona" else ""
+
+
 def paces(config: StreamConfig) -> bool:
     """Tell whether messages wait for simulated typing. Live mode never does."""
     return policy_of(config).types and config.delivery == "messages"

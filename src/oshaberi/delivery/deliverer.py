@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterable, Sequence
 from oshaberi.delivery.bookkeeping.character_ledger import Ledger
 from oshaberi.delivery.bookkeeping.delivery_record import DeliveryRecord
 from oshaberi.delivery.bucket_waits import MessageRoom
-from oshaberi.delivery.degree_policy import paces, policy_of
+from oshaberi.delivery.degree_policy import paces, policy_of, shows_unfinished
+from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
 from oshaberi.delivery.live.edit_pace import EditTurns
 from oshaberi.delivery.live.live_edits import LiveEdits
 from oshaberi.delivery.outgoing_message import OutgoingMessage
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
-from oshaberi.delivery.pacing.typing_indicator import TypingIndicator
+from oshaberi.delivery.pacing.typing_indicator import EDITED_QUIET_SECONDS, QUIET_SECONDS
 from oshaberi.delivery.posting.error_code_recovery import TOKEN_REVOKED
 from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
 from oshaberi.delivery.posting.length_limit_notice import LimitOverrun
@@ -36,6 +37,7 @@ from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.events import Message, Table
 
 BLOCKED_SECONDS = 1.0
+NO_PLUG_INS = DeliveryPlugIns()
 
 
 class Deliverer:
@@ -50,27 +52,34 @@ class Deliverer:
         waits: InterruptibleWaits,
         ledger: Ledger,
         renderer: TableRenderer,
+        plug_ins: DeliveryPlugIns = NO_PLUG_INS,
         reply_to: bool = False,
         on_sent: Callable[[], None],
         preview: Callable[[], Sequence[Message]] | None = None,
     ) -> None:
         self.queue = MessageQueue(config.text.max_single_message_length)
         self.delivery_record = DeliveryRecord(response, ledger, config.text.persona, on_sent)
-        self.indicator = TypingIndicator(sink)
         self._config = config
         self._response = response
         self._waits = waits
         self._room = MessageRoom(config, sink, self.queue, response, waits)
-        self._pace = MessagePace(config.max_backlog_ms, self.queue, response, waits, self.indicator)
+        self._pace = MessagePace(config.max_backlog_ms, self.queue, response, waits)
         self._limits = MessageLimits(config, response)
         self._outcomes = OutcomeHandler(self.delivery_record, self.queue, waits)
-        self._builder = OutgoingBuilder(config, response, ledger, renderer)
+        self._builder = OutgoingBuilder(config, response, ledger, renderer, plug_ins)
         self._sender = ExactlyOnceSender(sink, waits, response)
         self._overrun = LimitOverrun(
             config, response, self._sender, self.delivery_record, self._outcomes
         )
         self._poster = MessagePoster(
-            config, sink, self._sender, response, self.delivery_record, self._may_send, reply_to
+            config,
+            sink,
+            self._sender,
+            response,
+            self.delivery_record,
+            self._may_send,
+            reply_to,
+            plug_ins,
         )
         self._edit_turns = EditTurns(sink, self.queue, waits)
         self._live_edits = LiveEdits(
@@ -82,7 +91,10 @@ class Deliverer:
             self._edit_turns,
             self._outcomes,
         )
-        self._preview = preview if _shows_unfinished(config) else None
+        self._preview = preview if shows_unfinished(config) else None
+        response.indicator.quiet_seconds = (
+            EDITED_QUIET_SECONDS if self.shows_unfinished else QUIET_SECONDS
+        )
         self._closing = False
         self._response_ends = False
 
@@ -116,7 +128,7 @@ class Deliverer:
 
     def halt(self) -> None:
         """Stop sending. No further message is sent."""
-        self.indicator.rest()
+        self._response.indicator.rest()
         self._waits.halt()
         self.queue.close()
 
@@ -218,8 +230,8 @@ class Deliverer:
         if limit is not None:
             return await self._overrun.meet(limit, self.queue)
         files: tuple[File, ...] = ()
-        if item.table is not None:
-            files = await self._builder.files(item.table, self._waits)
+        if item.becomes_file:
+            files = await self._builder.files(item, self._waits)
             if not files and not self._waits.halted:
                 self.queue.take()
                 self.queue.put_back(self._builder.plain(item))
@@ -254,10 +266,8 @@ class Deliverer:
             self.queue.put_back(self._builder.plain(item))
             return None
         self._live_edits.live.last = None
-        if isinstance(outcome, Delivered):
-            self.indicator.rest()
-            if self._config.delivery == "live" and not files:
-                self._live_edits.began(outcome.sent, post, item.identity)
+        if isinstance(outcome, Delivered) and self._config.delivery == "live" and not files:
+            self._live_edits.began(outcome.sent, post, item.identity)
         broken = self._outcomes.settle([item], outcome)
         self._pace.request_seconds = _now() - began
         if _now() - began > BLOCKED_SECONDS:
@@ -276,8 +286,6 @@ class Deliverer:
                 )
                 if broken is not None:
                     return broken
-                if self.delivery_record.sent:
-                    self.indicator.rest()
         return None
 
     def _may_begin(self) -> bool:
@@ -288,12 +296,6 @@ class Deliverer:
 
     def _waits_or_halted(self) -> bool:
         return self.queue.ready(self._least) or self._waits.halted
-
-
-def _shows_unfinished(config: StreamConfig) -> bool:
-    """Tell whether unfinished text is shown: in live mode, unless the settings make it wait."""
-    streams = policy_of(config).delivery == "streaming" and config.notify != "last"
-    return config.delivery == "live" and streams and not config.suppress_text_output
 
 
 def _pictures_unwanted(outcome: Outcome) -> bool:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from oshaberi.delivery.pacing.typing_pace import Wait
+from oshaberi.delivery.queue.code_attachments import RenderedBlock
 from oshaberi.events import Identity, Message, Table
 
 _EMOJI_RUN = re.compile(r"(?:<a?:\w+:\d+>\s*)+")
@@ -25,7 +26,13 @@ class OutgoingMessage:
     ready_at: float
     wait: Wait
     table: Table | None = None
+    block: RenderedBlock | None = None
+    """A code block that becomes a file."""
     attempted: bool = False
+
+    @property
+    def becomes_file(self) -> bool:
+        return self.table is not None or self.block is not None
 
     @property
     def joinable(self) -> bool:

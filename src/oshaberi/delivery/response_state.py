@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from oshaberi.delivery.pacing.typing_indicator import TypingIndicator
 from oshaberi.delivery.sink import Sent, WebhookFace
 
 
@@ -55,6 +56,7 @@ class ResponseState:
     messages: list[Sent] = field(default_factory=list)
     notices: list[Sent] = field(default_factory=list)
     """Messages around the answer: who is answered, what went wrong."""
+    indicator: TypingIndicator = field(default_factory=TypingIndicator)
     limit_waits: list[LimitWait] = field(default_factory=list)
     sprites: list[SentSprite] = field(default_factory=list)
     text_parts: list[str] = field(default_factory=list)

@@ -6,7 +6,6 @@ import asyncio
 
 from oshaberi.delivery.outgoing_message import OutgoingMessage
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
-from oshaberi.delivery.pacing.typing_indicator import TypingIndicator
 from oshaberi.delivery.pacing.typing_pace import fit
 from oshaberi.delivery.queue.message_queue import MessageQueue
 from oshaberi.delivery.response_state import ResponseState
@@ -26,7 +25,6 @@ class MessagePace:
         queue: MessageQueue,
         response: ResponseState,
         waits: InterruptibleWaits,
-        indicator: TypingIndicator,
     ) -> None:
         self.request_seconds = 0.0
         """How long the last message took to send."""
@@ -34,7 +32,6 @@ class MessagePace:
         self._queue = queue
         self._response = response
         self._waits = waits
-        self._indicator = indicator
 
     async def wait(self, item: OutgoingMessage) -> None:
         previous = self._response.last_sent_at
@@ -46,7 +43,7 @@ class MessagePace:
         await self._waits.pause(leave_at - typing - _now())
         left = leave_at - _now()
         if left >= 0.001 and self._waits.simulates:
-            async with self._indicator.shown(left):
+            async with self._response.indicator.shown(left):
                 await self._waits.pause(left)
 
     def _backlog_ms(self) -> float:

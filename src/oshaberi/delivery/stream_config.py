@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from oshaberi.errors import ConfigError
-from oshaberi.text.text_config import TextConfig, check_fields, choice, number, switch
+from oshaberi.text.text_config import (
+    TextConfig,
+    check_fields,
+    choice,
+    fraction,
+    number,
+    switch,
+)
 
 DAY_MS = 86_400_000
-
-
-def fraction(default: float, what: str) -> Any:
-    return field(default=default, metadata={"fraction": True, "what": what})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,14 @@ class StreamConfig:
     suppress_embeds: bool = switch(False, "hide link previews")
     render_tables: bool = switch(
         True, "send tables as pictures, else as aligned code; very long tables as a file"
+    )
+
+    display_mode: str = field(
+        default="persona",
+        metadata={
+            "text": True,
+            "what": "how messages look: `persona` (its name and avatar), or the name of a plug-in",
+        },
     )
 
     base_type_speed_ms_per_char: int = number(10, 0, 200, "typing time per character, in ms")
@@ -69,9 +79,6 @@ class StreamConfig:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        chance: object = self.thinking_pause_chance
-        if not isinstance(chance, int | float) or chance is True or not 0 <= chance <= 1:
-            raise ConfigError(f"thinking_pause_chance: {chance!r} is not a number from 0 to 1")
         if self.min_random_pause_ms > self.max_random_pause_ms:
             allowed = f"at most max_random_pause_ms, {self.max_random_pause_ms}"
             raise ConfigError(f"min_random_pause_ms: {self.min_random_pause_ms} is not {allowed}")

@@ -12,6 +12,7 @@ from typing import Any
 import discord
 from discord.http import MultipartParameters
 
+from oshaberi.delivery.pacing.typing_indicator import KEEP_ALIVE_SECONDS
 from oshaberi.delivery.sink import (
     AmbiguousError,
     ArrivalUnknownError,
@@ -152,9 +153,10 @@ class DiscordSink:
         await self._shared.line.call(request, wire)
 
     async def typing(self, ms: int | None) -> None:
-        """Show the typing indicator for ten seconds, longer than any message is typed."""
+        """Show the typing indicator for so long; for None, until it is kept alive again."""
         if ms != 0:
-            await self._shared.typing.show(self._address.channel_id)
+            seconds = KEEP_ALIVE_SECONDS if ms is None else ms / 1000
+            await self._shared.typing.show(self._address.channel_id, seconds)
 
     async def reply_notice(self, face: WebhookFace, wire: WireState) -> Sent | None:
         if self._answering is None:

@@ -16,6 +16,8 @@ from oshaberi.storage import Database
 from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord
 
 VISITOR = "you"
+ATTENTION_MS = 120_000
+"""In the demo world the bot goes on listening after it was spoken to."""
 FOUNDED = datetime(2026, 1, 1, tzinfo=UTC)
 """Fixed, so that the server is the same one tomorrow and its settings still hold."""
 FOUNDED_FOR_OWN = FOUNDED + timedelta(days=1)
@@ -49,7 +51,10 @@ def _description(bot: str) -> dict[str, object]:
         "members": [{"name": VISITOR, "display_name": "You"}, *others],
         "channels": [
             {"name": "general", "topic": f"Say something: {bot} answers everything here."},
-            {"name": "quiet", "topic": f"Here {bot} answers only when mentioned."},
+            {
+                "name": "quiet",
+                "topic": f"Here {bot} answers when mentioned, and for a while after.",
+            },
             {"name": "thoughts", "topic": "What the model thought, after each answer."},
         ],
         "emojis": list(EMOJIS),

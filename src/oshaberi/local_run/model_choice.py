@@ -24,6 +24,7 @@ from oshaberi.stage.control.control_api import ControlExtension
 from oshaberi.stage.demo_model import MODEL, DemoModel
 from oshaberi.stage.stage_errors import RefusedFieldError, StageError
 from oshaberi.storage.stored_records import ModelRecord
+from oshaberi.turns.generation.model_chain import WHOLE_SERVER
 from oshaberi.turns.turn_services import OperatorModel, TurnServices
 
 SLOWEST, FASTEST = 0.1, 100.0
@@ -94,7 +95,8 @@ class ModelChoice:
     async def _overriding(self) -> str | None:
         """The model that the server chose with `/model set`: it answers instead of ours."""
         store = None if self._services is None else self._services.store
-        chain = () if store is None else await store.models.chain(self._server_id)
+        chains = {} if store is None else await store.models.chains(self._server_id)
+        chain = chains.get(WHOLE_SERVER)
         return f"{chain[0].provider}/{chain[0].model}" if chain else None
 
     async def servers(self, _asked: Json) -> list[Json]:

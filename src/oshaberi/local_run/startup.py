@@ -16,7 +16,13 @@ from oshaberi.errors import AddressUnavailableError
 from oshaberi.inspector.inspector_api import attach
 from oshaberi.inspector.stream_log import StreamLog
 from oshaberi.local_run.control_token import kept_token
-from oshaberi.local_run.demo_world import OTHER_PERSONAS, settings_of, settle_in, world
+from oshaberi.local_run.demo_world import (
+    ATTENTION_MS,
+    OTHER_PERSONAS,
+    settings_of,
+    settle_in,
+    world,
+)
 from oshaberi.local_run.model_choice import ModelChoice
 from oshaberi.local_run.running_turns import RunningTurns
 from oshaberi.local_run.uploaded_pictures import StagePictures
@@ -117,6 +123,9 @@ def _with_settings_of(
     # The stage's bot is in none of the servers of a real one that uses the same folder.
     settings = replace(settings, retention_left_servers_days=0)
     variables["OSHABERI_RETENTION_LEFT_SERVERS_DAYS"] = "0"
+    if "attention_ms" not in settings.origins:
+        turn = replace(turn, attention_ms=ATTENTION_MS)
+        variables["OSHABERI_ATTENTION_MS"] = str(ATTENTION_MS)
     if "allow_local_models" not in settings.origins:
         # All users of the local stage are its operator.
         settings = replace(settings, allow_local_models=True)

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from oshaberi.errors import ConfigError
+from oshaberi.plug_in_loading import plug_in_error
 from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.local_context_windows import LocalWindow
@@ -107,7 +108,11 @@ def family(name: str) -> MakeAdapter:
         made: MakeAdapter = getattr(import_module(module), attribute)
         return made
     for found in entry_points(group=GROUP, name=name):
-        plugged: MakeAdapter = found.load()
+        try:
+            plugged: MakeAdapter = found.load()
+        except Exception as error:
+            # Any code may run there, so anything may be raised.
+            raise ConfigError(plug_in_error(GROUP, name, error)) from error
         return plugged
     raise ConfigError(unknown("provider", name, (*PRESETS, *families())))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
@@ -22,6 +22,7 @@ __all__ = [
     "PostState",
     "SpriteRecord",
     "StoredQuestion",
+    "StoredSettings",
     "StoredSurroundings",
     "SurroundingsQuery",
     "TurnRecord",
@@ -58,6 +59,24 @@ class PersonaRecord:
     sprites: tuple[SpriteRecord, ...] = ()
     is_default: bool = False
     id: int = 0
+    is_age_restricted: bool = False
+    """Whether it answers only in channels that Discord marks as age-restricted."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSettings:
+    """What admins changed, as JSON values by key: for a server, and for single channels.
+
+    `channels` has threads and categories too, each by its id.
+    """
+
+    server: Mapping[str, Any] = field(default_factory=dict)
+    channels: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+
+    def layers(self, ids: Iterable[int]) -> tuple[Mapping[str, Any], ...]:
+        """Return what applies in a channel, nearest first; `ids` are those of its path."""
+        own = (self.channels[one] for one in ids if one in self.channels)
+        return (*own, self.server)
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,9 @@ class ChunkReader:
         self._stream: AsyncIterator[Any] | None = None
         self._large = ""
         self._fed = 0
+        self._has_thoughts = False
+        self._is_blank = False
+        self._is_ahead = False
         self._trimmed: list[Withheld] = []
         self._dedup = _dedup(config) if provider.reemits else None
         self._shows_unfinished = deliverer.shows_unfinished
@@ -81,7 +84,39 @@ class ChunkReader:
     async def run(self, request: Any) -> ReadingEnd:
         self._timer.start()
         try:
-            return await self._read(request)
+            try:
+                stream = self._stream = self._provider.open(request)
+            except Exception as error:
+                return self._failed(self._classified(error))
+            # Once per token: nothing here may make a task, a timer or a coroutine of its own, and
+            # of a thousand streams each object that is looked at is far away in memory.
+            touch, normalise = self._timer.touch, self._provider.normalise
+            while True:
+                try:
+                    raw = await anext(stream)
+                    chunk = None if self._closed else normalise(raw)
+                except (Exception, asyncio.CancelledError) as error:
+                    return self._cut_off_by(error)
+                if self._closed:
+                    # The stop ended the stream, so this result is not used.
+                    return ReadingEnd(StreamTrigger.END)
+                touch()
+                if chunk is None:
+                    continue
+                text = self._note(chunk)
+                if len(text) > SLICE:
+                    guarded = await self._feed_in_slices(text)
+                else:
+                    guarded = self._feed(text)
+                kind = chunk.type
+                if guarded or kind in _LAST:
+                    return self._ended_by(chunk, guarded)
+                if kind == "text" and self._thinks_too_long(text):
+                    return ReadingEnd(
+                        StreamTrigger.TIMEOUT, error=self._thinking.error(self._provider.name)
+                    )
+                if self._is_ahead:
+                    await self._wait_for_room()
         finally:
             self._timer.stop()
 
@@ -181,61 +216,43 @@ class ChunkReader:
             await asyncio.sleep(0)
         return messages, guarded
 
-    async def _read(self, request: Any) -> ReadingEnd:
-        try:
-            self._stream = self._provider.open(request)
-        except Exception as error:
+    def _cut_off_by(self, error: BaseException) -> ReadingEnd:
+        """Return how reading ended when the provider gave no further chunk."""
+        if isinstance(error, StopAsyncIteration):
+            # The engine's guard, or the adapter's, which holds back the last characters (02).
+            guarded = self.finish() or self.finish_reason == "speaker_guard"
+            return ReadingEnd(StreamTrigger.GUARD if guarded else StreamTrigger.END)
+        if isinstance(error, Exception):
             return self._failed(self._classified(error))
-        # Once per token: nothing here may make a task, a timer or a coroutine of its own.
-        stream, normalise, queue = self._stream, self._provider.normalise, self._deliverer.queue
-        while True:
-            try:
-                raw = await anext(stream)
-                chunk = None if self._closed else normalise(raw)
-            except StopAsyncIteration:
-                # The engine's guard, or the adapter's, which holds back the last characters (02).
-                guarded = self.finish() or self.finish_reason == "speaker_guard"
-                return ReadingEnd(StreamTrigger.GUARD if guarded else StreamTrigger.END)
-            except asyncio.CancelledError:
-                if _is_cancelled():
-                    raise
-                # Not ours: something inside the adapter gave up.
-                return self._failed(ProviderError("network", provider=self._provider.name))
-            except Exception as error:
-                return self._failed(self._classified(error))
-            if self._closed:
-                # The stop ended the stream, so this result is not used.
-                return ReadingEnd(StreamTrigger.END)
-            self._timer.touch()
-            if chunk is None:
-                continue
-            text = self._note(chunk)
-            guarded = self._feed(text) if len(text) <= SLICE else await self._feed_in_slices(text)
-            kind = chunk.type
-            if guarded or kind in _LAST:
-                return self._ended_by(chunk, guarded)
-            if kind == "text" and self._thinking.passed(text, self._engine.captures):
-                too_long = self._thinking.error(self._provider.name)
-                return ReadingEnd(StreamTrigger.TIMEOUT, error=too_long)
-            if queue.full:
-                await self._wait_for_room()
+        if _is_cancelled():
+            raise error
+        # Not ours: something inside the adapter gave up.
+        return self._failed(ProviderError("network", provider=self._provider.name))
 
     def _note(self, chunk: Chunk) -> str:
         """Note everything in a chunk but its text. Return the part of the text that is new."""
+        _, text, _, _, thoughts, finish_reason, usage, prefill, links = chunk
         self.chunks += 1
         if self._on_chunk is not None:
             self._on_chunk()
-        for part in chunk.thoughts:
-            self.thoughts.piece(part)
-        text = chunk.content
+        if thoughts:
+            self._has_thoughts = True
+            for part in thoughts:
+                self.thoughts.piece(part)
         if self._dedup is not None:
             text = self._dedup.fresh(text)
-        if chunk.finish_reason or chunk.usage or chunk.continuation_prefill:
-            self.finish_reason = chunk.finish_reason or self.finish_reason
-            self.usage = chunk.usage or self.usage
-            self.continuation_prefill = chunk.continuation_prefill or self.continuation_prefill
-            text += chunk.links
+        if finish_reason or usage or prefill:
+            self.finish_reason = finish_reason or self.finish_reason
+            self.usage = usage or self.usage
+            self.continuation_prefill = prefill or self.continuation_prefill
+            text += links
         return text
+
+    def _thinks_too_long(self, text: str) -> bool:
+        """Tell whether a chunk's text shows that the model only thinks, for too long."""
+        captured = self._engine.captures
+        was_blank, self._is_blank = self._is_blank, captured or not text[-1:].isalnum()
+        return (self._is_blank or was_blank) and self._thinking.passed(text, captured)
 
     def _ended_by(self, chunk: Chunk, guarded: bool) -> ReadingEnd:
         if self._closed:
@@ -254,7 +271,9 @@ class ChunkReader:
         """Feed text to the engine. Return whether the speaker guard ended it."""
         if not text:
             return False
-        self.thoughts.interrupt()
+        if self._has_thoughts:
+            self._has_thoughts = False
+            self.thoughts.interrupt()
         self.characters += len(text)
         events = self._engine.feed(text)
         if self._shows_unfinished:
@@ -268,7 +287,7 @@ class ChunkReader:
                 return True
             await asyncio.sleep(0)
             self._timer.touch()
-            if self._deliverer.queue.full:
+            if self._is_ahead:
                 await self._wait_for_room()
         return False
 
@@ -280,6 +299,7 @@ class ChunkReader:
 
     async def _wait_for_room(self) -> None:
         """Wait until the queue has room. This does not count as the model's silence."""
+        self._is_ahead = False
         self._timer.stop()
         await self._deliverer.queue.room()
         self._thinking.restart()
@@ -297,6 +317,7 @@ class ChunkReader:
         messages, stop = self._sort(events)
         if messages:
             self._deliverer.add(messages)
+            self._is_ahead = self._deliverer.queue.full
         return stop
 
     def _sort(self, events: Iterable[Event]) -> tuple[list[Message | Table], bool]:

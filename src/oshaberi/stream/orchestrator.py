@@ -60,6 +60,9 @@ class _Stream:
         self._config = config
         self._context = context
         self._provider = provider
+        self._sink = sink
+        self._indicator = context.response.indicator
+        self._is_indicators_first = not self._indicator.is_on
         self._channel = channel
         self._phase = StreamPhase.NEW
         self._began = _now()
@@ -75,6 +78,7 @@ class _Stream:
             waits=self._waits,
             ledger=self._ledger,
             renderer=context.renderer,
+            plug_ins=context.plug_ins,
             reply_to=context.reply_to,
             on_sent=self._on_sent,
             preview=self._engine.preview,
@@ -109,7 +113,7 @@ class _Stream:
         for task in (self._reading, self._delivering):
             task.add_done_callback(self._on_done)
         if not self._config.suppress_text_output:
-            self._deliverer.indicator.keep_alive()
+            self._indicator.keep_alive(self._sink)
         try:
             with self._channel.heard_by(self._on_stop):
                 await self._watch()
@@ -272,7 +276,10 @@ class _Stream:
         """Release the connection and end all tasks, whatever happened (spec 04 O10)."""
         self._end_reading()
         self._delivering.cancel()
-        await self._deliverer.indicator.close()
+        if self._is_indicators_first:
+            await self._indicator.close()
+        elif self._has_said_all:
+            self._indicator.rest()
         tasks = [self._reading, self._delivering, self._closing]
         left: list[asyncio.Task[Any]] = [task for task in tasks if task is not None]
         await asyncio.wait(left, timeout=LEAVE_SECONDS)
@@ -281,10 +288,17 @@ class _Stream:
                 task.exception()  # retrieved, so that asyncio does not log it
         self._waits.close()
 
+    @property
+    def _has_said_all(self) -> bool:
+        """Tell whether the response is over: neither a tool nor another model will go on."""
+        called = self._ending is not None and self._ending.trigger is StreamTrigger.CALL
+        return self._deliverer.delivery_record.visible > 0 and not called
+
     def _on_stop(self) -> None:
         """React to a stop at once: nothing more is read or sent."""
         pending = self._channel.pending
         if pending is None or not pending.at_boundary:
+            self._indicator.rest()
             self._waits.halt()
             self._reader.stop()
         self._wake.set()

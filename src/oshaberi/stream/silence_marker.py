@@ -18,6 +18,8 @@ _OPENING_SIGNS = "`\"'*_~[(“‘「« \t\n"
 _OPENING = r"""[`"'*_~\[(“‘「«]{0,3}"""
 _CLOSING = r"""[`"'*_~\])”’」».!。]{0,4}"""
 _FENCE = "```"
+_PLACE = regex.compile(r"[\s>]")
+"""A marker may begin behind it."""
 _LINE_HEAD = 8
 """How many characters of a line are kept to recognise a fence."""
 
@@ -105,7 +107,7 @@ class SilenceMarkerFilter:
 
 def _word(text: str) -> int:
     """Return the length of the text up to and with the next place where a marker may begin."""
-    found = regex.search(r"[\s>]", text)
+    found = _PLACE.search(text)
     return len(text) if found is None else found.end()
 
 

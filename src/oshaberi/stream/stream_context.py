@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
 from oshaberi.delivery.queue.table_attachments import PackagedRenderer, TableRenderer
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.events import Event, Message
@@ -48,5 +49,6 @@ class StreamContext:
     progress: Callable[[Literal["chunk", "sent"]], None] | None = None
     make_engine: Callable[[TextConfig, Any], EngineFactory] = text_engine
     renderer: TableRenderer = field(default_factory=PackagedRenderer)
+    plug_ins: DeliveryPlugIns = field(default_factory=DeliveryPlugIns)
     silence_markers: tuple[str, ...] = ()
     """Words by which the model says that it stays silent. They are never shown."""

@@ -14,7 +14,18 @@ from oshaberi.text.urls_and_mentions import BACKTICKS, URL_STOP, inline_code_clo
 _SCHEME = re.compile(r"(?:https?|ftps?)$", re.IGNORECASE)
 _BEGUN = re.compile(r"(?:h|htt?|f|ft|(?:https?|ftps?)(?::/{0,2})?)$", re.IGNORECASE)
 _BEGUN_MAX = 8
-_INTEREST = re.compile(rf"[\n`{re.escape(MARKS)}]|://")
+
+
+def interest_in(marks: str) -> re.Pattern[str]:
+    """Return the pattern of what a reader stops at: `marks`, a newline, a backtick, `://`.
+
+    It begins with one set of characters: `re` skips everything else much faster than it tries
+    alternatives at each place.
+    """
+    return re.compile(rf"[\n`:{re.escape(marks)}](?<!:(?!//))")
+
+
+_INTEREST = interest_in(MARKS)
 
 
 def url_start(text: str, colon: int) -> int:

@@ -35,6 +35,7 @@ class CodeBlock(CopiedState):
         self._opening = self._reopening = FENCE
         self._room = max_length - 2 * len(FENCE)
         self._lines: list[str] = []  # whole lines of the next message
+        self._ends: list[int] = []  # where they end in the source
         self._used = 0
         self._part: list[str] = []  # the line that has not ended
         self._part_units = 0
@@ -129,6 +130,7 @@ class CodeBlock(CopiedState):
             line = "".join(self._part)
             if not (self._is_rest and line.isspace()):  # the blanks at its end are no line
                 self._lines.append(line)
+                self._ends.append(self._read)
                 self._used += self._part_units
         self._part = []
         self._part_units = 0
@@ -176,15 +178,39 @@ class CodeBlock(CopiedState):
         self._open(self._reopening)
 
     def _overflow(self) -> None:
-        """Cut at the last line end, because no ending makes the text fit into a message."""
+        """Cut at a line end, because no ending makes the text fit into a message."""
         if self._in_info:
             self._be_all_code()
-        if self._lines:
-            self._emit("".join(self._lines) + FENCE, self._line_start)
-            self._lines = []
-            self._used = 0
+        while self._lines and self._used + self._part_units > self._room:
+            self._emit_lines(self._good_count())
         if self._part_units > self._room:
             self._cut_line()
+
+    def _emit_lines(self, count: int) -> None:
+        body = "".join(self._lines[:count])
+        self._emit(body + FENCE, self._ends[count - 1])
+        del self._lines[:count]
+        del self._ends[:count]
+        self._used -= utf16_len(body)
+
+    def _good_count(self) -> int:
+        """Return how many of the lines the next message takes (spec 07, chunking).
+
+        All, or up to a blank line in the last third; best one with an unindented line behind it.
+        The line that does not fit may be incomplete, so only its first character is looked at.
+        """
+        found, behind, following = 0, 0, self._part[0]
+        for count in range(len(self._lines), 0, -1):
+            if 3 * behind >= self._used:
+                break
+            line = self._lines[count - 1]
+            if line.isspace():
+                if not following[:1].isspace():
+                    return count
+                found = found or count
+            behind += utf16_len(line)
+            following = line
+        return found or len(self._lines)
 
     def _cut_line(self) -> None:
         """Send full messages of a line that is longer than one message."""

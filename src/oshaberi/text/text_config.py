@@ -89,6 +89,10 @@ def switch(default: bool, what: str) -> Any:
     return field(default=default, metadata={"switch": True, "what": what})
 
 
+def fraction(default: float, what: str) -> Any:
+    return field(default=default, metadata={"fraction": True, "what": what})
+
+
 def choice(default: str, choices: tuple[str, ...], what: str) -> Any:
     return field(default=default, metadata={"choices": choices, "what": what})
 
@@ -124,6 +128,12 @@ class TextConfig:
     )
     max_flush_count: int = number(
         40, 1, 1000, "maximum number of messages per response", server_high=100
+    )
+    whole_above_chars: int = number(
+        0,
+        0,
+        100_000,
+        "what comes after this many characters of an answer fills whole messages; 0 is off",
     )
     emoji_usage_enabled: bool = switch(True, "use custom emoji")
     emoji_preserve_unresolved_shortcodes: bool = switch(
@@ -188,6 +198,9 @@ def _check(setting: Field[Any], value: object) -> None:
             raise ConfigError(f"{setting.name}: {value!r} is not {allowed}")
     elif "switch" in about:
         _check_switch(setting.name, value)
+    elif "fraction" in about:
+        if not isinstance(value, int | float) or value is True or not 0 <= value <= 1:
+            raise ConfigError(f"{setting.name}: {value!r} is not a number from 0 to 1")
     elif "choices" in about and value not in about["choices"]:
         allowed = ", ".join(about["choices"])
         raise ConfigError(f"{setting.name}: {value!r} is not one of: {allowed}")

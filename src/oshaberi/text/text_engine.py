@@ -27,7 +27,6 @@ from oshaberi.text.segments.overflow_cuts import CutWindow
 from oshaberi.text.segments.segment_boundaries import SegmentBoundaries
 from oshaberi.text.text_config import TextConfig
 
-_BLOCK_MAY_END = re.compile(r"[\n>]")
 _SENTENCE_MAY_END = re.compile(r"[\n>.!?。．｡！？…]")
 _LARGE = 4096
 _SHARE = 16
@@ -68,10 +67,13 @@ class TextEngine:
         self._delivery = SegmentDelivery(self._normalizers, self._composer)
         self._boundaries = SegmentBoundaries(config, observer, self._delivery)
         self._closed = False
+        self.captures = config.starts_in_thought
+        """A thought or a details block is open, so that new text is not visible."""
         self._pending: list[str] = []
         self._waiting = 0
-        by_sentence = config.humanizer_degree == 3
-        self._urgent = (_SENTENCE_MAY_END if by_sentence else _BLOCK_MAY_END).search
+        self._by_sentence = config.humanizer_degree == 3
+        self._in_code = False
+        self._longest = config.max_single_message_length
         self._reach = CutWindow.of(config.flush_buffer_size).limit
         self._at_least = 0
         self._at_most = self._reach
@@ -83,7 +85,7 @@ class TextEngine:
         self._pending.append(text)
         self._waiting += len(text)
         # Reading in larger bites costs less and changes nothing: decisions go by position.
-        if self._waiting < self._at_most and (self._urgent(text) is None or self._can_wait(text)):
+        if self._waiting < self._at_most and (self._ends_nothing(text) or self._can_wait(text)):
             return []
         return self._read_pending()
 
@@ -129,16 +131,19 @@ class TextEngine:
         )
         return preview(parts, "".join(self._pending), self._config, self._observer)
 
-    @property
-    def captures(self) -> bool:
-        """Tell whether a thought or a details block is open, so that new text is not visible."""
-        return self._capture.captures
-
     def carry(self) -> Carry:
         """Return the state for the engine of the turn's next stream."""
         return Carry(self._normalizers.carry(), self._composer.count)
 
     # -- the way of the text --------------------------------------------------------------------
+
+    def _ends_nothing(self, text: str) -> bool:
+        """Whether no line, block or sentence can end in `text`."""
+        if self._in_code:
+            return "`" not in text
+        if self._by_sentence:
+            return _SENTENCE_MAY_END.search(text) is None
+        return "\n" not in text and ">" not in text
 
     def _can_wait(self, text: str) -> bool:
         """Whether what ends a line, a block or a sentence in `text` says nothing yet."""
@@ -190,10 +195,13 @@ class TextEngine:
         Nothing while a decision waits (L6); a share of the held text if that is long (L7).
         """
         held = self._boundaries.unsent + self._capture.held
+        self.captures = self._capture.captures
         self._at_least = _WHILE_PACKING if self._composer.packs else 0
         if held > _LARGE:
             self._at_least = held // _SHARE
-        at_most = 1 if self._boundaries.waits_for_next else self._reach - held
+        self._in_code = self._boundaries.reads_code and self._capture.is_settled
+        reach = self._longest if self._in_code else self._reach
+        at_most = 1 if self._boundaries.waits_for_next else reach - held
         self._at_most = max(at_most, self._at_least, 1)
 
     def _read(self, captured: Iterable[Captured]) -> None:

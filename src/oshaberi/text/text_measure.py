@@ -6,6 +6,7 @@ import regex
 
 _CLUSTER = regex.compile(r"\X")
 _LAST_PLAIN = regex.compile(r"(?r)[ -~\n\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]")
+_LAST_FLAGS = regex.compile(r"(?r)[\U0001f1e6-\U0001f1ff]{4,}")
 _EXTENDS = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
 _CLUSTER_TAIL = 16
 _VISIBLE = regex.compile(r"[^\s\x1c-\x1f\p{Cf}]")
@@ -64,7 +65,10 @@ def whole_edge(text: str, start: int, at: int) -> int:
         return len(text)
     plain = _LAST_PLAIN.search(text, start + 1, at)
     anchor = plain.start() if plain else min(start, at - 1)
-    # A slice, because `\X` looks back over a whole chain of flags.
+    # `\X` looks back over a whole chain of flags: it gets a slice, with the last of them.
+    flags = _LAST_FLAGS.search(text, anchor, at)
+    if flags:
+        anchor = flags.end() - 2 - (flags.end() - flags.start()) % 2
     window = text[anchor : at + _CLUSTER_TAIL]
     edge = start
     for cluster in _CLUSTER.finditer(window):

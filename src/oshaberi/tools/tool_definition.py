@@ -8,9 +8,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.errors import OshaberiError
+from oshaberi.text.normalize.normalizer_table import cleaned_text
+from oshaberi.tools.tool_text import ToolText, plugged_text
 
 if TYPE_CHECKING:  # `turns` calls tools, so tools know it by its types alone
     from oshaberi.conversation.conversation_messages import IncomingMessage
@@ -86,6 +89,8 @@ class ToolContext:
     """Must know its time zone."""
     sink_for: Callable[[IncomingMessage], Sink] | None = None
     """Where a reply to a message goes; None: `room.sink`."""
+    plug_ins: DeliveryPlugIns = field(default_factory=DeliveryPlugIns)
+    tool_text: Mapping[str, ToolText] = field(default_factory=dict)
     posting: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False, compare=False)
     """Held by a tool that writes into the channel: one after the other."""
     user_id: int = 0
@@ -109,6 +114,17 @@ class ToolContext:
         if permission == "manage_messages":
             return author.can_manage_messages or author.can_manage_server
         return True
+
+    def plugged_text(self, text: str) -> str:
+        """Return text of a tool after the plug-ins. The stream that sends it will clean it."""
+        return plugged_text(text, self.tool_text)
+
+    def cleaned_text(self, text: str) -> str:
+        """Return text of a tool as it would be in an answer: emoji, mentions, names, plug-ins.
+
+        For a tool that sends its text by other means than a stream.
+        """
+        return self.plugged_text(cleaned_text(text, self.stream.text))
 
     def sink(self, answering: IncomingMessage) -> Sink:
         return (self.sink_for or self.turn_channel.sink)(answering)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import ExitStack
 
 from oshaberi.conversation.conversation_messages import IncomingMessage, Person
 from oshaberi.conversation.turn_channel import TurnChannel
-from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import TurnRecord
 from oshaberi.stream.stops.stop_registry import ActiveChannel
-from oshaberi.turns.admission.admission_rules import Cooldowns, admission
+from oshaberi.turns.admission.admission_rules import Cooldowns, reason_word
 from oshaberi.turns.admission.channel_queue import Arrival, ChannelQueue, QueuedJob
 from oshaberi.turns.admission.follow_up_policy import queue_follow_up
+from oshaberi.turns.admission.message_admission import MessageAdmission
 from oshaberi.turns.admission.open_questions import OpenQuestions
-from oshaberi.turns.admission.persona_routing import who_answers
+from oshaberi.turns.admission.unbegun_questions import CLAIMED, Claim, UnbegunQuestions
 from oshaberi.turns.background_tasks import BackgroundTasks
 from oshaberi.turns.bounded_cache import BoundedCache, KeyedLocks
 from oshaberi.turns.context.persona_cache import PersonaCache
@@ -27,11 +27,6 @@ from oshaberi.turns.turn_services import TurnServices
 
 log = logging.getLogger(__name__)
 
-Claim = Callable[[int], Awaitable[bool]]
-"""Whether this process may answer the message: with several, only one of them may."""
-
-CLAIMED = "claimed"
-"""Another process answers it. If that one ends, whoever comes with it again is heard."""
 MOST_SEEN = 4000
 LAST_SECONDS = 20.0
 """How long stopped turns may take to end: a message on the wire is awaited (spec 04 O1), and a
@@ -45,25 +40,38 @@ class ChannelTurns:
     def __init__(self, services: TurnServices, *, claim: Claim | None = None) -> None:
         self.services = services
         self.cast = PersonaCache(services)
-        self._claim = claim
         self._background = BackgroundTasks()
         self._reactions = StatusReactions(self._background)
-        self._runner = TurnRunner(services, self._background)
+        self._runner = TurnRunner(services, self._background, self._waiting_ids)
         self.questions = OpenQuestions(services)
         self._lines: dict[int, ChannelQueue] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._entering: KeyedLocks[int] = KeyedLocks()
-        self.cooldowns = Cooldowns()
+        self._admission = MessageAdmission(services, self.cast)
         self._reasons: BoundedCache[int, str] = BoundedCache(MOST_SEEN)
+        self._unbegun = UnbegunQuestions(
+            self._lines, self._admission, self.questions, self._reasons, self._background, claim
+        )
         self._control = TurnControl(self)
         self._closing = False
         self.on_busy: Callable[[int, bool], None] = lambda _channel_id, _busy: None
         """Told when a channel becomes busy and when it is free again."""
 
+    @property
+    def cooldowns(self) -> Cooldowns:
+        return self._admission.cooldowns
+
     async def submit(
-        self, incoming: IncomingMessage, turn_channel: TurnChannel, arrival: Arrival = "new"
+        self,
+        incoming: IncomingMessage,
+        turn_channel: TurnChannel,
+        arrival: Arrival = "new",
+        stored_why: str = "",
     ) -> str:
-        """Accept a message. Return in one word why it is answered or not; the turn runs on."""
+        """Accept a message. Return in one word why it is answered or not; the turn runs on.
+
+        `stored_why` is why a stored question had been admitted.
+        """
         if self._closing:
             return "closing"
         if self._reasons.get(incoming.said.id) not in (None, CLAIMED):
@@ -71,19 +79,17 @@ class ChannelTurns:
         self._reasons.put(incoming.said.id, "seen")
         try:
             async with self._entering.through(incoming.channel_id):
-                reason = await self._taken(incoming, turn_channel, arrival)
+                told = await self._taken(incoming, turn_channel, arrival, stored_why)
         except BaseException:
             # Not accepted: it may be submitted again.
             self._reasons.forget(incoming.said.id)
             raise
-        self._reasons.put(incoming.said.id, reason)
-        return reason
+        self._reasons.put(incoming.said.id, told)
+        return reason_word(told)
 
     async def admits(self, incoming: IncomingMessage) -> bool:
         """Tell whether a message would be answered, regardless of earlier ones."""
-        settings = await self.services.settings(incoming.server_id)
-        personas = await self.cast.of(incoming.server_id)
-        return admission(incoming, personas, settings.turn).ok
+        return await self._admission.admits(incoming)
 
     def enter(self, job: QueuedJob) -> str:
         """Run the job now, or queue it. From here on the channel is active."""
@@ -96,7 +102,8 @@ class ChannelTurns:
         turn = job.settings.turn
         # What was admitted once is not refused later.
         if job.arrival != "stored" and line.messages + len(job.asked) > turn.waiting_limit:
-            self._reactions.full(job.turn_channel, job.asked[-1].said.id)
+            if not job.is_uninvited:
+                self._reactions.full(job.turn_channel, job.asked[-1].said.id)
             return "full"
         if queue_follow_up(job, line) == "interrupt":
             self.services.stops.request_follow_up(_key(job), str(job.user_id))
@@ -110,10 +117,14 @@ class ChannelTurns:
     def withdraw(self, channel_id: int, message_id: int) -> None:
         """Handle a deleted message. If it still waits, it is not answered."""
         self.services.deleted_messages.put(message_id, True)
+        self._unbegun.drop(channel_id, message_id, "withdrawn")
+
+    def note_typing(self, channel_id: int, user_id: int) -> None:
+        """Somebody types. If they have asked something, they may not have finished."""
         line = self._lines.get(channel_id)
-        if line is not None and line.awaits(message_id):
-            line.withdraw(message_id)
-            self._background.start(self.questions.settle(channel_id, (message_id,)))
+        for job in () if line is None else line.unbegun:
+            if job.user_id == user_id and job.burst is not None:
+                job.burst.note_typing(_now_s())
 
     def amend(self, changed: IncomingMessage) -> None:
         """Handle an edited message. If it still waits, the edited text is answered."""
@@ -193,6 +204,9 @@ class ChannelTurns:
         """
         self._closing = True
         self.services.slots.dismiss_waiting()
+        for line in self._lines.values():
+            if line.is_gathering and line.job.burst is not None:
+                line.job.burst.end()
         tasks = set(self._tasks)
         if tasks:
             _, tasks = await asyncio.wait(tasks, timeout=grace_s)
@@ -207,45 +221,37 @@ class ChannelTurns:
         await self._background.settle(REACTION_SECONDS)
 
     async def _taken(
-        self, incoming: IncomingMessage, turn_channel: TurnChannel, arrival: Arrival
+        self, incoming: IncomingMessage, turn_channel: TurnChannel, arrival: Arrival, why: str
     ) -> str:
         if incoming.said.by_us:
             return "own"
-        settings = await self.services.settings(incoming.server_id)
-        personas = await self.cast.of(incoming.server_id)
-        admitted = admission(incoming, personas, settings.turn)
-        if not admitted.ok:
-            return admitted.reason
-        now_s = asyncio.get_running_loop().time()
-        was_admitted = arrival == "stored"
-        cooldown_ms = 0 if was_admitted else settings.turn.cooldown_ms
-        if not self.cooldowns.allows(incoming.user_id, now_s, cooldown_ms):
+        heard = await self._admission.heard(incoming)
+        if heard.may_belong and self._unbegun.is_copy(incoming):
+            return "copy"
+        if arrival == "new" and (told := await self._unbegun.joined(heard, turn_channel)):
+            return told
+        decided = self._admission.decide(heard, arrival, why)
+        if decided.reason == "cooldown" and heard.admission.ok:
             self._reactions.too_soon(turn_channel, incoming.said.id)
-            return "cooldown"
-        if self._claim is not None and not await self._claim(incoming.said.id):
+        if not decided.ok:
+            return decided.told
+        if not await self._unbegun.is_ours(incoming):
             return CLAIMED
-        answering = who_answers(incoming, personas)
-        job = QueuedJob(
-            turn_channel,
-            (incoming,),
-            answering,
-            personas,
-            admitted.reason,
-            incoming.user_id,
-            settings,
-            arrival=arrival,
-        )
-        if not was_admitted:
-            self.cooldowns.note(incoming.user_id, now_s)
+        job = self._admission.job(heard, turn_channel, decided.told, arrival)
+        self._admission.note_admitted(job)
         await self.questions.keep(job)
         entered = self.enter(job)
         if entered == "full":
             await self.questions.settle(incoming.channel_id, (incoming.said.id,))
         return entered
 
+    def _waiting_ids(self, channel_id: int) -> frozenset[int]:
+        line = self._lines.get(channel_id)
+        return frozenset() if line is None else line.waiting_ids
+
     def _open(self, job: QueuedJob) -> None:
         held = ExitStack()
-        line = ChannelQueue(job, self._hold(held, job))
+        line = ChannelQueue(job, self._hold(held, job), is_gathering=job.burst is not None)
         self._lines[job.turn_channel.channel_id] = line
         task = asyncio.create_task(self._run(line, held))
         self._tasks.add(task)
@@ -261,20 +267,36 @@ class ChannelTurns:
         channel_id = line.job.turn_channel.channel_id
         try:
             while True:
-                await self._perform(line)
+                if await self._is_written(line):
+                    await self._perform(line)
                 if self._closing or not line.waiting:
                     return
                 # No instant lies between: the channel stays active.
                 held.close()
-                line.job = line.waiting.popleft()
+                line.next_job()
                 line.channel = self._hold(held, line.job)
         finally:
             held.close()
             del self._lines[channel_id]
             self.on_busy(channel_id, False)
 
+    async def _is_written(self, line: ChannelQueue) -> bool:
+        """Wait until the question is complete. Return whether it is still to be answered."""
+        burst = line.job.burst
+        if burst is None:
+            return True
+        try:
+            # A stop ends the wait; the turn finds it.
+            with line.channel.heard_by(burst.end):
+                await burst.over()
+        finally:
+            line.is_gathering = False
+        return bool(line.job.asked) and not self._closing
+
     async def _perform(self, line: ChannelQueue) -> None:
         job = line.job
+        if not job.is_uninvited:
+            self._admission.note_talk(job)
         await self.questions.join(job)
         try:
             performed = await self._runner.of(job, line.channel)
@@ -286,6 +308,8 @@ class ChannelTurns:
         if performed.is_silent:
             for message_id in job.message_ids:
                 self._reasons.put(message_id, "silent")
+        else:
+            self._admission.note_talk(job)
         if performed.is_settled:
             # Both together, so that one transaction stores them. A cut is stored with its turn.
             settled = () if performed.is_cut else (self.questions.settle_job(job),)
@@ -293,20 +317,16 @@ class ChannelTurns:
 
     async def _note_seen(self, line: ChannelQueue) -> None:
         """Store up to which message nothing waits. A restart looks only after it."""
-        store, job = self.services.store, line.job
-        if store is None or not job.is_message:
+        if not line.job.is_message:
             return
-        newest = job.asked[-1].said.id
-        oldest = line.oldest_waiting
+        newest, oldest = line.job.asked[-1].said.id, line.oldest_waiting
         if oldest is not None:
             newest = min(newest, oldest - 1)
-        try:
-            await store.seen.note(job.turn_channel.channel_id, newest)
-        except StorageAwayError:
-            log.debug("what was seen is stored when the database is back")
-        except Exception:
-            # At worst a message is looked at again after a restart.
-            log.exception("what was seen could not be stored")
+        await self.questions.note_seen(line.job.turn_channel.channel_id, newest)
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _key(job: QueuedJob) -> str:

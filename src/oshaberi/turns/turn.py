@@ -10,7 +10,7 @@ from oshaberi.chunks import Chunk
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.delivery.bookkeeping.send_journal import JournalledSink, JournalledStream
-from oshaberi.delivery.pacing.typing_indicator import TypingIndicator
+from oshaberi.delivery.pacing.typing_indicator import QUIET_SECONDS
 from oshaberi.delivery.sink import Sink
 from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import ScriptedProvider
@@ -19,8 +19,9 @@ from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.tools.tool_definition import ToolContext
 from oshaberi.turn_ids import TurnIds
-from oshaberi.turns.context.context_building import TurnSurroundings, context_items
+from oshaberi.turns.context.context_building import context_items
 from oshaberi.turns.context.context_gathering import surroundings
+from oshaberi.turns.context.turn_surroundings import TurnSurroundings
 from oshaberi.turns.generation.drawn_tables import DrawnTables
 from oshaberi.turns.generation.engine_config import text_config
 from oshaberi.turns.generation.history_condensing import HistoryCondenser
@@ -59,7 +60,7 @@ class Turn:
         self._channel = channel
         self._response = response_to(turn_request, turn_channel, settings.turn.reply_mode)
         self._newest_id = turn_request.newest.said.id
-        self._renderer = DrawnTables(services.renderer)
+        self._renderer = DrawnTables(services.renderer, services.plug_ins)
         self._bare_sink = turn_channel.sink(turn_request.answering)
         self._sink = self._journalled(self._bare_sink)
         self._announcer = NoticeSender(self._sink, self._response, channel)
@@ -134,11 +135,20 @@ class Turn:
             return StreamResult("error", data=error)
 
     async def _answer(self) -> StreamResult:
+        self._keep_typing(after_seconds=QUIET_SECONDS)
+        try:
+            return await self._answer_asked()
+        finally:
+            await self._response.indicator.close()
+
+    def _keep_typing(self, *, after_seconds: float = 0.0) -> None:
+        if not self._settings.stream.suppress_text_output:
+            self._response.indicator.keep_alive(self._sink, after_seconds=after_seconds)
+
+    async def _answer_asked(self) -> StreamResult:
         candidates: tuple[ModelCandidate, ...] = ()
         if self._turn_request.kind != "deliver":
-            work = chain_of(
-                self._services, self._turn_channel.server_id, self._turn_request.user_id
-            )
+            work = chain_of(self._services, self._turn_channel.path, self._turn_request.user_id)
             candidates = await until_stopped(self._channel, work)
             refusal = await until_stopped(self._channel, self._quota.refusal(candidates))
             if refusal is not None:
@@ -161,15 +171,11 @@ class Turn:
 
     async def _gathered(self) -> TurnSurroundings:
         """Collect the surroundings, with the typing indicator shown."""
-        indicator = TypingIndicator(self._sink)
-        indicator.keep_alive()
-        try:
-            work = surroundings(
-                self._services, self._turn_channel, self._turn_request, self._settings.turn
-            )
-            around = await until_stopped(self._channel, work)
-        finally:
-            await indicator.close()
+        self._keep_typing()
+        work = surroundings(
+            self._services, self._turn_channel, self._turn_request, self._settings.turn
+        )
+        around = await until_stopped(self._channel, work)
         self._newest_id = max([self._newest_id, *(one.id for one in around.channel_info.history)])
         return around
 
@@ -183,9 +189,7 @@ class Turn:
         if tools is not None:
             scene = replace(scene, tools=tools.declarations(tool_context))
         items = context_items(around)
-        condenser = HistoryCondenser(
-            self._services, around, scene.turn, self._quota, self._channel, self._sink
-        )
+        condenser = HistoryCondenser(self._services, around, scene.turn, self._quota, self._channel)
         generation = ModelGeneration(
             self._services, scene, candidates, items, self._quota, condenser
         )
@@ -200,7 +204,7 @@ class Turn:
         if isinstance(result.data, QuotaRefusal):
             await self._tell_quota(result.data)
             return
-        wanted = not self._settings.stream.suppress_user_errors
+        wanted = not self._is_quiet
         notice = failure_notice(result, self._settings.stream.inactivity_timeout_ms)
         if wanted and notice is not None and result is loop.results[-1]:
             await self._announcer.show(notice)
@@ -208,11 +212,17 @@ class Turn:
     async def _tell_quota(self, refusal: QuotaRefusal) -> None:
         """Show a notice if it is the first, else a reaction."""
         log.info("user %s in channel %s: %s", self._place.user_id, self._place.channel_id, refusal)
-        quiet = self._settings.stream.suppress_user_errors
-        if not quiet and await is_to_be_told(self._services, refusal, self._place):
+        if self._turn_request.is_uninvited:
+            return
+        if not self._is_quiet and await is_to_be_told(self._services, refusal, self._place):
             await self._announcer.show(quota_notice(refusal, self._place))
         elif self._turn_request.answering is not None:
             await self._turn_channel.react(self._turn_request.answering.said.id, USED_UP)
+
+    @property
+    def _is_quiet(self) -> bool:
+        """Tell whether failures are not shown: nobody waits for words that nobody asked for."""
+        return self._settings.stream.suppress_user_errors or self._turn_request.is_uninvited
 
     async def _delivered(self, scene: GenerationSetup) -> StreamResult:
         """Send text of an earlier turn. Speaker guard and unique emoji are off for it."""
@@ -238,6 +248,7 @@ class Turn:
             stops=self._services.stops,
             response=self._response,
             renderer=self._renderer,
+            plug_ins=self._renderer.plug_ins,
             silence_markers=self._silence_markers,
         )
 
@@ -257,6 +268,8 @@ class Turn:
             response=self._response,
             now=self._services.clock,
             sink_for=self._sink_for,
+            plug_ins=self._renderer.plug_ins,
+            tool_text=self._services.tool_text,
         )
 
     def _sink_for(self, incoming: IncomingMessage) -> Sink:

@@ -6,17 +6,18 @@ Each returns a sentence for the user of the command.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from oshaberi.conversation.conversation_messages import ChannelMessage, IncomingMessage, Person
 from oshaberi.conversation.turn_channel import TurnChannel
-from oshaberi.storage.stored_records import TAKEN_BACK, TurnRecord
+from oshaberi.storage.stored_records import TAKEN_BACK, PersonaRecord, TurnRecord
 from oshaberi.stream.stops.stop_registry import StopAnswer
-from oshaberi.turns.admission.admission_rules import WHY, unlisted
+from oshaberi.turns.admission.admission_rules import unlisted, why_sentence
 from oshaberi.turns.admission.channel_queue import QueuedJob
 from oshaberi.turns.admission.open_questions import RESTART
+from oshaberi.turns.admission.persona_routing import allowed_in
 from oshaberi.turns.generation.model_chain import chain_of
 from oshaberi.turns.quotas.quota_notices import quota_words
 from oshaberi.turns.quotas.request_quota import RequestQuota, quota_place
@@ -42,8 +43,9 @@ NOT_YOURS = ControlReply(
     False, "Only the person who asked, or somebody with Manage Messages, can do that."
 )
 NOT_LISTED = ControlReply(
-    False, "The bot does not answer you here (see the lists of users and channels)."
+    False, "The bot does not answer you here (see the lists of users, roles and channels)."
 )
+NOT_HERE = ControlReply(False, "The persona that answered does so only in age-restricted channels.")
 TOO_SOON = ControlReply(
     False, "You asked a moment ago. Wait a little, then try again (cooldown_ms)."
 )
@@ -107,13 +109,16 @@ class TurnControl:
         """
         if self._channel_turns.is_busy(turn_channel.channel_id):
             return False
-        config = (await self._services.settings(turn_channel.server_id)).turn
-        if unlisted(turn.user_id, _places(turn_channel), config):
-            return False  # the user may no longer ask here
+        config = (await self._services.settings(turn_channel.path)).turn
         asked = await self._asked(turn_channel, turn)
         if asked is None and turn.asked_id is not None:
             return False  # the question was deleted
         asked = asked or _stand_in(turn_channel, turn, Person(turn.user_id, ""))
+        asker = replace(asked.said.author, id=turn.user_id)
+        if unlisted(asker, turn_channel.path, config) or not await self._may_answer(
+            turn_channel, turn
+        ):
+            return False  # the user may no longer ask here, or the persona not answer
         job = await self._job(turn_channel, turn, asked, RESTART)
         job = replace(job, kind="go_on", continues=turn, arrival="stored", told=open_ids)
         await self._channel_turns.questions.keep_cut(job)
@@ -148,7 +153,7 @@ class TurnControl:
         if reason is None and store is not None:
             turn = await store.turns.of_message(message_id)
             reason = None if turn is None else turn.why
-        return None if reason is None or reason not in WHY else f"Because {WHY[reason]}."
+        return None if reason is None else why_sentence(reason)
 
     async def _take_back(self, turn_channel: TurnChannel, turn: TurnRecord) -> None:
         """Delete an answer with its continuations, and their exchanges from memory."""
@@ -171,12 +176,23 @@ class TurnControl:
             return NOTHING
         if not _may(by, turn):
             return NOT_YOURS
+        if not await self._may_answer(turn_channel, turn):
+            return NOT_HERE
         return await self._refusal(turn_channel, by) or turn
+
+    async def _may_answer(self, turn_channel: TurnChannel, turn: TurnRecord) -> bool:
+        """Tell whether the persona of a turn may answer in its channel as that is now."""
+        persona = await self._persona(turn_channel, turn)
+        return bool(allowed_in((persona,), turn_channel.is_age_restricted))
+
+    async def _persona(self, turn_channel: TurnChannel, turn: TurnRecord) -> PersonaRecord:
+        personas = await self._channel_turns.cast.of(turn_channel.server_id)
+        return persona_called(turn.persona, personas) or default_of(personas)
 
     async def _refusal(self, turn_channel: TurnChannel, by: Person) -> ControlReply | None:
         """Return why the user may not ask again: the lists and the cooldown apply too."""
-        config = (await self._services.settings(turn_channel.server_id)).turn
-        if unlisted(by.id, _places(turn_channel), config):
+        config = (await self._services.settings(turn_channel.path)).turn
+        if unlisted(by, turn_channel.path, config):
             return NOT_LISTED
         now_s, cooldowns = asyncio.get_running_loop().time(), self._channel_turns.cooldowns
         return None if cooldowns.allows(by.id, now_s, config.cooldown_ms) else TOO_SOON
@@ -187,8 +203,8 @@ class TurnControl:
         """Return why the quota refuses it. The original user's quota is used."""
         services = self._services
         place = quota_place(turn_channel, turn.user_id)
-        own = (await services.settings(turn_channel.server_id)).turn
-        candidates = await chain_of(services, turn_channel.server_id, turn.user_id)
+        own = (await services.settings(turn_channel.path)).turn
+        candidates = await chain_of(services, turn_channel.path, turn.user_id)
         refusal = await RequestQuota(services, own, place).refusal(candidates)
         return None if refusal is None else ControlReply(False, quota_words(refusal, place))
 
@@ -197,16 +213,14 @@ class TurnControl:
         if said is None:
             return None
         replied = None if said.reply_to is None else await turn_channel.said(said.reply_to)
-        return IncomingMessage(
-            said, turn_channel.channel_id, turn_channel.server_id, replied=replied
-        )
+        return _incoming(turn_channel, said, replied)
 
     async def _job(
         self, turn_channel: TurnChannel, turn: TurnRecord, asked: IncomingMessage, why: str
     ) -> QueuedJob:
-        settings = await self._services.settings(turn_channel.server_id)
+        settings = await self._services.settings(turn_channel.path)
         personas = await self._channel_turns.cast.of(turn_channel.server_id)
-        persona = persona_called(turn.persona, personas) or default_of(personas)
+        persona = await self._persona(turn_channel, turn)
         before = asked.said.id if why == "regenerate" else None
         return QueuedJob(
             turn_channel, (asked,), (persona,), personas, why, turn.user_id, settings, before=before
@@ -219,8 +233,19 @@ class TurnControl:
         return {job.why: done, "full": BUSY}.get(entered, CLOSING)
 
 
-def _places(turn_channel: TurnChannel) -> Set[int | None]:
-    return {turn_channel.channel_id, turn_channel.parent_id}
+def _incoming(
+    turn_channel: TurnChannel, said: ChannelMessage, replied: ChannelMessage | None = None
+) -> IncomingMessage:
+    path = turn_channel.path
+    return IncomingMessage(
+        said,
+        path.channel_id,
+        path.server_id,
+        path.parent_id,
+        replied=replied,
+        category_id=path.category_id,
+        is_age_restricted=turn_channel.is_age_restricted,
+    )
 
 
 def _may(by: Person, turn: TurnRecord) -> bool:
@@ -234,4 +259,4 @@ def _stand_in(turn_channel: TurnChannel, turn: TurnRecord, by: Person) -> Incomi
         # The words are another person's: they are not said with the rights of this one.
         by = replace(by, can_manage_server=False, can_manage_messages=False)
     said = ChannelMessage(newest, by, "", at=turn.at or utc_now())
-    return IncomingMessage(said, turn_channel.channel_id, turn_channel.server_id)
+    return _incoming(turn_channel, said)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Literal
 
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.storage.stored_records import PersonaRecord, TurnRecord
+from oshaberi.turns.admission.admission_rules import UNADDRESSED, UNINVITED, reason_word
 
 Kind = Literal["answer", "go_on", "deliver"]
 
@@ -34,6 +36,8 @@ class TurnRequest:
     questions that are answered later."""
     continues: TurnRecord | None = None
     """The turn whose answer this one goes on with."""
+    waiting_ids: Callable[[], frozenset[int]] = field(default=frozenset, compare=False)
+    """Returns the questions of the channel that wait for a turn of their own."""
 
     @property
     def newest(self) -> IncomingMessage:
@@ -41,8 +45,13 @@ class TurnRequest:
 
     @property
     def is_unaddressed(self) -> bool:
-        """Tell whether it is answered only because every message of the channel is."""
-        return self.why == "auto"
+        """Tell whether it is answered although nobody addressed the bot."""
+        return reason_word(self.why) in UNADDRESSED
+
+    @property
+    def is_uninvited(self) -> bool:
+        """Tell whether it is answered by chance, so that nobody waits for it."""
+        return reason_word(self.why) in UNINVITED
 
     @property
     def answering(self) -> IncomingMessage | None:

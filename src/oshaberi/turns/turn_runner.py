@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from oshaberi.conversation.conversation_messages import ChannelMessage, IncomingMessage, Person
 from oshaberi.storage.stored_records import PersonaRecord
 from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.turn_ids import TurnIds, of_turn
 from oshaberi.turns.admission.channel_queue import QueuedJob
-from oshaberi.turns.admission.persona_routing import who_is_called
+from oshaberi.turns.admission.persona_routing import allowed_in, who_is_called
 from oshaberi.turns.admission.turn_slot_wait import tell_overload, turn_slot
 from oshaberi.turns.admission.turn_slots import NoTurnSlotError
 from oshaberi.turns.background_tasks import BackgroundTasks
@@ -46,9 +48,17 @@ class JobResult:
 
 
 class TurnRunner:
-    def __init__(self, services: TurnServices, background: BackgroundTasks) -> None:
+    """Runs jobs. `waiting_ids` returns the messages of a channel that wait for their turn."""
+
+    def __init__(
+        self,
+        services: TurnServices,
+        background: BackgroundTasks,
+        waiting_ids: Callable[[int], frozenset[int]],
+    ) -> None:
         self._services = services
         self._background = background
+        self._waiting_ids = waiting_ids
         self._reactions = StatusReactions(background)
 
     async def of(self, job: QueuedJob, channel: ActiveChannel) -> JobResult:
@@ -88,9 +98,11 @@ class TurnRunner:
         self, job: QueuedJob, channel: ActiveChannel, played: list[AnsweredPersona]
     ) -> None:
         for persona in job.answering[: job.settings.turn.max_answering_personas]:
-            turn = Turn(
-                self._services, job.turn_channel, job.turn_request(persona), job.settings, channel
+            asked = replace(
+                job.turn_request(persona),
+                waiting_ids=partial(self._waiting_ids, job.turn_channel.channel_id),
             )
+            turn = Turn(self._services, job.turn_channel, asked, job.settings, channel)
             with of_turn(turn.ids):
                 outcome = await turn.run()
                 played.append(AnsweredPersona(persona, outcome))
@@ -107,6 +119,7 @@ class TurnRunner:
         jobs: list[QueuedJob] = []
         for one in played:
             called = who_is_called(one.outcome.text, one.persona, job.personas)
+            called = allowed_in(called, job.turn_channel.is_age_restricted)
             fresh = tuple(persona for persona in called if persona.name not in answered)[:left]
             if fresh and one.outcome.message_ids:
                 answered |= {persona.name for persona in fresh}
@@ -141,7 +154,7 @@ def _as_incoming(job: QueuedJob, played: AnsweredPersona, now: datetime) -> Inco
         by_us=True,
         shown_as=played.persona.name,
     )
-    return IncomingMessage(said, newest.channel_id, newest.server_id, newest.parent_id)
+    return replace(newest, said=said, mentions_us=False, replied=None)
 
 
 def _replied_by(

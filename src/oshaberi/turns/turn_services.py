@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from random import random
 from typing import TYPE_CHECKING, Protocol
 
 from oshaberi.chunks import ToolCall
+from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import AttachedFile
 from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
 from oshaberi.delivery.queue.table_attachments import PackagedRenderer, TableRenderer
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.providers.request.context_items import ToolDeclaration, ToolResult
@@ -19,6 +22,7 @@ from oshaberi.storage.stored_records import KeyRecord, ModelRecord, PersonaRecor
 from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.stream.stream_observer import StreamObserver
 from oshaberi.tools.tool_definition import ToolContext
+from oshaberi.tools.tool_text import ToolText
 from oshaberi.turns.admission.turn_slots import TurnSlots
 from oshaberi.turns.bounded_cache import BoundedCache
 from oshaberi.turns.generation.key_cooldowns import KeyCooldowns
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class EffectiveConfigs(Protocol):
-    """The settings that apply in one server, from `oshaberi.config.effective`."""
+    """The settings that apply in one channel, from `oshaberi.config.effective`."""
 
     @property
     def stream(self) -> StreamConfig: ...
@@ -68,6 +72,8 @@ MOST_SERVERS = 1000
 MOST_DELETED = 4000
 StoredChain = tuple[tuple[ModelRecord, tuple[KeyRecord, ...]], ...]
 """Models in order, each with the keys that its owner has for it."""
+StoredChains = Mapping[int, StoredChain]
+"""By the channel, thread or category that has the chain; 0 is the whole server."""
 NOBODY_YET = PersonaRecord(0, "Oshaberi", is_default=True)
 
 
@@ -75,7 +81,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-SettingsOf = Callable[[int], Awaitable[EffectiveConfigs]]
+SettingsOf = Callable[[ChannelPath], Awaitable[EffectiveConfigs]]
 ReadText = Callable[[AttachedFile], Awaitable[str | None]]
 Alone = Callable[[str], AbstractAsyncContextManager[object]]
 """Keeps other processes out of a block of that name: `turn:` and a channel's id."""
@@ -87,7 +93,7 @@ def nobody_else(_what: str) -> AbstractAsyncContextManager[object]:
 
 @dataclass(slots=True)
 class TurnServices:
-    """The shared objects. `settings` returns a server's settings; id 0 is direct messages.
+    """The shared objects. `settings` returns a channel's settings.
 
     `models` and `persona` are the operator's and may be replaced while the bot runs.
     """
@@ -108,16 +114,21 @@ class TurnServices:
     """The default persona of servers that have none."""
     observers: tuple[StreamObserver, ...] = ()
     renderer: TableRenderer = field(default_factory=PackagedRenderer)
+    plug_ins: DeliveryPlugIns = field(default_factory=DeliveryPlugIns)
+    tool_text: Mapping[str, ToolText] = field(default_factory=dict)
+    """Plug-ins for text that tools write into the channel."""
     read_text: ReadText | None = None
     """The text of a small file that came with a message; None if it cannot be had."""
     context_since: datetime | None = None
     """What was said before is not shown to the model: another one has answered it."""
     clock: Callable[[], datetime] = utc_now
+    draw: Callable[[], float] = random
+    """A random number below 1: whether the bot speaks unasked."""
     alone: Alone = nobody_else
     slots: TurnSlots = field(default_factory=TurnSlots)
     """How many turns run at once, and who is next."""
     cooldowns: KeyCooldowns = field(default_factory=KeyCooldowns)
-    chains: StoredCache[KeyScope, StoredChain] = field(
+    chains: StoredCache[KeyScope, StoredChains] = field(
         default_factory=lambda: StoredCache(MOST_SERVERS, "models", "keys")
     )
     """The stored models of each server and person, with their keys."""

@@ -35,7 +35,9 @@ class PersonaStore(Protocol):
 
 
 class ModelStore(Protocol):
-    async def chain(self, server_id: int, user_id: int = 0) -> tuple[ModelRecord, ...]: ...
+    async def chains(
+        self, server_id: int, user_id: int = 0
+    ) -> Mapping[int, tuple[ModelRecord, ...]]: ...
 
 
 class KeyStore(Protocol):

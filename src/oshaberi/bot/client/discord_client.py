@@ -6,7 +6,7 @@ import asyncio
 import logging
 import sys
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import discord
 
+from oshaberi.bot.client.channel_places import places_in
 from oshaberi.bot.client.deleted_messages import forget_deleted
 from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
 from oshaberi.bot.client.gateway_state import GatewayState
@@ -31,7 +32,7 @@ from oshaberi.errors import ConfigError, OshaberiError, TemporaryError
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.turns.admission.admission_rules import ADMITTED
 from oshaberi.turns.admission.channel_queue import Arrival
-from oshaberi.turns.channel_turns import CLAIMED, Claim
+from oshaberi.turns.admission.unbegun_questions import CLAIMED, Claim
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +52,8 @@ def intents(*, members: bool = False) -> discord.Intents:
         dm_messages=True,
         message_content=True,
         emojis_and_stickers=True,
+        guild_typing=True,
+        dm_typing=True,
         members=members,
     )
 
@@ -59,9 +62,8 @@ class OshaberiClient(discord.AutoShardedClient):
     """The bot's client.
 
     `when_ready` is awaited once, before the search for missed messages. `take_up` is awaited
-    before every such search: it resumes stored questions without an answer. `proxies`: see
-    MessageReader. `options` are discord.py's: `shard_ids`, `shard_count`,
-    `guild_ready_timeout`, …
+    before every such search: it resumes stored questions without an answer. `options` are
+    discord.py's: `shard_ids`, `shard_count`, `guild_ready_timeout`, …
     """
 
     client_state: ClientState
@@ -71,7 +73,6 @@ class OshaberiClient(discord.AutoShardedClient):
         context: CommandContext,
         *,
         members: bool = False,
-        proxies: Collection[int] = (),
         alone: Alone = alone_anyway,
         claim: Claim | None = None,
         when_ready: WhenReady | None = None,
@@ -90,7 +91,7 @@ class OshaberiClient(discord.AutoShardedClient):
         self.gateway_state = GatewayState(self)
         self.unanswered = UnansweredLog()
         self.context = context
-        self.reader = MessageReader(self, proxies, context.db.opt_outs)
+        self.reader = MessageReader(self, context.db.opt_outs)
         self.tree = BotCommandTree(self, claim)
         self._alone = alone
         self._when_ready = when_ready
@@ -180,6 +181,7 @@ class OshaberiClient(discord.AutoShardedClient):
 
     async def on_message(self, message: discord.Message) -> None:
         await self.client_state.on_message(message)
+        self.reader.remember(message)
         await self.listen(message)
 
     async def listen(self, message: discord.Message, arrival: Arrival = "new") -> None:
@@ -189,6 +191,8 @@ class OshaberiClient(discord.AutoShardedClient):
         if not self._heard.is_new(message.id):
             return
         incoming = await self.reader.incoming(message)
+        if self.reader.is_private_copy(incoming):
+            return
         outcome = await self.context.channel_turns.submit(
             incoming, self.turn_channel(message.channel, message), arrival
         )
@@ -197,6 +201,9 @@ class OshaberiClient(discord.AutoShardedClient):
             self.unanswered.note(incoming, outcome)
         if outcome == CLAIMED:
             self._heard.forget(message.id)
+
+    async def on_raw_typing(self, typing: discord.RawTypingEvent) -> None:
+        self.context.channel_turns.note_typing(typing.channel_id, typing.user_id)
 
     async def on_raw_message_delete(self, gone: discord.RawMessageDeleteEvent) -> None:
         await forget_deleted(self.context, gone.channel_id, [gone.message_id])
@@ -281,8 +288,14 @@ class OshaberiClient(discord.AutoShardedClient):
         self, _before: discord.abc.GuildChannel, after: discord.abc.GuildChannel
     ) -> None:
         """Try again where we were refused, because permissions may have changed."""
-        threads = (one.id for one in after.guild.threads if one.parent_id == after.id)
-        self.client_state.try_again((after.id, *threads))
+        self.client_state.try_again(places_in(after))
+
+    async def on_guild_channel_delete(self, gone: discord.abc.GuildChannel) -> None:
+        await self.context.db.servers.forget_channels(gone.guild.id, (gone.id,))
+
+    async def on_raw_thread_delete(self, gone: discord.RawThreadDeleteEvent) -> None:
+        """Also called for each known thread of a channel that is deleted."""
+        await self.context.db.servers.forget_channels(gone.guild_id, (gone.thread_id,))
 
     async def on_guild_role_update(self, _before: discord.Role, after: discord.Role) -> None:
         self.client_state.try_again(_place_ids(after.guild))

@@ -6,10 +6,13 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 import discord
 
+from oshaberi.bot.client.channel_places import is_age_restricted, path_of
 from oshaberi.bot.client.incoming_messages import NOT_FOUND, AnyUser, MessageReader, person_of
+from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import (
     ChannelInfo,
     ChannelMessage,
@@ -29,6 +32,9 @@ from oshaberi.discord_io.channel_address import may_read_history
 from oshaberi.discord_io.mention_policy import people_of
 
 log = logging.getLogger(__name__)
+
+HISTORY_S = 30.0
+"""How long a turn waits for the channel's history, then it uses what the bot has received."""
 
 
 class DiscordTurnChannel:
@@ -55,8 +61,12 @@ class DiscordTurnChannel:
         return self._channel.id
 
     @property
-    def parent_id(self) -> int | None:
-        return self._channel.parent_id if isinstance(self._channel, discord.Thread) else None
+    def path(self) -> ChannelPath:
+        return path_of(self._channel)
+
+    @property
+    def is_age_restricted(self) -> bool:
+        return is_age_restricted(self._channel)
 
     @property
     def newest_message_id(self) -> int | None:
@@ -107,7 +117,10 @@ class DiscordTurnChannel:
 
     async def said(self, message_id: int) -> ChannelMessage | None:
         message = await self.message(message_id)
-        return None if message is None else self._reader.said(message, self._asker)
+        if message is None:
+            return None
+        await self._reader.meet_author(message)
+        return self._reader.said(message, self._asker)
 
     async def incoming(self, message_id: int) -> IncomingMessage | None:
         """Return a message of this channel as if it had just been received."""
@@ -192,7 +205,8 @@ class DiscordTurnChannel:
         """Return a known message of this channel. discord.py's cache has all channels."""
         if self._message is not None and self._message.id == message_id:
             return self._message
-        cached = discord.utils.get(self._client.cached_messages, id=message_id)
+        newest_first = reversed(self._client.cached_messages)
+        cached = next((one for one in newest_first if one.id == message_id), None)
         if cached is not None and cached.channel.id == self.channel_id:
             return cached
         return self._fetched.get(message_id)
@@ -211,11 +225,21 @@ class DiscordTurnChannel:
             return []
         edge = None if before is None else discord.Object(before)
         try:
-            found = [item async for item in self._channel.history(limit=limit, before=edge)]
+            async with asyncio.timeout(HISTORY_S):
+                found = [item async for item in self._channel.history(limit=limit, before=edge)]
         except NOT_FOUND as error:
             log.warning("channel %s: its history cannot be read: %s", self.channel_id, error)
-            return []
+            found = [] if _is_refused(error) else self._received(before, limit)
         return [message for message in reversed(found) if self._reader.is_talk(message)]
+
+    def _received(self, before: int | None, limit: int) -> list[discord.Message]:
+        """Return what was said here since the bot started, newest first."""
+        here = (
+            message
+            for message in reversed(self._client.cached_messages)
+            if message.channel.id == self.channel_id and (before is None or message.id < before)
+        )
+        return list(islice(here, limit))
 
     def _people(self, messages: Sequence[discord.Message]) -> tuple[Person, ...]:
         """Return the people: first the question's, then the last to speak; not the bot."""
@@ -236,6 +260,11 @@ class DiscordTurnChannel:
             yield from message.mentions
         if isinstance(self._channel, discord.DMChannel):
             yield from self._channel.recipients
+
+
+def _is_refused(error: BaseException) -> bool:
+    """Tell whether Discord refuses it; else it is in trouble."""
+    return isinstance(error, discord.HTTPException) and error.status < 500
 
 
 async def _face_there(sink: DiscordSink, face: WebhookFace | None) -> WebhookFace | None:

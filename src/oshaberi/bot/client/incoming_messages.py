@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import mimetypes
 import re
-from collections import OrderedDict
-from collections.abc import Collection, Container, Iterator
+from collections import OrderedDict, deque
+from collections.abc import Container, Iterator
 from contextlib import suppress
+from dataclasses import replace
 
 import aiohttp
 import discord
 
+from oshaberi.bot.client.channel_places import is_age_restricted, path_of
+from oshaberi.bot.client.proxied_messages import original_of
 from oshaberi.conversation.conversation_messages import (
     AttachedFile,
     ChannelMessage,
@@ -24,6 +27,7 @@ NOT_FOUND = (discord.HTTPException, aiohttp.ClientError, OSError, TimeoutError)
 """What reading a message may end with; then it is as if it were not there."""
 NO_MIME = "application/octet-stream"
 KEPT_MEMBERS = 5000
+RECENT_MESSAGES = 2000
 HIDDEN_CHANNEL = "#unknown"
 """A channel that is not there, or that the reader may not see: nobody learns which."""
 AnyUser = discord.User | discord.Member
@@ -62,22 +66,14 @@ class RecentMembers:
 
 
 class MessageReader:
-    """Reads messages for one client.
+    """Reads messages for one client. `opt_outs` are users whose messages it does not read."""
 
-    `proxies` are applications or webhooks that people speak through (PluralKit and the like):
-    their messages do not count as a bot's.
-    """
-
-    def __init__(
-        self,
-        client: discord.Client,
-        proxies: Collection[int] = (),
-        opt_outs: Container[int] = (),
-    ) -> None:
+    def __init__(self, client: discord.Client, opt_outs: Container[int] = ()) -> None:
         self.client = client
         self.recent_members = RecentMembers()
-        self._proxies = frozenset(proxies)
         self._opt_outs = opt_outs
+        self._recent: deque[discord.Message] = deque(maxlen=RECENT_MESSAGES)
+        """What people wrote lately. discord.py forgets a message as soon as it is deleted."""
 
     def is_ours(self, message: discord.Message) -> bool:
         """Tell whether the bot or one of its webhooks sent the message."""
@@ -124,20 +120,35 @@ class MessageReader:
             mentions=self._mentioned(source),
         )
 
+    def remember(self, message: discord.Message) -> None:
+        """Keep a person's message, to know it again if a proxy bot repeats it."""
+        if message.webhook_id is None and message.guild is not None and not message.author.bot:
+            self._recent.append(message)
+
     async def incoming(self, message: discord.Message) -> IncomingMessage:
         channel = message.channel
+        path = path_of(channel)
         self.recent_members.meet(message)
-        await self._meet_author(message)
+        await self.meet_author(message)
         replied = await self._replied(message)
+        original = self._original(message)
         return IncomingMessage(
-            said=self.said(message, message.author),
-            channel_id=channel.id,
-            server_id=0 if message.guild is None else message.guild.id,
-            parent_id=channel.parent_id if isinstance(channel, discord.Thread) else None,
+            said=self._said_for(self.said(message, message.author), original),
+            channel_id=path.channel_id,
+            server_id=path.server_id,
+            parent_id=path.parent_id,
             mentions_us=self.mentions_us(message),
             can_answer=may_write(channel),
             replied=None if replied is None else self.said(replied, message.author),
+            category_id=path.category_id,
+            is_age_restricted=is_age_restricted(channel),
+            mentions_others=self.mentions_others(message),
+            copied_id=None if original is None else original.id,
         )
+
+    def is_private_copy(self, incoming: IncomingMessage) -> bool:
+        """Tell whether a proxy bot repeated somebody whom the bot does not read."""
+        return incoming.copied_id is not None and incoming.user_id in self._opt_outs
 
     def mentions_us(self, message: discord.Message) -> bool:
         """Tell whether it mentions the bot, or the role with the bot's name."""
@@ -147,7 +158,35 @@ class MessageReader:
         role = None if message.guild is None else message.guild.self_role
         return role is not None and role in message.role_mentions
 
-    async def _meet_author(self, message: discord.Message) -> None:
+    def mentions_others(self, message: discord.Message) -> bool:
+        """Tell whether it mentions another user, another role or everybody."""
+        me = self.client.user
+        role = None if message.guild is None else message.guild.self_role
+        users = any(me is None or user.id != me.id for user in message.mentions)
+        return users or message.mention_everyone or any(r != role for r in message.role_mentions)
+
+    def _original(self, message: discord.Message) -> discord.Message | None:
+        """Return the message that a proxy bot's message repeats, if it is known."""
+        is_copy = message.webhook_id is not None
+        return original_of(message, reversed(self._recent)) if is_copy else None
+
+    def _said_for(self, said: ChannelMessage, original: discord.Message | None) -> ChannelMessage:
+        """Return a proxy's message as that of the person who speaks through it."""
+        if original is None:
+            return said
+        allowed = self._author(original)
+        author = replace(
+            said.author,
+            id=allowed.id,
+            can_manage_server=allowed.can_manage_server,
+            can_manage_messages=allowed.can_manage_messages,
+            can_read_history=allowed.can_read_history,
+            can_add_reactions=allowed.can_add_reactions,
+            role_ids=allowed.role_ids,
+        )
+        return replace(said, author=author)
+
+    async def meet_author(self, message: discord.Message) -> None:
         """Fetch the author as a member, because messages from a history lack that."""
         guild, author = message.guild, message.author
         if guild is None or message.webhook_id is not None:
@@ -180,19 +219,18 @@ class MessageReader:
         return tuple(person_of(known(user, message.guild)) for user in others)
 
     def _author(self, message: discord.Message) -> Person:
-        is_bot = message.author.bot
-        if message.webhook_id is not None:
-            is_bot = not self._proxies & {message.webhook_id, message.application_id}
         author = self.recent_members.known(message.author, message.guild)
-        is_account = message.webhook_id is None
-        return person_of(author, message.channel, is_bot=is_bot, is_account=is_account)
+        if message.webhook_id is None:
+            return person_of(author, message.channel)
+        speaker = person_of(author, message.channel, is_account=False)
+        spoken_by = message.application_id or message.webhook_id
+        return replace(speaker, is_bot=True, application_id=spoken_by)
 
 
 def person_of(
     user: AnyUser,
     channel: discord.abc.MessageableChannel | None = None,
     *,
-    is_bot: bool | None = None,
     is_account: bool = True,
 ) -> Person:
     """Return a person, with the permissions in `channel` if there is one.
@@ -207,13 +245,20 @@ def person_of(
         name=unique[0],
         handles=tuple(unique[1:]),
         avatar_url=user.display_avatar.url,
-        is_bot=user.bot if is_bot is None else is_bot,
+        is_bot=user.bot,
         can_manage_server=allowed.manage_guild,
         can_manage_messages=allowed.manage_messages,
         username=str(user) if is_account else "",
         can_read_history=ordinary.read_message_history,
         can_add_reactions=ordinary.add_reactions,
+        role_ids=roles_of(user),
     )
+
+
+def roles_of(user: AnyUser) -> frozenset[int]:
+    if not isinstance(user, discord.Member):
+        return frozenset()
+    return frozenset(role.id for role in user.roles)
 
 
 def ordinary_permissions_of(

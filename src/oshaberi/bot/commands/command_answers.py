@@ -21,7 +21,7 @@ from oshaberi.bot.commands.command_context import (
 from oshaberi.discord_io.discord_embeds import DESCRIPTION_LIMIT, shortened
 from oshaberi.errors import ConfigError
 from oshaberi.secret_redaction import redact
-from oshaberi.turns.channel_turns import Claim
+from oshaberi.turns.admission.unbegun_questions import Claim
 
 log = logging.getLogger(__name__)
 

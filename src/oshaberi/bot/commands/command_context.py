@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import discord
 from discord import app_commands
 
+from oshaberi.bot.client.channel_places import path_of
 from oshaberi.bot.client.incoming_messages import person_of
+from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import Person
 from oshaberi.errors import OshaberiError
 
@@ -26,6 +28,24 @@ if TYPE_CHECKING:
 
 Interaction = discord.Interaction[Any]
 Command = app_commands.Command[Any, ..., Any]
+ChosenPlace = app_commands.AppCommandChannel | app_commands.AppCommandThread
+
+
+class AnyPlace(app_commands.Transformer):
+    """An option for a channel of any type: none is listed, as Discord does not list all itself."""
+
+    @property
+    def type(self) -> discord.AppCommandOptionType:
+        return discord.AppCommandOptionType.channel
+
+    async def transform(self, _interaction: Interaction, value: Any, /) -> Any:
+        return value
+
+
+PlaceOption = app_commands.Transform[ChosenPlace, AnyPlace]
+"""A channel, thread or category, as the option `in` of a command."""
+Where = ChannelPath | None
+"""The channel, thread or category that a command is about; None: the whole server."""
 
 MANAGER = discord.Permissions(manage_guild=True)
 """Whom Discord shows the commands that change things."""
@@ -61,11 +81,18 @@ class CommandUser:
     """The user of a command, and where it was used. `server_id` is 0 in direct messages."""
 
     person: Person
-    server_id: int
-    channel_id: int
+    path: ChannelPath
     is_owner: bool = False
     can_write: bool = True
     """Whether they may write messages there themselves."""
+
+    @property
+    def server_id(self) -> int:
+        return self.path.server_id
+
+    @property
+    def channel_id(self) -> int:
+        return self.path.channel_id
 
     @property
     def may_manage(self) -> bool:
@@ -116,8 +143,7 @@ def asker_of(interaction: Interaction) -> CommandUser:
     in_thread = isinstance(interaction.channel, discord.Thread)
     return CommandUser(
         person,
-        server_id=interaction.guild_id or 0,
-        channel_id=interaction.channel_id or 0,
+        _path(interaction),
         is_owner=_owns(interaction.client.application, person.id),
         can_write=_may(interaction, "send_messages_in_threads" if in_thread else "send_messages"),
     )
@@ -129,6 +155,41 @@ def _may(interaction: Interaction, permission: str) -> bool:
     if interaction.guild_id is None or allowed.administrator:
         return True
     return bool(getattr(allowed, permission))
+
+
+def asked_in(
+    interaction: Interaction, place: PlaceOption | None
+) -> tuple[CommandContext, CommandUser, Where]:
+    """Return what a command works with that can be about one channel."""
+    return context_of(interaction), asker_of(interaction), _chosen(interaction, place)
+
+
+def typed_place(interaction: Interaction) -> Where:
+    """Return the channel of `in` while a command is typed: Discord sends only its id then."""
+    place = getattr(interaction.namespace, "in")
+    return None if place is None else ChannelPath(interaction.guild_id or 0, place.id)
+
+
+def _chosen(interaction: Interaction, place: PlaceOption | None) -> Where:
+    """Return the path of the channel that was chosen as `in`, or None if none was."""
+    if place is None:
+        return None
+    guild, allowed = interaction.guild, place.permissions
+    if guild is None:
+        raise CommandRefusedError("There are no channels in direct messages. Leave out `in`.")
+    if not allowed.view_channel and not allowed.administrator:
+        raise CommandRefusedError("You cannot see that channel.")
+    if isinstance(place, app_commands.AppCommandChannel):
+        return ChannelPath(guild.id, place.id, None, place.category_id)
+    category_id = getattr(guild.get_channel(place.parent_id), "category_id", None)
+    return ChannelPath(guild.id, place.id, place.parent_id, category_id)
+
+
+def _path(interaction: Interaction) -> ChannelPath:
+    channel = interaction.channel
+    if channel is not None and not isinstance(channel, discord.GroupChannel):
+        return path_of(channel)
+    return ChannelPath(interaction.guild_id or 0, interaction.channel_id or 0)
 
 
 def turn_channel_of(interaction: Interaction) -> DiscordTurnChannel:

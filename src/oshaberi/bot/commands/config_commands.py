@@ -1,4 +1,4 @@
-"""`/config`: shows and changes a server's settings, from their declarations."""
+"""`/config`: shows and changes the settings of a server and its channels, as declared."""
 
 from __future__ import annotations
 
@@ -17,9 +17,14 @@ from oshaberi.bot.commands.command_context import (
     CommandRefusedError,
     CommandUser,
     Interaction,
+    PlaceOption,
+    Where,
+    asked_in,
     asker_of,
     context_of,
 )
+from oshaberi.bot.commands.persona_commands import found, persona_choices
+from oshaberi.bot.inherited_settings import InheritedSettings, settings_in
 from oshaberi.config import (
     DECLARED,
     SERVER_KEYS,
@@ -31,57 +36,90 @@ from oshaberi.config import (
     parse_server_value,
 )
 from oshaberi.config.server_limits import allowed_here, check_limit, is_quota
+from oshaberi.config.server_settings import SERVER_ONLY_KEYS
 from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.delivery.degree_policy import live_remark
 from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.storage.stored_records import StoredSettings
 from oshaberi.text.text_config import TextConfig
+from oshaberi.turns.generation.model_chain import WHOLE_SERVER
 
 CHANNEL_KEYS = frozenset({"thought_log_channel_id"})
+PERSONA_KEYS = frozenset({"answering_persona"})
+LIVE_KEYS = frozenset({"delivery", "notify", "display_mode"})
 MOST_SHOWN = 60
 ALL = "all"
 """To be said in so many letters: nobody resets a server by pressing Enter twice."""
 MOST_MEANT = 3
+MOST_NAMED = 5
+_LEGEND = (
+    "* changed: for the server, or only here, in this channel or category. The others are as "
+    "whoever runs the bot set them. `/config show KEY` explains one."
+)
 
 HasChannel = Callable[[int], bool]
 """Whether the server has a channel of that id in which the asker may write."""
 
 
-async def show_config(context: CommandContext, asker: CommandUser, key: str | None) -> str:
+async def show_config(
+    context: CommandContext, asker: CommandUser, key: str | None, where: Where = None
+) -> str:
+    """Tell what applies in a channel, and where each value comes from."""
     asker.must_see_settings()
-    changed = await context.db.servers.config(asker.server_id)
-    now = effective(context.settings(), changed)
-    if key is not None:
-        return _explained(_setting(key), now, key in changed, context.settings())
-    lines = [_line(setting, now, setting.name in changed) for setting in SERVER_KEYS.values()]
-    listed = "\n".join(lines)
-    return f"```\n{listed}\n```* changed here. `/config show KEY` explains one."
+    setting = None if key is None else _setting(key)
+    here = await settings_in(context.db, context.settings(), where or asker.path)
+    if setting is not None:
+        return _explained(setting, here, context.settings())
+    listed = "\n".join(_line(one, here) for one in SERVER_KEYS.values())
+    return f"```\n{listed}\n```{_LEGEND}"
 
 
 async def set_config(
-    context: CommandContext, asker: CommandUser, key: str, text: str, has_channel: HasChannel
+    context: CommandContext,
+    asker: CommandUser,
+    key: str,
+    text: str,
+    has_channel: HasChannel,
+    where: Where = None,
 ) -> str:
     asker.must_manage()
-    setting = _setting(key)
+    setting = _setting(key, where)
     value = parse_server_value(setting.name, text)
     check_limit(context.settings(), setting.name, value)
     if setting.name in CHANNEL_KEYS and value and not has_channel(value):
         raise CommandRefusedError(
             f"{setting.name}: {text} is not a channel of this server; write it like #logs."
         )
-    stored = await context.db.servers.config(asker.server_id)
-    check_together(context.settings(), {**stored, setting.name: value})
-    await context.db.servers.set_config(asker.server_id, setting.name, value)
-    return f"`{setting.name}` is now {_told(setting, value)}."
+    if setting.name == "display_mode" and value not in context.services.plug_ins.mode_names:
+        known = ", ".join(context.services.plug_ins.mode_names)
+        raise CommandRefusedError(f"display_mode: {text!r} is not installed; there are: {known}")
+    if setting.name in PERSONA_KEYS and value:
+        value = (await found(context, asker.server_id, value)).name
+    stored = await context.db.servers.settings(asker.server_id)
+    above = stored.layers(() if where is None else where.ids)
+    check_together(context.settings(), {setting.name: value}, *above)
+    place_id = WHOLE_SERVER if where is None else where.channel_id
+    await context.db.servers.set_config(asker.server_id, setting.name, value, place_id)
+    now = effective(context.settings(), {setting.name: value}, *above)
+    more = f"{'' if where else _exceptions(stored, setting.name)}{_remark(setting, now)}"
+    return f"`{setting.name}` is now {_told(setting, value)}{_in(where)}.{more}"
 
 
-async def reset_config(context: CommandContext, asker: CommandUser, key: str) -> str:
+async def reset_config(
+    context: CommandContext, asker: CommandUser, key: str, where: Where = None
+) -> str:
     asker.must_manage()
-    name = None if key.strip().lower() == ALL else _setting(key).name
-    await context.db.servers.reset_config(asker.server_id, name)
-    if name is None:
+    name = None if key.strip().lower() == ALL else _setting(key, where).name
+    place_id = WHOLE_SERVER if where is None else where.channel_id
+    await context.db.servers.reset_config(asker.server_id, name, place_id)
+    if name is None and where is None:
         return "All settings of this server have their defaults again."
-    now = effective(context.settings(), await context.db.servers.config(asker.server_id))
-    setting = SERVER_KEYS[name]
-    return f"`{name}` has its default again: {_told(setting, _value(setting, now))}."
+    if name is None:
+        return f"All settings of <#{place_id}> are inherited again."
+    stored = await context.db.servers.settings(asker.server_id)
+    now = effective(context.settings(), *stored.layers(() if where is None else where.ids))
+    again = "has its default again" if where is None else f"is inherited again{_in(where)}"
+    return f"`{name}` {again}: {_told(SERVER_KEYS[name], _value(SERVER_KEYS[name], now))}."
 
 
 def known_keys(typed: str) -> Choices:
@@ -100,8 +138,10 @@ def known_values(key: str, typed: str) -> Choices:
     return choices(typed, ((word, word) for word in words))
 
 
-def _setting(key: str) -> Setting:
+def _setting(key: str, where: Where = None) -> Setting:
     name = key.strip().lower()
+    if where is not None and name in SERVER_ONLY_KEYS:
+        raise CommandRefusedError(f"{name}: is for the whole server; leave out `in`")
     if name in SERVER_KEYS:
         return SERVER_KEYS[name]
     if name in DECLARED:
@@ -119,15 +159,33 @@ def _meant(name: str) -> str:
     return f"did you mean {' or '.join(map(repr, near))}?"
 
 
-def _explained(
-    setting: Setting, now: EffectiveSettings, changed: bool, operators: LoadedSettings
-) -> str:
-    where = "changed here" if changed else "not changed here"
+def _in(where: Where) -> str:
+    return "" if where is None else f" in <#{where.channel_id}>"
+
+
+def _exceptions(stored: StoredSettings, key: str) -> str:
+    """Name the channels that a change of the server does not reach."""
+    own = [f"<#{one}>" for one, values in stored.channels.items() if key in values]
+    more = f" and {len(own) - MOST_NAMED} more" if len(own) > MOST_NAMED else ""
+    return f" Not in {', '.join(own[:MOST_NAMED])}{more}, with a value of its own." if own else ""
+
+
+def _explained(setting: Setting, here: InheritedSettings, operators: LoadedSettings) -> str:
     allowed, default = allowed_here(operators, setting), _shown(setting.default)
+    value = _told(setting, _value(setting, here.now))
+    place = _in(here.path) if here.path.server_id else ""
+    origin_words = here.origin_of(setting, operators)
     return (
-        f"`{setting.name}` is {_told(setting, _value(setting, now))} ({where}): {setting.what}.\n"
+        f"`{setting.name}` is {value}{place} (from {origin_words}): {setting.what}.\n"
         f"Allowed: {allowed}. Built-in default: `{default}`.{_operators_quota(setting, operators)}"
+        f"{_remark(setting, here.now)}"
     )
+
+
+def _remark(setting: Setting, now: EffectiveSettings) -> str:
+    """Return what the setting does not do together with another one."""
+    remark = live_remark(now.stream) if setting.name in LIVE_KEYS else ""
+    return f"\nNote: {remark}." if remark else ""
 
 
 def _operators_quota(setting: Setting, operators: LoadedSettings) -> str:
@@ -135,10 +193,11 @@ def _operators_quota(setting: Setting, operators: LoadedSettings) -> str:
     return f" On the keys of whoever runs the bot: {most:,} at most." if most else ""
 
 
-def _line(setting: Setting, now: EffectiveSettings, changed: bool) -> str:
-    text = _shown(_value(setting, now))
+def _line(setting: Setting, here: InheritedSettings) -> str:
+    text = _shown(_value(setting, here.now))
     text = text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
-    return f"{'*' if changed else ' '} {setting.name} = {text}"
+    level = here.level_of(setting.name)
+    return f"  {setting.name} = {text}" if level is None else f"* {setting.name} = {text} ({level})"
 
 
 def _value(setting: Setting, now: EffectiveSettings) -> Any:
@@ -165,38 +224,53 @@ def _shown(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value)).replace("`", "'") or "(none)"
-    return str(value).replace("`", "'")
+    return str(value).replace("`", "'") or "(none)"
 
 
+_ONLY_IN = "Only in this channel, thread or category"
 config = app_commands.Group(
     name="config", description="How the bot writes here", default_permissions=MANAGER
 )
 
 
-@config.command(description="Show all settings, or explain one")
-@app_commands.describe(key="One setting; all if left out")
-async def show(interaction: Interaction, key: str | None = None) -> None:
-    await answer(interaction, show_config(context_of(interaction), asker_of(interaction), key))
+@config.command(description="Show all settings and where they come from, or explain one")
+@app_commands.rename(place="in")
+@app_commands.describe(
+    key="One setting; all if left out",
+    place="In this channel, thread or category; where you are if left out",
+)
+async def show(
+    interaction: Interaction, key: str | None = None, place: PlaceOption | None = None
+) -> None:
+    context, asker, where = asked_in(interaction, place)
+    await answer(interaction, show_config(context, asker, key, where))
 
 
-@config.command(name="set", description="Change a setting for this server")
-@app_commands.describe(key="Which setting", value="Its new value; lists with commas")
-async def set_(interaction: Interaction, key: str, value: str) -> None:
+@config.command(name="set", description="Change a setting for this server, or for one channel")
+@app_commands.rename(place="in")
+@app_commands.describe(
+    key="Which setting", value="Its new value; lists with commas", place=_ONLY_IN
+)
+async def set_(
+    interaction: Interaction, key: str, value: str, place: PlaceOption | None = None
+) -> None:
     def has_channel(channel_id: int) -> bool:
         guild, member = interaction.guild, interaction.user
-        place = None if guild is None else guild.get_channel_or_thread(channel_id)
-        if place is None or not isinstance(member, discord.Member) or not may_see(place, member):
+        found = None if guild is None else guild.get_channel_or_thread(channel_id)
+        if found is None or not isinstance(member, discord.Member) or not may_see(found, member):
             return False
-        return place.permissions_for(member).send_messages
+        return found.permissions_for(member).send_messages
 
-    context, asker = context_of(interaction), asker_of(interaction)
-    await answer(interaction, set_config(context, asker, key, value, has_channel))
+    context, asker, where = asked_in(interaction, place)
+    await answer(interaction, set_config(context, asker, key, value, has_channel, where))
 
 
-@config.command(description="Set one setting, or all of them, back to the default")
-@app_commands.describe(key=f"One setting, or: {ALL}")
-async def reset(interaction: Interaction, key: str) -> None:
-    await answer(interaction, reset_config(context_of(interaction), asker_of(interaction), key))
+@config.command(description="Set one setting, or all of them, back to what is inherited")
+@app_commands.rename(place="in")
+@app_commands.describe(key=f"One setting, or: {ALL}", place=_ONLY_IN)
+async def reset(interaction: Interaction, key: str, place: PlaceOption | None = None) -> None:
+    context, asker, where = asked_in(interaction, place)
+    await answer(interaction, reset_config(context, asker, key, where))
 
 
 @show.autocomplete("key")
@@ -212,7 +286,11 @@ async def _resettable(_interaction: Interaction, typed: str) -> Choices:
 
 @set_.autocomplete("value")
 async def _values(interaction: Interaction, typed: str) -> Choices:
-    return known_values(str(interaction.namespace.key or ""), typed)
+    key = str(interaction.namespace.key or "")
+    if key in PERSONA_KEYS:
+        context, asker = context_of(interaction), asker_of(interaction)
+        return await persona_choices(context, asker.server_id, typed)
+    return known_values(key, typed)
 
 
 COMMANDS = (config,)

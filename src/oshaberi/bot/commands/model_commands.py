@@ -1,4 +1,4 @@
-"""`/model`: shows and changes a server's chain of models."""
+"""`/model`: shows and changes the chain of models of a server or of one channel."""
 
 from __future__ import annotations
 
@@ -14,17 +14,28 @@ from oshaberi.bot.commands.command_context import (
     CommandRefusedError,
     CommandUser,
     Interaction,
+    PlaceOption,
+    Where,
+    asked_in,
     asker_of,
     context_of,
+    typed_place,
 )
+from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.discord_io.discord_embeds import shortened
 from oshaberi.providers.adapter_registry import families, unknown
 from oshaberi.providers.model_options import OPTIONS
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.storage.stored_records import ModelRecord
 from oshaberi.turns.generation.local_models import LOCAL_MODEL, may_ask_model
-from oshaberi.turns.generation.model_chain import ModelCandidate, is_same_model, key_needed
+from oshaberi.turns.generation.model_chain import (
+    WHOLE_SERVER,
+    ModelCandidate,
+    is_same_model,
+    key_needed,
+)
 
+Chain = tuple[ModelRecord, ...]
 MOST_MODELS = 10
 MODEL_LIMIT = 200
 OPTION_SHOWN = 60
@@ -45,84 +56,119 @@ def checked_provider(name: str) -> str:
     return name.strip().lower()
 
 
-async def own_chain(context: CommandContext, asker: CommandUser) -> tuple[ModelRecord, ...]:
-    """Return the models set for the server, or for the user in direct messages."""
-    return await context.db.models.chain(asker.server_id, asker.person.id)
+async def own_chain(context: CommandContext, asker: CommandUser, where: Where = None) -> Chain:
+    """Return the models set in one place only: for the server, a channel, or the user in DMs."""
+    channel_id = WHOLE_SERVER if where is None else where.channel_id
+    return await context.db.models.chain(asker.server_id, asker.person.id, channel_id)
 
 
-async def chain_of(context: CommandContext, asker: CommandUser) -> tuple[ModelRecord, ...]:
-    """Return the models that are tried here, in order: those set here, or the operator's."""
-    return await own_chain(context, asker) or tuple(link.model for link in context.services.models)
+async def chain_of(context: CommandContext, asker: CommandUser, where: Where = None) -> Chain:
+    """Return the models that are tried in a channel, in order; in the asker's own without one."""
+    return (await _inherited_chain(context, asker, where or asker.path))[0]
 
 
-async def show_models(context: CommandContext, asker: CommandUser) -> str:
-    chain = await chain_of(context, asker)
+async def _inherited_chain(
+    context: CommandContext, asker: CommandUser, path: ChannelPath
+) -> tuple[Chain, int | None]:
+    """Return the chain with the id of the place that has it; None: whoever runs the bot."""
+    chains = await context.db.models.chains(asker.server_id, asker.person.id)
+    for place_id in (*path.ids, WHOLE_SERVER):
+        if place_id in chains:
+            return chains[place_id], place_id
+    return tuple(link.model for link in context.services.models), None
+
+
+async def show_models(context: CommandContext, asker: CommandUser, where: Where = None) -> str:
+    chain, place_id = await _inherited_chain(context, asker, where or asker.path)
     if not chain:
         return "No model is set. Give a key with `/model key add`, then choose one: `/model set`."
-    own = await own_chain(context, asker)
-    whose = "Set here" if own else "Set by whoever runs the bot"
-    return f"{whose}, tried in this order:\n{_listed(chain, asker.is_owner, bool(own))}"
+    own = place_id is not None
+    listed = _listed(chain, asker.is_owner, own)
+    return f"{_origin_of_chain(asker, place_id)}, tried in this order:\n{listed}"
+
+
+def _origin_of_chain(asker: CommandUser, place_id: int | None) -> str:
+    if place_id is None:
+        return "Set by whoever runs the bot"
+    if place_id != WHOLE_SERVER:
+        return f"Set for <#{place_id}>"
+    return "Set for this server" if asker.server_id else "Set for your direct messages"
 
 
 async def set_model(
-    context: CommandContext, asker: CommandUser, provider: str, model: str, base_url: str | None
+    context: CommandContext,
+    asker: CommandUser,
+    provider: str,
+    model: str,
+    base_url: str | None,
+    where: Where = None,
 ) -> str:
     """Set the first model of the chain. Its fallbacks stay."""
     asker.must_manage()
     first = await _record(context, asker, provider, model, base_url)
     await _check_payer(context, first)
-    rest = (await own_chain(context, asker))[1:]
-    await store_chain(context, asker, (first, *rest))
-    return f"Answers now come from **{name_of(first)}**."
+    rest = (await own_chain(context, asker, where))[1:]
+    await store_chain(context, asker, (first, *rest), where)
+    return f"Answers{_in(where)} now come from **{name_of(first)}**."
 
 
-async def reset_models(context: CommandContext, asker: CommandUser) -> str:
+async def reset_models(context: CommandContext, asker: CommandUser, where: Where = None) -> str:
     asker.must_manage()
-    await store_chain(context, asker, ())
-    return await show_models(context, asker)
+    await store_chain(context, asker, (), where)
+    return await show_models(context, asker, where)
 
 
 async def add_fallback(
-    context: CommandContext, asker: CommandUser, provider: str, model: str, base_url: str | None
+    context: CommandContext,
+    asker: CommandUser,
+    provider: str,
+    model: str,
+    base_url: str | None,
+    where: Where = None,
 ) -> str:
     asker.must_manage()
-    chain = await own_chain(context, asker)
+    chain = await own_chain(context, asker, where)
     if not chain:
-        raise CommandRefusedError("Set the first model before its fallbacks: `/model set`.")
+        raise CommandRefusedError(
+            f"Set the first model{_in(where)} before its fallbacks: `/model set`."
+        )
     if len(chain) >= MOST_MODELS:
         raise CommandRefusedError(
             f"At most {MOST_MODELS} models; remove one: `/model fallback remove`."
         )
     added = await _record(context, asker, provider, model, base_url)
     await _check_payer(context, added)
-    await store_chain(context, asker, (*chain, added))
-    return f"If the others fail, **{name_of(added)}** answers."
+    await store_chain(context, asker, (*chain, added), where)
+    return f"If the others fail, **{name_of(added)}** answers{_in(where)}."
 
 
-async def remove_fallback(context: CommandContext, asker: CommandUser, number: int) -> str:
+async def remove_fallback(
+    context: CommandContext, asker: CommandUser, number: int, where: Where = None
+) -> str:
     """Remove a fallback by its number in the list, from 1."""
     asker.must_manage()
-    chain = await own_chain(context, asker)
+    chain = await own_chain(context, asker, where)
     if not 1 <= number < len(chain):
         raise CommandRefusedError(
             "There is no such fallback; `/model fallback list` shows their numbers."
         )
-    await store_chain(context, asker, (*chain[:number], *chain[number + 1 :]))
-    return f"**{name_of(chain[number])}** is no longer a fallback."
+    await store_chain(context, asker, (*chain[:number], *chain[number + 1 :]), where)
+    return f"**{name_of(chain[number])}** is no longer a fallback{_in(where)}."
 
 
-async def list_fallbacks(context: CommandContext, asker: CommandUser) -> str:
-    fallbacks = (await chain_of(context, asker))[1:]
-    if not fallbacks:
+async def list_fallbacks(context: CommandContext, asker: CommandUser, where: Where = None) -> str:
+    chain, place_id = await _inherited_chain(context, asker, where or asker.path)
+    if not chain[1:]:
         return "There are no fallbacks. Add one with `/model fallback add`."
-    own = await own_chain(context, asker)
-    return _listed(fallbacks, asker.is_owner, bool(own))
+    return _listed(chain[1:], asker.is_owner, place_id is not None)
 
 
-async def fallback_choices(context: CommandContext, asker: CommandUser, typed: str) -> Choices:
+async def fallback_choices(
+    context: CommandContext, asker: CommandUser, typed: str, where: Where = None
+) -> Choices:
     if not asker.may_manage:
         return []
-    fallbacks = enumerate((await own_chain(context, asker))[1:], 1)
+    fallbacks = enumerate((await own_chain(context, asker, where))[1:], 1)
     return choices(typed, ((f"{n}. {name_of(model)}", str(n)) for n, model in fallbacks))
 
 
@@ -160,9 +206,14 @@ def _check_address(asker: CommandUser, url: str) -> None:
 
 
 async def store_chain(
-    context: CommandContext, asker: CommandUser, chain: Sequence[ModelRecord]
+    context: CommandContext, asker: CommandUser, chain: Sequence[ModelRecord], where: Where = None
 ) -> None:
-    await context.db.models.set_chain(asker.server_id, chain, asker.person.id)
+    channel_id = WHOLE_SERVER if where is None else where.channel_id
+    await context.db.models.set_chain(asker.server_id, chain, asker.person.id, channel_id)
+
+
+def _in(where: Where) -> str:
+    return "" if where is None else f" in <#{where.channel_id}>"
 
 
 async def _check_payer(context: CommandContext, model: ModelRecord) -> None:
@@ -209,49 +260,69 @@ _DESCRIBED = {
     "provider": "Who runs the model",
     "name": "The model, as its provider calls it",
     "base_url": "Another server of the same kind (only the bot's owner)",
+    "place": "Only in this channel, thread or category",
 }
+_SHOWN_IN = "In this channel, thread or category; where you are if left out"
 
 
 @model.command(description="List the models that answer here, in order")
-async def show(interaction: Interaction) -> None:
-    await answer(interaction, show_models(context_of(interaction), asker_of(interaction)))
+@app_commands.rename(place="in")
+@app_commands.describe(place=_SHOWN_IN)
+async def show(interaction: Interaction, place: PlaceOption | None = None) -> None:
+    context, asker, where = asked_in(interaction, place)
+    await answer(interaction, show_models(context, asker, where))
 
 
-@model.command(name="set", description="Choose the model that answers")
-@app_commands.rename(name="model")
+@model.command(name="set", description="Choose the model that answers, here or in one channel")
+@app_commands.rename(name="model", place="in")
 @app_commands.describe(**_DESCRIBED)
 async def set_(
-    interaction: Interaction, provider: str, name: str, base_url: str | None = None
+    interaction: Interaction,
+    provider: str,
+    name: str,
+    base_url: str | None = None,
+    place: PlaceOption | None = None,
 ) -> None:
-    context, asker = context_of(interaction), asker_of(interaction)
-    await answer(interaction, set_model(context, asker, provider, name, base_url))
+    context, asker, where = asked_in(interaction, place)
+    await answer(interaction, set_model(context, asker, provider, name, base_url, where))
 
 
-@model.command(description="Remove the models set here, and use those of whoever runs the bot")
-async def reset(interaction: Interaction) -> None:
-    await answer(interaction, reset_models(context_of(interaction), asker_of(interaction)))
+@model.command(description="Remove the models set here, and use those that are inherited")
+@app_commands.rename(place="in")
+@app_commands.describe(place=_DESCRIBED["place"])
+async def reset(interaction: Interaction, place: PlaceOption | None = None) -> None:
+    context, asker, where = asked_in(interaction, place)
+    await answer(interaction, reset_models(context, asker, where))
 
 
 @fallback.command(description="Add a model that is tried when the others fail")
-@app_commands.rename(name="model")
+@app_commands.rename(name="model", place="in")
 @app_commands.describe(**_DESCRIBED)
 async def add(
-    interaction: Interaction, provider: str, name: str, base_url: str | None = None
+    interaction: Interaction,
+    provider: str,
+    name: str,
+    base_url: str | None = None,
+    place: PlaceOption | None = None,
 ) -> None:
-    context, asker = context_of(interaction), asker_of(interaction)
-    await answer(interaction, add_fallback(context, asker, provider, name, base_url))
+    context, asker, where = asked_in(interaction, place)
+    await answer(interaction, add_fallback(context, asker, provider, name, base_url, where))
 
 
 @fallback.command(description="Remove a fallback")
-@app_commands.describe(fallback="Its number in the list")
-async def remove(interaction: Interaction, fallback: str) -> None:
-    context, asker = context_of(interaction), asker_of(interaction)
-    await answer(interaction, remove_fallback(context, asker, number_in(fallback)))
+@app_commands.rename(place="in")
+@app_commands.describe(fallback="Its number in the list", place=_DESCRIBED["place"])
+async def remove(interaction: Interaction, fallback: str, place: PlaceOption | None = None) -> None:
+    context, asker, where = asked_in(interaction, place)
+    await answer(interaction, remove_fallback(context, asker, number_in(fallback), where))
 
 
 @fallback.command(name="list", description="List the fallbacks, in order")
-async def list_(interaction: Interaction) -> None:
-    await answer(interaction, list_fallbacks(context_of(interaction), asker_of(interaction)))
+@app_commands.rename(place="in")
+@app_commands.describe(place=_SHOWN_IN)
+async def list_(interaction: Interaction, place: PlaceOption | None = None) -> None:
+    context, asker, where = asked_in(interaction, place)
+    await answer(interaction, list_fallbacks(context, asker, where))
 
 
 @set_.autocomplete("provider")
@@ -262,4 +333,5 @@ async def _providers(_interaction: Interaction, typed: str) -> Choices:
 
 @remove.autocomplete("fallback")
 async def _fallbacks(interaction: Interaction, typed: str) -> Choices:
-    return await fallback_choices(context_of(interaction), asker_of(interaction), typed)
+    where = typed_place(interaction)
+    return await fallback_choices(context_of(interaction), asker_of(interaction), typed, where)

@@ -13,8 +13,9 @@ from oshaberi.bot.commands.command_context import (
     CommandRefusedError,
     CommandUser,
     Interaction,
-    asker_of,
-    context_of,
+    PlaceOption,
+    Where,
+    asked_in,
 )
 from oshaberi.bot.commands.model_commands import (
     model,
@@ -30,14 +31,19 @@ VALUE_LIMIT = 2000
 
 
 async def set_option(
-    context: CommandContext, asker: CommandUser, option: str, value: str | None, number: int
+    context: CommandContext,
+    asker: CommandUser,
+    option: str,
+    value: str | None,
+    number: int,
+    where: Where = None,
 ) -> str:
     """Set an option of a model set here, by its number in the list. None removes the option."""
     asker.must_manage()
     name = option.strip().lower()
     if name not in OPTIONS:
         raise CommandRefusedError(unknown("option", option.strip(), OPTIONS))
-    chain = list(await own_chain(context, asker))
+    chain = list(await own_chain(context, asker, where))
     if not 1 <= number <= len(chain):
         raise CommandRefusedError(
             "There is no such model; `/model show` has their numbers, `/model set` chooses one."
@@ -47,7 +53,7 @@ async def set_option(
     if value is not None:
         params[name] = parsed_option(name, value)
     chain[number - 1] = replace(changed, params=params)
-    await store_chain(context, asker, chain)
+    await store_chain(context, asker, chain, where)
     if value is None:
         return f"`{name}` of **{name_of(changed)}** is as usual again."
     return f"`{name}` of **{name_of(changed)}** is now {told_option(params[name])}."
@@ -62,15 +68,18 @@ def option_choices(typed: str) -> Choices:
     option="What to set",
     value="Leave it out to remove the option",
     number="The model's number in `/model show`",
+    place="Only in this channel, thread or category",
 )
+@app_commands.rename(place="in")
 async def option_(
     interaction: Interaction,
     option: str,
     value: app_commands.Range[str, 1, VALUE_LIMIT] | None = None,
     number: app_commands.Range[int, 1, 10] = 1,
+    place: PlaceOption | None = None,
 ) -> None:
-    context, asker = context_of(interaction), asker_of(interaction)
-    await answer(interaction, set_option(context, asker, option, value, number))
+    context, asker, where = asked_in(interaction, place)
+    await answer(interaction, set_option(context, asker, option, value, number, where))
 
 
 @option_.autocomplete("option")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +23,9 @@ from oshaberi.bot.commands.command_context import (
     CommandRefusedError,
     CommandUser,
     Interaction,
+    PlaceOption,
+    Where,
+    asked_in,
     asker_of,
     context_of,
 )
@@ -34,6 +37,9 @@ PROMPT_LIMIT = 4000
 WORDS_LIMIT = 500
 BUILT_IN = "The built-in persona cannot be deleted; create another one instead."
 MOST_PERSONAS = 50
+MOST_PLACES = 10
+ANSWERING = "answering_persona"
+"""The setting that names the persona of a channel."""
 
 
 async def personas_of(context: CommandContext, server_id: int) -> tuple[PersonaRecord, ...]:
@@ -114,7 +120,12 @@ async def set_avatar(
 
 
 async def list_personas(context: CommandContext, asker: CommandUser) -> str:
-    return "\n".join(_line(persona) for persona in await personas_of(context, asker.server_id))
+    stored = await context.db.servers.settings(asker.server_id)
+    chosen = {place: values.get(ANSWERING) for place, values in stored.channels.items()}
+    return "\n".join(
+        _line(persona, [place for place, name in chosen.items() if name == persona.name])
+        for persona in await personas_of(context, asker.server_id)
+    )
 
 
 async def delete_question(context: CommandContext, asker: CommandUser, name: str) -> str:
@@ -143,13 +154,32 @@ async def _new_default(context: CommandContext, server_id: int) -> str:
     return f" {plain(first.name)} is now the default."
 
 
-async def make_default(context: CommandContext, asker: CommandUser, name: str) -> str:
+async def make_default(
+    context: CommandContext, asker: CommandUser, name: str, where: Where = None
+) -> str:
     asker.must_manage()
     persona = await found(context, asker.server_id, name)
+    if where is not None:
+        channel_id = where.channel_id
+        await context.db.servers.set_config(asker.server_id, ANSWERING, persona.name, channel_id)
+        return f"In <#{channel_id}> **{plain(persona.name)}** answers when no other is called."
     if not await context.db.personas.make_default(asker.server_id, persona.name):
         raise CommandRefusedError(f"{plain(persona.name)} is already the default.")
     context.personas_changed(asker.server_id)
     return f"**{plain(persona.name)}** is now the default: it answers when no other is called."
+
+
+async def restrict_by_age(
+    context: CommandContext, asker: CommandUser, name: str, restricted: bool
+) -> str:
+    asker.must_manage()
+    persona = await found(context, asker.server_id, name)
+    await context.db.personas.save(replace(persona, is_age_restricted=restricted))
+    context.personas_changed(asker.server_id)
+    shown = plain(persona.name)
+    if restricted:
+        return f"**{shown}** now answers only in channels that Discord marks as age-restricted."
+    return f"**{shown}** answers in all channels again."
 
 
 async def persona_choices(context: CommandContext, server_id: int, typed: str) -> Choices:
@@ -227,8 +257,12 @@ def _words(label: str, custom_id: str, words: tuple[str, ...]) -> discord.ui.Tex
     )
 
 
-def _line(persona: PersonaRecord) -> str:
+def _line(persona: PersonaRecord, answers_in: Sequence[int]) -> str:
     facts = ["default"] if persona.is_default else []
+    if answers_in:
+        facts.append(f"default in {', '.join(f'<#{one}>' for one in answers_in[:MOST_PLACES])}")
+    if persona.is_age_restricted:
+        facts.append("only in age-restricted channels")
     if persona.triggers:
         facts.append(f"called by {plain(', '.join(persona.triggers))}")
     if persona.sprites:
@@ -278,15 +312,25 @@ async def delete(interaction: Interaction, name: str) -> None:
 
 
 @persona.command(description="Choose the persona that answers when no other is called")
-@app_commands.describe(name="Which persona")
-async def default(interaction: Interaction, name: str) -> None:
-    await answer(interaction, make_default(context_of(interaction), asker_of(interaction), name))
+@app_commands.rename(place="in")
+@app_commands.describe(name="Which persona", place="Only in this channel, thread or category")
+async def default(interaction: Interaction, name: str, place: PlaceOption | None = None) -> None:
+    context, asker, where = asked_in(interaction, place)
+    await answer(interaction, make_default(context, asker, name, where))
+
+
+@persona.command(name="age-restrict", description="Let it answer only in age-restricted channels")
+@app_commands.describe(name="Which persona", restricted="Only there, or in all channels again")
+async def age_restrict(interaction: Interaction, name: str, restricted: bool = True) -> None:
+    context, asker = context_of(interaction), asker_of(interaction)
+    await answer(interaction, restrict_by_age(context, asker, name, restricted))
 
 
 @edit.autocomplete("name")
 @avatar.autocomplete("name")
 @delete.autocomplete("name")
 @default.autocomplete("name")
+@age_restrict.autocomplete("name")
 async def _names(interaction: Interaction, typed: str) -> Choices:
     return await persona_choices(context_of(interaction), asker_of(interaction).server_id, typed)
 

@@ -30,7 +30,7 @@ NO_MODEL = "No model is set. `/help` says what to do first."
 
 
 async def status_of(context: CommandContext, asker: CommandUser, latency_s: float) -> str:
-    candidates = await chain_of(context.services, asker.server_id, asker.person.id)
+    candidates = await chain_of(context.services, asker.path, asker.person.id)
     chain = groupby(candidates, lambda one: one.model)
     health = [
         f"{name_of(model)}: {_keys(context, list(tries))}{_learned(context, model)}"

@@ -38,24 +38,24 @@ async def usage_of(
     context: CommandContext, asker: CommandUser, place: QuotaPlace, whose: Whose
 ) -> str:
     if whose == "mine":
-        return "\n".join(await _own(context, place))
+        return "\n".join(await _own(context, asker, place))
     if not asker.server_id:
         raise CommandRefusedError("There is no server here; leave `whose` out to see your own.")
     if not asker.may_manage:
         raise CommandRefusedError(
             "Only members with the permission Manage Server can see the server's."
         )
-    return "\n".join(await _servers(context, place))
+    return "\n".join(await _servers(context, asker, place))
 
 
-async def _own(context: CommandContext, place: QuotaPlace) -> list[str]:
+async def _own(context: CommandContext, asker: CommandUser, place: QuotaPlace) -> list[str]:
     account = UsageAccount("server", place.server_id, "user", place.user_id)
     where = "in this server" if place.server_id else "in direct messages"
     used = await _used(context, account, f"You {where}")
-    return [*used, *await _left(context, place, ("user", "channel", "server"))]
+    return [*used, *await _left(context, asker, place, ("user", "channel", "server"))]
 
 
-async def _servers(context: CommandContext, place: QuotaPlace) -> list[str]:
+async def _servers(context: CommandContext, asker: CommandUser, place: QuotaPlace) -> list[str]:
     server_id, day = place.server_id, today(context.services)
     account = UsageAccount("server", server_id, "server", server_id)
     paid = UsageAccount("operator", 0, "server", server_id)
@@ -65,7 +65,7 @@ async def _servers(context: CommandContext, place: QuotaPlace) -> list[str]:
     largest = await context.db.usage_counts.largest_users(server_id, day, MOST_USERS)
     lines += ["Most today:"] if largest else []
     lines += [f"- <@{user}>: {told_totals(totals)}" for user, totals in largest]
-    return [*lines, *await _left(context, place, ("server",))]
+    return [*lines, *await _left(context, asker, place, ("server",))]
 
 
 async def _used(context: CommandContext, account: UsageAccount, who: str) -> list[str]:
@@ -79,12 +79,12 @@ async def _used(context: CommandContext, account: UsageAccount, who: str) -> lis
 
 
 async def _left(
-    context: CommandContext, place: QuotaPlace, subjects: Sequence[Subject]
+    context: CommandContext, asker: CommandUser, place: QuotaPlace, subjects: Sequence[Subject]
 ) -> list[str]:
     """Describe what the quotas leave, and until when."""
     services, day = context.services, today(context.services)
-    own = (await services.settings(place.server_id)).turn
-    candidates = await chain_of(services, place.server_id, place.user_id)
+    own = (await services.settings(asker.path)).turn
+    candidates = await chain_of(services, asker.path, place.user_id)
     operator_pays = any(one.is_operators for one in candidates)
     limits = [
         limit

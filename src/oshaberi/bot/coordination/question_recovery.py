@@ -27,7 +27,8 @@ from oshaberi.storage import Database, StorageError
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import StoredQuestion, TurnRecord
 from oshaberi.turns.admission.admission_rules import ADMITTED
-from oshaberi.turns.channel_turns import CLAIMED, ChannelTurns
+from oshaberi.turns.admission.unbegun_questions import CLAIMED
+from oshaberi.turns.channel_turns import ChannelTurns
 
 log = logging.getLogger(__name__)
 
@@ -122,7 +123,9 @@ class QuestionRecovery:
         elif self._is_too_old(question):
             await self._tell(question, turn_channel, incoming, ASK_AGAIN)
         else:
-            outcome = await self._channel_turns.submit(incoming, turn_channel, "stored")
+            outcome = await self._channel_turns.submit(
+                incoming, turn_channel, "stored", question.why
+            )
             if outcome not in IN_HAND:
                 log.info("question %s is not answered: %s", question.message_id, outcome)
                 await self._settle(question)

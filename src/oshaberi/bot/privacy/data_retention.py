@@ -1,4 +1,4 @@
-"""Deletes what is older than the settings allow, and the data of servers that the bot has left.
+"""Deletes what is too old, and the data of servers and channels that are gone.
 
 Every hour. Each process looks after the servers of its own shards; what two of them delete is
 deleted once.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from datetime import UTC, datetime, timedelta
 
 from oshaberi.config import LoadedSettings
@@ -25,6 +25,12 @@ Servers = Callable[[], Collection[int]]
 """The ids of the servers that the bot is in."""
 IsOurs = Callable[[int], bool]
 """Whether this process would know it if the bot were in that server."""
+IsGone = Callable[[int, int], Awaitable[bool]]
+"""Whether a channel of a server was deleted: the server's id, the channel's id."""
+
+
+async def never_gone(_server_id: int, _channel_id: int) -> bool:
+    return False
 
 
 class DataRetention:
@@ -37,12 +43,14 @@ class DataRetention:
         servers: Callable[[], Collection[int] | None],
         is_ours: IsOurs = lambda _server_id: True,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        is_gone: IsGone = never_gone,
     ) -> None:
         self._db = db
         self._settings = settings
         self._servers = servers
         self._is_ours = is_ours
         self._now = now
+        self._is_gone = is_gone
 
     async def run(self) -> None:
         """Delete again and again until cancelled. If the database is down, try the next time."""
@@ -69,9 +77,18 @@ class DataRetention:
         count = await self._db.expiry.delete_expired(periods)
         if count:
             log.info("%d records were too old and are deleted", count)
+        await self._delete_gone_channels()
         if settings.retention_left_servers_days:
             await self._look_for_left_servers()
             await self._delete_left_servers(settings.retention_left_servers_days)
+
+    async def _delete_gone_channels(self) -> None:
+        """Find channels that were deleted while the bot was not running."""
+        here = self._servers() or ()
+        for server_id, channel_ids in (await self._db.servers.channels_with_own()).items():
+            if server_id in here:
+                gone = [one for one in channel_ids if await self._is_gone(server_id, one)]
+                await self._db.servers.forget_channels(server_id, gone)
 
     async def _look_for_left_servers(self) -> None:
         """Find servers that the bot left or joined while it was not running."""

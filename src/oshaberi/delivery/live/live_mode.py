@@ -60,7 +60,7 @@ class LiveMode:
 
     def with_item(self, live: LiveMessage, text: str, item: OutgoingMessage) -> str | None:
         """Return the message's text with the item's, or None if it cannot be added."""
-        if item.table is not None or item.identity != live.identity:
+        if item.becomes_file or item.identity != live.identity:
             return None
         return joined(text, item.text, self._limit)
 

@@ -1,11 +1,15 @@
-"""Shows and hides the typing indicator. It never blocks a message and never gets stuck."""
+"""Keeps the typing indicator alive while an answer is under way (spec 07).
+
+Discord shows it for ten seconds, and a message of the bot ends it. So it is asked for again before
+the ten seconds are over, and when nothing follows a message. It never blocks a message.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 from oshaberi.delivery.sink import Sink
 
@@ -13,48 +17,121 @@ log = logging.getLogger(__name__)
 
 KEEP_ALIVE_SECONDS = 8.0
 """Discord shows the indicator for ten seconds."""
+QUIET_SECONDS = 0.75
+"""So long after a message it is shown again; together with the request, less than a second."""
+EDITED_QUIET_SECONDS = 1.75
+"""The same where a message grows by edits. They come once a second, a little more slowly when
+Discord limits them, and do not end the indicator: it would still be there after the last one."""
+GRACE_SECONDS = 0.9
+"""So long a message on the wire is waited for: an indicator that overtakes it ends, one that
+arrives after it stays for ten seconds."""
 
 
 class TypingIndicator:
-    """The indicator before a paced message; also kept alive until something is visible."""
+    """The indicator of one response: off until `keep_alive`, off again after `rest`."""
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self) -> None:
+        self.quiet_seconds = QUIET_SECONDS
+        self._sink: Sink | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._asking: asyncio.Task[None] | None = None
+        self._asked_at: float | None = None
+        self._sending_since: float | None = None
+
+    @property
+    def is_on(self) -> bool:
+        return self._sink is not None
+
+    def keep_alive(self, sink: Sink, *, after_seconds: float = 0.0) -> None:
+        """Show the indicator from now on, or from then on if nothing has been shown by then."""
+        if self.is_on and (self._asked_at is not None or after_seconds):
+            return
         self._sink = sink
-        self._keeper: asyncio.Task[None] | None = None
-
-    def keep_alive(self) -> None:
-        self._keeper = asyncio.create_task(self._keep())
+        self._set(after_seconds)
 
     def rest(self) -> None:
-        """Stop the indicator: something is visible, or nothing more will come."""
-        if self._keeper is not None:
-            self._keeper.cancel()
+        """Ask for it no more: the answer has ended, or nothing more will come."""
+        self._sink = self._asked_at = None
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._asking is not None:
+            self._asking.cancel()
 
     async def close(self) -> None:
-        await _end(self._keeper)
+        self.rest()
+        await _end(self._asking)
+
+    @contextmanager
+    def message_on_the_way(self) -> Iterator[None]:
+        """Hold the indicator back for a moment, while a message may arrive."""
+        self._sending_since = _now()
+        try:
+            yield
+        finally:
+            self._sending_since = None
+
+    def message_came(self) -> None:
+        """Note a message of ours, which has ended the indicator."""
+        self._asked_at = None
+        if self.is_on:
+            self._set(self.quiet_seconds)
+
+    def message_grew(self) -> None:
+        """Note an edit. The indicator is not needed for a while, but still shown if it was."""
+        if self.is_on:
+            shown_until = _now() if self._asked_at is None else self._asked_at + KEEP_ALIVE_SECONDS
+            self._set(max(self.quiet_seconds, shown_until - _now()))
 
     @asynccontextmanager
     async def shown(self, seconds: float) -> AsyncIterator[None]:
-        task = asyncio.create_task(self._show(round(seconds * 1000)))
+        """Show it before a paced message."""
+        if self._sink is None:
+            yield
+            return
+        self._note_asked()
+        task = asyncio.create_task(_show(self._sink, round(seconds * 1000)))
         try:
             yield
         finally:
             await _end(task)
 
-    async def _keep(self) -> None:
-        while True:
-            await self._show(None)
-            await asyncio.sleep(KEEP_ALIVE_SECONDS)
+    def _set(self, seconds: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if seconds > 0:
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._due)
+        else:
+            self._due()
 
-    async def _show(self, ms: int | None) -> None:
-        try:
-            await self._sink.typing(ms)
-        except Exception as error:
-            # A reader who sees no indicator still gets the message.
-            log.debug("no typing indicator: %s", error)
+    def _due(self) -> None:
+        if self._sink is None:
+            return
+        since = self._sending_since
+        if since is not None and (left := since + GRACE_SECONDS - _now()) > 0:
+            self._set(left)
+            return
+        self._note_asked()
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.create_task(_show(self._sink, None))
+
+    def _note_asked(self) -> None:
+        self._asked_at = _now()
+        self._set(KEEP_ALIVE_SECONDS)
+
+
+async def _show(sink: Sink, ms: int | None) -> None:
+    try:
+        await sink.typing(ms)
+    except Exception as error:
+        # A reader who sees no indicator still gets the message.
+        log.debug("no typing indicator: %s", error)
 
 
 async def _end(task: asyncio.Task[None] | None) -> None:
     if task is not None:
         task.cancel()
         await asyncio.wait({task}, timeout=1)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

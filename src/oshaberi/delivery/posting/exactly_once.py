@@ -107,7 +107,9 @@ class ExactlyOnceSender:
 
     async def edit(self, sent: Sent, post: Post) -> EditOutcome:
         """Edit a message. Edits may be repeated, since they are idempotent."""
-        return await self._change(sent, lambda wire: self._sink.edit(sent, post, wire))
+        outcome = await self._change(sent, lambda wire: self._sink.edit(sent, post, wire))
+        self._response.indicator.message_grew()
+        return outcome
 
     async def delete(self, sent: Sent) -> EditOutcome:
         """Delete a message. `Gone` counts as deleted."""
@@ -150,13 +152,17 @@ class ExactlyOnceSender:
         return True
 
     def _note(self, post: Post, outcome: Outcome) -> None:
-        if post.embed is not None and isinstance(outcome, Delivered):
+        if not isinstance(outcome, Delivered):
+            return
+        self._response.indicator.message_came()
+        if post.embed is not None:
             self._response.notices.append(outcome.sent)
 
     async def _attempt(self, case: _SendAttempts) -> Outcome | None:
         if case.post.face is not None and not await self._have_webhook(case):
             return NoWebhook()
-        sent = await self._request(lambda wire: self._sink.send(case.post, wire))
+        with self._response.indicator.message_on_the_way():
+            sent = await self._request(lambda wire: self._sink.send(case.post, wire))
         return Delivered(sent)
 
     async def _have_webhook(self, case: _SendAttempts) -> bool:

@@ -10,6 +10,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from oshaberi.delivery.bookkeeping.delivery_record import DeliveryRecord
+from oshaberi.delivery.delivery_plug_ins import (
+    PERSONA_MODE,
+    DeliveryPlugIns,
+    PersonaMessage,
+)
 from oshaberi.delivery.outgoing_message import OutgoingMessage
 from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
 from oshaberi.delivery.posting.send_outcome import Delivered, NoWebhook, Outcome, Withdrawn
@@ -33,6 +38,7 @@ class MessagePoster:
         delivery_record: DeliveryRecord,
         may_send: Callable[[], bool],
         reply_to: bool,
+        plug_ins: DeliveryPlugIns,
     ) -> None:
         self._config = config
         self._sink = sink
@@ -41,6 +47,7 @@ class MessagePoster:
         self._delivery_record = delivery_record
         self._may_send = may_send
         self._reply_to = reply_to
+        self._plug_ins = plug_ins
 
     async def send(
         self, item: OutgoingMessage, *, silent: bool, files: tuple[File, ...] = ()
@@ -53,7 +60,7 @@ class MessagePoster:
             silent=silent,
             suppress_embeds=self._config.suppress_embeds,
         )
-        face = face_of(item.identity, self._config.text.persona)
+        post, face = self._displayed(post, item.identity)
         if face is not None and not self._response.webhook_lost:
             worn = replace(post, face=face)
             outcome = await self._wear(face, worn)
@@ -83,6 +90,19 @@ class MessagePoster:
         outcome = NoWebhook() if self._response.webhook_lost else await self._wear(post.face, post)
         self._response.webhook_lost = isinstance(outcome, NoWebhook)
         return outcome, post
+
+    def _displayed(self, post: Post, identity: Identity | None) -> tuple[Post, WebhookFace | None]:
+        """Return text, name and avatar as the display mode wants them."""
+        persona = self._config.text.persona
+        face = face_of(identity, persona)
+        mode = self._config.display_mode
+        if mode == PERSONA_MODE or not post.content or self._config.delivery == "live":
+            return post, face
+        name, mood = persona.name if persona else "", (identity and identity.sprite) or ""
+        message = PersonaMessage(post.content, face, name, mood, self._response.sent)
+        limit = self._config.text.max_single_message_length
+        shown = self._plug_ins.shown(mode, message, limit)
+        return replace(post, content=shown.text), shown.face
 
     @property
     def _answers(self) -> bool:

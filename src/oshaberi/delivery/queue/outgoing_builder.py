@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from oshaberi.delivery.bookkeeping.character_ledger import Ledger
 from oshaberi.delivery.degree_policy import paces
+from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
 from oshaberi.delivery.outgoing_message import OutgoingMessage, history_of
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.pacing.typing_pace import Wait, pause_ms, table_typing_ms, typing_ms
+from oshaberi.delivery.queue.code_attachments import block_files, rendered_block
 from oshaberi.delivery.queue.table_attachments import (
     MOST_CODE_MESSAGES,
     TableRenderer,
@@ -26,27 +28,43 @@ class OutgoingBuilder:
     """Numbers the messages of a response and enters them into the ledger."""
 
     def __init__(
-        self, config: StreamConfig, response: ResponseState, ledger: Ledger, renderer: TableRenderer
+        self,
+        config: StreamConfig,
+        response: ResponseState,
+        ledger: Ledger,
+        renderer: TableRenderer,
+        plug_ins: DeliveryPlugIns,
     ) -> None:
         self._config = config
         self._response = response
         self._ledger = ledger
         self._renderer = renderer
+        self._plug_ins = plug_ins
 
     def pack(self, event: Message | Table) -> OutgoingMessage:
         number = self._response.next_number()
+        text = "" if isinstance(event, Table) else event.text
         return OutgoingMessage(
             number=number,
-            text="" if isinstance(event, Table) else event.text,
+            text=text,
             identity=event.identity,
             entries=(self._ledger.expect(event),),
             history=history_of(event),
             ready_at=asyncio.get_running_loop().time(),
             wait=self._wait(number, event),
             table=event if isinstance(event, Table) else None,
+            block=rendered_block(text, self._plug_ins),
         )
 
-    async def files(self, table: Table, waits: InterruptibleWaits) -> tuple[File, ...]:
+    async def files(self, item: OutgoingMessage, waits: InterruptibleWaits) -> tuple[File, ...]:
+        """Return the files that the message becomes; none if it is sent as text."""
+        if item.table is not None:
+            return await self._table_files(item.table, waits)
+        if item.block is not None:
+            return await block_files(item.block, self._plug_ins, waits)
+        return ()
+
+    async def _table_files(self, table: Table, waits: InterruptibleWaits) -> tuple[File, ...]:
         """Return the table's pictures or its file; none if it is sent as code."""
         self._response.tables += 1
         number = self._response.tables
@@ -60,7 +78,7 @@ class OutgoingBuilder:
     def plain(self, item: OutgoingMessage) -> list[OutgoingMessage]:
         """Return the messages of a table as code. Its history belongs to the last one."""
         if item.table is None:
-            return [item]
+            return [replace(item, block=None)]
         *before, last = self._code(item.table)
         for entry in item.entries:
             self._ledger.split(entry, len(before) + 1)

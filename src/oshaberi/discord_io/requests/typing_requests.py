@@ -15,8 +15,8 @@ from oshaberi.discord_io.requests.circuit_breaker import CircuitBreaker
 from oshaberi.discord_io.requests.request_budget import RequestBudget, RequestRank
 from oshaberi.discord_io.requests.request_watch import RequestSender
 
-SERVES_SECONDS = 7.5
-"""Less than ten, and less than the time between two requests that keep it alive."""
+SERVES_SECONDS = 9.5
+"""Ten, less the time that a request may take."""
 OFF_SECONDS = 3600.0
 """Where it is refused it is not shown for so long."""
 
@@ -34,8 +34,9 @@ class TypingRequests:
         self._circuit = CircuitBreaker(most=1, open_seconds=OFF_SECONDS)
         self._shown_until: dict[int, float] = {}
 
-    async def show(self, channel_id: int) -> None:
-        if not self._may_show(channel_id):
+    async def show(self, channel_id: int, seconds: float) -> None:
+        """Show it for so long, at most ten seconds. No request if it is shown that long anyway."""
+        if not self._may_show(channel_id, seconds):
             return
         self._circuit.check(channel_id)
         self._note(channel_id)
@@ -54,10 +55,11 @@ class TypingRequests:
     def try_again(self, channel_id: int) -> None:
         self._circuit.passed(channel_id)
 
-    def _may_show(self, channel_id: int) -> bool:
+    def _may_show(self, channel_id: int, seconds: float) -> bool:
         if not self._guard.allows_courtesies or not self._budget.allows(RequestRank.TYPING):
             return False
-        return _now() >= self._shown_until.get(channel_id, 0.0)
+        needed_until = _now() + min(seconds, SERVES_SECONDS - 0.01)
+        return needed_until > self._shown_until.get(channel_id, 0.0)
 
     def _note(self, channel_id: int) -> None:
         now = _now()

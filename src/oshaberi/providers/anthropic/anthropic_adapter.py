@@ -15,6 +15,7 @@ from oshaberi.providers.capabilities.request_negotiation import (
     RequestNegotiation,
     known_capabilities,
 )
+from oshaberi.providers.connections.sdk_clients import http_client, pieces_of
 from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.error_classification import provider_error
 from oshaberi.providers.key_redaction import KeyRedactor
@@ -22,11 +23,14 @@ from oshaberi.providers.request.history_as_text import has_images
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.request.request_preparation import prepared
 from oshaberi.providers.wire.actionable_errors import explained
-from oshaberi.providers.wire.sdk_loading import NO_KEY, http_client, load_sdk, read_failure
+from oshaberi.providers.wire.sdk_loading import (
+    NO_KEY,
+    load_sdk,
+    read_failure,
+)
 from oshaberi.providers.wire.sse_decoder import SseDecoder, read_object
 
-_OWN = frozenset({"model", "max_tokens", "messages", "stream"})
-MANDATORY = _OWN | {"system"}
+MANDATORY = frozenset({"model", "max_tokens", "messages", "stream", "system"})
 
 
 class AnthropicAdapter(Adapter):
@@ -80,7 +84,7 @@ class AnthropicAdapter(Adapter):
                     async with self._creating(wanted) as response:
                         has_begun = True
                         negotiation.accepted()
-                        async for piece in response.iter_bytes():
+                        async for piece in pieces_of(response):
                             kept.add(piece)
                             for data in decoder.feed(piece):
                                 yield read_event(data)
@@ -106,11 +110,11 @@ class AnthropicAdapter(Adapter):
         return negotiation.refused(failure, self.classify(error), wanted, images)
 
     def _creating(self, wanted: Fields) -> Any:
-        rest = {key: value for key, value in wanted.items() if key not in _OWN}
+        # In `extra_body`, the SDK does not walk through all messages for fields to rename.
         return self._client.messages.with_streaming_response.create(
             model=wanted["model"],
             max_tokens=wanted["max_tokens"],
-            messages=wanted["messages"],
+            messages=(),
             stream=True,
-            extra_body=rest,
+            extra_body=wanted,
         )

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
+from importlib import import_module
 from typing import Any
 
 from oshaberi.chunks import ProviderError
@@ -19,6 +20,7 @@ from oshaberi.providers.capabilities.request_negotiation import (
     RequestNegotiation,
     known_capabilities,
 )
+from oshaberi.providers.connections.streamed_body import StreamedBody
 from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.error_classification import ProviderFailure, our_failure, provider_error
 from oshaberi.providers.google.google_request_body import FAMILY, arguments
@@ -50,7 +52,7 @@ class _AnsweredError(Exception):
 
 
 class GoogleAdapter(Adapter):
-    """A Gemini model. Each stream has a client and a connection of its own."""
+    """One Gemini model."""
 
     endpoint: Endpoint
 
@@ -59,10 +61,13 @@ class GoogleAdapter(Adapter):
         self.model = endpoint.model
         self.reemits = endpoint.reemits
         self.endpoint = endpoint
+        load_sdk("aiohttp", "google")
+        connections = import_module("oshaberi.providers.connections.model_connections")
         self._genai = load_sdk("google.genai", "google")
         self._errors = load_sdk("google.genai.errors", "google")
-        self._aiohttp = load_sdk("aiohttp", "google")
         self._redact = KeyRedactor.of(endpoint)
+        self._session = connections.ModelSession(_take)
+        self._client: Any = None
         self._tls: ssl.SSLContext | None = None
 
     def capabilities(self) -> ModelCapabilities:
@@ -74,6 +79,7 @@ class GoogleAdapter(Adapter):
     async def events(self, request: Request) -> AsyncGenerator[GeminiEvent, None]:
         """Yield the events. A refused request is changed and repeated, a stream never."""
         negotiation = RequestNegotiation(self.endpoint, FAMILY, MANDATORY)
+        silence_s = self.endpoint.silence_seconds
         while True:
             asked = await arguments(request, self.endpoint, negotiation.capabilities)
             event = GeminiEvent({})
@@ -83,10 +89,11 @@ class GoogleAdapter(Adapter):
                 async with self._answer(asked) as response:
                     has_begun = True
                     negotiation.accepted()
-                    while piece := await self._piece(response):
-                        for data in decoder.feed(piece):
-                            event = follow(event, calls.whole(read_object(data)))
-                            yield event
+                    with closing(StreamedBody(response.content, silence_s)) as body:
+                        async for piece in body:
+                            for data in decoder.feed(piece):
+                                event = follow(event, calls.whole(read_object(data)))
+                                yield event
                     for data in decoder.finish():
                         event = follow(event, calls.whole(read_object(data)))
                         yield event
@@ -108,50 +115,40 @@ class GoogleAdapter(Adapter):
         images = has_images(request.items) and negotiation.capabilities.images
         return negotiation.refused(failure, self.classify(error), asked["config"], images)
 
-    async def _piece(self, response: Any) -> bytes:
-        """Read bytes, with a limit on silence. The SDK's limit is for the whole stream."""
-        async with asyncio.timeout(self.endpoint.silence_seconds):
-            piece: bytes = await response.content.readany()
-            return piece
-
     @asynccontextmanager
     async def _answer(self, asked: dict[str, Any]) -> AsyncIterator[Any]:
-        """Yield the open response. Close it with its client at the end."""
-        async with self._client() as client:
-            stream = await client.aio.models.generate_content_stream(**asked)
+        """Yield the open response. Closed before its end, it closes the connection."""
+        client = await self._connected()
+        stream = await client.aio.models.generate_content_stream(**asked)
+        try:
+            async with asyncio.timeout(self.endpoint.silence_seconds):
+                await anext(stream)
+        except _AnsweredError as answered:
             try:
-                async with asyncio.timeout(self.endpoint.silence_seconds):
-                    await anext(stream)
-            except _AnsweredError as answered:
-                try:
-                    yield answered.response
-                finally:
-                    answered.response.close()
-            else:
-                raise StreamError(our_failure("this google-genai is not supported"))
+                yield answered.response
+            finally:
+                answered.response.close()
+        else:
+            raise StreamError(our_failure("this google-genai is not supported"))
 
-    @asynccontextmanager
-    async def _client(self) -> AsyncIterator[Any]:
+    async def _connected(self) -> Any:
+        """Return the SDK's client, on the connections that all adapters share."""
         if self._tls is None:
-            # A client would make three of these for itself, a tenth of a second each time.
+            # The client would make three of these for itself, a tenth of a second each time.
             self._tls = await asyncio.to_thread(ssl.create_default_context)
-        async with self._aiohttp.ClientSession(middlewares=(_take,)) as session:
+        if self._client is None:
             options = {
                 "base_url": self.endpoint.base_url,
                 "headers": dict(self.endpoint.headers),
-                "aiohttp_client": session,
+                "aiohttp_client": self._session.get(),
                 "client_args": {"verify": self._tls},
                 "async_client_args": {"verify": self._tls, "ssl": self._tls},
                 # Without this a refused connection is tried again after up to ten seconds.
                 "retry_options": {"attempts": 1},
             }
             key = self.endpoint.api_key or NO_KEY
-            client = self._genai.Client(api_key=key, vertexai=False, http_options=options)
-            try:
-                yield client
-            finally:
-                await client.aio.aclose()
-                client.close()
+            self._client = self._genai.Client(api_key=key, vertexai=False, http_options=options)
+        return self._client
 
     read = staticmethod(read)
 
@@ -163,7 +160,11 @@ class GoogleAdapter(Adapter):
         return provider_error(self._failure(error), self.name, self._redact, is_known=known)
 
     async def aclose(self) -> None:
-        """Do nothing: every stream closed its own connection."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aio.aclose()
+            client.close()
+        await self._session.aclose()
 
     def _failure(self, error: Exception) -> ProviderFailure:
         if isinstance(error, self._errors.APIError):

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 from oshaberi.chunks import Chunk, ProviderError
@@ -52,7 +53,8 @@ class NovelAIAdapter(Adapter):
         self.endpoint = endpoint
         self._aiohttp = load_sdk("aiohttp", "novelai")
         self._redact = KeyRedactor.of(endpoint)
-        self._session: Any = None
+        connections = import_module("oshaberi.providers.connections.model_connections")
+        self._session = connections.ModelSession(trust_env=True)
 
     def takes_prefill(self, _request: Request) -> bool:
         return True
@@ -77,8 +79,6 @@ class NovelAIAdapter(Adapter):
                 yield answer.end()
 
     def _post(self, wanted: Mapping[str, Any]) -> Any:
-        if self._session is None:
-            self._session = self._aiohttp.ClientSession(trust_env=True)
         headers = {"Authorization": f"Bearer {self.endpoint.api_key}", **self.endpoint.headers}
         if not self.endpoint.api_key:
             del headers["Authorization"]
@@ -88,7 +88,7 @@ class NovelAIAdapter(Adapter):
             sock_read=self.endpoint.silence_seconds,
         )
         base = (self.endpoint.base_url or DEFAULT_BASE_URL).rstrip("/")
-        return self._session.post(
+        return self._session.get().post(
             f"{base}/ai/generate-stream",
             json=wanted,
             headers=headers,
@@ -111,9 +111,7 @@ class NovelAIAdapter(Adapter):
         return provider_error(read_failure(error), self.name, self._redact, is_known=known)
 
     async def aclose(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        await self._session.aclose()
 
 
 # -- asking --------------------------------------------------------------------------------------

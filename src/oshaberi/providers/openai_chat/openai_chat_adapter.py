@@ -16,6 +16,7 @@ from oshaberi.providers.capabilities.request_negotiation import (
     RequestNegotiation,
     known_capabilities,
 )
+from oshaberi.providers.connections.sdk_clients import http_client, pieces_of
 from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.error_classification import FAILED_CALL, provider_error
 from oshaberi.providers.key_redaction import KeyRedactor
@@ -29,7 +30,6 @@ from oshaberi.providers.wire.parameter_fallback import MANDATORY, Body
 from oshaberi.providers.wire.sdk_loading import (
     NO_KEY,
     StreamError,
-    http_client,
     load_sdk,
     read_failure,
 )
@@ -103,7 +103,7 @@ class OpenAIChatAdapter(Adapter):
             decoder, read_event = SseDecoder(), self._event_reader()
             try:
                 async with self._creating(wanted) as response:
-                    async for piece in response.iter_bytes():
+                    async for piece in pieces_of(response):
                         for data in decoder.feed(piece):
                             event = read_event(data)
                             if not meaningful and self._is_meaningful(event):
@@ -153,9 +153,9 @@ class OpenAIChatAdapter(Adapter):
         return negotiation.refused(failure, self.classify(error), wanted, images)
 
     def _creating(self, wanted: Body) -> Any:
-        rest = {key: value for key, value in wanted.items() if key not in MANDATORY}
+        # In `extra_body`, the SDK does not walk through all messages for fields to rename.
         return self._client.chat.completions.with_streaming_response.create(
-            model=wanted["model"], messages=wanted["messages"], stream=True, extra_body=rest
+            model=wanted["model"], messages=(), stream=True, extra_body=wanted
         )
 
 

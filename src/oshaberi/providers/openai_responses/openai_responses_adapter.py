@@ -57,11 +57,6 @@ class OpenAIResponsesAdapter(OpenAIChatAdapter):
         return mend if mend and mend(wanted) is not None else None
 
     def _creating(self, wanted: Body) -> Any:
-        rest = {key: value for key, value in wanted.items() if key not in _OWN}
         return self._client.responses.with_streaming_response.create(
-            model=wanted["model"],
-            input=wanted["input"],
-            stream=True,
-            store=wanted["store"],
-            extra_body=rest,
+            model=wanted["model"], stream=True, extra_body=wanted
         )

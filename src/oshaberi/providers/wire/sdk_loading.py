@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
 from importlib import import_module
 from typing import Any
 
 from oshaberi.errors import ConfigError
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.error_classification import ProviderFailure, our_failure
 
 NO_KEY = "none"
@@ -41,19 +39,6 @@ def load_sdk(module: str, extra: str) -> Any:
             raise
         command = f'pip install "oshaberi[{extra}]"'
         raise ConfigError(f"the {module} package is not installed: {command}") from None
-
-
-def http_client(sdk: Any, endpoint: Endpoint) -> Any:
-    """Return the SDK's HTTP client with our timeouts. Certificates are read once: 45 ms, 1 MB."""
-    timeout = sdk.Timeout(endpoint.silence_seconds, connect=endpoint.connect_seconds)
-    return sdk.DefaultAsyncHttpxClient(
-        verify=_certificates(), timeout=timeout, follow_redirects=False
-    )
-
-
-@cache
-def _certificates() -> Any:
-    return import_module("httpx2").create_ssl_context()
 
 
 def read_failure(error: Exception) -> ProviderFailure:

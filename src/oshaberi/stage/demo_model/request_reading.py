@@ -20,6 +20,8 @@ _LABEL = re.compile(
         (?:\ \(in\ reply\ to\ [^\n]*?"\))?:\ (?P<words>\S)""",
     re.MULTILINE | re.VERBOSE,
 )
+_NAMED = re.compile(r'\(Now answer what (?P<name>.+?) wrote: "(?P<words>.*?)"\. What stands')
+"""The note that names the question if something was said after it."""
 _YOU_ARE = re.compile(r"\bYou are ([^\n,.]{1,64}), and you take part|\bYou are ([\w'-]+)")
 _FACES = re.compile(r"\bFaces: ([^\n]+)")
 _INDENTED = re.compile(r"^  ", re.MULTILINE)
@@ -109,6 +111,8 @@ def read(body: Any) -> DemoRequest:
 
 def _newest(text: str) -> tuple[str, str]:
     """Return the last speaker of a text with lines of several people, and what they said."""
+    if (named := _NAMED.search(text)) is not None:
+        return named["name"], _plain(named["words"])
     text = _FILE.sub("", text)
     labels = list(_LABEL.finditer(text))
     if not labels:

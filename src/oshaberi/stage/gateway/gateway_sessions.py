@@ -120,6 +120,7 @@ class SessionHub:
         """False: heartbeats stay unanswered, as on a half-dead connection."""
         self.refuses = False
         """True: new connections are answered with HTTP 503, as in an outage."""
+        self.refused = 0
         self.resumed = 0
         self.identified = 0
         state.bus.listen(self._deliver)
@@ -133,6 +134,12 @@ class SessionHub:
             connection, session.connection = session.connection, None
             if connection is not None:
                 connection.abort() if code is None else connection.close(code)
+
+    def freeze(self) -> None:
+        """Send nothing more on the open connections: to the client they look alive."""
+        for session in self.connected():
+            session.connection = None
+        self.acknowledges = False
 
     def ask_to_reconnect(self) -> None:
         for connection in self._connections():

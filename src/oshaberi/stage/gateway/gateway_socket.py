@@ -48,6 +48,8 @@ class Gateway:
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
         if self._state.hub.refuses:
+            self._state.hub.refused += 1
+            self._state.changes.notify()
             return web.Response(status=503)
         socket = web.WebSocketResponse(compress=False, max_msg_size=FRAME_MOST)
         await socket.prepare(request)

@@ -22,10 +22,14 @@ class PostedFile:
 
 
 class ResolvedTargets:
-    """Each method returns the id, and notes the target. `guild` is where it happens, if in one."""
+    """Each method returns the id, and notes the target. `guild` is where it happens, if in one.
 
-    def __init__(self, world: World, url: str, guild: Guild | None = None) -> None:
+    `user_id` acts: a channel is sent with their permissions in it.
+    """
+
+    def __init__(self, world: World, url: str, guild: Guild | None, user_id: int) -> None:
         self._world = world
+        self._user_id = user_id
         self._url = url
         self._guild = guild
         self.found: Json = {}
@@ -65,7 +69,7 @@ class ResolvedTargets:
         if types and channel.type not in types:
             wanted = ", ".join(str(kind) for kind in types)
             raise StageError(f"#{channel.name} is of type {int(channel.type)}, not {wanted}")
-        granted = self._world.permissions_of(self._world.bot.id, channel)
+        granted = self._world.permissions_of(self._user_id, channel)
         shown = record_payloads.channel(self._world, channel) | {"permissions": str(granted)}
         return self._note("channels", channel.id, shown)
 

@@ -54,11 +54,10 @@ class ModelServer:
         self._changed = asyncio.Condition()
         self._server: asyncio.Server
         self._address = ""
+        self._port = 0
 
     async def __aenter__(self) -> ModelServer:
-        self._server = await asyncio.start_server(self._accept, HOST, 0)
-        port = self._server.sockets[0].getsockname()[1]
-        self._address = f"http://{HOST}:{port}"
+        await self.reopen()
         return self
 
     async def __aexit__(
@@ -67,11 +66,23 @@ class ModelServer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        await self.shut()
+
+    async def shut(self) -> None:
+        """Cut every connection and refuse new ones, as if the process had ended."""
         self._server.close()
         for writer in self._serving.values():
             writer.transport.abort()
         await asyncio.gather(*self._serving)
         await self._server.wait_closed()
+
+    async def reopen(self) -> None:
+        """Accept connections at the address that it had before, if it had one."""
+        if self._address and self._server.is_serving():
+            return
+        self._server = await asyncio.start_server(self._accept, HOST, self._port)
+        self._port = self._server.sockets[0].getsockname()[1]
+        self._address = f"http://{HOST}:{self._port}"
 
     @property
     def url(self) -> str:

@@ -156,7 +156,7 @@ class PeopleActions:
         """`button` is its label or custom id. `values` are for a menu: options by value or label,
         people, roles and channels by name or id."""
         item = self._message(message)
-        data = component(item, button, values, self._targets(item.channel_id))
+        data = component(item, button, values, self._targets(item.channel_id, user))
         return self._begin(InteractionType.COMPONENT, item.channel_id, user, data, item)
 
     def run(
@@ -170,13 +170,13 @@ class PeopleActions:
         """A slash command: its name, with subcommands after spaces. People, channels and roles
         among the options are said by name or id, a file is a `PostedFile`."""
         place = self._where(channel)
-        data = command_data(self._state.world, command, options or {}, self._targets(place))
+        data = command_data(self._state.world, command, options or {}, self._targets(place, user))
         return self._begin(InteractionType.COMMAND, place, user, data)
 
     def choose(self, entry: str, message: MessageKey, *, user: Key | None = None) -> Interaction:
         """Choose an entry of a message's menu ("Apps" in Discord)."""
         item = self._message(message)
-        targets = self._targets(item.channel_id)
+        targets = self._targets(item.channel_id, user)
         data = message_menu_data(self._state.world, entry, item, targets)
         return self._begin(InteractionType.COMMAND, item.channel_id, user, data)
 
@@ -185,7 +185,7 @@ class PeopleActions:
     ) -> Interaction:
         """An entry of the menu of a person ("Apps" in Discord)."""
         place = self._where(channel)
-        data = user_menu_data(self._state.world, entry, person, self._targets(place))
+        data = user_menu_data(self._state.world, entry, person, self._targets(place, user))
         return self._begin(InteractionType.COMMAND, place, user, data)
 
     def complete(
@@ -200,7 +200,7 @@ class PeopleActions:
     ) -> Interaction:
         """Type into an option, with others filled in; `choices` come with the answer."""
         filled, place = {**(options or {}), option: typed}, self._where(channel)
-        targets = self._targets(place)
+        targets = self._targets(place, user)
         data = command_data(self._state.world, command, filled, targets, focused=option)
         return self._begin(InteractionType.AUTOCOMPLETE, place, user, data)
 
@@ -211,16 +211,16 @@ class PeopleActions:
         """
         if asked.modal is None:
             raise StageError("this interaction was not answered with a modal")
-        data = modal_data(asked.modal, values, self._targets(asked.channel_id))
+        data = modal_data(asked.modal, values, self._targets(asked.channel_id, asked.user_id))
         source = None
         if asked.message_id is not None:
             source = self._state.world.messages[asked.channel_id].get(asked.message_id)
         place = asked.channel_id
         return self._begin(InteractionType.MODAL, place, asked.user_id, data, source)
 
-    def _targets(self, channel: Key) -> ResolvedTargets:
-        world = self._state.world
-        return ResolvedTargets(world, self._state.url, world.guild_of(self._place(channel)))
+    def _targets(self, channel: Key, user: Key | None) -> ResolvedTargets:
+        world, guild = self._state.world, self._state.world.guild_of(self._place(channel))
+        return ResolvedTargets(world, self._state.url, guild, self._who(user))
 
     def _begin(
         self,

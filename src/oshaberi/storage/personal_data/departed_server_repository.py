@@ -10,6 +10,7 @@ from sqlalchemy import delete, literal, select, union
 from oshaberi.storage.schema.table_rows import (
     ApiKeyRow,
     ChannelServerRow,
+    ChannelSettingRow,
     DepartedServerRow,
     FactRow,
     ModelRow,
@@ -20,7 +21,7 @@ from oshaberi.storage.schema.table_rows import (
 )
 from oshaberi.storage.transactions import Transactions
 
-_BY_SERVER = (ServerSettingRow, PersonaRow, FactRow, TurnRow, UsageRow)
+_BY_SERVER = (ServerSettingRow, ChannelSettingRow, PersonaRow, FactRow, TurnRow, UsageRow)
 _BY_OWNER = (ModelRow, ApiKeyRow)
 
 

@@ -17,6 +17,7 @@ from oshaberi.storage.schema.table_rows import (
     ApiKeyRow,
     Base,
     ChannelServerRow,
+    ChannelSettingRow,
     ConversationSummaryRow,
     DepartedServerRow,
     ExchangeRow,
@@ -212,6 +213,9 @@ OWNERSHIP: tuple[TableOwnership, ...] = (
     ),
     TableOwnership(PersonaRow, of_server=lambda server: PersonaRow.server_id == server),
     TableOwnership(ServerSettingRow, of_server=lambda server: ServerSettingRow.server_id == server),
+    TableOwnership(
+        ChannelSettingRow, of_server=lambda server: ChannelSettingRow.server_id == server
+    ),
     TableOwnership(UsageRow, of_server=lambda server: UsageRow.server_id == server),
     TableOwnership(ChannelServerRow, of_server=lambda server: ChannelServerRow.server_id == server),
     TableOwnership(

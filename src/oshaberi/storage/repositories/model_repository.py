@@ -1,4 +1,4 @@
-"""The chain of models of each server, and of persons in their direct messages."""
+"""The chains of models: of servers, of their channels, and of persons in direct messages."""
 
 from __future__ import annotations
 
@@ -15,24 +15,40 @@ from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.stored_records import ModelRecord
 from oshaberi.storage.transactions import Transactions, count
 
+Chain = tuple[ModelRecord, ...]
+
 
 class ModelRepository:
     def __init__(self, store: Transactions) -> None:
         self._store = store
 
     @reads
-    async def chain(self, server_id: int, user_id: int = 0) -> tuple[ModelRecord, ...]:
-        """Return the chain of a server, or (`server_id` 0) of a person."""
+    async def chains(self, server_id: int, user_id: int = 0) -> dict[int, Chain]:
+        """Return the chains of a server by channel, or (`server_id` 0) of a person.
+
+        The whole server's has the channel 0.
+        """
         scope = key_scope(server_id, user_id)
         if not scope.is_somebodys:
-            return ()
+            return {}
         rows = select(ModelRow).where(_within(scope)).order_by(ModelRow.position)
+        found: dict[int, Chain] = {}
         async with self._store.read() as session:
-            return tuple(_record(row) for row in await session.scalars(rows))
+            for row in await session.scalars(rows):
+                found[row.channel_id] = (*found.get(row.channel_id, ()), _record(row))
+        return found
+
+    async def chain(self, server_id: int, user_id: int = 0, channel_id: int = 0) -> Chain:
+        """Return one chain: of the whole server, of one channel, or of a person."""
+        return (await self.chains(server_id, user_id)).get(channel_id, ())
 
     @writes
     async def set_chain(
-        self, server_id: int, records: Sequence[ModelRecord], user_id: int = 0
+        self,
+        server_id: int,
+        records: Sequence[ModelRecord],
+        user_id: int = 0,
+        channel_id: int = 0,
     ) -> None:
         """Replace the chain. The order counts, not `position`."""
         scope = key_scope(server_id, user_id)
@@ -40,8 +56,9 @@ class ModelRepository:
             raise StorageError("a chain of models belongs to a server or to a person: name one")
         async with self._store.write(StoredChange("models", scope.name)) as session:
             await self._store.alone(session, f"models {scope.kind} {scope.owner_id}")
-            await session.execute(delete(ModelRow).where(_within(scope)))
-            session.add_all(_row(scope, n, record) for n, record in enumerate(records))
+            here = and_(_within(scope), ModelRow.channel_id == channel_id)
+            await session.execute(delete(ModelRow).where(here))
+            session.add_all(_row(scope, channel_id, n, one) for n, one in enumerate(records))
 
     @reads
     async def unowned(self) -> int:
@@ -68,10 +85,11 @@ def _within(scope: KeyScope) -> ColumnElement[bool]:
     return and_(ModelRow.scope == scope.kind, ModelRow.owner_id == scope.owner_id)
 
 
-def _row(scope: KeyScope, position: int, record: ModelRecord) -> ModelRow:
+def _row(scope: KeyScope, channel_id: int, position: int, record: ModelRecord) -> ModelRow:
     return ModelRow(
         scope=scope.kind,
         owner_id=scope.owner_id,
+        channel_id=channel_id,
         position=position,
         provider=record.provider,
         model=record.model,

@@ -137,6 +137,7 @@ def _fill(row: PersonaRow, record: PersonaRecord) -> None:
     row.avatar_url = record.avatar_url
     row.samples = [list(pair) for pair in record.samples]
     row.is_default = record.is_default
+    row.is_age_restricted = record.is_age_restricted
 
 
 def _fill_sprite(row: PersonaRow, sprite: SpriteRecord) -> None:
@@ -161,6 +162,7 @@ def _record(row: PersonaRow) -> PersonaRecord:
         samples=tuple((asked, answered) for asked, answered in row.samples),
         sprites=tuple(SpriteRecord(s.name, s.avatar_url, s.is_identity) for s in row.sprites),
         is_default=row.is_default,
+        is_age_restricted=row.is_age_restricted,
         id=row.id,
     )
 

@@ -1,15 +1,21 @@
-"""The settings of each server, as its admins changed them."""
+"""The settings of each server and of its channels, as the server's admins changed them."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import ColumnElement, and_, delete, select
 
 from oshaberi.storage.changes.change_feed import StoredChange
 from oshaberi.storage.outages.answer_limits import reads, writes
-from oshaberi.storage.schema.table_rows import ServerSettingRow
-from oshaberi.storage.transactions import Transactions
+from oshaberi.storage.schema.table_rows import ChannelSettingRow, ModelRow, ServerSettingRow
+from oshaberi.storage.stored_records import StoredSettings
+from oshaberi.storage.transactions import Transactions, count
+
+WHOLE_SERVER = 0
+"""In the place of a channel's id."""
 
 
 class ServerRepository:
@@ -17,26 +23,81 @@ class ServerRepository:
         self._store = store
 
     @reads
-    async def config(self, server_id: int) -> dict[str, Any]:
-        rows = select(ServerSettingRow).where(ServerSettingRow.server_id == server_id)
+    async def settings(self, server_id: int) -> StoredSettings:
+        """Return the settings of a server and of all its channels."""
+        own = select(ServerSettingRow).where(ServerSettingRow.server_id == server_id)
+        below = select(ChannelSettingRow).where(ChannelSettingRow.server_id == server_id)
+        channels: dict[int, dict[str, Any]] = defaultdict(dict)
         async with self._store.read() as session:
-            return {row.key: row.value for row in await session.scalars(rows)}
+            server = {row.key: row.value for row in await session.scalars(own)}
+            for row in await session.scalars(below):
+                channels[row.channel_id][row.key] = row.value
+        return StoredSettings(server, dict(channels))
+
+    async def config(self, server_id: int, channel_id: int = WHOLE_SERVER) -> dict[str, Any]:
+        """Return what was changed in one place only: nothing that it inherits."""
+        stored = await self.settings(server_id)
+        return dict(stored.channels.get(channel_id, {}) if channel_id else stored.server)
 
     @writes
-    async def set_config(self, server_id: int, key: str, value: Any) -> None:
+    async def set_config(
+        self, server_id: int, key: str, value: Any, channel_id: int = WHOLE_SERVER
+    ) -> None:
         """Store a setting. `value` is any JSON value."""
-        row = self._store.insert(ServerSettingRow).values(server_id=server_id, key=key, value=value)
+        place = {"server_id": server_id, "channel_id": channel_id, "key": key}
+        table: type[ServerSettingRow | ChannelSettingRow] = ChannelSettingRow
+        if not channel_id:
+            del place["channel_id"]
+            table = ServerSettingRow
+        row = self._store.insert(table).values(**place, value=value)
         row = row.on_conflict_do_update(
-            index_elements=["server_id", "key"], set_={"value": row.excluded.value}
+            index_elements=list(place), set_={"value": row.excluded.value}
         )
         async with self._store.write(StoredChange("settings", server_id)) as session:
             await session.execute(row)
 
     @writes
-    async def reset_config(self, server_id: int, key: str | None = None) -> None:
-        """Delete one setting, or all of them."""
-        rows = delete(ServerSettingRow).where(ServerSettingRow.server_id == server_id)
+    async def reset_config(
+        self, server_id: int, key: str | None = None, channel_id: int = WHOLE_SERVER
+    ) -> None:
+        """Delete one setting of a server or of a channel, or all of them."""
+        table = ChannelSettingRow if channel_id else ServerSettingRow
+        rows = delete(table).where(table.server_id == server_id)
+        if channel_id:
+            rows = rows.where(ChannelSettingRow.channel_id == channel_id)
         if key is not None:
-            rows = rows.where(ServerSettingRow.key == key)
+            rows = rows.where(table.key == key)
         async with self._store.write(StoredChange("settings", server_id)) as session:
             await session.execute(rows)
+
+    @writes
+    async def forget_channels(self, server_id: int, channel_ids: Collection[int]) -> int:
+        """Delete the settings and models of channels that are gone. Return the number of rows."""
+        if not channel_ids:
+            return 0
+        settings = and_(
+            ChannelSettingRow.server_id == server_id, ChannelSettingRow.channel_id.in_(channel_ids)
+        )
+        changes = (StoredChange("settings", server_id), StoredChange("models", server_id))
+        async with self._store.write(*changes) as session:
+            gone = await count(session, delete(ChannelSettingRow).where(settings))
+            models = delete(ModelRow).where(_models_in(server_id, channel_ids))
+            return gone + await count(session, models)
+
+    @reads
+    async def channels_with_own(self) -> dict[int, frozenset[int]]:
+        """Return the channels of each server that have settings or models of their own."""
+        settings = select(ChannelSettingRow.server_id, ChannelSettingRow.channel_id)
+        models = select(ModelRow.owner_id, ModelRow.channel_id).where(
+            ModelRow.scope == "server", ModelRow.channel_id != WHOLE_SERVER
+        )
+        found: dict[int, set[int]] = defaultdict(set)
+        async with self._store.read() as session:
+            for server_id, channel_id in await session.execute(settings.union(models)):
+                found[server_id].add(channel_id)
+        return {server_id: frozenset(channels) for server_id, channels in found.items()}
+
+
+def _models_in(server_id: int, channel_ids: Collection[int]) -> ColumnElement[bool]:
+    places = ModelRow.channel_id.in_([one for one in channel_ids if one])
+    return and_(ModelRow.scope == "server", ModelRow.owner_id == server_id, places)

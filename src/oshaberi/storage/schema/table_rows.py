@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import JSON, BigInteger, ForeignKey, Index, MetaData, UniqueConstraint
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, MetaData, UniqueConstraint, false
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from oshaberi.storage.schema.column_types import RowId, UtcMoment, WordList
@@ -31,6 +31,17 @@ class ServerSettingRow(Base):
     value: Mapped[Any] = mapped_column(JSON)
 
 
+class ChannelSettingRow(Base):
+    """A setting of one channel, thread or category."""
+
+    __tablename__ = "channel_settings"
+
+    server_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    channel_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    key: Mapped[str] = mapped_column(primary_key=True)
+    value: Mapped[Any] = mapped_column(JSON)
+
+
 class PersonaRow(Base):
     """A persona. `name_key` is the name without its case."""
 
@@ -47,6 +58,7 @@ class PersonaRow(Base):
     avatar_url: Mapped[str | None]
     samples: Mapped[list[list[str]]] = mapped_column(JSON)
     is_default: Mapped[bool]
+    is_age_restricted: Mapped[bool] = mapped_column(server_default=false())
     sprites: Mapped[list[SpriteRow]] = relationship(
         order_by="SpriteRow.id", lazy="selectin", cascade="all, delete-orphan", passive_deletes=True
     )
@@ -88,14 +100,18 @@ class TableSourceRow(Base):
 
 
 class ModelRow(Base):
-    """A model of a chain. `scope` and `owner_id`: see key_scope.py."""
+    """A model of a chain. `scope` and `owner_id`: see key_scope.py.
+
+    `channel_id` is the channel, thread or category that has the chain; 0: the whole scope.
+    """
 
     __tablename__ = "models"
-    __table_args__ = (UniqueConstraint("scope", "owner_id", "position"),)
+    __table_args__ = (UniqueConstraint("scope", "owner_id", "channel_id", "position"),)
 
     id: Mapped[int] = mapped_column(RowId, primary_key=True)
     scope: Mapped[str] = mapped_column(server_default="server")
     owner_id: Mapped[int]
+    channel_id: Mapped[int] = mapped_column(server_default="0")
     position: Mapped[int]
     provider: Mapped[str]
     model: Mapped[str]

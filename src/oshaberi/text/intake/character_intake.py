@@ -20,9 +20,10 @@ class CharacterIntake(CopiedState):
         self._kept = ""
 
     def feed(self, text: str) -> str:
-        text = self._kept + text
-        if _ODD.search(text) is None:
+        if self._kept:
+            text = self._kept + text
             self._kept = ""
+        if not _is_odd(text):
             return text
         text = text.replace("\0", "")
         self._kept = text[-1:] if _MAY_GO_ON.match(text, len(text) - 1) else ""
@@ -31,6 +32,12 @@ class CharacterIntake(CopiedState):
     def finish(self) -> str:
         kept, self._kept = self._kept, ""
         return _plain(kept)
+
+
+def _is_odd(text: str) -> bool:
+    if text.isascii():
+        return "\r" in text or "\0" in text
+    return _ODD.search(text) is not None
 
 
 def _plain(text: str) -> str:

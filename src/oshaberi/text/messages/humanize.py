@@ -29,14 +29,14 @@ _ASIDE = re.compile(
     r"|\$(?=\S)[^$\n]{1,200}(?<=\S)\$(?!\d)"
     r"|(?<!\w)[:;=][-']?[A-Z](?!\w)"  # :D keeps its mouth
 )
-_ASIDE_OPENERS = re.compile(r"[\[</:;=\"“„«「『《$]")
+_ASIDE_OPENERS = re.compile(r"[\[<~/:;=\"“„«「『《$]")
 _BLOCKS = (("```", "```"), ("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)"), ("\\begin{", "\\end{"))
 _LABEL = re.compile(r"\s*[*_]*\w[^\s:]{0,31}(?: (?![a-z])[^\s:]{1,31}){0,3}:[*_]*(?=\s|$)")
 
 _WORD = re.compile(r"[@#\\]?\w+(?:[.@\\'’]\w+)*")
 _LITERAL = re.compile(r"[@#.\\]")
 _MEASURED = re.compile(r"[\d°º][ \u00a0\u202f]?\Z")
-_PAUSE = re.compile(r"(?<=\w)[,;](?=[ \t]+[\w\"'“‘(«*])")
+_PAUSE = re.compile(r"[,;](?<=\w.)(?=[ \t]+[\w\"'“‘(«*])")
 _LAST_PERIOD = re.compile(r"[.。．｡](?=[*_~|]{0,6}\s*$)")
 _NO_PERIOD_AFTER = frozenset(".…‥。．｡!?！？,;:、，*_~|")
 _LIST_NUMBER = re.compile(r"(?:^|\n)[ \t]*\d{1,3}$")
@@ -62,8 +62,7 @@ def humanize(text: str, rng: random.Random) -> str:
 def _kept(text: str) -> list[Span]:
     """Return the spans that stay: code, links, tokens, quotes, LaTeX and a leading label."""
     spans = protected(text, _CODE_LIMIT) if _has_atoms(text) else []
-    if _ASIDE_OPENERS.search(text):
-        spans += [found.span() for found in _ASIDE.finditer(text)]
+    spans += _asides(text)
     for opener, closer in _BLOCKS:
         if opener in text:
             spans += _blocks(text, opener, closer)
@@ -71,6 +70,18 @@ def _kept(text: str) -> list[Span]:
     if label:
         spans.append(label.span())
     return _united(spans)
+
+
+def _asides(text: str) -> list[Span]:
+    """Return what the model only mentions: links, tags, shortcodes, paths, quotes, formulas."""
+    spans = []
+    opener = _ASIDE_OPENERS.search(text)
+    while opener:
+        found = _ASIDE.match(text, opener.start()) or opener
+        if found is not opener:
+            spans.append(found.span())
+        opener = _ASIDE_OPENERS.search(text, found.end())
+    return spans
 
 
 def _has_atoms(text: str) -> bool:

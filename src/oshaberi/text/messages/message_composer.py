@@ -65,7 +65,7 @@ class MessageComposer(CopiedState):
     @property
     def packs(self) -> bool:
         """Tell whether lines are packed now, so that nothing is urgent."""
-        return self._packing.policy(self.count) is not PackingPolicy.EACH
+        return self._packing.policy(self.count, self.sealed) is not PackingPolicy.EACH
 
     def take(self) -> list[Event]:
         out, self._out = self._out, []
@@ -182,7 +182,7 @@ class MessageComposer(CopiedState):
 
     def _place(self, part: PackedPart) -> None:
         packing = self._packing
-        policy = packing.policy(self.count)
+        policy = packing.policy(self.count, part.end)
         alone = policy is PackingPolicy.ALL and part.identity is not None
         if policy is PackingPolicy.EACH or alone:
             self._flush(part.boundary)
@@ -208,12 +208,13 @@ class MessageComposer(CopiedState):
             return
         segment, span = self._seal(part.end)
         labelled = part.labelled
+        humanises = self._config.humanizer_degree == 3 and not self._packing.is_whole(part.end)
         for text in messages:
             if len(text) < 3 and (self.emitted or len(messages) > 1) and _ALONE.fullmatch(text):
                 self.note(text, "stray", part.end)
                 continue
             identity = self._faces.dress(part.identity)
-            shown = self._humanized(text) if self._config.humanizer_degree == 3 else text
+            shown = self._humanized(text) if humanises else text
             self._out.append(Message(shown, part.boundary, identity, segment, span, labelled))
             self._sent()
             labelled = False

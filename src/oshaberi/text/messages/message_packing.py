@@ -48,6 +48,7 @@ class MessagePacking(CopiedState):
     def __init__(self, config: TextConfig) -> None:
         self._degree = config.humanizer_degree
         self._most = config.max_flush_count
+        self._whole_above = config.whole_above_chars
         self._longest = config.max_single_message_length
         self._blank_line = config.aggregate_join == "blank_line" and self._degree == 0
         self._parts: list[PackedPart] = []
@@ -56,14 +57,24 @@ class MessagePacking(CopiedState):
     def __bool__(self) -> bool:
         return bool(self._parts)
 
-    def policy(self, count: int) -> PackingPolicy:
-        """Return the policy for the message after the first `count` of the response."""
+    def policy(self, count: int, end: int) -> PackingPolicy:
+        """Return the policy for the message after the first `count` of the response.
+
+        `end` is where in V its next part ends. Beyond `whole_above_chars` messages are filled:
+        how long the answer becomes is not known yet, so what has left stays as it is.
+        """
         if self._degree == 0:
             return PackingPolicy.ALL
+        if self.is_whole(end):
+            return PackingPolicy.FILL
         following = count + 1
         if following * 2 < self._most:
             return PackingPolicy.EACH
         return PackingPolicy.PARAGRAPH if following * 4 < self._most * 3 else PackingPolicy.FILL
+
+    def is_whole(self, end: int) -> bool:
+        """Tell whether the answer is so long that it is no longer sent in small messages."""
+        return 0 < self._whole_above < end
 
     def add(self, part: PackedPart) -> None:
         part.kind = block_kind(part.text)

@@ -25,7 +25,7 @@ CLOSERS = {
 }  # fmt: skip
 """What a forced flush appends for each kind of opener."""
 
-KINDS = (*CLOSERS, "\\]", "\\end", ">>>")
+KINDS = (*CLOSERS, "[", "\\]", "\\end", ">>>")
 
 
 class HeldBoundary(NamedTuple):
@@ -101,10 +101,11 @@ class OpenMarkers(CopiedState):
             return
         at = self.links.pop().at
         if is_link:
-            self._discard_inside(at)
+            self._discard_inside(at - 1)
             self.links.append(OpenLink(at, target=True))
             self.push("](", at)
         else:
+            self._drop_label()
             self._release("[", "H2")
 
     def round_closed(self, end: int) -> None:
@@ -134,11 +135,18 @@ class OpenMarkers(CopiedState):
     def expire(self, rule: Rule = "H3") -> None:
         """Drop the oldest opener, which was literal."""
         kind = self._drop_oldest()
+        if kind == "[":
+            self.links = [link for link in self.links if link.target]
         self._release(kind, rule)
 
     def line_break(self) -> None:
-        """Handle a newline. It ends a link's text, but not at once its target."""
+        """Handle a newline. The newest link's text may go on, and holds lines from now on."""
+        label = self.links[-1:]
         self.links = [link for link in self.links if link.target and self.open["]("]]
+        self._drop_label()
+        if label and not label[0].target:
+            self.links += label
+            self._hold_label(label[0].at)
         self._release("[", "H2")
 
     def blank_line(self, at: int) -> None:
@@ -202,6 +210,18 @@ class OpenMarkers(CopiedState):
     def _discard_inside(self, at: int) -> None:
         while self.stack and self.stack[-1][1] > at:
             self.open[self.stack.pop()[0]] -= 1
+
+    def _hold_label(self, at: int) -> None:
+        place = len(self.stack)
+        while place and self.stack[place - 1][1] > at:
+            place -= 1
+        self.stack.insert(place, ("[", at))
+        self.open["["] += 1
+
+    def _drop_label(self) -> None:
+        if self.open["["]:
+            self.stack = [opener for opener in self.stack if opener[0] != "["]
+            self.open["["] = 0
 
     def _drop_oldest(self) -> str:
         kind, _ = self.stack.pop(0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from oshaberi.events import Boundary
-from oshaberi.text.closed_pair_scan import url_start
+from oshaberi.text.closed_pair_scan import interest_in, url_start
 from oshaberi.text.code_block_splitting import CodeBlock
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.decision_observer import Observer
@@ -32,8 +32,8 @@ from oshaberi.text.sentences.sentence_ends import TERMINATORS, run_end, sentence
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.urls_and_mentions import BACKTICKS, URL_STOP, inline_code_close, url_end
 
-_LINES = re.compile(rf"[\n`{re.escape(MARKS)}]|://")
-_SENTENCES = re.compile(rf"[\n`{re.escape(MARKS + TERMINATORS)}]|://")
+_LINES = interest_in(MARKS)
+_SENTENCES = interest_in(MARKS + TERMINATORS)
 _QUOTE_BLOCK = ">>> "
 _QUOTED_FENCE = re.compile(r"[> \t]*")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from oshaberi.events import Boundary
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.decision_observer import Observer
+from oshaberi.text.segments.code_reader import CodeReader
 from oshaberi.text.segments.overflow_cuts import CutWindow
 from oshaberi.text.segments.prose_reader import ProseReader
 from oshaberi.text.segments.reader_protocol import SegmentReader
@@ -57,6 +58,11 @@ class SegmentBoundaries(CopiedState):
     def reads_prose(self) -> bool:
         """Tell whether no code block and no table is open."""
         return self._reader is self._prose
+
+    @property
+    def reads_code(self) -> bool:
+        """Tell whether a code block is open."""
+        return isinstance(self._reader, CodeReader)
 
     @property
     def ends_in_word(self) -> bool:

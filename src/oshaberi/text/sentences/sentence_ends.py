@@ -58,6 +58,8 @@ def run_end(text: str, at: int) -> int:
 
     A call inside a run returns 0, so it is safe to continue from where the run ended so far.
     """
+    if text[at + 1 : at + 2] not in _ALL:
+        return at + 1
     run = _RUN.match(text, at)
     return run.end() if run else at
 
@@ -72,10 +74,9 @@ def sentence_end(text: str, at: int, final: bool, start: int = 0) -> int:
         return NO
     if text[at] == "." and text[at + 1 : at + 2].isalnum():
         return NO  # the usual case: main.py, 3.14
-    run = _RUN.match(text, at, at + _MAX_RUN + 1)
-    if run is None or run.end() - at > _MAX_RUN:
+    end = run_end(text, at)
+    if end - at > _MAX_RUN:
         return NO
-    end = run.end()
     if end == len(text):
         return end if final else UNDECIDED
     wide = text[end - 1] in _WIDE
@@ -135,6 +136,8 @@ def _lookback(text: str, at: int, start: int) -> int:
 
 def _close(text: str, end: int) -> int:
     """Return the end of the closing quotes, brackets and emphasis at `end`."""
+    if text[end].isspace():
+        return end
     closers = _CLOSERS.match(text, end, end + _MAX_CLOSERS + 1)
     return closers.end() if closers else end
 

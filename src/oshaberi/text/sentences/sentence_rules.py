@@ -72,6 +72,8 @@ def following(text: str, at: int, final: bool) -> tuple[str, int]:
 
     `more` means that it has not arrived.
     """
+    if text.startswith(" ", at) and text[at + 1 : at + 2].isalnum():
+        return _kind(text[at + 1]), at + 1
     gap = _GAP.match(text, at, at + _MAX_GAP + 1)
     ahead = gap.end() if gap else at
     if ahead - at > _MAX_GAP:
@@ -280,7 +282,7 @@ def _spaced_ellipsis(spot: SentenceSpot) -> int | None:
     first = at
     while first - 2 >= spot.low and text.startswith(". ", first - 2):
         first -= 2
-    more = _SPACED_DOTS.match(text, spot.end)
+    more = _SPACED_DOTS.match(text, spot.end) if text.startswith(" .", spot.end) else None
     if more is None:
         if first == at:
             return None

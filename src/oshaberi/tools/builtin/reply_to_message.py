@@ -57,8 +57,15 @@ async def _posted(
     from oshaberi.stream import ScriptedProvider, StopRegistry, StreamContext, stream_to_sink
 
     stops = StopRegistry()
-    stream = StreamContext(_CHANNEL, reply_to=True, user=_USER, stops=stops, response=response)
-    provider = ScriptedProvider([Chunk("text", text)])
+    stream = StreamContext(
+        _CHANNEL,
+        reply_to=True,
+        user=_USER,
+        stops=stops,
+        response=response,
+        plug_ins=context.plug_ins,
+    )
+    provider = ScriptedProvider([Chunk("text", context.plugged_text(text))])
     sink = context.sink(answering)
     work = asyncio.create_task(stream_to_sink(provider, None, _quiet(context.stream), stream, sink))
     try:
@@ -93,6 +100,7 @@ class _Reply(ResponseState):
     def join(self) -> None:
         """Add what was sent to the response's counts."""
         whole = self._whole
+        whole.indicator.message_came()
         whole.sent += len(self.messages)
         whole.messages += self.messages
         whole.sprites += self.sprites

@@ -3,18 +3,43 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
-from oshaberi.conversation.conversation_messages import IncomingMessage
+from oshaberi.conversation.channel_path import ChannelPath
+from oshaberi.conversation.conversation_messages import IncomingMessage, Person
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.storage.stored_records import PersonaRecord
 from oshaberi.turns.trigger_words import named_in
 
-Admitted = Literal["mention", "reply", "direct", "auto", "trigger", "persona"]
+Admitted = Literal[
+    "mention",
+    "reply",
+    "direct",
+    "auto",
+    "trigger",
+    "persona",
+    "burst",
+    "attention",
+    "overhearing",
+    "interjection",
+]
 Refused = Literal[
-    "own", "bot", "blocked", "unlisted", "elsewhere", "unaddressed", "mute", "cooldown"
+    "own",
+    "bot",
+    "blocked",
+    "blocked_role",
+    "unlisted",
+    "elsewhere",
+    "unaddressed",
+    "mute",
+    "cooldown",
+    "others",
+    "inattentive",
+    "uninvited",
+    "bot_rounds",
+    "age",
 ]
 Reason = Admitted | Refused
 
@@ -25,10 +50,27 @@ WHY: dict[str, str] = {
     "auto": "every message of this channel is answered (auto_channels)",
     "trigger": "it contains a trigger word of a persona",
     "persona": "another persona called this one by its trigger word",
+    "burst": "it belongs to the question that its author had begun (burst_wait_ms)",
+    "attention": "the bot and its author had been talking {0} s ago: chance {1}, drew {2}",
+    "overhearing": "the bot had been talking here {0} s ago: chance {1}, drew {2}",
+    "interjection": "the bot may speak unasked (interjection_chance): chance {0}, drew {1}",
     "own": "it is a message of the bot itself",
-    "bot": "bots are not answered",
+    "bot": "bots are not answered (answer_bots)",
+    "bot_rounds": "bots had answered each other often enough; now a person has to write "
+    "(bot_rounds_limit)",
+    "others": "it mentions or replies to somebody else",
+    "inattentive": "nobody was addressed; the bot had been talking here {0} s ago: chance {1}, "
+    "drew {2}",
+    "uninvited": "nobody was addressed, and the bot did not speak unasked (interjection_chance): "
+    "chance {0}, drew {1}",
+    "copy": "it is the copy that a proxy bot made of a message that was answered",
+    "replaced": "a proxy bot replaced it by its copy",
+    "withdrawn": "it was deleted before its turn",
     "blocked": "its author or channel is blocked (blocked_users, blocked_channels)",
-    "unlisted": "only certain users are answered (allowed_users)",
+    "blocked_role": "a role of its author is blocked (blocked_roles)",
+    "unlisted": "only certain users and roles are answered (allowed_users, allowed_roles)",
+    "age": "the persona that would answer does so only in age-restricted channels "
+    "(`/persona age-restrict`)",
     "elsewhere": "the bot answers only in certain channels (allowed_channels)",
     "unaddressed": "nobody was addressed: no mention, reply or trigger word",
     "mute": "the bot may not write in this channel (Send Messages)",
@@ -42,19 +84,42 @@ WHY: dict[str, str] = {
     "restart": "its answer had been cut off by a restart of the bot",
     "regenerate": "somebody asked for another answer",
 }
-"""Each word as the end of a sentence that begins with "Because"."""
+"""Each word as the end of a sentence that begins with "Because". `{0}` is its first number."""
 
-ADMITTED = frozenset(("mention", "reply", "direct", "auto", "trigger", "persona"))
+ADMITTED = frozenset(get_args(Admitted))
+UNADDRESSED = frozenset(("auto", "attention", "overhearing", "interjection"))
+"""Answered although nobody addressed the bot: the model may say nothing."""
+UNINVITED = UNADDRESSED - {"auto"}
+"""By chance: nobody waits for an answer, so nobody is told if there is none."""
 MOST_USERS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
+    """A decision: its reason in one word, and the numbers it was made with."""
+
     reason: Reason
+    detail: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
         return self.reason in ADMITTED
+
+    @property
+    def told(self) -> str:
+        """Return the word and the numbers, as they are stored."""
+        return " ".join((self.reason, *self.detail))
+
+
+def reason_word(told: str) -> str:
+    """Return the reason without its numbers."""
+    return told.partition(" ")[0]
+
+
+def why_sentence(told: str) -> str | None:
+    """Return the sentence for a reason with its numbers; None if there is no such reason."""
+    word, *detail = told.split(" ")
+    return f"Because {WHY[word].format(*detail)}." if word in WHY else None
 
 
 def admission(
@@ -66,26 +131,33 @@ def admission(
     return Admission("mute" if reason in ADMITTED and not incoming.can_answer else reason)
 
 
-def unlisted(user: int, places: Set[int | None], config: TurnConfig) -> Refused | None:
-    """Return why the lists do not allow this user here, or None if they do.
-
-    `places` are the channel and its parent.
-    """
-    if user in config.blocked_users or places & set(config.blocked_channels):
+def unlisted(person: Person, path: ChannelPath, config: TurnConfig) -> Refused | None:
+    """Return why the lists do not allow this person here, or None if they do."""
+    places = set(path.ids)
+    if person.id in config.blocked_users or places & set(config.blocked_channels):
         return "blocked"
-    if config.allowed_users and user not in config.allowed_users:
+    if person.role_ids & set(config.blocked_roles):
+        return "blocked_role"
+    if not _is_listed(person, config):
         return "unlisted"
     if config.allowed_channels and not places & set(config.allowed_channels):
         return "elsewhere"
     return None
 
 
+def _is_listed(person: Person, config: TurnConfig) -> bool:
+    users, roles = config.allowed_users, config.allowed_roles
+    everybody = not users and not roles
+    return everybody or person.id in users or bool(person.role_ids & set(roles))
+
+
 def _refusal(incoming: IncomingMessage, config: TurnConfig) -> Refused | None:
     if incoming.said.by_us:
         return "own"
-    if incoming.said.author.is_bot:
+    author = incoming.said.author
+    if author.is_bot and not {author.id, author.application_id} & set(config.answer_bots):
         return "bot"
-    return unlisted(incoming.user_id, {incoming.channel_id, incoming.parent_id}, config)
+    return unlisted(incoming.said.author, incoming.path, config)
 
 
 def _address(
@@ -97,11 +169,11 @@ def _address(
         return "reply"
     if incoming.is_direct:
         return "direct"
-    if {incoming.channel_id, incoming.parent_id} & set(config.auto_channels):
+    if set(incoming.path.ids) & set(config.auto_channels):
         return "auto"
     if named_in(incoming.said.text, personas, by_name=False):
         return "trigger"
-    return "unaddressed"
+    return "others" if incoming.is_for_others else "unaddressed"
 
 
 class Cooldowns:

@@ -11,6 +11,9 @@ from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.storage.stored_records import PersonaRecord, TurnRecord
 from oshaberi.stream.stops.stop_registry import ActiveChannel
+from oshaberi.turns.admission.admission_rules import UNINVITED, reason_word
+from oshaberi.turns.admission.burst_wait import Burst
+from oshaberi.turns.admission.persona_routing import allowed_in, who_is_asked
 from oshaberi.turns.turn_request import Kind, TurnRequest
 from oshaberi.turns.turn_services import EffectiveConfigs
 
@@ -42,6 +45,8 @@ class QueuedJob:
     called: int = 0
     continues: TurnRecord | None = None
     arrival: Arrival = "new"
+    burst: Burst | None = None
+    """Open until its author has finished writing."""
 
     @property
     def message_ids(self) -> tuple[int, ...]:
@@ -51,6 +56,11 @@ class QueuedJob:
     def is_message(self) -> bool:
         """Tell whether it is a person's message. Further ones of that person can be joined."""
         return self.kind == "answer" and self.depth == 0 and self.before is None
+
+    @property
+    def is_uninvited(self) -> bool:
+        """Tell whether it is answered by chance, so that nobody waits for it."""
+        return reason_word(self.why) in UNINVITED
 
     def turn_request(self, persona: PersonaRecord) -> TurnRequest:
         return TurnRequest(
@@ -73,6 +83,22 @@ def joined(first: QueuedJob, second: QueuedJob) -> QueuedJob:
     return replace(second, asked=first.asked + second.asked, answering=answering)
 
 
+def with_part(begun: QueuedJob, part: QueuedJob) -> QueuedJob:
+    """Return a job with one more message of its author's burst.
+
+    Whoever is called in any of them answers.
+    """
+    asked = tuple(sorted((*begun.asked, *part.asked), key=lambda one: one.said.id))
+    called = (persona for one in asked for persona in who_is_asked(one, begun.personas))
+    answering = allowed_in(tuple(dict.fromkeys(called)), asked[-1].is_age_restricted)
+    return replace(
+        begun,
+        turn_channel=part.turn_channel,
+        asked=asked,
+        answering=answering or begun.answering,
+    )
+
+
 @dataclass(slots=True)
 class ChannelQueue:
     """The running job of one channel, and the jobs that wait."""
@@ -80,6 +106,12 @@ class ChannelQueue:
     job: QueuedJob
     channel: ActiveChannel
     waiting: deque[QueuedJob] = field(default_factory=deque)
+    is_gathering: bool = False
+    """The job has not begun: its author may still be writing."""
+
+    @property
+    def unbegun(self) -> list[QueuedJob]:
+        return [*([self.job] if self.is_gathering else []), *self.waiting]
 
     @property
     def messages(self) -> int:
@@ -89,8 +121,37 @@ class ChannelQueue:
     def oldest_waiting(self) -> int | None:
         return min((incoming.said.id for incoming in _asked(self.waiting)), default=None)
 
+    @property
+    def waiting_ids(self) -> frozenset[int]:
+        return frozenset(incoming.said.id for incoming in _asked(self.waiting))
+
+    def next_job(self) -> None:
+        self.job = self.waiting.popleft()
+        self.is_gathering = self.job.burst is not None
+
     def awaits(self, message_id: int) -> bool:
-        return any(incoming.said.id == message_id for incoming in _asked(self.waiting))
+        return any(incoming.said.id == message_id for incoming in _asked(self.unbegun))
+
+    def bursting(self, user_id: int, now_s: float) -> QueuedJob | None:
+        """Return the job of a user who has not finished writing, or None."""
+        for job in self.unbegun:
+            if job.user_id == user_id and job.burst is not None and job.burst.is_open(now_s):
+                return job
+        return None
+
+    def job_of(self, message_id: int) -> QueuedJob | None:
+        """Return the job that has not begun and answers this message."""
+        return next((job for job in self.unbegun if message_id in job.message_ids), None)
+
+    def replace_job(self, old: QueuedJob, new: QueuedJob) -> None:
+        """Replace a job that has not begun. One without messages is dropped."""
+        if self.is_gathering and self.job is old:
+            self.job = new
+            if not new.asked and new.burst is not None:
+                new.burst.end()
+        else:
+            jobs = (new if job is old else job for job in self.waiting)
+            self.waiting = deque(job for job in jobs if job.asked)
 
     def put_first(self, job: QueuedJob) -> None:
         """Put an interrupting job first, joined with one of the same user that is there."""
@@ -109,14 +170,22 @@ class ChannelQueue:
         )
         self.waiting.insert(next(newer, len(self.waiting)), job)
 
-    def withdraw(self, message_id: int) -> None:
-        """Remove a waiting message, so that it is not answered."""
-        kept = [_without(job, message_id) for job in self.waiting]
-        self.waiting = deque(job for job in kept if job.asked)
+    def withdraw(self, message_id: int) -> QueuedJob | None:
+        """Remove a message, so that it is not answered. Return what is left of its job."""
+        job = self.job_of(message_id)
+        if job is None:
+            return None
+        left = replace(job, asked=tuple(one for one in job.asked if one.said.id != message_id))
+        self.replace_job(job, left)
+        return left
 
     def amend(self, changed: IncomingMessage) -> None:
-        """Replace a waiting message by its edited version."""
-        self.waiting = deque(_amended(job, changed) for job in self.waiting)
+        """Replace a message by its edited version."""
+        number = changed.said.id
+        job = self.job_of(number)
+        if job is not None:
+            asked = tuple(changed if one.said.id == number else one for one in job.asked)
+            self.replace_job(job, replace(job, asked=asked))
 
     def collect(self, job: QueuedJob) -> None:
         for number, other in enumerate(self.waiting):
@@ -125,17 +194,6 @@ class ChannelQueue:
                 self.waiting[number] = joined(older, newer)
                 return
         self.put_in_order(job)
-
-
-def _without(job: QueuedJob, message_id: int) -> QueuedJob:
-    return replace(job, asked=tuple(one for one in job.asked if one.said.id != message_id))
-
-
-def _amended(job: QueuedJob, changed: IncomingMessage) -> QueuedJob:
-    if all(one.said.id != changed.said.id for one in job.asked):
-        return job
-    asked = tuple(changed if one.said.id == changed.said.id else one for one in job.asked)
-    return replace(job, asked=asked)
 
 
 def _asked(jobs: Iterable[QueuedJob]) -> Iterable[IncomingMessage]:

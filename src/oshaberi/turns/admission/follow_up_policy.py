@@ -11,14 +11,14 @@ def queue_follow_up(job: QueuedJob, queue: ChannelQueue) -> Literal["wait", "int
     """Put the job into the queue. Return whether it interrupts the running turn.
 
     Only a new message interrupts, and only a turn of the same user. A message from before a
-    restart waits in order of time.
+    restart waits in order of time, and one that is answered by chance waits too.
     """
     policy = job.settings.turn.follow_up_policy
     if policy == "collect":
         queue.collect(job)
     elif job.arrival != "new":
         queue.put_in_order(job)
-    elif policy == "interrupt" and queue.job.user_id == job.user_id:
+    elif policy == "interrupt" and queue.job.user_id == job.user_id and not job.is_uninvited:
         queue.put_first(job)
         return "interrupt"
     else:

@@ -63,6 +63,12 @@ class OpenQuestions:
         if store is not None:
             await _stored(store.questions.settle(channel_id, message_ids))
 
+    async def note_seen(self, channel_id: int, message_id: int) -> None:
+        """Store up to which message a channel needs no look after a restart."""
+        store = self._services.store
+        if store is not None:
+            await _stored(store.seen.note(channel_id, message_id))
+
     async def _keep(self, job: QueuedJob, *, is_begun: bool) -> None:
         store = self._services.store
         if store is None:

@@ -11,18 +11,38 @@ from oshaberi.turns.trigger_words import default_of, named_in, persona_called
 
 
 def who_answers(
+    incoming: IncomingMessage,
+    personas: Sequence[PersonaRecord],
+    bot_name: str = "",
+    uncalled: str = "",
+) -> tuple[PersonaRecord, ...]:
+    """Return the personas that answer: those who are asked, in order.
+
+    If none is asked, the one named `uncalled` answers (`answering_persona`), or the default.
+    """
+    named = persona_called(uncalled, personas) if uncalled else None
+    asked = who_is_asked(incoming, personas, bot_name)
+    return asked or (named or default_of(personas),)
+
+
+def who_is_asked(
     incoming: IncomingMessage, personas: Sequence[PersonaRecord], bot_name: str = ""
 ) -> tuple[PersonaRecord, ...]:
-    """Return the personas that answer: first the one replied to, then those called, in order.
+    """Return first the persona replied to, then those called, in order.
 
-    If the message addresses the bot, a persona's name calls it too. If none is called, the
-    default persona answers.
+    If the message addresses the bot, a persona's name calls it too.
     """
     addressed = incoming.mentions_us or incoming.is_direct or _replied(incoming)
     called = named_in(incoming.said.text, personas, by_name=addressed)
     first = _replied_to(incoming, personas, bot_name)
-    answering = dict.fromkeys([*([first] if first else []), *called])
-    return tuple(answering) or (default_of(personas),)
+    return tuple(dict.fromkeys([*([first] if first else []), *called]))
+
+
+def allowed_in(
+    personas: Sequence[PersonaRecord], is_age_restricted: bool
+) -> tuple[PersonaRecord, ...]:
+    """Return the personas that may answer in such a channel."""
+    return tuple(one for one in personas if is_age_restricted or not one.is_age_restricted)
 
 
 def who_is_called(

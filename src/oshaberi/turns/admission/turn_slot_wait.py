@@ -45,6 +45,8 @@ async def turn_slot(
 async def tell_overload(job: QueuedJob, channel: ActiveChannel, reactions: StatusReactions) -> None:
     """In words; by a reaction where notices are not wanted."""
     answering = _answering(job)
+    if job.is_uninvited:
+        return
     if not job.settings.stream.suppress_user_errors:
         sink = job.turn_channel.sink(answering)
         await NoticeSender(sink, ResponseState(), channel).reply(OVERLOADED)
@@ -70,8 +72,8 @@ async def _typing_when(near: asyncio.Event, turn_channel: TurnChannel) -> AsyncI
 async def _type_when(near: asyncio.Event, turn_channel: TurnChannel) -> None:
     """Until it is cancelled."""
     await near.wait()
-    indicator = TypingIndicator(turn_channel.sink(None))
-    indicator.keep_alive()
+    indicator = TypingIndicator()
+    indicator.keep_alive(turn_channel.sink(None))
     try:
         await asyncio.get_running_loop().create_future()
     finally:

@@ -18,7 +18,7 @@ from oshaberi.storage.stored_records import (
     StoredSurroundings,
     SurroundingsQuery,
 )
-from oshaberi.turns.context.context_building import TurnSurroundings
+from oshaberi.turns.context.turn_surroundings import TurnSurroundings
 from oshaberi.turns.turn_request import TurnRequest
 from oshaberi.turns.turn_services import TurnServices
 
@@ -76,6 +76,7 @@ async def surroundings(
         told=turn_request.told,
         summary=_summary(stored, turn_request, config),
         silence_marker=_silence_marker(turn_request, config),
+        waiting_ids=turn_request.waiting_ids(),
     )
 
 

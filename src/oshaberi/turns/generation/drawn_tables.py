@@ -1,21 +1,35 @@
-"""Remembers the sources of tables that became files, to store them with the message ids."""
+"""Remembers the sources of tables and code blocks that became files, to store them with the ids."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 
 from oshaberi.delivery.bookkeeping.character_ledger import DELIVERED, Ledger
+from oshaberi.delivery.delivery_plug_ins import AttachmentRenderer, DeliveryPlugIns
+from oshaberi.delivery.queue.code_attachments import rendered_block
 from oshaberi.delivery.queue.table_attachments import TableRenderer
+from oshaberi.delivery.sink import File
 from oshaberi.events import Table
 from oshaberi.render.table_picture import Picture
 
 
 class DrawnTables:
-    """A renderer that remembers the tables of one turn shown as pictures or as a file."""
+    """A renderer that remembers the tables of one turn shown as pictures or as a file.
 
-    def __init__(self, renderer: TableRenderer) -> None:
+    `plug_ins` remember the code blocks that they turned into files.
+    """
+
+    def __init__(self, renderer: TableRenderer, plug_ins: DeliveryPlugIns) -> None:
+        attachments = {
+            language: partial(self._remembering, drawn)
+            for language, drawn in plug_ins.attachments.items()
+        }
+        self.plug_ins = replace(plug_ins, attachments=attachments)
         self._renderer = renderer
         self._shown: set[str] = set()
+        self._blocks: set[str] = set()
 
     def pictures(self, table: Table) -> list[Picture]:
         return self._renderer.pictures(table)
@@ -33,5 +47,15 @@ class DrawnTables:
             entry.message_id: entry.text
             for ledger in ledgers
             for entry in ledger.entries
-            if entry.message_id and entry.fate == DELIVERED and entry.text in self._shown
+            if entry.message_id and entry.fate == DELIVERED and self._was_shown(entry.text)
         }
+
+    def _was_shown(self, source: str) -> bool:
+        block = rendered_block(source, self.plug_ins)
+        return source in self._shown or (block is not None and block.code in self._blocks)
+
+    def _remembering(self, draw: AttachmentRenderer, code: str) -> Sequence[File]:
+        files = draw(code)
+        if files:
+            self._blocks.add(code)
+        return files

@@ -9,7 +9,7 @@ from dataclasses import replace
 from oshaberi.conversation.conversation_messages import Person
 from oshaberi.storage.stored_records import PersonaRecord
 from oshaberi.text.text_config import Known, Persona, Sprite, TextConfig
-from oshaberi.turns.context.context_building import TurnSurroundings
+from oshaberi.turns.context.turn_surroundings import TurnSurroundings
 
 _NAME = re.compile(r"(?<!<)(?<!<a):(\w+):(?!\d)")
 _TAG = re.compile(r"<a?:(\w+):\d+>")

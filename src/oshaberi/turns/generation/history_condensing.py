@@ -14,8 +14,6 @@ from typing import Any
 
 from oshaberi.chunks import Usage
 from oshaberi.conversation.turn_config import TurnConfig
-from oshaberi.delivery.pacing.typing_indicator import TypingIndicator
-from oshaberi.delivery.sink import Sink
 from oshaberi.events import Message
 from oshaberi.providers.request.context_items import ContextItem
 from oshaberi.providers.request.model_request import Request
@@ -23,8 +21,8 @@ from oshaberi.storage.stored_records import ConversationSummary
 from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.text_engine import TextEngine
-from oshaberi.turns.context.context_building import TurnSurroundings
 from oshaberi.turns.context.history_summary import MOST_CHARS, summary_note, summary_request
+from oshaberi.turns.context.turn_surroundings import TurnSurroundings
 from oshaberi.turns.generation.adapter_pool import ConnectedAdapter
 from oshaberi.turns.generation.model_chain import ModelCandidate
 from oshaberi.turns.quotas.request_quota import RequestQuota, Reservation
@@ -52,14 +50,12 @@ class HistoryCondenser:
         turn: TurnConfig,
         quota: RequestQuota,
         channel: ActiveChannel,
-        sink: Sink,
     ) -> None:
         self._services = services
         self._around = around
         self._turn = turn
         self._quota = quota
         self._channel = channel
-        self._sink = sink
         self._summary = around.summary
         self._channel_id = around.asked[-1].channel_id
 
@@ -108,13 +104,8 @@ class HistoryCondenser:
         old: Sequence[ContextItem],
     ) -> ConversationSummary | None:
         request = summary_request(asked, old, self._around.persona.name, self._summary)
-        indicator = TypingIndicator(self._sink)
-        indicator.keep_alive()
-        try:
-            work = self._asked_model(adapter, candidate, request)
-            text = await until_stopped(self._channel, work)
-        finally:
-            await indicator.close()
+        work = self._asked_model(adapter, candidate, request)
+        text = await until_stopped(self._channel, work)
         made = self._record(text, old) if text else None
         if made is None:
             self._services.summaries_paused.put(self._channel_id, _now_s() + PAUSE_S)

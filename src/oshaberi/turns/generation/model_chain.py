@@ -1,20 +1,24 @@
-"""The models of a server in order, each with its keys, and which is tried next."""
+"""The models of a channel in order, each with its keys, and which is tried next."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
+from typing import TypeVar
 
+from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.storage.key_scope import KeyScope, key_scope
 from oshaberi.storage.stored_records import KeyRecord, ModelRecord
 from oshaberi.turns.generation.key_cooldowns import KeyCooldowns
-from oshaberi.turns.turn_services import OperatorModel, StoredChain, TurnServices
+from oshaberi.turns.turn_services import OperatorModel, StoredChains, TurnServices
 from oshaberi.turns.turn_store import TurnStore
 
 MOST_NAMED = 10
+WHOLE_SERVER = 0
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +43,15 @@ class ModelCandidate:
 
 
 async def chain_of(
-    services: TurnServices, server_id: int, user_id: int
+    services: TurnServices, path: ChannelPath, user_id: int
 ) -> tuple[ModelCandidate, ...]:
-    """Return the models of the server, or of the user in direct messages, else the operator's."""
-    store, scope = services.store, key_scope(server_id, user_id)
-    chain = () if store is None else await _stored(services, store, scope)
+    """Return the models of a channel, else of the nearest place above it, else the operator's.
+
+    In direct messages they are the user's.
+    """
+    store, scope = services.store, key_scope(path.server_id, user_id)
+    chains: StoredChains = {} if store is None else await _stored(services, store, scope)
+    chain = nearest_chain(chains, path)
     if not chain:
         return tuple(one for link in services.models for one in _of_link(link))
     found: list[ModelCandidate] = []
@@ -52,16 +60,25 @@ async def chain_of(
     return tuple(found)
 
 
-async def _stored(services: TurnServices, store: TurnStore, scope: KeyScope) -> StoredChain:
-    """Return the stored chain; the last known one while the database is down."""
+def nearest_chain(chains: Mapping[int, tuple[T, ...]], path: ChannelPath) -> tuple[T, ...]:
+    """Return the chain of the nearest place that has one; empty if none has."""
+    return next((chains[one] for one in (*path.ids, WHOLE_SERVER) if chains.get(one)), ())
 
-    async def load() -> StoredChain:
-        records = await store.models.chain(scope.server_id, scope.user_id)
+
+async def _stored(services: TurnServices, store: TurnStore, scope: KeyScope) -> StoredChains:
+    """Return the stored chains; the last known ones while the database is down."""
+
+    async def load() -> StoredChains:
+        chains = await store.models.chains(scope.server_id, scope.user_id)
+        providers = dict.fromkeys(one.provider for chain in chains.values() for one in chain)
         keys = {
             provider: await store.keys.of(scope.server_id, provider, scope.user_id)
-            for provider in dict.fromkeys(record.provider for record in records)
+            for provider in providers
         }
-        return tuple((record, keys[record.provider]) for record in records)
+        return {
+            channel_id: tuple((record, keys[record.provider]) for record in chain)
+            for channel_id, chain in chains.items()
+        }
 
     return await services.chains.get(store.changes, scope, scope.name, load)
 

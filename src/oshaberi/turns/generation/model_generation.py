@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 from oshaberi.chunks import ProviderError, Usage
 from oshaberi.conversation.turn_config import TurnConfig
-from oshaberi.delivery.pacing.typing_indicator import TypingIndicator
 from oshaberi.delivery.sink import Sink
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.errors import OshaberiError
@@ -112,7 +111,7 @@ class ModelGeneration:
             if pause_s is None:
                 return result
             log.info("every model is overloaded or fails; next try in %g s", pause_s)
-            await self._wait(pause_s)
+            await until_stopped(self._scene.channel, asyncio.sleep(pause_s))
             asked = [candidate for candidate, error in failures if is_overload(error)]
 
     async def _through(
@@ -134,15 +133,6 @@ class ModelGeneration:
             failures.append((candidate, error))
             await self._note(candidate, error, tries)
         return result, failures
-
-    async def _wait(self, seconds: float) -> None:
-        """Wait with the typing indicator shown. A stop ends the wait."""
-        indicator = TypingIndicator(self._scene.sink)
-        indicator.keep_alive()
-        try:
-            await until_stopped(self._scene.channel, asyncio.sleep(seconds))
-        finally:
-            await indicator.close()
 
     async def _patiently(
         self, candidate: ModelCandidate, rounds: Sequence[ToolRound]

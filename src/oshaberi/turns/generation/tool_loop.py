@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from oshaberi.delivery.pacing.typing_indicator import TypingIndicator
 from oshaberi.providers.request.context_items import ToolResult, ToolRound
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
@@ -86,18 +85,13 @@ class ToolLoop:
     async def _answers(self, result: StreamResult) -> tuple[ToolResult, ...]:
         if self._tools is None:
             return tuple(ToolResult("there are no tools here", is_error=True) for _ in result.calls)
-        indicator = TypingIndicator(self._scene.sink)
-        indicator.keep_alive()
-        try:
-            work = self._tools.run(
-                result.calls,
-                self._context,
-                timeout_ms=self._scene.turn.tool_timeout_ms,
-                result_limit_chars=self._scene.turn.tool_result_limit_chars,
-            )
-            return await until_stopped(self._scene.channel, work)
-        finally:
-            await indicator.close()
+        work = self._tools.run(
+            result.calls,
+            self._context,
+            timeout_ms=self._scene.turn.tool_timeout_ms,
+            result_limit_chars=self._scene.turn.tool_result_limit_chars,
+        )
+        return await until_stopped(self._scene.channel, work)
 
 
 def _ended(last: StreamResult, ending: StreamResult) -> StreamResult:

@@ -50,7 +50,7 @@ class QuotaPlace:
 def quota_place(turn_channel: TurnChannel, user_id: int) -> QuotaPlace:
     """Return the place. A thread counts as its channel, so that it brings no new quota."""
     return QuotaPlace(
-        turn_channel.server_id, turn_channel.parent_id or turn_channel.channel_id, user_id
+        turn_channel.server_id, turn_channel.path.parent_id or turn_channel.channel_id, user_id
     )
 
 

@@ -207,7 +207,7 @@ class _WorldBuilder:
 
     def _channel(self, guild: Guild, node: JsonNode, position: int, names: set[str]) -> None:
         allowed = {"name", "type", "topic", "category", "slowmode_s", "slowmode_binds_bots"}
-        allowed |= {"overwrites", "threads", "tags", "id"}
+        allowed |= {"overwrites", "threads", "tags", "id", "nsfw"}
         plain = isinstance(node.value, str)
         fields = {"name": node} if plain else node.fields(allowed, ("name",))
         name = fresh_name(fields["name"], names, NAME_MOST)
@@ -225,6 +225,8 @@ class _WorldBuilder:
             channel.slowmode_s = fields["slowmode_s"].whole(0, SLOWMODE_MOST_S)
         if "slowmode_binds_bots" in fields:
             channel.slowmode_binds_bots = fields["slowmode_binds_bots"].flag()
+        if "nsfw" in fields:
+            channel.details["nsfw"] = fields["nsfw"].flag()
         if "category" in fields:
             places = {c.id: c for c in self.world.channels.values() if c.guild_id == guild.id}
             categories = {i: c for i, c in places.items() if c.type is ChannelType.CATEGORY}

@@ -1,13 +1,14 @@
 """Removes the persona's own label from its text (spec 06 S4).
 
-At a line's start it is removed; directly after a sentence, a bracket or an emoji it becomes a
-newline.
+At a line's start it is removed, aliases too. The persona's name directly after a sentence, a
+bracket or an emoji becomes a newline.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import replace
 
 from oshaberi.text.line_kinds import block_kind
 from oshaberi.text.normalize.editable_ranges import code_and_urls, outside
@@ -29,6 +30,8 @@ class OwnName:
     def __init__(self, config: TextConfig, persona: Persona) -> None:
         self._limit = code_limit(config.hold_limit)
         self._label = own_label(persona)
+        self._name = own_label(replace(persona, aliases=()))
+        """What counts within a line. An alias may be an ordinary word there."""
 
     def apply(self, work: SegmentWork) -> None:
         for piece in work.pieces:
@@ -58,7 +61,7 @@ class OwnName:
     def _unglued(self, line: str, at: int, work: SegmentWork) -> str:
         labels = [
             label
-            for label in self._label.finditer(line, at)
+            for label in self._name.finditer(line, at)
             if label[3] is None and _is_glued(line, label.start())
         ]
         out = []

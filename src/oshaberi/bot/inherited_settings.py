@@ -1,0 +1,62 @@
+"""The settings that apply in one channel, and where each value comes from.
+
+A value is looked for in the thread, its channel, its category and the server, in this order. What
+is found nowhere is the operator's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from oshaberi.config import EffectiveSettings, LoadedSettings, Setting, effective
+from oshaberi.config.server_settings import origin
+from oshaberi.conversation.channel_path import ChannelPath
+from oshaberi.storage import Database
+from oshaberi.storage.stored_records import StoredSettings
+
+Level = Literal["here", "channel", "category", "server"]
+
+
+@dataclass(frozen=True, slots=True)
+class InheritedSettings:
+    """What applies in the place of `path`."""
+
+    path: ChannelPath
+    stored: StoredSettings
+    now: EffectiveSettings
+
+    def level_of(self, key: str) -> Level | None:
+        """Return how near the value of a setting is; None if it is the operator's."""
+        path, place_id = self.path, self._origin(key)
+        if place_id is None:
+            return None
+        levels: dict[int | None, Level] = {
+            path.category_id: "category",
+            path.parent_id: "channel",
+            path.channel_id: "here",
+        }
+        return levels.get(place_id, "server")
+
+    def origin_of(self, setting: Setting, operators: LoadedSettings) -> str:
+        """Tell where a value comes from, to be used after "from"."""
+        place_id, level = self._origin(setting.name), self.level_of(setting.name)
+        if place_id is None:
+            is_changed = operators.value(setting.name) != setting.default
+            return "whoever runs the bot" if is_changed else "the built-in default"
+        if level == "server":
+            return "this server" if self.path.server_id else "all direct messages"
+        return f"the {level} <#{place_id}>" if level != "here" else "here"
+
+    def _origin(self, key: str) -> int | None:
+        """Return the id of the place that has the value; 0 is the server."""
+        number = origin(self.stored.layers(self.path.ids), key)
+        places = (*(one for one in self.path.ids if one in self.stored.channels), 0)
+        return None if number is None else places[number]
+
+
+async def settings_in(
+    db: Database, operators: LoadedSettings, path: ChannelPath
+) -> InheritedSettings:
+    stored = await db.servers.settings(path.server_id)
+    return InheritedSettings(path, stored, effective(operators, *stored.layers(path.ids)))

@@ -1,0 +1,38 @@
+"""Loads plug-ins: functions of other packages, found by entry point.
+
+A plug-in that cannot be loaded is one line in the log, with its name. It never stops the bot.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+log = logging.getLogger(__name__)
+
+
+def load_plug_ins(group: str) -> dict[str, Callable[..., Any]]:
+    """Return the plug-ins of a group by name, in alphabetical order."""
+    points = sorted(entry_points(group=group), key=lambda point: point.name)
+    loaded = {point.name: _loaded(point) for point in points}
+    return {name: made for name, made in loaded.items() if made is not None}
+
+
+def plug_in_error(group: str, name: str, error: Exception) -> str:
+    """Return the line that is logged for a plug-in that failed."""
+    why = " ".join(f"{type(error).__name__}: {error}".split())
+    return f"the plug-in {name!r} of {group} failed and is left out: {why}"
+
+
+def _loaded(point: EntryPoint) -> Callable[..., Any] | None:
+    try:
+        made = point.load()
+        if not callable(made):
+            raise TypeError(f"{point.value} cannot be called")
+    except Exception as error:
+        # Any code may run there, so anything may be raised.
+        log.error("%s", plug_in_error(point.group, point.name, error))
+        return None
+    return made  # type: ignore[no-any-return]

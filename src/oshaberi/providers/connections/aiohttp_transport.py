@@ -1,0 +1,74 @@
+"""Sends an SDK's HTTP requests with aiohttp, and hands the body of a stream past the SDK's layers.
+
+Errors become those of httpx2, which the SDKs know; redirects are never followed.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+import httpx2
+from yarl import URL
+
+from oshaberi.providers.connections.model_connections import ModelSession
+from oshaberi.providers.connections.sdk_clients import BODY
+from oshaberi.providers.connections.streamed_body import StreamedBody
+
+
+class AiohttpTransport(httpx2.AsyncBaseTransport):
+    """One adapter's transport, on the connections that all adapters share."""
+
+    def __init__(self, tls: ssl.SSLContext) -> None:
+        self._session = ModelSession()
+        self._tls = tls
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        limits = request.extensions.get("timeout", {})
+        try:
+            response = await self._session.get().request(
+                request.method,
+                # The client has made a header of the name and password in it.
+                URL(str(request.url), encoded=True).with_user(None),
+                headers=request.headers.multi_items(),
+                data=await request.aread() or None,
+                timeout=_timeout(limits),
+                ssl=self._tls,
+                allow_redirects=False,
+                auto_decompress=False,
+            )
+        except TimeoutError as late:
+            raise httpx2.TimeoutException(str(late), request=request) from late
+        except (aiohttp.ClientError, OSError) as failed:
+            raise httpx2.NetworkError(str(failed), request=request) from failed
+        body = _AiohttpBody(response, limits.get("read"))
+        return httpx2.Response(
+            response.status, headers=response.raw_headers, stream=body, extensions={BODY: body}
+        )
+
+    async def aclose(self) -> None:
+        await self._session.aclose()
+
+
+class _AiohttpBody(httpx2.AsyncByteStream):
+    """A body as httpx2 reads it. Closed before its end, it closes the connection at once."""
+
+    def __init__(self, response: aiohttp.ClientResponse, silence_s: float | None) -> None:
+        self._response = response
+        self._body = StreamedBody(response.content, silence_s)
+        if response.connection is not None and response.connection.protocol is not None:
+            response.connection.protocol.read_timeout = None  # the body keeps the time
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._body
+
+    async def aclose(self) -> None:
+        self._body.close()
+        self._response.close()
+
+
+def _timeout(given: dict[str, Any]) -> aiohttp.ClientTimeout:
+    connect = given.get("connect")
+    return aiohttp.ClientTimeout(connect=connect, sock_connect=connect, sock_read=given.get("read"))

@@ -1,0 +1,74 @@
+"""Waits until the writer of a question has finished, so that one answer covers all of it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+from oshaberi.conversation.conversation_messages import IncomingMessage
+from oshaberi.conversation.turn_config import TurnConfig
+
+TYPING_SECONDS = 10.0
+"""How long Discord shows that somebody types, unless they send a message first."""
+_ASKED = re.compile(r"[?？][!?！？]*\s*\Z")
+
+
+def is_complete(incoming: IncomingMessage) -> bool:
+    """Tell whether nothing more is expected: it mentions the bot and ends with a question mark."""
+    return incoming.mentions_us and _ASKED.search(incoming.said.text) is not None
+
+
+def burst_of(incoming: IncomingMessage, config: TurnConfig, now_s: float) -> Burst | None:
+    """Return the burst that a message begins, or None if it is answered at once."""
+    if not config.burst_wait_ms or is_complete(incoming):
+        return None
+    return Burst(now_s, config.burst_wait_ms / 1000, config.burst_max_ms / 1000)
+
+
+class Burst:
+    """The messages that one person writes in one go, by the loop's clock.
+
+    It ends `wait_s` after the last of them, later while the person types, at the latest `max_s`
+    after the first.
+    """
+
+    def __init__(self, now_s: float, wait_s: float, max_s: float) -> None:
+        self._wait_s = wait_s
+        self._latest_s = now_s + max_s
+        self._quiet_s = now_s + wait_s
+        self._typing_s = now_s
+        self._changed = asyncio.Event()
+
+    @property
+    def ends_s(self) -> float:
+        return min(max(self._quiet_s, self._typing_s), self._latest_s)
+
+    def is_open(self, now_s: float) -> bool:
+        return now_s < self.ends_s
+
+    def is_typing(self, now_s: float) -> bool:
+        return now_s < self._typing_s
+
+    def note_message(self, now_s: float) -> None:
+        """A message arrived. Whoever typed it does not type any more."""
+        self._quiet_s = now_s + self._wait_s
+        self._typing_s = now_s
+        self._changed.set()
+        self._changed.clear()
+
+    def note_typing(self, now_s: float) -> None:
+        self._typing_s = now_s + TYPING_SECONDS
+
+    def end(self) -> None:
+        self._latest_s = 0.0
+        self._changed.set()
+
+    async def over(self) -> None:
+        """Wait until it has ended."""
+        loop = asyncio.get_running_loop()
+        while self.is_open(now_s := loop.time()):
+            try:
+                async with asyncio.timeout(self.ends_s - now_s):
+                    await self._changed.wait()
+            except TimeoutError:
+                continue

@@ -1,0 +1,85 @@
+"""Remembers with whom the bot has been talking, and decides by chance whether it goes on listening.
+
+All of it is in memory and bounded: a message that is ignored costs no database query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from oshaberi.conversation.conversation_messages import IncomingMessage
+from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.storage.stored_records import PersonaRecord
+from oshaberi.turns.admission.admission_rules import Admission
+from oshaberi.turns.bounded_cache import BoundedCache
+
+MOST_CHANNELS = 2000
+SHARE_OF_OTHERS = 0.5
+"""Chance of people who did not talk with the bot themselves."""
+SHARE_AFTER_OTHERS = 0.5
+"""What is left of the chance after each message of other people, or for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecentTalk:
+    """The last talk of a channel: with whom, as whom, when (the loop's clock)."""
+
+    user_id: int
+    answering: tuple[PersonaRecord, ...]
+    at_s: float
+    passed: int = 0
+    """Messages since then that other people wrote, or that were for them."""
+
+    def chance(self, user_id: int, now_s: float, config: TurnConfig) -> float:
+        """Return the chance that a message which addresses nobody is answered."""
+        age_ms = (now_s - self.at_s) * 1000
+        if age_ms >= config.attention_ms:
+            return 0.0
+        fading = (1 - age_ms / config.attention_ms) * SHARE_AFTER_OTHERS**self.passed
+        share = 1.0 if user_id == self.user_id else SHARE_OF_OTHERS
+        return config.attention_chance * fading * share
+
+
+class ChannelAttention:
+    """The recent talks of the bot, one per channel."""
+
+    def __init__(self) -> None:
+        self._talks: BoundedCache[int, RecentTalk] = BoundedCache(MOST_CHANNELS)
+
+    def talk(self, channel_id: int) -> RecentTalk | None:
+        return self._talks.get(channel_id)
+
+    def note_talk(
+        self, channel_id: int, user_id: int, answering: tuple[PersonaRecord, ...], now_s: float
+    ) -> None:
+        self._talks.put(channel_id, RecentTalk(user_id, answering, now_s))
+
+    def note_passed(self, incoming: IncomingMessage) -> None:
+        """A message was not answered. It counts if others wrote it, or if it was for them."""
+        talk = self._talks.get(incoming.channel_id)
+        if talk is not None and (incoming.is_for_others or incoming.user_id != talk.user_id):
+            self._talks.put(incoming.channel_id, replace(talk, passed=talk.passed + 1))
+
+    def decide(
+        self,
+        incoming: IncomingMessage,
+        config: TurnConfig,
+        now_s: float,
+        draw: Callable[[], float],
+    ) -> Admission:
+        """Decide about a message that addresses nobody. `draw` returns a number below 1."""
+        talk = self._talks.get(incoming.channel_id) if config.attention_ms else None
+        heeded = 0.0 if talk is None else talk.chance(incoming.user_id, now_s, config)
+        chance = max(heeded, config.interjection_chance)
+        if not chance:
+            return Admission("unaddressed")
+        drew = draw()
+        odds = (f"{chance:.2g}", f"{drew:.2g}")
+        if talk is None or heeded < chance:
+            return Admission("interjection" if drew < chance else "uninvited", odds)
+        detail = (f"{now_s - talk.at_s:.0f}", *odds)
+        if drew >= chance:
+            return Admission("inattentive", detail)
+        is_theirs = incoming.user_id == talk.user_id
+        return Admission("attention" if is_theirs else "overhearing", detail)

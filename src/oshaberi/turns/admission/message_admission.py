@@ -1,0 +1,154 @@
+"""Decides about each message that is heard, with what is known of earlier ones.
+
+`admission_rules` decides by the message alone; here come the loop guard for bots, the bot's
+attention and the cooldown. Nothing here reads the database, except what its caches have not seen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from oshaberi.conversation.conversation_messages import IncomingMessage
+from oshaberi.conversation.turn_channel import TurnChannel
+from oshaberi.storage.stored_records import PersonaRecord
+from oshaberi.turns.admission.admission_rules import (
+    ADMITTED,
+    UNINVITED,
+    Admission,
+    Cooldowns,
+    admission,
+    reason_word,
+)
+from oshaberi.turns.admission.bot_rounds import BotRounds
+from oshaberi.turns.admission.burst_wait import burst_of
+from oshaberi.turns.admission.channel_attention import ChannelAttention
+from oshaberi.turns.admission.channel_queue import Arrival, QueuedJob
+from oshaberi.turns.admission.persona_routing import allowed_in, who_answers
+from oshaberi.turns.context.persona_cache import PersonaCache
+from oshaberi.turns.turn_services import EffectiveConfigs, TurnServices
+
+
+@dataclass(frozen=True, slots=True)
+class HeardMessage:
+    """A message with the settings that apply to it, and what the rules say about it."""
+
+    incoming: IncomingMessage
+    settings: EffectiveConfigs
+    personas: tuple[PersonaRecord, ...]
+    admission: Admission
+
+    @property
+    def may_belong(self) -> bool:
+        """Tell whether it can be part of a question that its author has begun."""
+        return self.admission.ok or self.admission.reason == "unaddressed"
+
+
+class MessageAdmission:
+    """The admission of one process."""
+
+    def __init__(self, services: TurnServices, cast: PersonaCache) -> None:
+        self._services = services
+        self._cast = cast
+        self.attention = ChannelAttention()
+        self.bot_rounds = BotRounds()
+        self.cooldowns = Cooldowns()
+
+    async def heard(self, incoming: IncomingMessage) -> HeardMessage:
+        """Apply the rules. A proxy bot's message counts as its person's."""
+        settings = await self._services.settings(incoming.path)
+        personas = await self._cast.of(incoming.server_id)
+        author = incoming.said.author
+        if author.application_id is not None and author.application_id in settings.turn.proxy_bots:
+            said = replace(incoming.said, author=replace(author, is_bot=False))
+            incoming = replace(incoming, said=said)
+        decided = admission(incoming, personas, settings.turn)
+        return HeardMessage(incoming, settings, personas, decided)
+
+    async def admits(self, incoming: IncomingMessage) -> bool:
+        """Tell whether a message would be answered later. Bots do not wait for that."""
+        heard = await self.heard(incoming)
+        is_bot = heard.incoming.said.author.is_bot
+        return heard.admission.ok and not is_bot and bool(self._answering(heard, ""))
+
+    def decide(self, heard: HeardMessage, arrival: Arrival, stored_why: str) -> Admission:
+        """Decide with what is known of earlier messages.
+
+        What was admitted once is not refused later: `stored_why` is why.
+        """
+        incoming, config = heard.incoming, heard.settings.turn
+        is_bot, is_new = incoming.said.author.is_bot, arrival == "new"
+        if is_new and not is_bot:
+            self.bot_rounds.note_person(incoming.channel_id)
+        found = heard.admission
+        if not found.ok and arrival == "stored":
+            found = _stored(found, stored_why)
+        elif found.reason == "unaddressed" and is_new and incoming.can_answer and not is_bot:
+            found = self.attention.decide(incoming, config, _now_s(), self._services.draw)
+        if not found.ok:
+            if is_new:
+                self.attention.note_passed(incoming)
+            return found
+        if not self._answering(heard, found.told):
+            return Admission("age")
+        if is_bot and not self.bot_rounds.allows(incoming.channel_id, config.bot_rounds_limit):
+            return Admission("bot_rounds")
+        cooldown_ms = 0 if arrival == "stored" else config.cooldown_ms
+        if not self.cooldowns.allows(incoming.user_id, _now_s(), cooldown_ms):
+            return Admission("cooldown")
+        return found
+
+    def job(
+        self, heard: HeardMessage, turn_channel: TurnChannel, why: str, arrival: Arrival
+    ) -> QueuedJob:
+        incoming, now_s = heard.incoming, _now_s()
+        is_new = arrival == "new"
+        return QueuedJob(
+            turn_channel,
+            (incoming,),
+            self._answering(heard, why),
+            heard.personas,
+            why,
+            incoming.user_id,
+            heard.settings,
+            arrival=arrival,
+            burst=burst_of(incoming, heard.settings.turn, now_s) if is_new else None,
+        )
+
+    def note_admitted(self, job: QueuedJob) -> None:
+        """A job enters the queue."""
+        if job.arrival != "stored":
+            self.cooldowns.note(job.user_id, _now_s())
+        if job.asked[-1].said.author.is_bot:
+            self.bot_rounds.note_bot(job.turn_channel.channel_id)
+
+    def note_talk(self, job: QueuedJob) -> None:
+        """The bot talks with the author of a job, or has just done so."""
+        is_person = not job.asked[-1].said.author.is_bot
+        if job.settings.turn.attention_ms and job.is_message and is_person:
+            channel_id = job.turn_channel.channel_id
+            self.attention.note_talk(channel_id, job.user_id, job.answering, _now_s())
+
+    def _answering(self, heard: HeardMessage, why: str) -> tuple[PersonaRecord, ...]:
+        """Return who answers; nobody if all of them are for age-restricted channels only.
+
+        By chance it is the persona that had been talking, if no other is called.
+        """
+        incoming, uncalled = heard.incoming, heard.settings.turn.answering_persona
+        talk = self.attention.talk(incoming.channel_id)
+        if talk is not None and talk.answering and reason_word(why) in UNINVITED:
+            uncalled = talk.answering[0].name
+        answering = who_answers(incoming, heard.personas, uncalled=uncalled)
+        return allowed_in(answering, incoming.is_age_restricted)
+
+
+def _stored(found: Admission, why: str) -> Admission:
+    """Return why a stored question was admitted, if now only its address is missing."""
+    word, *detail = why.split(" ")
+    if found.reason in ("unaddressed", "others") and word in ADMITTED:
+        return Admission(word, tuple(detail))  # type: ignore[arg-type]
+    return found
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,109 @@
+"""Changes questions that are not being answered yet: adds a message to one, or takes one out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+
+from oshaberi.conversation.conversation_messages import IncomingMessage
+from oshaberi.conversation.turn_channel import TurnChannel
+from oshaberi.turns.admission.admission_rules import ADMITTED, reason_word
+from oshaberi.turns.admission.burst_wait import is_complete
+from oshaberi.turns.admission.channel_queue import ChannelQueue, QueuedJob, with_part
+from oshaberi.turns.admission.message_admission import HeardMessage, MessageAdmission
+from oshaberi.turns.admission.open_questions import OpenQuestions
+from oshaberi.turns.background_tasks import BackgroundTasks
+from oshaberi.turns.bounded_cache import BoundedCache
+
+Claim = Callable[[int], Awaitable[bool]]
+"""Whether this process may answer the message: with several, only one of them may."""
+
+CLAIMED = "claimed"
+"""Another process answers it. If that one ends, whoever comes with it again is heard."""
+
+
+class UnbegunQuestions:
+    """The questions of one process whose turns have not begun. `lines` are by channel."""
+
+    def __init__(
+        self,
+        lines: Mapping[int, ChannelQueue],
+        admission: MessageAdmission,
+        questions: OpenQuestions,
+        reasons: BoundedCache[int, str],
+        background: BackgroundTasks,
+        claim: Claim | None,
+    ) -> None:
+        self._lines = lines
+        self._admission = admission
+        self._questions = questions
+        self._reasons = reasons
+        self._background = background
+        self._claim = claim
+
+    async def is_ours(self, incoming: IncomingMessage) -> bool:
+        return self._claim is None or await self._claim(incoming.said.id)
+
+    async def joined(self, heard: HeardMessage, turn_channel: TurnChannel) -> str | None:
+        """Add a message to the question that its author has begun, if there is one.
+
+        Returns why it is answered, or None if it is not part of a question.
+        """
+        line = self._lines.get(heard.incoming.channel_id)
+        if line is None or not heard.may_belong:
+            return None
+        begun = line.bursting(heard.incoming.user_id, _now_s())
+        most = heard.settings.turn.waiting_limit
+        if begun is None or begun.burst is None or len(begun.asked) >= most:
+            return None
+        begun.burst.note_message(_now_s())
+        if heard.admission.ok and not await self.is_ours(heard.incoming):
+            return CLAIMED
+        still = line.job_of(begun.message_ids[-1])
+        if still is None:
+            return None
+        await self._add(line, still, heard, turn_channel)
+        return heard.admission.told if heard.admission.ok else "burst"
+
+    async def _add(
+        self, line: ChannelQueue, begun: QueuedJob, heard: HeardMessage, turn_channel: TurnChannel
+    ) -> None:
+        part = self._admission.job(heard, turn_channel, begun.why, "new")
+        job = with_part(begun, part)
+        line.replace_job(begun, job)
+        # One question from now on: the newest. A restart must not find the others either.
+        channel_id = turn_channel.channel_id
+        await asyncio.gather(
+            self._questions.keep(job),
+            self._questions.join(job),
+            self._questions.note_seen(channel_id, job.message_ids[-2]),
+        )
+        if job.burst is not None and is_complete(heard.incoming):
+            job.burst.end()
+
+    def is_copy(self, incoming: IncomingMessage) -> bool:
+        """Tell whether it is the copy of an answered message. One that waits gives way to it."""
+        copied_id = incoming.copied_id
+        if copied_id is None or self.drop(incoming.channel_id, copied_id, "replaced"):
+            return False
+        return reason_word(self._reasons.get(copied_id) or "") in ADMITTED
+
+    def drop(self, channel_id: int, message_id: int, reason: str) -> bool:
+        """Take a message out of its question. Return whether it was part of one."""
+        line = self._lines.get(channel_id)
+        left = None if line is None else line.withdraw(message_id)
+        if left is None:
+            return False
+        self._reasons.put(message_id, reason)
+        self._background.start(self._settle_dropped(left, message_id))
+        return True
+
+    async def _settle_dropped(self, left: QueuedJob, message_id: int) -> None:
+        """Settle a dropped message. What is left of its question is stored in its place."""
+        if left.asked and left.message_ids[-1] < message_id:
+            await self._questions.keep(left)
+        await self._questions.settle(left.turn_channel.channel_id, (message_id,))
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,373 @@
+"""When the bot speaks and when it does not, among people: bursts, threads, direct messages, others.
+
+After every play *Why this turn* is asked about each message, answered or not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from oshaberi.conversation.turn_config import PROXY_BOTS
+from oshaberi.stage.model_servers import ModelServer, OpenAIWire
+from oshaberi.stage.model_servers.model_script import Say, Stall
+from oshaberi.stage.rules.message_rules import MessageDraft
+from oshaberi.stage.testing import staged
+from oshaberi.stage.world import message_posting
+from tests.bot.client_harness import MEMBER, OWNER, world
+from tests.e2e.bot_harness import (
+    FAST,
+    PATIENCE_S,
+    PERSONA,
+    QUICK,
+    BotHarness,
+    links,
+    run_with_bot,
+    serving,
+    settings_of,
+)
+
+PATIENT = {"burst_wait_ms": 10_000, "burst_max_ms": 60_000}
+"""Nothing here waits that long: a question mark ends the burst, however slow the machine is."""
+LISTENING = {"attention_ms": 3_600_000, "attention_chance": 0.8}
+MENTION = "the bot was mentioned"
+BURST = "it belongs to the question that its author had begun (burst_wait_ms)"
+OTHERS = "it mentions or replies to somebody else"
+ROBOT = 5001
+UNDECIDED = (None, "Because it came a second time.")
+
+
+async def whys(here: BotHarness, *expected: tuple[int, str]) -> None:
+    """What *Why this turn* says about messages."""
+    told = [(one, await here.choose("Why this turn", one)) for one, _ in expected]
+    assert told == [(one, f"Because {why}.") for one, why in expected]
+
+
+def drawing(here: BotHarness, *drawn: float) -> None:
+    numbers: Iterator[float] = iter(drawn)
+    here.bot.services.draw = lambda: next(numbers)
+
+
+async def gathering(here: BotHarness, channel_id: int, count: int = 1) -> None:
+    """Until the bot has heard so many messages of a question that is not answered yet."""
+
+    def heard() -> bool:
+        job = here.bot.channel_turns.current(channel_id)
+        return job is not None and len(job.asked) == count
+
+    await here.wait_for(heard)
+
+
+async def decided(here: BotHarness, message_id: int) -> None:
+    """Until the bot knows whether it answers."""
+    async with asyncio.timeout(PATIENCE_S):
+        while await here.bot.channel_turns.why(message_id) in UNDECIDED:
+            await asyncio.sleep(0.01)
+
+
+async def seen_typing(here: BotHarness, channel_id: int) -> None:
+    def seen() -> bool:
+        job = here.bot.channel_turns.current(channel_id)
+        now_s = asyncio.get_running_loop().time()
+        return job is not None and job.burst is not None and job.burst.is_typing(now_s)
+
+    await here.wait_for(seen)
+
+
+def test_a_person_who_writes_in_bursts() -> None:
+    async def scenario(here: BotHarness) -> None:
+        place = here.id_of("general")
+        first = here.ask("hey")
+        await gathering(here, place)
+        here.stage.people.type("general", user=MEMBER)
+        await seen_typing(here, place)
+        second = here.post("I have a question")
+        await gathering(here, place, 2)
+        aside = here.post("good luck", user=OWNER)
+        last = here.ask("how tall is Fuji?")
+        (answer,) = await here.says("3776 metres.")
+        assert answer.reference is not None
+        assert int(answer.reference["message_id"]) == last
+        asked = here.asked().last
+        assert asked.endswith(
+            "Renny: @Oshaberi hey\nRenny: I have a question\nmika: good luck\n"
+            "Renny: @Oshaberi how tall is Fuji?"
+        )
+        await whys(
+            here,
+            (first, MENTION),
+            (second, BURST),
+            (aside, "nobody was addressed: no mention, reply or trigger word"),
+            (last, MENTION),
+            (answer.id, MENTION),
+        )
+
+    run_with_bot(scenario, "3776 metres.", **PATIENT)
+
+
+def test_a_direct_message_in_a_burst() -> None:
+    async def scenario(here: BotHarness) -> None:
+        people = here.stage.people
+        first = people.dm("psst", user=MEMBER)
+        place = first.channel_id
+        await gathering(here, place)
+        people.type(place, user=MEMBER)
+        await seen_typing(here, place)
+        second = people.dm("are you there", user=MEMBER)
+        await gathering(here, place, 2)
+        job = here.bot.channel_turns.current(place)
+        assert job is not None
+        assert job.burst is not None
+        job.burst.end()
+        await here.asked_times(1)
+        await here.idle()
+        assert here.asked().last.endswith("Ren: psst\nRen: are you there")
+        answer = here.stage.world.history(place)[-1]
+        assert answer.content == "Always."
+        told = [
+            await here.choose("Why this turn", one.id, user=MEMBER)
+            for one in (first, second, answer)
+        ]
+        assert told == ["Because it is a direct message."] * 3
+
+    run_with_bot(scenario, "Always.", **PATIENT)
+
+
+def test_a_restart_in_the_middle_of_a_burst(tmp_path: Path) -> None:
+    async def main() -> None:
+        model = ModelServer(OpenAIWire(), (Say("3776 metres."),))
+        async with model as server, staged(world(), FAST) as stage:
+            given = {**QUICK, **PATIENT, "persona": PERSONA, "models": links([server])}
+            settings = settings_of(tmp_path, {}, **given)
+            async with serving(settings, stage) as bot:
+                here = BotHarness(stage, bot, [server], settings)
+                here.ask("how tall is Fuji")
+                await gathering(here, here.id_of("general"))
+                here.post("in metres")
+                await gathering(here, here.id_of("general"), 2)
+            assert server.requests == []
+            async with serving(settings, stage) as bot:
+                here = BotHarness(stage, bot, [server], settings)
+                await here.says("3776 metres.")
+                asked = here.asked().text
+                assert "Renny: @Oshaberi how tall is Fuji\nRenny: in metres" in asked
+
+    asyncio.run(main())
+
+
+def test_two_people_who_talk_past_the_bot() -> None:
+    async def scenario(here: BotHarness) -> None:
+        drawing(here, 0.9, 0.01, 0.3)
+        mika, ren = here.stage.world.user(OWNER).id, here.stage.world.user(MEMBER).id
+        asked = here.ask("hello", user=OWNER)
+        await here.says("Hi.")
+        reply = here.post("hey you", reply_to=asked)
+        mention = here.post(f"<@{ren}> yes?", user=OWNER)
+        role = here.post(f"<@&{here.stage.world.role('mods').id}> look", user=OWNER)
+        aside = here.post("nothing")
+        on = here.post("and you", user=OWNER)
+        await here.says("Hi.", "Fine.")
+        overheard = here.post("me too")
+        await here.says("Hi.", "Fine.", "Nice.")
+        fine, nice = here.ours()[1:]
+        assert mika != ren
+        ago = "the bot and its author had been talking 0 s ago: chance 0.05, drew 0.01"
+        await whys(
+            here,
+            (asked, MENTION),
+            (reply, OTHERS),
+            (mention, OTHERS),
+            (role, OTHERS),
+            (
+                aside,
+                "nobody was addressed; the bot had been talking here 0 s ago: "
+                "chance 0.05, drew 0.9",
+            ),
+            (on, ago),
+            (fine.id, ago),
+            (overheard, "the bot had been talking here 0 s ago: chance 0.4, drew 0.3"),
+            (nice.id, "the bot had been talking here 0 s ago: chance 0.4, drew 0.3"),
+        )
+
+    run_with_bot(scenario, "Hi.", "Fine.", "Nice.", **LISTENING)
+
+
+def test_a_thread_has_a_talk_of_its_own() -> None:
+    described = world({"name": "general", "threads": ["side"]}, "logs")
+
+    async def scenario(here: BotHarness) -> None:
+        drawing(here, 0.2)
+        asked = here.ask("hello", channel="side")
+        await here.says("Hi.", channel="side")
+        elsewhere = here.post("and here")
+        on = here.post("and you", channel="side")
+        await here.says("Hi.", "Fine.", channel="side")
+        assert here.said() == []
+        await whys(
+            here,
+            (asked, MENTION),
+            (elsewhere, "nobody was addressed: no mention, reply or trigger word"),
+            (on, "the bot and its author had been talking 0 s ago: chance 0.8, drew 0.2"),
+        )
+
+    run_with_bot(scenario, "Hi.", "Fine.", described=described, **LISTENING)
+
+
+def test_unasked_words_may_be_no_words() -> None:
+    async def scenario(here: BotHarness) -> None:
+        drawing(here, 0.01, 0.02, 0.5)
+        said, silent, passed = here.post("nice day"), 0, 0
+        await here.says("It is.")
+        silent = here.post("is it", user=OWNER)
+        await here.asked_times(2)
+        await here.idle()
+        passed = here.post("hm", user=OWNER)
+        await here.stage.settled()
+        assert here.said() == ["It is."]
+        chance = "(interjection_chance): chance 0.1, drew"
+        await whys(
+            here,
+            (said, f"the bot may speak unasked {chance} 0.01"),
+            (
+                silent,
+                "the model read it and chose to say nothing (silence_markers, `stay_silent`)",
+            ),
+            (
+                passed,
+                f"nobody was addressed, and the bot did not speak unasked {chance} 0.5",
+            ),
+        )
+
+    run_with_bot(scenario, "It is.", "NO_REPLY", interjection_chance=0.1)
+
+
+def test_what_is_said_after_a_question_stands_after_it() -> None:
+    async def scenario(here: BotHarness) -> None:
+        here.ask("count")
+        await here.wait_for(lambda: here.said() == ["One."])
+        here.post("it is loud here", user="aya")
+        waits = here.ask("and me?", user=OWNER)
+        await here.wait_for(lambda: here.bot.channel_turns.waiting() == 1)
+        await here.run("stop", user=MEMBER)
+        await here.says("One.", "Two", "You too.")
+        asked = here.asked().text
+        places = [
+            asked.index(words)
+            for words in (
+                "Renny: @Oshaberi count",
+                "One.",
+                "aya: it is loud here",
+                "mika: @Oshaberi and me?",
+                "Two",
+                '(Now answer what mika wrote: "@Oshaberi and me?".',
+            )
+        ]
+        assert places == sorted(places)
+        await whys(here, (waits, MENTION))
+
+    run_with_bot(scenario, (Say("One.\nTwo"), Stall()), "You too.")
+
+
+def proxied(here: BotHarness, words: str, name: str = "Mika | she") -> int:
+    """A proxy bot repeats somebody's words through its webhook."""
+    speaker = message_posting.PostAuthor(4711, 4711, name, None, PROXY_BOTS[0])
+    place = here.stage.world.channel("general")
+    bot = here.stage.world.bot.id
+    draft = MessageDraft(content=f"<@{bot}> {words}")
+    return message_posting.post(here.stage.state, place, speaker, draft).id
+
+
+def spoken(here: BotHarness) -> list[str]:
+    """What the bot said itself, without the webhooks of others."""
+    return [one.content for one in here.ours() if one.webhook_id is None]
+
+
+def test_a_proxys_message_is_its_persons() -> None:
+    async def scenario(here: BotHarness) -> None:
+        place = here.id_of("general")
+        original = here.post(f"<@{here.stage.world.bot.id}> who am I? -m")
+        await gathering(here, place)
+        copy = proxied(here, "who am I?")
+        here.stage.people.delete(original)
+        await here.wait_for(lambda: spoken(here) == ["Mika."])
+        await here.idle()
+        assert spoken(here) == ["Mika."]
+        assert here.asked().last.endswith("Mika | she: @Oshaberi who am I?")
+        turn = await here.db.turns.last(place)
+        assert turn is not None
+        assert turn.user_id == here.stage.world.user(MEMBER).id
+        await whys(here, (copy, MENTION))
+        assert await here.bot.channel_turns.why(original) == (
+            "Because a proxy bot replaced it by its copy."
+        )
+
+    run_with_bot(scenario, "Mika.", "Never.", **PATIENT)
+
+
+def test_a_copy_is_not_answered_again() -> None:
+    async def scenario(here: BotHarness) -> None:
+        original = here.ask("who am I?")
+        await here.says("Ren.")
+        copy = proxied(here, "who am I?")
+        await decided(here, copy)
+        assert spoken(here) == ["Ren."]
+        await whys(
+            here,
+            (original, MENTION),
+            (copy, "it is the copy that a proxy bot made of a message that was answered"),
+        )
+
+    run_with_bot(scenario, "Ren.", "Never.")
+
+
+def test_bots_that_may_talk_stop_by_themselves() -> None:
+    described = world(members=[OWNER, MEMBER, {"name": "robot", "bot": True, "id": ROBOT}])
+
+    async def scenario(here: BotHarness) -> None:
+        rounds = []
+        for number in range(3):
+            rounds.append(here.ask(f"beep {number}", user="robot"))
+            await here.asked_times(min(number + 1, 2))
+            await here.idle()
+        await decided(here, rounds[-1])
+        person = here.post("what are they doing", user=OWNER)
+        again = here.ask("beep", user="robot")
+        await here.asked_times(3)
+        await here.idle()
+        await whys(
+            here,
+            (rounds[0], MENTION),
+            (rounds[1], MENTION),
+            (
+                rounds[2],
+                "bots had answered each other often enough; now a person has to write "
+                "(bot_rounds_limit)",
+            ),
+            (person, "nobody was addressed: no mention, reply or trigger word"),
+            (again, MENTION),
+        )
+
+    run_with_bot(
+        scenario,
+        *(f"Boop {number}." for number in range(4)),
+        described=described,
+        answer_bots=[ROBOT],
+        bot_rounds_limit=2,
+    )
+
+
+@pytest.mark.parametrize(("above", "count"), [(0, 60), (300, 16)])
+def test_a_tutorial_is_not_sixty_bubbles(above: int, count: int) -> None:
+    lines = [f"Step {number}: do it now." for number in range(10, 70)]
+
+    async def scenario(here: BotHarness) -> None:
+        here.ask("teach me")
+        await here.wait_for(lambda: here.said() and here.said()[-1].endswith(lines[-1]))
+        await here.idle()
+        assert "\n".join(here.said()).split("\n") == lines
+        assert len(here.said()) == count
+
+    run_with_bot(scenario, "\n".join(lines), whole_above_chars=above, max_flush_count=1000)

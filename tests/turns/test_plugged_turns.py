@@ -1,0 +1,27 @@
+"""Plug-ins in a turn: its streams use them, and the history keeps what became a file."""
+
+from __future__ import annotations
+
+from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
+from oshaberi.delivery.sink import File
+from tests.turns.turn_harness import TurnHarness, run_turns, text
+
+BLOCK = "```dot\na -> b\n```"
+
+
+def drawn(code: str) -> list[File]:
+    return [File("graph.svg", code.encode(), source=code)] if "->" in code else []
+
+
+def test_the_source_of_a_file_is_remembered() -> None:
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer()
+        channel = harness.turn_channel.channel
+        assert harness.turn_channel.contents == ["Look:", "```dot\nempty\n```"]
+        (file,) = [posted.id for posted in channel.posted if posted.post.files]
+        assert harness.store.tables.kept == {file: BLOCK}
+        (kept,) = harness.store.memory.kept
+        assert BLOCK in kept.answered
+
+    answer = text(f"Look:\n{BLOCK}\n```dot\nempty\n```")
+    run_turns(scenario, [answer], plug_ins=DeliveryPlugIns(attachments={"dot": drawn}))
