@@ -40,6 +40,7 @@ from oshaberi.discord_io import RequestBudget
 from oshaberi.discord_io.requests.api_address import requests_through
 from oshaberi.discord_io.requests.request_budget import PER_SECOND
 from oshaberi.errors import OshaberiError
+from oshaberi.languages.translation_catalogues import CATALOGUES, PACKAGED
 from oshaberi.logs import StreamLogger
 from oshaberi.providers.adapter_registry import connect
 from oshaberi.providers.capabilities import LearnedLimits
@@ -154,6 +155,7 @@ async def open_bot(
 ) -> AsyncIterator[Bot]:
     """Open database, coordination, tools, models and client; close them in reverse order."""
     async with AsyncExitStack() as stack:
+        CATALOGUES.use_folders((PACKAGED, settings.data_dir / "languages"))
         stack.enter_context(requests_through(settings.discord_api_url))
         vault = SecretVault.from_environment_or_file(settings.secret_key_file)
         if settings.redis_url is None:  # with Redis each turn holds a lock

@@ -10,8 +10,16 @@ from oshaberi.languages.current_language import (
     in_language,
     language_now,
     speak_language,
+    translatable,
     translated,
     translated_count,
 )
 
-__all__ = ["in_language", "language_now", "speak_language", "translated", "translated_count"]
+__all__ = [
+    "in_language",
+    "language_now",
+    "speak_language",
+    "translatable",
+    "translated",
+    "translated_count",
+]

@@ -34,6 +34,11 @@ def in_language(code: str) -> Iterator[None]:
         _language.reset(before)
 
 
+def translatable(sentence: str) -> str:
+    """Mark a sentence that stands in a table, and is translated where it is used."""
+    return sentence
+
+
 def translated(sentence: str, /, **values: object) -> str:
     """Return a sentence in the current language, with its `{placeholders}` filled in."""
     return _filled(CATALOGUES.sentence(_language.get(), sentence), sentence, values)

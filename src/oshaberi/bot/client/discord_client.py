@@ -23,6 +23,7 @@ from oshaberi.bot.client.guilds_of_other_shards import ForeignGuilds
 from oshaberi.bot.client.incoming_messages import NOT_FOUND, MessageReader
 from oshaberi.bot.client.missed_messages import MOST_DIRECT, MissedMessages
 from oshaberi.bot.client.unanswered_log import UnansweredLog
+from oshaberi.bot.command_languages import CommandTranslator
 from oshaberi.bot.commands import COMMANDS, BotCommandTree, CommandContext
 from oshaberi.bot.commands.message_menu import retry
 from oshaberi.discord_io import BanGuard, ClientState, RequestBudget, RequestTrace
@@ -335,6 +336,7 @@ class OshaberiClient(discord.AutoShardedClient):
     async def _sync(self) -> None:
         """Register the commands. The bot also works if that fails."""
         try:
+            await self.tree.set_translator(CommandTranslator())
             await self.tree.sync()
         except (*NOT_FOUND, discord.DiscordException) as error:
             log.error("the commands could not be registered: %s", error)

@@ -12,6 +12,7 @@ import aiohttp
 import discord
 from discord import app_commands
 
+from oshaberi.bot.command_languages import speak_to_user
 from oshaberi.bot.commands.command_context import (
     CommandRefusedError,
     CommandUser,
@@ -94,6 +95,7 @@ class BotCommandTree(app_commands.CommandTree[Any]):
         self._claim = claim
 
     async def interaction_check(self, interaction: Interaction, /) -> bool:
+        speak_to_user(interaction)
         return self._claim is None or await self._claim(interaction.id)
 
     async def on_error(
@@ -121,6 +123,10 @@ class CommandForm(discord.ui.Modal):
         for field in self._inputs:
             self.add_item(field)
 
+    async def interaction_check(self, interaction: Interaction, /) -> bool:
+        speak_to_user(interaction)
+        return True
+
     async def on_submit(self, interaction: Interaction, /) -> None:
         values = {field.custom_id: field.value.strip() for field in self._inputs}
         await answer(interaction, self._taken(asker_of(interaction), values))
@@ -142,6 +148,10 @@ class ConfirmationView(discord.ui.View):
         self._work = work
         self._button(label, discord.ButtonStyle.danger, self._confirmed)
         self._button("Cancel", discord.ButtonStyle.secondary, self._cancelled)
+
+    async def interaction_check(self, interaction: Interaction, /) -> bool:
+        speak_to_user(interaction)
+        return True
 
     def _button(
         self,
