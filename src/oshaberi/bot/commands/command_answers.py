@@ -21,6 +21,7 @@ from oshaberi.bot.commands.command_context import (
 )
 from oshaberi.discord_io.discord_embeds import DESCRIPTION_LIMIT, shortened
 from oshaberi.errors import ConfigError
+from oshaberi.languages import translatable, translated
 from oshaberi.secret_redaction import redact
 from oshaberi.turns.admission.unbegun_questions import Claim
 
@@ -34,8 +35,12 @@ MOST_CHOICES = 25
 CHOICE_LIMIT = 100
 MOST_DIGITS = 18
 """What a database can count."""
-UNEXPECTED = "Something went wrong on our side. It was logged; please try again later."
-OUTDATED = "This command has changed since your Discord loaded it. Reload Discord, then try again."
+UNEXPECTED = translatable(
+    "Something went wrong on our side. It was logged; please try again later."
+)
+OUTDATED = translatable(
+    "This command has changed since your Discord loaded it. Reload Discord, then try again."
+)
 _CHANGED = (app_commands.CommandNotFound, app_commands.CommandSignatureMismatch)
 TOO_LATE = frozenset({10062, 40060, 10015, 50027})
 """Codes of an interaction that cannot be answered any more."""
@@ -79,7 +84,7 @@ async def tell_error(interaction: Interaction, error: Exception) -> None:
         log.warning("%s was answered too late: %s", _name(interaction), cause)
         return
     text = _told(cause)
-    if text == UNEXPECTED:
+    if text == translated(UNEXPECTED):
         log.error("%s failed: %r", _name(interaction), cause, exc_info=cause)
     try:
         await tell(interaction, text)
@@ -171,7 +176,7 @@ class ConfirmationView(discord.ui.View):
     async def _cancelled(self, interaction: Interaction) -> None:
         self.stop()
         await interaction.response.defer()
-        await self._instead(interaction, "Nothing was deleted.")
+        await self._instead(interaction, translated("Nothing was deleted."))
 
     async def _instead(self, interaction: Interaction, text: str) -> None:
         nobody = discord.AllowedMentions.none()
@@ -223,7 +228,7 @@ def plain(text: str) -> str:
 def _told(error: Exception) -> str:
     if isinstance(error, CommandRefusedError | ConfigError):
         return shortened(" ".join(redact(str(error)).split()), MESSAGE_LIMIT)
-    return OUTDATED if isinstance(error, _CHANGED) else UNEXPECTED
+    return translated(OUTDATED if isinstance(error, _CHANGED) else UNEXPECTED)
 
 
 def _is_too_late(error: Exception) -> bool:
@@ -232,4 +237,4 @@ def _is_too_late(error: Exception) -> bool:
 
 def _name(interaction: Interaction) -> str:
     command = interaction.command
-    return "a form" if command is None else f"/{command.qualified_name}"
+    return translated("a form") if command is None else f"/{command.qualified_name}"
