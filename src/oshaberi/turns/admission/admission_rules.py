@@ -69,7 +69,8 @@ WHY: dict[str, str] = {
     ),
     "others": translatable("it mentions or replies to somebody else"),
     "inattentive": translatable(
-        "nobody was addressed; the bot had been talking here {ago} s ago: chance {chance}, drew {drew}"
+        "nobody was addressed; the bot had been talking here {ago} s ago: "
+        "chance {chance}, drew {drew}"
     ),
     "uninvited": translatable(
         "nobody was addressed, and the bot did not speak unasked (interjection_chance): "
@@ -102,7 +103,8 @@ WHY: dict[str, str] = {
     "restart": translatable("its answer had been cut off by a restart of the bot"),
     "regenerate": translatable("somebody asked for another answer"),
 }
-"""Each word as the end of a sentence that begins with "Because". Its placeholders are the numbers that were\nstored, in this order."""
+"""Each word as the end of a sentence that begins with "Because". Its placeholders are the
+numbers that were stored, in this order."""
 
 ADMITTED = frozenset(get_args(Admitted))
 UNADDRESSED = frozenset(("auto", "attention", "overhearing", "interjection"))
