@@ -5,19 +5,21 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 READY_TO_RUN := $(VENV)/.ready-to-run
 RUN_EXTRAS := bot,images,mcp,openai,tables
-EXTRAS := $(RUN_EXTRAS),anthropic,google,novelai,postgres,redis
+EXTRAS := $(RUN_EXTRAS),anthropic,google,novelai,otel,postgres,redis
 SECONDS ?= 600
 # Half of the time a test waits, for a timer, a server or a page: the next worker uses the processor.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(2 * (os.cpu_count() or 1))')
 PYTEST = $(BIN)/pytest -n $(WORKERS)
+# Tests that only compute, and so need one worker for each processor.
 CHECKED := $(addprefix tests/,config delivery demo_model laws logs stream text turns) \
   $(addprefix tests/test_,clock.py glossary.py imports.py package.py recording.py scenes.py terminal.py)
+SERVED := $(addprefix tests/,stream/test_redis_stops.py turns/test_database_outages.py turns/test_transactions.py)
 # Where bytecode is forbidden, each of the many programs that are started would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 
-.PHONY: help setup run test test-slow test-compiled check lint bench bench-bot crowd fuzz faults soak crash turns requirements release clean
+.PHONY: help setup run test test-slow test-compiled check lint bench bench-bot crowd fuzz faults soak crash fleet turns requirements release clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,7 +60,7 @@ test-compiled: setup ## the tests of text, laws, scenes and streams against the 
 	$(BIN)/python -m tests.compiled_build -n $(WORKERS) -m "not slow"
 
 check: lint ## lint and the quick tests, while you work: a minute
-	$(PYTEST) -m "not slow" -q $(CHECKED)
+	$(BIN)/pytest -n logical -m "not slow" -q $(CHECKED) $(addprefix --ignore=,$(SERVED))
 
 bench: setup ## measure speed and memory
 	$(BIN)/python -m bench
@@ -81,6 +83,9 @@ soak: setup ## 10 000 messages with random faults
 
 crash: setup ## kill the bot 50 times, then end it with 200 open questions, and check the channels
 	$(BIN)/python -m tests.crash --kills 50 --busy-channels 100
+
+fleet: setup ## four processes share the shards: kill one after another, then restart all, under load
+	$(BIN)/python -m tests.fleet --processes 4
 
 turns: setup ## 10 000 turns, one after another
 	$(BIN)/python -m tests.crash.many_turns --turns 10000

@@ -14,7 +14,7 @@ from bench.engines import MakeEngine, cut, play
 from bench.shapes import Shape
 from bench.timing import Job, best_in_turns
 
-LIMIT = 1.25
+LIMIT = 1.15
 DEGREES = (0, 1, 3)
 WAYS = ("tokens", "whole")
 _HOPELESS = 3.0

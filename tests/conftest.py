@@ -54,7 +54,8 @@ def logs_stay_as_they_were() -> Iterator[None]:
     before = [(one, one.level, list(one.handlers)) for one in loggers]
     yield
     for logger, level, handlers in before:
-        logger.setLevel(level)
+        if logger.level != level:  # to set it makes all loggers forget what they have cached
+            logger.setLevel(level)
         for handler in [one for one in logger.handlers if one not in handlers]:
             logger.removeHandler(handler)
 

@@ -20,7 +20,7 @@ REASONS: Mapping[str, str] = {
     "emoji": "names of standard emoji (`:smile:`)",
     "regex": "Unicode properties and grapheme clusters, which `re` does not know",
     "anthropic": "Anthropic's own client",
-    "aiohttp": "HTTP for pictures, NovelAI and Google, and the server of the local stage and of "
+    "aiohttp": "HTTP to models and for pictures, and the server of the local stage and of "
     "`/health`; discord.py uses it too",
     "aiosqlite": "SQLite without blocking the event loop",
     "alembic": "migrations of the database",
@@ -38,6 +38,8 @@ REASONS: Mapping[str, str] = {
     "mcp": "the client of the Model Context Protocol",
     "openai": "OpenAI's own client, for every API that is compatible",
     "asyncpg": "PostgreSQL",
+    "opentelemetry-exporter-otlp-proto-http": "sends traces to a collector",
+    "opentelemetry-sdk": "traces of turns",
     "redis": "what several processes of one bot share",
     "fontpkg-jetbrains-mono": "the font of code in a drawn table",
     "fontpkg-noto-sans": "the font of a drawn table",
@@ -61,6 +63,7 @@ THROUGH: Mapping[str, str] = {
     "httpx2": "mcp",
     "mcp_types": "mcp",
     "mypy_extensions": "mypy",
+    "opentelemetry": "opentelemetry-sdk",
     "yarl": "aiohttp",
 }
 """Imported by us, and part of the interface of the package that brings it."""

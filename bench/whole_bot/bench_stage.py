@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bench.whole_bot.numbered_answers import AnswerFaults, answer_lines, faults_in, question
@@ -30,6 +30,8 @@ class AskedQuestion:
     said: list[str] = field(default_factory=list)
     messages: int = 0
     first_at: float | None = None
+    first_cpu_s: float | None = None
+    """The bot's processor time when its first message came."""
     done_at: float | None = None
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -56,6 +58,8 @@ class BenchStage:
         self._loop = asyncio.get_running_loop()
         self._numbers = itertools.count(1)
         self._newest: dict[int, AskedQuestion] = {}
+        self.bot_cpu_s: Callable[[], float] = lambda: 0.0
+        """The bot's processor time so far, in seconds."""
         self._ids = {channel.name: channel.id for channel in stage.world.channels.values()}
         stage.state.bus.witness(self._hear)
 
@@ -101,6 +105,8 @@ class BenchStage:
         if isinstance(author, dict) and author["id"] == str(self._stage.world.bot.id):
             asked = self._newest.get(event.channel_id)
             if asked is not None:
+                if asked.first_at is None:
+                    asked.first_cpu_s = self.bot_cpu_s()
                 asked.hear(str(event.data["content"]), self._loop.time())
 
 

@@ -30,6 +30,11 @@ class TurnTimes:
     stretch_p95: float | None
     """How many times the ideal it took until all was said."""
     all_done_s: float | None
+    first_p95_cpu_s: float | None = None
+    """The bot's processor time until 95 % of the questions had a first message.
+
+    What the first message would take on a processor of its own, whoever else uses this one.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +100,7 @@ def in_short(one: BotFigures) -> str:
     return f"{one.bot}, {one.mode}: {one.process.seconds:.0f} s, CPU {one.cpu_ms:.2f} ms{late}"
 
 
-def times_of(played: Played) -> TurnTimes | None:
+def times_of(played: Played, cpu_before_s: float = 0.0) -> TurnTimes | None:
     asked = played.asked
     if not asked:
         return None
@@ -112,6 +117,9 @@ def times_of(played: Played) -> TurnTimes | None:
         done_p95_s=_share(spans, 0.95),
         stretch_p95=_share(ratios, 0.95),
         all_done_s=max((one.done_at or 0.0) - began for one in done) if done else None,
+        first_p95_cpu_s=_share(
+            [one.first_cpu_s - cpu_before_s for one in asked if one.first_cpu_s is not None], 0.95
+        ),
     )
 
 

@@ -55,6 +55,8 @@ class BotOnStage:
         await self.bot.mark()
         await self.model.mark()
         self.probe.mark()
+        self.stage.bot_cpu_s = self.bot.cpu_s
+        cpu_before_s = self.bot.cpu_s()
         played = await mode.play(self.stage, group)
         stage = self.probe.report()
         await self.bot.quiet()
@@ -64,7 +66,7 @@ class BotOnStage:
             turns=len(played.asked),
             chatter=played.chatter,
             messages=sum(one.messages for one in played.asked),
-            times=times_of(played),
+            times=times_of(played, cpu_before_s),
             faults=faults_of(played),
             troubles=troubles_in(self._log_from(logged)),
             requests=self.stage.requests_since(requests),

@@ -54,8 +54,8 @@ class WatchedBot:
         async with aiohttp.ClientSession() as session, session.get(f"{self.url}{path}") as answer:
             return answer.status, json.loads(await answer.text())["problem"]
 
-    def metric(self, name: str) -> float | None:
-        return self.bot.bot_metrics.registry.get_sample_value(f"oshaberi_{name}")
+    def metric(self, name: str, **labels: str) -> float | None:
+        return self.bot.bot_metrics.registry.get_sample_value(f"oshaberi_{name}", labels)
 
     async def until(self, path: str, status: int) -> str | None:
         async with asyncio.timeout(SOON_S * SPEED):
@@ -184,7 +184,8 @@ def test_a_locked_database_is_named(tmp_path: Path) -> None:
             assert problem is not None
             assert problem.startswith("database: the database")
             assert watched.metric("database_away") == 1
-            assert (watched.metric("database_call_seconds_count") or 0) > 0
+            assert (watched.metric("database_call_seconds_count", kind="call") or 0) > 0
+            assert (watched.metric("database_faults_total", kind="silent") or 0) > 0
             other.close()
             await watched.until_well(True)
 

@@ -22,6 +22,7 @@ from oshaberi.stream.provider_protocol import ScriptedProvider
 from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import Metrics, StreamResult
 from oshaberi.stream.thought_collector import ThoughtLog
+from oshaberi.turns.post_turn.answer_times import AnswerTimes
 
 DOCS = Path(__file__).parents[2] / "docs" / "operations.md"
 CONTEXT = StreamContext(channel="1")
@@ -120,10 +121,12 @@ def test_metrics_count_what_happened() -> None:
     whole = StreamResult(
         "completed",
         thought_log=log,
-        metrics=Metrics(messages=4, first_message_ms=700),
+        metrics=Metrics(messages=4),
         usage=Usage(10, 20),
     )
     bot_metrics.ended(CONTEXT, whole)
+    bot_metrics.note_answer(AnswerTimes(0.4, 0.7, (1.5, 0.5)))
+    bot_metrics.note_answer(AnswerTimes())
     failed = ProviderError("rate_limit", "slow down", provider="openai")
     bot_metrics.ended(CONTEXT, StreamResult("error", data=failed, undelivered="abc"))
 
@@ -140,8 +143,10 @@ def test_metrics_count_what_happened() -> None:
             "oshaberi_provider_errors_total[openai,rate_limit]": 1,
             "oshaberi_tokens_total[m,openai,in]": 10,
             "oshaberi_tokens_total[m,openai,out]": 20,
+            "oshaberi_first_token_seconds_sum": 0.4,
             "oshaberi_first_message_seconds_count": 1,
             "oshaberi_first_message_seconds_sum": 0.7,
+            "oshaberi_channel_wait_seconds_sum": 2,
             "oshaberi_gateway_latency_seconds": 0.25,
         }
         assert {name: found[name] for name in told} == pytest.approx(told)

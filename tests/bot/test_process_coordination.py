@@ -290,8 +290,9 @@ def test_a_lease_lasts_as_long_as_a_process_of_its_name() -> None:
 
 def test_the_lease_of_a_crashed_process_runs_out() -> None:
     async def scenario(pair: Pair) -> None:
-        await pair.redis.set("oshaberi:instance:main", "crashed", px=100)
+        await pair.redis.set("oshaberi:instance:main", "crashed")
         assert await pair.second.is_gone("main") is False
+        await pair.redis.pexpire("oshaberi:instance:main", 100)
         async with asyncio.timeout(SOON_S):
             while not await pair.second.is_gone("main"):
                 await asyncio.sleep(0.02)

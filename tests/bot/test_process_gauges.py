@@ -78,8 +78,11 @@ def test_requests_that_wait_are_measured() -> None:
 
 def test_calls_of_the_database_are_measured() -> None:
     bot_metrics = BotMetrics()
-    bot_metrics.note_database_call(0.01, True)
-    bot_metrics.note_database_call(1.5, False)
+    meter = bot_metrics.database_meter()
+    meter.on_call("call", 0.01)
+    meter.on_call("commit", 1.5)
+    meter.on_fault("silent")
     value = bot_metrics.registry.get_sample_value
-    assert value("oshaberi_database_call_seconds_count") == 2
-    assert value("oshaberi_database_silences_total") == 1
+    assert value("oshaberi_database_call_seconds_count", {"kind": "call"}) == 1
+    assert value("oshaberi_database_call_seconds_sum", {"kind": "commit"}) == 1.5
+    assert value("oshaberi_database_faults_total", {"kind": "silent"}) == 1

@@ -20,7 +20,7 @@ from click import Command, Group
 from click.testing import CliRunner
 
 from oshaberi.cli.command_group import COMMANDS, LazyGroup, app
-from oshaberi.cli.doctor_checks.discord_checks import NEEDED, WANTED
+from oshaberi.cli.doctor_checks.discord_permissions import NEEDED, WANTED
 from oshaberi.config import DECLARED, Setting, load
 from oshaberi.config.server_settings import OPERATOR_KEYS
 from oshaberi.config.setting_declarations import SECTIONS

@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,9 +17,15 @@ from aiohttp import web
 
 from oshaberi import cli
 from oshaberi.cli.doctor_checks import Finding, examine
+from oshaberi.cli.doctor_checks.discord_permissions import (
+    ADMINISTRATOR,
+    EVERYTHING,
+    ChannelOverwrites,
+)
 from oshaberi.cli.doctor_checks.machine_checks import machine
 from oshaberi.config import load
 from oshaberi.stage import Stage
+from oshaberi.stage.world.discord_records import Webhook
 from oshaberi.storage import Database, SecretVault
 from oshaberi.storage.stored_records import KeyRecord
 
@@ -99,6 +106,92 @@ def test_permissions_that_are_missing(
     assert found["permissions"].state == state
     assert missing in found["permissions"].text
     assert ("Tea House" in found["permissions"].text) == bool(missing)
+
+
+ALL = ["view_channel", "send_messages", "read_message_history", "send_messages_in_threads"]
+ALL += ["manage_webhooks", "embed_links", "attach_files", "add_reactions", "use_external_emojis"]
+
+
+def in_channels(folder: str, *taken: tuple[str, str], webhooks: int = 0) -> dict[str, Finding]:
+    """What is found in two channels, where permissions are taken from the bot and others have
+    webhooks."""
+    guild = GUILD | {"channels": [{"name": "general"}, {"name": "art"}, {"name": "staff"}]}
+
+    async def main() -> dict[str, Finding]:
+        bot = {"name": "Mochi", "permissions": ALL}
+        async with Stage({"bot": bot, "guilds": [guild]}) as stage:
+            for channel, permission in taken:
+                stage.deny(channel, permission)
+            place = stage.world.channel("art")
+            for number in range(webhooks):
+                stage.world.webhooks[number] = Webhook(
+                    number, "t", place.id, place.guild_id or 0, "other", stage.world.bot.id, None
+                )
+            found = await findings(
+                OSHABERI_DATA_DIR=folder,
+                OSHABERI_STAGE_URL=stage.url,
+                OSHABERI_DISCORD_TOKEN=stage.token,
+            )
+            stage.check()
+            return found
+
+    return asyncio.run(main())
+
+
+def test_what_overwrites_take_from_the_bot_is_told_by_server_and_channel(folder: str) -> None:
+    found = in_channels(
+        folder, ("general", "send_messages"), ("art", "send_messages"), ("art", "attach_files")
+    )["channels"]
+    assert found.state == "note"
+    assert found.text == (
+        "missing in Tea House #general: Send Messages; Tea House #art: Send Messages, Attach Files"
+    )
+    assert "Permissions in the settings of these channels" in found.advice
+
+
+def test_a_hidden_channel_is_only_counted(folder: str) -> None:
+    found = in_channels(folder, ("staff", "view_channel"))["channels"]
+    assert found.state == "good"
+    assert found.text == "nothing is taken from the bot in 2 channels; 1 are hidden from it"
+
+
+def test_a_server_where_the_bot_can_write_nowhere_is_a_problem(folder: str) -> None:
+    names = ("general", "art", "staff")
+    found = in_channels(folder, *((name, "send_messages") for name in names))["channels"]
+    assert found.state == "bad"
+    assert "can write nowhere in Tea House" in found.text
+
+
+def test_a_channel_full_of_webhooks_is_named(folder: str) -> None:
+    assert "webhooks" not in in_channels(folder, webhooks=14)
+    found = in_channels(folder, webhooks=15)["webhooks"]
+    assert found.state == "note"
+    assert "no room for one in #art in Tea House: 15 are there" in found.text
+
+
+EVERYONE, ROLE, ME = "1", "2", "3"
+
+
+@pytest.mark.parametrize(
+    ("overwrites", "allowed"),
+    [
+        ({}, 0b1111),
+        ({EVERYONE: (0b0011, 0)}, 0b1100),
+        ({EVERYONE: (0b0011, 0), ROLE: (0b0100, 0b0001)}, 0b1001),
+        ({ROLE: (0b0001, 0), ME: (0b1000, 0b0001)}, 0b0111),
+        ({"another role": (0b1111, 0)}, 0b1111),
+    ],
+)
+def test_overwrites_apply_in_discords_order(
+    overwrites: Mapping[str, tuple[int, int]], allowed: int
+) -> None:
+    listed = [
+        {"id": k, "deny": str(d << 10), "allow": str(a << 10)} for k, (d, a) in overwrites.items()
+    ]
+    applied = ChannelOverwrites.of(listed).applied
+    roles = frozenset({ROLE})
+    assert applied(0b1111 << 10, EVERYONE, roles, ME, is_owner=False) == allowed << 10
+    assert applied(ADMINISTRATOR, EVERYONE, frozenset(), ME, is_owner=False) == EVERYTHING
 
 
 def test_discord_that_does_not_answer(folder: str) -> None:
@@ -294,6 +387,32 @@ def test_an_mcp_server_that_says_nothing(folder: str, monkeypatch: pytest.Monkey
 
 
 # -- places --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("free", "state"), [(5 * 10**9, "good"), (5 * 10**8, "note"), (10**7, "bad"), (0, "bad")]
+)
+def test_free_space(
+    free: int, state: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Path] = []
+
+    def usage(place: Path) -> SimpleNamespace:
+        asked.append(place)
+        return SimpleNamespace(free=free)
+
+    monkeypatch.setattr("shutil.disk_usage", usage)
+    found = asyncio.run(findings(OSHABERI_DATA_DIR=folder))["disk"]
+    assert (found.state, asked) == (state, [tmp_path])
+    assert f"{free / 10**9:.1f} GB free at {tmp_path}" in found.text
+
+
+def test_the_disk_of_a_database_that_is_elsewhere(folder: str, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    url = f"sqlite:///{elsewhere / 'oshaberi.db'}"
+    found = asyncio.run(findings(OSHABERI_DATA_DIR=folder, OSHABERI_DATABASE_URL=url))
+    assert str(elsewhere) in found["disk of the database"].text
 
 
 def test_database_secret_key_and_redis(folder: str, tmp_path: Path) -> None:

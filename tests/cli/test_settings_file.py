@@ -35,6 +35,8 @@ FOR_EXAMPLE = {
     "secret_key_file": "/etc/oshaberi/secret.key",
     "instance": "main",
     "health_host": "127.0.0.1",
+    "status_token": "a long random text",
+    "otel_endpoint": "http://localhost:4318",
 }
 """Of those that have no default that could be written down."""
 COLUMNS = 95

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -220,6 +221,8 @@ def test_paths_and_what_depends_on_them(read: Load) -> None:
 def test_an_instance_is_named_after_its_shards(read: Load) -> None:
     assert read().instance == "main"
     assert read("shard_ids = [0, 2]\nshard_count = 3").instance == "shards-0-2"
+    shared = read('shards = "auto"\nredis_url = "redis://localhost/0"')
+    assert shared.instance == socket.gethostname()
     assert read('instance = "left"').instance == "left"
 
 
@@ -242,6 +245,11 @@ BAD_FILE = [
     ("auto_channels = [-1]", "auto_channels[0]: -1 is not a list of ids"),
     ("min_random_pause_ms = 2000", "min_random_pause_ms: 2000 is not at most max_random_pause_ms"),
     ("shard_ids = [2]\nshard_count = 2", "shard_ids: 2 is not below shard_count, 2"),
+    ('shards = "auto"', "shards: auto needs redis_url, where the processes share the shards"),
+    (
+        'shards = "auto"\nredis_url = "redis://x/0"\nshard_ids = [0]\nshard_count = 2',
+        "shard_ids: must be empty with shards = auto",
+    ),
     ('discord_api_url = "proxy:8080"', "discord_api_url: 'proxy:8080' is not an address like"),
     ('discord_api_url = "http://[x"', "discord_api_url: 'http://[x' is not an address like"),
     ("data_dir = 5", "data_dir: 5 is not a path"),

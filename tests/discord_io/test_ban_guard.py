@@ -10,7 +10,7 @@ import pytest
 
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.delivery.sink import Post, WebhookFace, WireState
-from oshaberi.discord_io import BanGuard
+from oshaberi.discord_io import BanGuard, RequestBudget, RequestMeter
 from oshaberi.discord_io.requests.ban_guard import INVALID, LIMIT, WINDOW_SECONDS, Slowdown
 from oshaberi.stage import SEND, TYPING, WEBHOOK, Fault, Settings
 from oshaberi.text.text_config import Persona
@@ -235,7 +235,7 @@ def test_other_requests_are_spaced_out_too_but_never_wait_for_ever() -> None:
 def test_the_metrics_tell() -> None:
     async def main() -> None:
         guard, meter = BanGuard(), BotMetrics()
-        meter.watch(guard)
+        meter.watch(guard, RequestBudget(), RequestMeter())
         refuse(guard, 3000, 403)
         refuse(guard, 1, 429)
         text = meter.text().decode()

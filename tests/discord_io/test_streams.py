@@ -8,6 +8,7 @@ from typing import Any
 import discord
 import pytest
 
+from oshaberi.delivery.pacing.typing_indicator import KEEP_ALIVE_SECONDS
 from oshaberi.stage import Fault, Settings
 from oshaberi.stage.rest.injected_faults import EDIT, SEND, TYPING
 from oshaberi.stream import FollowUp, Silence, Step, Stop, StopRegistry
@@ -72,6 +73,23 @@ def test_typing_is_shown_before_a_paced_message() -> None:
         assert len(between) == 1
 
     run_with_sinks(scenario, settings=NO_LIMITS)
+
+
+def test_typing_is_kept_alive_with_few_requests() -> None:
+    lines = [step for line in range(24) for step in (f"line {line} of the code\n", Silence(1000))]
+
+    async def scenario(harness: SinkHarness) -> None:
+        began = asyncio.get_running_loop().time()
+        result = await harness.play("general", "Look:\n```\n", *lines, "```\nDone.", degree=1)
+        took_s = asyncio.get_running_loop().time() - began
+        assert result.status == "completed"
+        sends, typing = harness.stage.calls(SEND), harness.stage.calls(TYPING)
+        between = [t for t in typing if sends[0].number < t.number < sends[1].number]
+        assert len(sends) == 3
+        # At least 24 seconds of code, of which one request serves ten.
+        assert 3 <= len(between) <= took_s / KEEP_ALIVE_SECONDS + 1
+
+    run_with_sinks(scenario, settings=NO_LIMITS, speed=20)
 
 
 def test_typing_that_is_refused_once_is_not_tried_again() -> None:

@@ -4,6 +4,7 @@ Python 3.11, and the models' SDKs, which the bot loads while somebody waits for 
 from __future__ import annotations
 
 import importlib
+import io
 import logging
 import warnings
 from collections.abc import Iterator
@@ -23,6 +24,15 @@ def nothing_is_logged_as_an_error(caplog: pytest.LogCaptureFixture) -> Iterator[
     errors = [one for one in caplog.get_records("call") if one.levelno >= logging.ERROR]
     wrong = [one for one in errors if one.exc_info or one.name == "asyncio"]
     assert [one.getMessage() for one in wrong] == []
+
+
+@pytest.fixture
+def logged() -> Iterator[io.StringIO]:
+    """Everything that is logged, as JSON lines."""
+    from tests.e2e.operator_log import json_log
+
+    with json_log() as out:
+        yield out
 
 
 @pytest.fixture(autouse=True)

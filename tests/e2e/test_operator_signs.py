@@ -4,43 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-import logging
-from collections.abc import Iterator
-from typing import Any
 
-import pytest
-
-from oshaberi.logs import setup
-from oshaberi.logs.log_lines import _Handler
 from oshaberi.stage import Fault
 from oshaberi.stage.model_servers.model_script import NoAnswer, Refuse
-from tests.bot.client_harness import MEMBER
 from tests.e2e.bot_harness import BotHarness, run_with_bot
+from tests.e2e.operator_log import ids_of, warnings
 
 IDS = {"server", "channel", "user", "turn"}
-
-
-@pytest.fixture
-def logged() -> Iterator[io.StringIO]:
-    out, ours = io.StringIO(), logging.getLogger("oshaberi")
-    level = ours.level
-    setup("debug", "json", out)
-    yield out
-    ours.setLevel(level)
-    root = logging.getLogger()
-    for handler in [one for one in root.handlers if isinstance(one, _Handler)]:
-        root.removeHandler(handler)
-
-
-def warnings(logged: io.StringIO, words: str) -> list[dict[str, Any]]:
-    lines = [json.loads(line) for line in logged.getvalue().splitlines()]
-    return [one for one in lines if one["level"] == "warning" and words in one["message"]]
-
-
-def ids_of(here: BotHarness) -> dict[str, str]:
-    user = next(one for one in here.stage.world.users.values() if one.name == MEMBER)
-    channel = here.id_of("general")
-    return {"server": str(here.server_id), "channel": str(channel), "user": str(user.id)}
 
 
 def test_a_refused_key_is_a_warning_with_the_providers_words(logged: io.StringIO) -> None:
@@ -91,6 +61,22 @@ def test_a_channel_without_send_messages_is_a_warning_once(logged: io.StringIO) 
         [line] = warnings(logged, "is not answered")
         assert "the bot may not write in this channel (Send Messages)" in line["message"]
         assert {name: line[name] for name in ("server", "channel", "user")} == ids_of(here)
+
+    run_with_bot(scenario, "Here.")
+
+
+def test_an_answer_leaves_its_times() -> None:
+    async def scenario(here: BotHarness) -> None:
+        value = here.bot.bot_metrics.registry.get_sample_value
+        here.ask("hello?")
+        await here.says("Here.")
+        await here.idle()
+        for name in ("first_token", "first_message"):
+            assert value(f"oshaberi_{name}_seconds_count") == 1
+        sends = {"kind": "send", "status": "200"}
+        assert value("oshaberi_discord_request_seconds_count", sends) == 1
+        assert (value("oshaberi_database_call_seconds_count", {"kind": "call"}) or 0) > 0
+        assert (value("oshaberi_database_call_seconds_count", {"kind": "commit"}) or 0) > 0
 
     run_with_bot(scenario, "Here.")
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.config import PersonaEntry
-from oshaberi.local_run.demo_world import FACES, MAIN, settle_in, world
+from oshaberi.config import PersonaEntry, load
+from oshaberi.local_run.demo_world import ATTENTION_MS, FACES, MAIN, settle_in, world
+from oshaberi.local_run.startup import _with_settings_of
 from oshaberi.storage import Database, SecretVault
 from oshaberi.storage.stored_records import SpriteRecord
 
@@ -22,6 +23,17 @@ def test_the_same_world_has_the_same_ids() -> None:
     assert list(first.channels) == list(second.channels)
     assert first.bot.id == second.bot.id
     assert first.application.token != second.application.token
+
+
+def test_the_bot_goes_on_listening_unless_the_visitor_chose_otherwise() -> None:
+    home = {"HOME": "/nowhere"}
+    settings, variables = _with_settings_of(world(), load(None, home), home)
+    assert settings.turn.attention_ms == ATTENTION_MS
+    assert variables["OSHABERI_ATTENTION_MS"] == str(ATTENTION_MS)
+    chosen = {**home, "OSHABERI_ATTENTION_MS": "0"}
+    settings, variables = _with_settings_of(world(), load(None, chosen), chosen)
+    assert settings.turn.attention_ms == 0
+    assert variables["OSHABERI_ATTENTION_MS"] == "0"
 
 
 def test_a_second_visit_keeps_what_was_changed(tmp_path: Path) -> None:

@@ -83,6 +83,7 @@ class ChatPage:
         """A test that went before, or failed, may have left something behind."""
         self.local_run.post("model", speed=FAST, use="demo")
         self.local_run.post("clear_faults")
+        self.page.unroute_all()
         while self.page.locator("dialog[open]").count():
             self.page.keyboard.press("Escape")
         self.page.evaluate("document.getElementById('toasts').replaceChildren()")

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from oshaberi.scenes import parse_scene
 from tests.chromium import Visit
@@ -136,6 +136,28 @@ def test_a_refusal_and_its_retry_are_shown_as_they_happened(chat: ChatPage) -> N
     assert (first["status"], last["status"]) == (503, 200)
     shown = row.locator("time").inner_text()
     assert shown == f"{last['at_ms'] / 1000:.2f} s"
+
+
+def test_a_wait_for_discords_limits_is_told(chat: ChatPage) -> None:
+    """Whether there is one depends on the machine's pace: here the recording says that there was.
+
+    What is recorded as one is in `tests/inspector/test_recorded_sends.py`.
+    """
+
+    def keep_back(route: Route) -> None:
+        answer = route.fetch()
+        told = answer.json()
+        for send in told["result"]["sends"][:1]:
+            send["tries"][0]["waited_ms"] = 10
+        route.fulfill(response=answer, json=told)
+
+    chat.page.route("**/stage/stream?*", keep_back)
+    inspected(chat, "what can you do?")
+    chat.inspector.locator(".in-row").first.click()
+    expect(chat.inspector.locator(".in-item.open .in-recorded li")).to_contain_text(
+        "kept back for 0.01 s by Discord's limits or an earlier request"
+    )
+    expect(chat.inspector.locator(".in-wait.retry").first).to_be_attached()
 
 
 def test_a_failed_stream_says_with_what_and_its_notice_leads_to_it(chat: ChatPage) -> None:

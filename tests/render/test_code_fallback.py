@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oshaberi.events import Alignment, Table
@@ -104,7 +104,6 @@ def test_addresses_stay() -> None:
 
 
 @given(TABLES, st.integers(100, 2000))
-@settings(max_examples=300)
 def test_any_table(shown: Table, max_length: int) -> None:
     messages = table_as_code(shown, max_length)
     pages = bodies(messages)
@@ -119,7 +118,6 @@ def test_any_table(shown: Table, max_length: int) -> None:
 
 
 @given(TABLES)
-@settings(max_examples=200)
 def test_any_alt_text(shown: Table) -> None:
     text = alt_text(shown)
     assert utf16_len(text) <= 1024

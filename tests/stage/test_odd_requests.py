@@ -50,6 +50,9 @@ async def furnished(stage: Stage) -> None:
                     assert answer.status in (200, 201)
 
 
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))]
+
+
 def opened() -> Stage:
     return Stage(settings=Settings(rate_limits=False), extensions=extensions(StreamLog()))
 
@@ -60,7 +63,7 @@ def broken(stage: Stage, caplog: pytest.LogCaptureFixture) -> list[str]:
     return logged + [text for text in stage.state.journal.problems if "broke" in text]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_odd_requests_are_refused(seed: int, caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         async with opened() as stage:

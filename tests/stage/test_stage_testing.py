@@ -109,13 +109,13 @@ def test_a_scaled_loop_sleeps_less() -> None:
     async def main() -> float:
         loop = asyncio.get_running_loop()
         before = loop.time()
-        await asyncio.sleep(20)
+        await asyncio.sleep(600)
         return loop.time() - before
 
     started = time.monotonic()
-    slept = run_scaled(main(), 200.0)
-    assert slept >= 20
-    assert time.monotonic() - started < 10
+    slept = run_scaled(main(), 6000.0)
+    assert slept >= 600
+    assert time.monotonic() - started < 300
 
 
 def test_time_that_does_not_pass_is_refused() -> None:

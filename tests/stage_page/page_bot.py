@@ -109,8 +109,13 @@ def _commands(bot: PageBot) -> None:
     group = app_commands.Group(name="persona", description="Personas")
 
     @group.command(description="Greets somebody")
-    async def greet(interaction: Interaction, who: discord.Member) -> None:
-        await interaction.response.send_message(f"Hello {who.mention}")
+    async def greet(
+        interaction: Interaction,
+        who: discord.Member,
+        place: app_commands.AppCommandThread | None = None,
+    ) -> None:
+        where = "" if place is None else f" in {place.name}"
+        await interaction.response.send_message(f"Hello {who.mention}{where}")
 
     bot.tree.add_command(group)
 

@@ -122,6 +122,7 @@ def test_backspace_does_not_lose_what_is_filled_in(page: Page) -> None:
         ("/tea #random ", "A cup of #random."),
         ("/persona greet @Ren ", "Hello @Ren"),
         ("/persona greet who:ren", "Hello @Ren"),
+        ('/persona greet who:ren place:"a thread"', "Hello @Ren in a thread"),
     ],
 )
 def test_a_whole_line_runs_the_command(

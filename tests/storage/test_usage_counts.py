@@ -9,6 +9,7 @@ import sys
 from datetime import date, timedelta
 
 from oshaberi.storage import Database, SecretVault
+from oshaberi.storage.stored_records import UsageRecord
 from oshaberi.storage.usage_accounts import UsageAccount, UsageLimit, UsageTotals, UsedUp
 
 from .scenario_database import KEY, Clock, ask, with_database
@@ -93,6 +94,32 @@ def test_who_used_most(url: str) -> None:
         assert await db.usage_counts.largest_users(7, DAY, 2) == (
             (3, UsageTotals(1, 30, 1)),
             (2, UsageTotals(1, 20, 1)),
+        )
+
+    with_database(url, scenario)
+
+
+def test_what_servers_and_models_used(url: str) -> None:
+    """For the status page: all servers at once, from one day to another."""
+
+    async def scenario(db: Database) -> None:
+        counts, before = db.usage_counts, DAY - timedelta(29)
+        one, other = (UsageAccount("server", id_, "server", id_) for id_ in (7, 2**62 + 1))
+        paid = UsageAccount("operator", 0, "server", 7)
+        await counts.add(DAY, [one, paid, MEMBER], UsageTotals(2, 100, 10, 5))
+        await counts.add(before, [one, other], UsageTotals(1, 50, 5, 0))
+        await counts.add(before - timedelta(1), [one], UsageTotals(9, 9, 9, 9))
+        assert await counts.by_server("server", DAY, DAY) == {7: UsageTotals(2, 100, 10, 5)}
+        assert await counts.by_server("server", before, DAY) == {
+            7: UsageTotals(3, 150, 15, 5),
+            2**62 + 1: UsageTotals(1, 50, 5),
+        }
+        assert await counts.by_server("operator", before, DAY) == {7: UsageTotals(2, 100, 10, 5)}
+        for server_id, model in ((7, "small"), (7, "large"), (8, "large")):
+            await db.usage.add(server_id, "p", model, 10, 1)
+        assert await db.usage.by_model() == (
+            UsageRecord(0, "p", "large", 2, 20, 2),
+            UsageRecord(0, "p", "small", 1, 10, 1),
         )
 
     with_database(url, scenario)

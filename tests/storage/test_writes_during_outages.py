@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from oshaberi.storage import Database, SecretVault, StorageError
 from oshaberi.storage.outages import database_circuit_breaker
@@ -162,3 +164,51 @@ def test_what_cannot_be_stored_at_the_end_is_told(
         asyncio.run(main())
     other.close()
     assert "1 entries could not be stored and are lost" in caplog.messages
+
+
+def test_a_full_disk_is_an_outage_until_there_is_room_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """SQLite may not grow by a page. What needs none could still be written: that is not enough."""
+    monkeypatch.setattr(database_circuit_breaker, "RETRY_SECONDS", 0.01)
+    caplog.set_level(logging.INFO)
+    long = Exchange(5, 2, "x" * 100_000, "I see.")
+
+    async def main() -> None:
+        async with Database.open(f"sqlite:///{tmp_path / 'full.db'}", SecretVault([KEY])) as db:
+            with no_room(db) as probes:
+                with pytest.raises(StorageAwayError, match="full"):
+                    await db.memory.add(long, keep=5, days=30)
+                async with asyncio.timeout(BACK_S):
+                    while len(probes) < 3:
+                        await asyncio.sleep(0.01)
+                assert "full" in (db.problem() or "")
+            await until_stored(db)
+            [stored] = await db.memory.recent(long.channel_id, 5)
+            assert stored.asked == long.asked
+
+    asyncio.run(main())
+    assert [one.getMessage() for one in caplog.records if "again" in one.getMessage()] == [
+        f"the database {tmp_path / 'full.db'} answers again"
+    ]
+
+
+@contextmanager
+def no_room(db: Database) -> Iterator[list[object]]:
+    """The file keeps its size inside the block. Yields the transactions that were tried."""
+    engines = (db._store.engine.sync_engine, db._store._thread_engine)
+    tried: list[object] = []
+    most = 1
+
+    def limit(connection: Any, *_more: object) -> None:
+        cursor = connection.cursor()
+        cursor.execute(f"PRAGMA max_page_count = {most}")  # never less than there are
+        cursor.close()
+        tried.append(connection)
+
+    for engine in engines:
+        event.listen(engine, "checkout", limit)
+    try:
+        yield tried
+    finally:
+        most = 1_000_000

@@ -62,7 +62,7 @@ def test_who_is_addressed(incoming: IncomingMessage, reason: str) -> None:
     ("config", "reason"),
     [
         ({"blocked_users": (ALICE.id,)}, "blocked"),
-        ({"blocked_channels": (50,)}, "blocked"),
+        ({"blocked_channels": (50,)}, "blocked_channel"),
         ({"allowed_users": (77,)}, "unlisted"),
         ({"allowed_users": (ALICE.id,)}, "mention"),
         ({"allowed_channels": (51,)}, "elsewhere"),
@@ -80,7 +80,7 @@ def test_a_thread_belongs_to_its_channel() -> None:
     assert why(heard(channel_id=60), auto_channels=(50,)) == "unaddressed"
     mention = heard(channel_id=60, parent_id=50, mentions_us=True)
     assert why(mention, allowed_channels=(50,)) == "mention"
-    assert why(mention, blocked_channels=(50,)) == "blocked"
+    assert why(mention, blocked_channels=(50,)) == "blocked_channel"
 
 
 def test_a_channel_belongs_to_its_category() -> None:
@@ -88,7 +88,7 @@ def test_a_channel_belongs_to_its_category() -> None:
     assert why(thread, auto_channels=(40,)) == "auto"
     mention = heard(channel_id=50, category_id=40, mentions_us=True)
     assert why(mention, allowed_channels=(40,)) == "mention"
-    assert why(mention, blocked_channels=(40,)) == "blocked"
+    assert why(mention, blocked_channels=(40,)) == "blocked_channel"
     assert why(mention, allowed_channels=(41,)) == "elsewhere"
 
 

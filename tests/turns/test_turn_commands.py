@@ -237,7 +237,7 @@ def test_a_persona_for_age_restricted_channels_does_not_go_on_elsewhere() -> Non
         for ask in (harness.channel_turns.continue_, harness.channel_turns.regenerate):
             assert await ask(place, ALICE) == turn_control.NOT_HERE
         assert not await harness.channel_turns.resume(place, harness.store.turns.kept[-1])
-        assert await harness.answer("ren?", mention=False) == "age"
+        assert await harness.answer("ren?", mention=False) == "age_restricted"
         place.is_age_restricted = True
         again = await harness.channel_turns.regenerate(place, ALICE)
         assert again == turn_control.REGENERATED

@@ -24,24 +24,26 @@ from oshaberi.bot.coordination.crash_recovery import CrashRecovery
 from oshaberi.bot.coordination.orphaned_journals import OrphanedJournals
 from oshaberi.bot.coordination.process_coordination import ProcessCoordination, shared_state
 from oshaberi.bot.coordination.question_recovery import QuestionRecovery
+from oshaberi.bot.coordination.shard_keeper import ShardKeeper
 from oshaberi.bot.database_pruning import prune_regularly
 from oshaberi.bot.direct_message_keys import adopt_direct_keys
 from oshaberi.bot.live_settings import LiveSettings
-from oshaberi.bot.observability.health_endpoint import HealthChecks, health_endpoint
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.observability.model_health import ModelHealth
+from oshaberi.bot.observability.open_telemetry import open_telemetry
 from oshaberi.bot.observability.systemd_notify import SystemdNotifier
 from oshaberi.bot.operator_defaults import links, persona_of
+from oshaberi.bot.operator_endpoint import OperatorSigns, operator_endpoint
 from oshaberi.bot.privacy.data_retention import DataRetention
 from oshaberi.bot.shutdown import ShutdownSignals
 from oshaberi.config import LoadedSettings, Reloader
 from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
-from oshaberi.discord_io import RequestBudget
+from oshaberi.discord_io import RequestBudget, RequestFence
 from oshaberi.discord_io.requests.api_address import requests_through
 from oshaberi.discord_io.requests.request_budget import PER_SECOND
 from oshaberi.errors import OshaberiError
 from oshaberi.languages.translation_catalogues import CATALOGUES, PACKAGED
-from oshaberi.logs import StreamLogger
+from oshaberi.logs import RecentWarnings, StreamLogger
 from oshaberi.providers.adapter_registry import connect
 from oshaberi.providers.capabilities import LearnedLimits
 from oshaberi.storage import Database, SecretVault
@@ -72,6 +74,19 @@ class Bot:
     reloader: Reloader
     orphaned_journals: OrphanedJournals
     data_retention: DataRetention
+    shard_keeper: ShardKeeper | None = None
+
+    async def serve(self, token: str) -> None:
+        """Serve until closed. The keeper of the shards ends with the client, and the reverse."""
+        tasks = {asyncio.create_task(self.client.serve(token))}
+        if self.shard_keeper is not None:
+            tasks.add(asyncio.create_task(self.shard_keeper.run()))
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            await next(task for task in tasks if task.done())
+        finally:
+            for task in tasks:
+                await _end(task)
 
 
 async def run(
@@ -102,7 +117,7 @@ async def run(
     with ShutdownSignals() as ending:
         async with opened as bot:
             on_open(bot)
-            serving = asyncio.create_task(bot.client.serve(settings.discord_token))
+            serving = asyncio.create_task(bot.serve(settings.discord_token))
             watching = asyncio.create_task(bot.reloader.watch())
             following = asyncio.create_task(_take_over(bot))
             succeeding = asyncio.create_task(bot.orphaned_journals.run())
@@ -114,6 +129,8 @@ async def run(
                 systemd.stopping()
                 if not serving.done():
                     log.info("ending; a second Ctrl-C does not wait for running answers")
+                    if bot.shard_keeper is not None:
+                        await ending.or_done(bot.shard_keeper.leave())
                     await ending.or_done(bot.channel_turns.shutdown(grace_s))
             finally:
                 await _end(watching)
@@ -121,6 +138,8 @@ async def run(
                 await _end(succeeding)
                 await _end(pruning)
                 await _end(retaining)
+                if bot.shard_keeper is not None:
+                    await bot.shard_keeper.leave(0)
                 await bot.client.close()
                 await _end(serving)
                 await _end(living)
@@ -156,6 +175,8 @@ async def open_bot(
     """Open database, coordination, tools, models and client; close them in reverse order."""
     async with AsyncExitStack() as stack:
         CATALOGUES.use_folders((PACKAGED, settings.data_dir / "languages"))
+        warnings = RecentWarnings(settings.secrets(environ))
+        stack.enter_context(warnings.listening())
         stack.enter_context(requests_through(settings.discord_api_url))
         vault = SecretVault.from_environment_or_file(settings.secret_key_file)
         if settings.redis_url is None:  # with Redis each turn holds a lock
@@ -176,6 +197,9 @@ async def open_bot(
         stack.push_async_callback(adapters.aclose)
         live_settings = LiveSettings(settings, environ, db, lambda: services)
         bot_metrics = BotMetrics(lambda: client.latency)
+        tracer = await stack.enter_async_context(
+            open_telemetry(settings.otel_endpoint, settings.instance)
+        )
         model_health = ModelHealth()
         services = TurnServices(
             settings=live_settings.of,
@@ -195,9 +219,14 @@ async def open_bot(
             alone=shared.alone,
             slots=TurnSlots(settings.max_simultaneous_turns, settings.max_wait_s),
             operator_turn=lambda: live_settings.operators().turn,
+            on_answered=bot_metrics.note_answer,
+            tracer=tracer,
         )
         channel_turns = ChannelTurns(services, claim=shared.claim)
         max_age = timedelta(seconds=settings.max_question_age_s)
+        fence = RequestFence()
+        table = shared.shard_leases() if settings.shards == "auto" else None
+        keeper = None if table is None else ShardKeeper(table, fence, settings.shard_count)
 
         is_ready = asyncio.Event()
 
@@ -208,6 +237,8 @@ async def open_bot(
                 log.info("%d answers of an earlier process were settled", count)
             is_ready.set()
             on_ready()
+            if keeper is not None:
+                keeper.get_ready()
 
         async def take_up() -> None:
             await questions.run()
@@ -222,11 +253,12 @@ async def open_bot(
             guild_ready_timeout=guild_ready_timeout,
             shard_ids=list(settings.shard_ids) or None,
             shard_count=settings.shard_count or None,
+            shard_terms=keeper,
+            fence=fence,
             budget=RequestBudget(0 if settings.discord_api_url else PER_SECOND),
         )
-        bot_metrics.watch(client.guard)
-        client.budget.on_waited = bot_metrics.request_wait.observe
-        db.watch_calls(bot_metrics.note_database_call)
+        bot_metrics.watch(client.guard, client.budget, client.request_meter)
+        db.watch(bot_metrics.database_meter())
         client.unanswered.on_unanswered = bot_metrics.note_unanswered
         bot_metrics.process_gauges.watch(
             turns_running=lambda: services.slots.taken,
@@ -247,17 +279,11 @@ async def open_bot(
         orphaned_journals = OrphanedJournals(
             db, settings.instance, recovery, questions, client.is_ready, leases
         )
-        if settings.health_port:
-            parts = {"database": db.problem, "models": model_health.problem}
-            if settings.redis_url is not None:
-                parts["redis"] = lambda: shared.problem
-            checks = HealthChecks(
-                client.gateway_state.problem, _unready(is_ready, channel_turns), parts
-            )
-            health = health_endpoint(
-                bot_metrics, checks, settings.health_port, settings.health_host
-            )
-            log.info("health and metrics: %s", await stack.enter_async_context(health))
+        unready = _unready(is_ready, channel_turns, keeper)
+        signs = OperatorSigns(bot_metrics, model_health, warnings, unready)
+        await stack.enter_async_context(
+            operator_endpoint(settings, environ, context, client, shared, signs)
+        )
         reloader = live_settings.reloader
         await db.opt_outs.refresh()
         yield Bot(
@@ -276,15 +302,20 @@ async def open_bot(
                 client.would_have,
                 is_gone=partial(is_gone, client),
             ),
+            keeper,
         )
 
 
-def _unready(is_ready: asyncio.Event, channel_turns: ChannelTurns) -> Callable[[], str | None]:
+def _unready(
+    is_ready: asyncio.Event, channel_turns: ChannelTurns, keeper: ShardKeeper | None
+) -> Callable[[], str | None]:
     """Return a check that tells why no new question is taken."""
 
     def problem() -> str | None:
         if channel_turns.is_closing:
             return "the bot is ending"
-        return None if is_ready.is_set() else "the bot is starting"
+        if not is_ready.is_set():
+            return "the bot is starting"
+        return None if keeper is None else keeper.problem()
 
     return problem

@@ -53,17 +53,26 @@ class LoadedSettings(ProcessConfig):
             return value
         return KnownSecrets(self.secrets(environ or {})).hidden(value)
 
+    def shown_all(self, environ: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+        """Return every setting by its name: its `value` as `shown`, and `from` where it comes."""
+        known = KnownSecrets(self.secrets(environ))
+        return {
+            key: {"value": self.shown(key, environ), "from": known.hidden(self.origin(key))}
+            for key in DECLARED
+        }
+
     def origin(self, key: str) -> str:
         return self.origins.get(key, DEFAULT)
 
     def secrets(self, environ: Mapping[str, str]) -> tuple[str, ...]:
         """Return all secret values: tokens, keys, passwords."""
         servers, models = self.mcp_servers.values(), self.models
-        own = [self.database_url, self.redis_url, self.discord_api_url]
+        own = [self.database_url, self.redis_url, self.discord_api_url, self.otel_endpoint]
         urls = [*own, *(server.url for server in servers)]
         headers = [value for server in servers for value in server.headers.values()]
         found: list[str | None] = [
             self.discord_token,
+            self.status_token,
             environ.get("OSHABERI_SECRET_KEY"),
             *(key for model in models for key in (*model.api_keys, *model.keys(environ))),
             *(value for server in servers for value in server.env.values()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -197,7 +198,7 @@ class ProcessConfig:
     )
     instance: str = _text(
         "name of this process; must be the same after a restart",
-        otherwise="`main`, or made from its shards",
+        otherwise='`main`, or made from its shards, or with `shards = "auto"` the host\'s name',
     )
     shutdown_grace_s: int = number(
         20, 0, 600, "seconds that running answers get to end when the bot is shut down"
@@ -211,14 +212,32 @@ class ProcessConfig:
     max_wait_s: int = number(
         120, 1, 3600, "a question that waits longer because of that is told so, in seconds"
     )
+    shards: str = choice(
+        "fixed",
+        ("auto", "fixed"),
+        "`auto`: all processes share the shards by leases in Redis; `fixed`: this one has "
+        "`shard_ids`",
+    )
     shard_ids: tuple[int, ...] = ids("the shards of this process; empty means all")
     shard_count: int = number(0, 0, MOST_SHARDS, "number of shards of the bot; 0 asks Discord")
     log_level: str = choice(
         "info", ("debug", "info", "warning", "error"), "how much is logged; `debug` is everything"
     )
     log_format: str = choice("text", ("text", "json"), "plain lines, or JSON objects")
-    health_port: int = number(0, 0, 65_535, "port for `/health`, `/ready` and `/metrics`; 0 is off")
+    health_port: int = number(
+        0, 0, 65_535, "port for `/health`, `/ready`, `/metrics` and the status page; 0 is off"
+    )
     health_host: str = _text("address for these; `0.0.0.0` means all", otherwise="`127.0.0.1`")
+    status_token: str | None = _text(
+        "password of the status page at `/` of that port, at least 16 characters; without one the "
+        "page is off",
+        secret=True,
+    )
+    otel_endpoint: str | None = _text(
+        "an OpenTelemetry collector that takes OTLP over HTTP, for example "
+        "`http://localhost:4318`; without one turns are not traced",
+        url=True,
+    )
     retention_turns_days: int = number(
         180, 1, 180, "for how many days is stored which messages were answered, and how"
     )
@@ -277,34 +296,46 @@ class ProcessConfig:
         self._fill("database_url", f"sqlite:///{self.data_dir / 'oshaberi.db'}")
         self._fill("secret_key_file", self.data_dir / "secret.key")
         self._fill("health_host", "127.0.0.1")
-        self._fill("instance", f"shards-{shards}" if shards else "main")
+        own = socket.gethostname() if self.shards == "auto" else "main"
+        self._fill("instance", f"shards-{shards}" if shards else own)
         check_fields(self)
         if any(ord(sign) < 32 or ord(sign) == 127 for sign in self.discord_token or ""):
             what = "has a line break or another control character in it; copy it again"
             raise ConfigError(f"discord_token: {what}")
-        self._check_api_url()
+        self._check_address("discord_api_url", "http://localhost:8080")
+        self._check_address("otel_endpoint", "http://localhost:4318")
+        if self.status_token is not None and len(self.status_token) < SHORTEST_STATUS_TOKEN:
+            raise ConfigError(f"status_token: has fewer than {SHORTEST_STATUS_TOKEN} characters")
+        self._check_shards()
+
+    def _check_shards(self) -> None:
+        if self.shards == "auto" and self.redis_url is None:
+            raise ConfigError("shards: auto needs redis_url, where the processes share the shards")
+        if self.shards == "auto" and self.shard_ids:
+            raise ConfigError("shard_ids: must be empty with shards = auto")
         wrong = [shard for shard in self.shard_ids if shard >= self.shard_count]
         if wrong:
             allowed = f"below shard_count, {self.shard_count}"
             raise ConfigError(f"shard_ids: {wrong[0]} is not {allowed}")
 
-    def _check_api_url(self) -> None:
-        if self.discord_api_url is None:
+    def _check_address(self, key: str, example: str) -> None:
+        address = getattr(self, key)
+        if address is None:
             return
         try:
-            parts = urlsplit(self.discord_api_url)
+            parts = urlsplit(address)
             is_address = parts.scheme in ("http", "https") and bool(parts.hostname)
         except ValueError:
             is_address = False
         if not is_address:
-            allowed = "an address like http://localhost:8080"
-            raise ConfigError(f"discord_api_url: {self.discord_api_url!r} is not {allowed}")
+            raise ConfigError(f"{key}: {address!r} is not an address like {example}")
 
     def _fill(self, key: str, value: object) -> None:
         if getattr(self, key) is None:
             object.__setattr__(self, key, value)
 
 
+SHORTEST_STATUS_TOKEN = 16
 LIVE = frozenset(
     {"allow_local_models", "log_level", "models", "persona", "server_limits"}
     | {"retention_turns_days", "retention_facts_days", "retention_usage_days"}

@@ -94,6 +94,11 @@ class IncomingMessage:
         return ChannelPath(self.server_id, self.channel_id, self.parent_id, self.category_id)
 
     @property
+    def is_addressed(self) -> bool:
+        """Tell whether it mentions us or replies to us."""
+        return self.mentions_us or (self.replied is not None and self.replied.by_us)
+
+    @property
     def is_direct(self) -> bool:
         return self.server_id == 0
 

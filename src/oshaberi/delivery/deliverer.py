@@ -150,9 +150,10 @@ class Deliverer:
 
     async def run(self) -> Broken | None:
         while True:
-            broken = await self._grow_meanwhile()
-            if broken is not None:
-                return broken
+            if self._preview is not None:
+                broken = await self._grow_meanwhile()
+                if broken is not None:
+                    return broken
             item = await self.queue.head(self._least)
             if item is None or self._waits.halted:
                 break

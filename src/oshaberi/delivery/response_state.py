@@ -51,6 +51,9 @@ class ResponseState:
     replies_always: bool = False
     """Every message replies, not only the first."""
     sent: int = 0
+    first_token_at: float | None = None
+    """When the model's first words or thoughts came (loop time)."""
+    first_sent_at: float | None = None
     last_sent_at: float | None = None
     first_url: str | None = None
     messages: list[Sent] = field(default_factory=list)

@@ -24,6 +24,8 @@ from oshaberi.discord_io.mention_policy import MentionPolicy
 from oshaberi.discord_io.requests.answer_classification import TokenRevokedError
 from oshaberi.discord_io.requests.ban_guard import BanGuard
 from oshaberi.discord_io.requests.request_budget import RequestBudget
+from oshaberi.discord_io.requests.request_fence import RequestFence
+from oshaberi.discord_io.requests.request_meter import RequestMeter
 from oshaberi.discord_io.requests.request_watch import RequestTrace
 
 __all__ = [
@@ -32,6 +34,8 @@ __all__ = [
     "DiscordSink",
     "MentionPolicy",
     "RequestBudget",
+    "RequestFence",
+    "RequestMeter",
     "RequestTrace",
     "TokenRevokedError",
     "bot_name",

@@ -53,6 +53,12 @@ def may_write(channel: discord.abc.MessageableChannel) -> bool:
     return itself or allowed.manage_webhooks
 
 
+def may_react(channel: discord.abc.MessageableChannel) -> bool:
+    """Tell whether the bot may add reactions. True in a DM or if permissions are unknown."""
+    allowed = _permissions(channel)
+    return not allowed.value or (allowed.add_reactions and allowed.read_message_history)
+
+
 def may_manage_messages(channel: discord.abc.MessageableChannel) -> bool:
     """Tell whether the bot may delete others' messages. False in a DM."""
     return _permissions(channel).manage_messages

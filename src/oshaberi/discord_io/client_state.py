@@ -14,6 +14,8 @@ from oshaberi.discord_io.requests.ban_guard import BanGuard
 from oshaberi.discord_io.requests.bucket_headers import KnownRooms
 from oshaberi.discord_io.requests.circuit_breaker import CircuitBreaker
 from oshaberi.discord_io.requests.request_budget import RequestBudget, RequestRank
+from oshaberi.discord_io.requests.request_fence import RequestFence
+from oshaberi.discord_io.requests.request_meter import RequestMeter
 from oshaberi.discord_io.requests.request_watch import RequestSender, RequestTrace
 from oshaberi.discord_io.requests.typing_requests import TypingRequests
 from oshaberi.discord_io.table_button import TableSourceLookup, TableText
@@ -32,14 +34,16 @@ class ClientState:
         trace = client.http.http_trace
         self.guard = trace.guard if isinstance(trace, RequestTrace) else BanGuard()
         self.budget = trace.budget if isinstance(trace, RequestTrace) else RequestBudget()
+        fence = trace.fence if isinstance(trace, RequestTrace) else RequestFence()
+        meter = trace.meter if isinstance(trace, RequestTrace) else RequestMeter()
         rooms = KnownRooms()
         line = RequestSender(client, self.guard)
         self.sources = TableSourceLookup()
         self._shared = SharedSinkState(
             client=client,
             line=line,
-            webhooks=ManagedWebhooks(client, line, alone),
-            webhook_http=WebhookHttp(client.http.user_agent, self.guard, rooms),
+            webhooks=ManagedWebhooks(client, line, meter, alone),
+            webhook_http=WebhookHttp(client.http.user_agent, self.guard, rooms, meter, fence),
             arrivals=Arrivals(),
             claims=Claims(),
             circuit=CircuitBreaker(),

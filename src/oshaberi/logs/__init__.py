@@ -5,7 +5,18 @@ services = TurnServices(..., observers=(StreamLogger(),))
 """
 
 from oshaberi.logs.log_lines import of_stream, set_level, setup, stream_id
+from oshaberi.logs.recent_warnings import LoggedWarning, RecentWarnings
 from oshaberi.logs.stream_logging import StreamLogger
 from oshaberi.turn_ids import TurnIds, of_turn
 
-__all__ = ["StreamLogger", "TurnIds", "of_stream", "of_turn", "set_level", "setup", "stream_id"]
+__all__ = [
+    "LoggedWarning",
+    "RecentWarnings",
+    "StreamLogger",
+    "TurnIds",
+    "of_stream",
+    "of_turn",
+    "set_level",
+    "setup",
+    "stream_id",
+]

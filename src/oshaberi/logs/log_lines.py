@@ -14,13 +14,12 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, Literal, TextIO
 
-from oshaberi.secret_redaction import MASK, redact
+from oshaberi.logs.secret_mask import SecretMask
 from oshaberi.terminal_output import TerminalPalette, harmless
 from oshaberi.turn_ids import turn_fields
 
 Format = Literal["text", "json"]
 
-SHORTEST_SECRET = 6
 _OURS = logging.getLogger("oshaberi")
 _QUIETER = {
     "discord.client": logging.ERROR,
@@ -79,13 +78,7 @@ class _Handler(logging.StreamHandler[TextIO]):
 class _Formatter(logging.Formatter):
     def __init__(self, secrets: Sequence[str]) -> None:
         super().__init__()
-        long_enough = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
-        self._secrets = sorted(long_enough, key=len, reverse=True)
-
-    def safe(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, MASK)
-        return redact(text)
+        self.safe = SecretMask(secrets).masked
 
     def trace(self, record: logging.LogRecord) -> str:
         if not record.exc_info:

@@ -36,6 +36,13 @@ class Settings:
     and an answer within the same millisecond can come before it has noted when it asked."""
     replay_most: int = 1000
     """Events a session keeps for a RESUME; who missed more has to start anew."""
+    shards: int = 1
+    """How many shards `/gateway/bot` recommends."""
+    max_concurrency: int = 1
+    identify_s: float = 0.0
+    """So long after an IDENTIFY the next one of its bucket is refused. Discord: 5; 0: never."""
+    session_starts: int | None = None
+    """How many IDENTIFYs are allowed. At the next one Discord resets the bot's token."""
     seed: int = 0
 
     def __post_init__(self) -> None:

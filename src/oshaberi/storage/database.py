@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from oshaberi.storage.changes.postgres_changes import listening
 from oshaberi.storage.database_engine import open_engine, thread_engine
 from oshaberi.storage.database_urls import address_of
+from oshaberi.storage.outages.database_circuit_breaker import DatabaseMeter
 from oshaberi.storage.personal_data.departed_server_repository import DepartedServerRepository
 from oshaberi.storage.personal_data.expiry import ExpiryRepository
 from oshaberi.storage.personal_data.opt_out_repository import OptOutRepository
@@ -87,9 +88,9 @@ class Database:
             finally:
                 await store.close()
 
-    def watch_calls(self, on_call: Callable[[float, bool], None]) -> None:
-        """Tell of each call from now on: its seconds, and whether it was answered in time."""
-        self._store.reading.on_call = self._store.writing.on_call = on_call
+    def watch(self, meter: DatabaseMeter) -> None:
+        """Tell of each call, transaction and fault from now on."""
+        self._store.reading.meter = self._store.writing.meter = meter
 
     def problem(self) -> str | None:
         """Return why the database cannot be used now, or None."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Purse = Literal["operator", "server"]
+BudgetOwner = Literal["operator", "server"]
 """Whose limits: those of whoever runs the bot, or those of the place where somebody asks."""
 Subject = Literal["user", "channel", "server"]
 Counted = Literal["requests", "tokens"]
@@ -15,12 +15,12 @@ Counted = Literal["requests", "tokens"]
 class UsageAccount:
     """One count.
 
-    The operator's purse counts requests with the operator's keys, in all servers (`server_id`
-    0). A server's purse counts all requests there, with any key; `server_id` 0 is direct
+    The operator's budget counts requests with the operator's keys, in all servers (`server_id`
+    0). A server's budget counts all requests there, with any key; `server_id` 0 is direct
     messages.
     """
 
-    purse: Purse
+    budget_owner: BudgetOwner
     server_id: int
     subject: Subject
     subject_id: int

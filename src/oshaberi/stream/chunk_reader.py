@@ -60,6 +60,8 @@ class ChunkReader:
         self.finish_reason: str | None = None
         self.usage: Usage | None = None
         self.continuation_prefill: str | None = None
+        self.first_token_at: float | None = None
+        """When the first words, thoughts or calls came."""
         self.chunks = 0
         self.characters = 0
         self.engine_open = True
@@ -233,6 +235,8 @@ class ChunkReader:
         """Note everything in a chunk but its text. Return the part of the text that is new."""
         _, text, _, _, thoughts, finish_reason, usage, prefill, links = chunk
         self.chunks += 1
+        if self.first_token_at is None and (text or thoughts or chunk.calls):
+            self.first_token_at = asyncio.get_running_loop().time()
         if self._on_chunk is not None:
             self._on_chunk()
         if thoughts:

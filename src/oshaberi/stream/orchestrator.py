@@ -18,6 +18,7 @@ from oshaberi.delivery.sink import Sink
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.stream.chunk_reader import CLOSE_SECONDS, ChunkReader, ReadingEnd
 from oshaberi.stream.provider_protocol import Provider
+from oshaberi.stream.request_span import traced_request
 from oshaberi.stream.result_report import report
 from oshaberi.stream.silence_marker import MarkerFilteredEngine
 from oshaberi.stream.stops.stop_registry import ActiveChannel, StopRequest
@@ -26,6 +27,7 @@ from oshaberi.stream.stream_result import StreamResult
 from oshaberi.stream.stream_state import StreamPhase, StreamTrigger, following
 from oshaberi.stream.stream_status import StreamFacts
 from oshaberi.stream.time_limits.inactivity_timer import InactivityTimer
+from oshaberi.turn_spans import is_traced
 from oshaberi.virtual_time import settle
 
 log = logging.getLogger(__name__)
@@ -108,7 +110,13 @@ class _Stream:
         return MarkerFilteredEngine(engine, markers) if markers else engine
 
     async def run(self, request: Any) -> StreamResult:
-        self._reading = asyncio.create_task(self._reader.run(request))
+        # Once per token it passes through what is awaited here: no wrapper without need.
+        reading = (
+            traced_request(self._provider, self._reader, request)
+            if is_traced()
+            else self._reader.run(request)
+        )
+        self._reading = asyncio.create_task(reading)
         self._delivering = asyncio.create_task(self._deliverer.run())
         for task in (self._reading, self._delivering):
             task.add_done_callback(self._on_done)
@@ -347,6 +355,8 @@ class _Stream:
         """Store what the turn's next stream needs, and check the ledger."""
         response = self._context.response
         response.carry = self._engine.carry()
+        if response.first_token_at is None:
+            response.first_token_at = self._reader.first_token_at
         if isinstance(self._engine, MarkerFilteredEngine) and self._engine.found:
             response.chose_silence = True
         visible = "\n".join(self._deliverer.delivery_record.history)

@@ -16,6 +16,7 @@ from oshaberi.tools.result_redaction import SecretValues
 from oshaberi.tools.tool_definition import Tool, ToolContext, ToolFailedError
 from oshaberi.tools.tool_names import by_name, is_valid
 from oshaberi.tools.tool_results import as_text, cut
+from oshaberi.turn_spans import turn_span
 
 log = logging.getLogger(__name__)
 
@@ -175,8 +176,12 @@ async def _told(call: ToolCall, answering: Awaitable[ToolResult]) -> ToolResult:
     loop = asyncio.get_running_loop()
     name = call.name if is_valid(call.name) else repr(call.name[:64])
     begun, outcome = loop.time(), "cut off"
+    values = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
     try:
-        result = await answering
+        with turn_span(f"execute_tool {name}", values) as span:
+            result = await answering
+            if result.is_error:
+                span.fail("tool_error")
         outcome = "failed" if result.is_error else "answered"
         return result
     finally:

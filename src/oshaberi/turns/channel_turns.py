@@ -14,7 +14,7 @@ from oshaberi.languages.spoken_language import channel_language
 from oshaberi.storage.stored_records import TurnRecord
 from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.turns.admission.admission_rules import Cooldowns, reason_word
-from oshaberi.turns.admission.channel_queue import Arrival, ChannelQueue, QueuedJob
+from oshaberi.turns.admission.channel_queue import Arrival, BusyChannel, ChannelQueue, QueuedJob
 from oshaberi.turns.admission.follow_up_policy import queue_follow_up
 from oshaberi.turns.admission.message_admission import MessageAdmission
 from oshaberi.turns.admission.open_questions import OpenQuestions
@@ -189,6 +189,12 @@ class ChannelTurns:
         """Count the messages that wait."""
         return sum(line.messages for line in self._lines.values() if counts(line.job.turn_channel))
 
+    def busy_channels(self) -> tuple[BusyChannel, ...]:
+        """Return the channels in which something runs, the oldest question first."""
+        now_s = asyncio.get_running_loop().time()
+        busy = [line.busy(now_s) for line in self._lines.values()]
+        return tuple(sorted(busy, key=lambda one: -(one.seconds or 0)))
+
     @property
     def is_closing(self) -> bool:
         return self._closing
@@ -235,6 +241,8 @@ class ChannelTurns:
         decided = self._admission.decide(heard, arrival, why)
         if decided.reason == "cooldown" and heard.admission.ok:
             self._reactions.too_soon(turn_channel, incoming.said.id)
+        if decided.reason == "mute" and incoming.is_addressed:
+            self._reactions.mute(turn_channel, incoming.said.id)
         if not decided.ok:
             return decided.told
         if not await self._unbegun.is_ours(incoming):

@@ -11,7 +11,7 @@ from oshaberi.turns.background_tasks import BackgroundTasks
 from oshaberi.turns.turn_outcome import TurnOutcome
 
 WORKING, DONE, TROUBLE = "👀", "✅", "⚠️"
-FULL, TOO_SOON = "🈵", "⏳"
+FULL, TOO_SOON, MUTE = "🈵", "⏳", "🔇"
 
 
 class StatusReactions:
@@ -40,6 +40,10 @@ class StatusReactions:
     def too_soon(self, turn_channel: TurnChannel, message_id: int) -> None:
         """Show that a message is not answered, because its author is in the cooldown."""
         self._background.start(turn_channel.react(message_id, TOO_SOON))
+
+    def mute(self, turn_channel: TurnChannel, message_id: int) -> None:
+        """Show that a message is not answered, because the bot may not write there."""
+        self._background.start(turn_channel.react(message_id, MUTE))
 
 
 def _end_sign(outcomes: Sequence[TurnOutcome]) -> str | None:

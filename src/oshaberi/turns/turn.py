@@ -19,6 +19,7 @@ from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.tools.tool_definition import ToolContext
 from oshaberi.turn_ids import TurnIds
+from oshaberi.turn_spans import turn_span
 from oshaberi.turns.context.context_building import context_items
 from oshaberi.turns.context.context_gathering import surroundings
 from oshaberi.turns.context.turn_surroundings import TurnSurroundings
@@ -29,6 +30,7 @@ from oshaberi.turns.generation.model_chain import ModelCandidate, chain_of
 from oshaberi.turns.generation.model_generation import GenerationSetup, ModelGeneration
 from oshaberi.turns.generation.reply_mode import may_reply, response_to
 from oshaberi.turns.generation.tool_loop import ToolLoop
+from oshaberi.turns.post_turn.answer_times import AnswerTimes, answer_times
 from oshaberi.turns.post_turn.missing_answer_log import missing_text_reason
 from oshaberi.turns.post_turn.post_turn_effects import PostTurnEffects
 from oshaberi.turns.quotas.quota_notices import USED_UP, is_to_be_told, quota_notice
@@ -76,6 +78,10 @@ class Turn:
         """Return the ids for the log."""
         place = self._place
         return TurnIds(place.server_id, place.channel_id, place.user_id, self._response.key)
+
+    def times(self, asked_s: float | None) -> AnswerTimes:
+        """Return how long the answer took, from the question on."""
+        return answer_times(asked_s, self._response)
 
     async def run(self) -> TurnOutcome:
         """Run the turn. Never raises but on cancellation; then the journal stays open."""
@@ -154,7 +160,8 @@ class Turn:
             if refusal is not None:
                 await self._tell_quota(refusal)
                 return StreamResult("error", data=refusal)
-        around = await self._gathered()
+        with turn_span("context"):
+            around = await self._gathered()
         text = text_config(self._settings.stream.text, around)
         scene = GenerationSetup(
             stream=replace(self._settings.stream, text=text),

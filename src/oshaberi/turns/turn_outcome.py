@@ -44,6 +44,12 @@ class TurnOutcome:
         return self.status == "interrupted" and bool(self.message_ids)
 
     @property
+    def is_shut_out(self) -> bool:
+        """Tell whether Discord let nothing into the channel, no notice either."""
+        said = self.message_ids or self.notice_ids
+        return self.stop_reason == "channel_unavailable" and not said
+
+    @property
     def succeeded(self) -> bool:
         return self.status in ("completed", "stopped_by_user")
 

@@ -12,6 +12,7 @@ from oshaberi.conversation.conversation_messages import ChannelMessage, Incoming
 from oshaberi.storage.stored_records import PersonaRecord
 from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.turn_ids import TurnIds, of_turn
+from oshaberi.turn_spans import traced_turn
 from oshaberi.turns.admission.channel_queue import QueuedJob
 from oshaberi.turns.admission.persona_routing import allowed_in, who_is_called
 from oshaberi.turns.admission.turn_slot_wait import tell_overload, turn_slot
@@ -89,6 +90,8 @@ class TurnRunner:
                 await self._play(job, channel, played)
         finally:
             self._reactions.done(job, working, [one.outcome for one in played])
+            if job.is_message and any(one.outcome.is_shut_out for one in played):
+                self._reactions.mute(job.turn_channel, job.asked[-1].said.id)
         unsaid = played and all(one.outcome.is_unsaid for one in played)
         cut = any(one.outcome.is_cut_by_restart for one in played)
         silent = bool(played) and all(one.outcome.is_silent for one in played)
@@ -104,11 +107,24 @@ class TurnRunner:
             )
             turn = Turn(self._services, job.turn_channel, asked, job.settings, channel)
             with of_turn(turn.ids):
-                outcome = await turn.run()
+                outcome = await self._traced(turn, job)
+                if not played:
+                    self._services.on_answered(turn.times(job.asked_s))
                 played.append(AnsweredPersona(persona, outcome))
                 self._background.start(turn.log_thoughts(outcome))
             if outcome.interrupted:
                 return
+
+    async def _traced(self, turn: Turn, job: QueuedJob) -> TurnOutcome:
+        values = {"oshaberi.why": job.why, "oshaberi.kind": job.kind}
+        with traced_turn(self._services.tracer, turn.ids, values) as span:
+            outcome = await turn.run()
+            span.note(
+                {"oshaberi.status": outcome.status, "oshaberi.messages": len(outcome.message_ids)}
+            )
+            if not outcome.succeeded and not outcome.interrupted:
+                span.fail(outcome.status)
+            return outcome
 
     def _called(self, job: QueuedJob, played: list[AnsweredPersona]) -> tuple[QueuedJob, ...]:
         """Return the jobs of called personas. `self_trigger_limit` bounds all their answers."""

@@ -23,9 +23,11 @@ from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.stream.stream_observer import StreamObserver
 from oshaberi.tools.tool_definition import ToolContext
 from oshaberi.tools.tool_text import ToolText
+from oshaberi.turn_spans import TurnTracer
 from oshaberi.turns.admission.turn_slots import TurnSlots
 from oshaberi.turns.bounded_cache import BoundedCache
 from oshaberi.turns.generation.key_cooldowns import KeyCooldowns
+from oshaberi.turns.post_turn.answer_times import AnswerTimes
 from oshaberi.turns.stored_cache import StoredCache
 from oshaberi.turns.turn_store import TurnStore
 
@@ -136,6 +138,10 @@ class TurnServices:
         default_factory=lambda: BoundedCache(MOST_DELETED)
     )
     """Messages that were taken back lately: what was said in them is not remembered."""
+    on_answered: Callable[[AnswerTimes], None] = lambda _times: None
+    """Called when the first persona that a message asked has answered or failed."""
+    tracer: TurnTracer | None = None
+    """Records what each turn does and for how long; None: nothing is traced."""
     operator_turn: Callable[[], TurnConfig] = TurnConfig
     """The operator's settings as they are now: its quotas hold besides those of a server."""
     summaries_paused: BoundedCache[int, float] = field(

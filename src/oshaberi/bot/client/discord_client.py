@@ -22,11 +22,19 @@ from oshaberi.bot.client.gateway_state import GatewayState
 from oshaberi.bot.client.guilds_of_other_shards import ForeignGuilds
 from oshaberi.bot.client.incoming_messages import NOT_FOUND, MessageReader
 from oshaberi.bot.client.missed_messages import MOST_DIRECT, MissedMessages
+from oshaberi.bot.client.movable_shards import MovableShardsClient
 from oshaberi.bot.client.unanswered_log import UnansweredLog
 from oshaberi.bot.command_languages import CommandTranslator
 from oshaberi.bot.commands import COMMANDS, BotCommandTree, CommandContext
 from oshaberi.bot.commands.message_menu import retry
-from oshaberi.discord_io import BanGuard, ClientState, RequestBudget, RequestTrace
+from oshaberi.discord_io import (
+    BanGuard,
+    ClientState,
+    RequestBudget,
+    RequestFence,
+    RequestMeter,
+    RequestTrace,
+)
 from oshaberi.discord_io.retry_button import retry_item
 from oshaberi.discord_io.webhooks.managed_webhooks import Alone, alone_anyway
 from oshaberi.errors import ConfigError, OshaberiError, TemporaryError
@@ -59,12 +67,12 @@ def intents(*, members: bool = False) -> discord.Intents:
     )
 
 
-class OshaberiClient(discord.AutoShardedClient):
+class OshaberiClient(MovableShardsClient):
     """The bot's client.
 
     `when_ready` is awaited once, before the search for missed messages. `take_up` is awaited
     before every such search: it resumes stored questions without an answer. `options` are
-    discord.py's: `shard_ids`, `shard_count`, `guild_ready_timeout`, …
+    discord.py's: `shard_ids`, `shard_count`, `guild_ready_timeout`, …; and `shard_terms`.
     """
 
     client_state: ClientState
@@ -79,14 +87,17 @@ class OshaberiClient(discord.AutoShardedClient):
         when_ready: WhenReady | None = None,
         budget: RequestBudget | None = None,
         take_up: WhenReady | None = None,
+        fence: RequestFence | None = None,
         **options: Any,
     ) -> None:
         self.guard = BanGuard()
         self.budget = budget or RequestBudget()
+        self.fence = fence or RequestFence()
+        self.request_meter = RequestMeter()
         super().__init__(
             intents=intents(members=members),
             allowed_mentions=discord.AllowedMentions.none(),
-            http_trace=RequestTrace(self.guard, self.budget),
+            http_trace=RequestTrace(self.guard, self.budget, self.fence, self.request_meter),
             **options,
         )
         self.gateway_state = GatewayState(self)
@@ -98,6 +109,8 @@ class OshaberiClient(discord.AutoShardedClient):
         self._when_ready = when_ready
         self._take_up = take_up
         self._elsewhere = ForeignGuilds(self)
+        self._was_ready = False
+        self._is_synced = False
         self._heard = _HandledMessages()
         self._settling = asyncio.Lock()
         self._getting_ready: set[asyncio.Task[Any]] = set()
@@ -133,13 +146,8 @@ class OshaberiClient(discord.AutoShardedClient):
     async def setup_hook(self) -> None:
         self.client_state = ClientState(self, self._alone)
         self.add_dynamic_items(retry_item(retry))
-        if self._has_first_shard:
+        if not self.has_movable_shards and self.has_shard(0):
             await self._sync()
-
-    @property
-    def _has_first_shard(self) -> bool:
-        """Tell whether this process has shard 0, which receives direct messages."""
-        return self.shard_ids is None or 0 in self.shard_ids
 
     def server_ids(self) -> frozenset[int] | None:
         """Return the ids of the bot's servers on its shards; None until Discord has told."""
@@ -147,9 +155,7 @@ class OshaberiClient(discord.AutoShardedClient):
 
     def would_have(self, server_id: int) -> bool:
         """Tell whether a server belongs to one of the shards of this process."""
-        if self.shard_ids is None or not self.shard_count:
-            return True
-        return (server_id >> 22) % self.shard_count in self.shard_ids
+        return self.knows_servers_of(self.shard_of(server_id))
 
     async def close(self) -> None:
         under_way = self._getting_ready - {asyncio.current_task()}
@@ -183,6 +189,8 @@ class OshaberiClient(discord.AutoShardedClient):
     async def on_message(self, message: discord.Message) -> None:
         await self.client_state.on_message(message)
         self.reader.remember(message)
+        await self.fence.passed()
+        await self.turn_of(0 if message.guild is None else message.guild.id)
         await self.listen(message)
 
     async def listen(self, message: discord.Message, arrival: Arrival = "new") -> None:
@@ -219,20 +227,40 @@ class OshaberiClient(discord.AutoShardedClient):
             channel_turns.amend(await self.reader.incoming(after))
 
     async def on_ready(self) -> None:
-        servers = "1 server" if len(self.guilds) == 1 else f"{len(self.guilds)} servers"
-        log.info("connected as %s, in %s", self.user, servers)
+        if self.has_movable_shards and not self.guilds:
+            log.info("logged in as %s; shards are taken as their leases are free", self.user)
+        else:
+            servers = "1 server" if len(self.guilds) == 1 else f"{len(self.guilds)} servers"
+            log.info("connected as %s, in %s", self.user, servers)
         with self._until_closed():
             while not await self._got_ready():
                 await asyncio.sleep(DATABASE_RETRY_SECONDS)
+            self._was_ready = True
 
-    async def _got_ready(self) -> bool:
+    async def on_shard_ready(self, shard_id: int) -> None:
+        """Look for what was missed before a shard came to this process, or came back to it."""
+        if not self.has_movable_shards and (len(self.shards) == 1 or not self._was_ready):
+            return  # `on_ready` looks at all shards
+        with self._until_closed():
+            while not await self._got_ready(shard_id):
+                self.caught_up(shard_id)
+                await asyncio.sleep(DATABASE_RETRY_SECONDS)
+        self.caught_up(shard_id)
+        if shard_id == 0 and self.has_movable_shards and not self._is_synced:
+            self._is_synced = True
+            await self._sync()
+
+    async def _got_ready(self, shard_id: int | None = None) -> bool:
         """Whether the database was there for all of it."""
         try:
             async with self._settling:
                 if self._when_ready is not None:
                     await self._when_ready()
                     self._when_ready = None
-                await self._look_back()
+                if shard_id is None:
+                    await self._look_back()
+            if shard_id is not None:  # shards do not wait for each other
+                await self._look_back(shard_id)
         except StorageAwayError as error:
             log.warning("open questions are looked for again soon: %s", error)
             return False
@@ -254,16 +282,19 @@ class OshaberiClient(discord.AutoShardedClient):
         async with self._settling:
             await self._look_back()
 
-    async def _look_back(self) -> None:
+    async def _look_back(self, shard_id: int | None = None) -> None:
         if self._take_up is not None:
             await self._take_up()
+        has_direct = shard_id in (None, 0) and self.has_shard(0)
         missed_messages = MissedMessages(
             self.reader,
             self._last_seen,
             self._is_for_us,
             lambda message: self.listen(message, "missed"),
-            self._direct_ids,
+            self._direct_ids if has_direct else _no_ids,
             timedelta(seconds=self.context.settings().max_question_age_s),
+            self.context.db.questions.open_in,
+            shard_id,
         )
         count = await missed_messages.run()
         if count:
@@ -271,6 +302,7 @@ class OshaberiClient(discord.AutoShardedClient):
 
     async def on_shard_connect(self, shard_id: int) -> None:
         self.gateway_state.connected(shard_id)
+        self.catch_up(shard_id)
 
     async def on_shard_resumed(self, shard_id: int) -> None:
         self.gateway_state.connected(shard_id)
@@ -326,8 +358,6 @@ class OshaberiClient(discord.AutoShardedClient):
         return max(seen or 0, (turn.asked_id or 0) if turn else 0)
 
     async def _direct_ids(self) -> tuple[int, ...]:
-        if not self._has_first_shard:
-            return ()
         return await self.context.db.turns.direct_channels(MOST_DIRECT)
 
     async def _is_for_us(self, message: discord.Message) -> bool:
@@ -344,6 +374,10 @@ class OshaberiClient(discord.AutoShardedClient):
 
 def _place_ids(guild: discord.Guild) -> tuple[int, ...]:
     return tuple(place.id for place in (*guild.channels, *guild.threads))
+
+
+async def _no_ids() -> tuple[int, ...]:
+    return ()
 
 
 def _place() -> str:

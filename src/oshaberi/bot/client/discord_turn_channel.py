@@ -11,7 +11,8 @@ from itertools import islice
 import discord
 
 from oshaberi.bot.client.channel_places import is_age_restricted, path_of
-from oshaberi.bot.client.incoming_messages import NOT_FOUND, AnyUser, MessageReader, person_of
+from oshaberi.bot.client.discord_people import AnyUser, person_of
+from oshaberi.bot.client.incoming_messages import NOT_FOUND, MessageReader
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import (
     ChannelInfo,
@@ -28,7 +29,7 @@ from oshaberi.delivery.sink import (
     WireState,
 )
 from oshaberi.discord_io import ClientState, DiscordSink, MentionPolicy, bot_name, emojis_of
-from oshaberi.discord_io.channel_address import may_read_history
+from oshaberi.discord_io.channel_address import may_react, may_read_history
 from oshaberi.discord_io.mention_policy import people_of
 
 log = logging.getLogger(__name__)
@@ -127,7 +128,8 @@ class DiscordTurnChannel:
         message = await self.message(message_id)
         if message is None:
             return None
-        await self._reader.meet_author(message)
+        if self._reader.is_person(message):
+            await self._reader.meet_author(message)
         return self._reader.said(message, self._asker)
 
     async def incoming(self, message_id: int) -> IncomingMessage | None:
@@ -167,7 +169,7 @@ class DiscordTurnChannel:
 
     async def react(self, message_id: int, emoji: str) -> bool:
         """Add a reaction. An emoji of the server may be given by its name."""
-        if not self._client_state.allows_reactions:
+        if not self._client_state.allows_reactions or not may_react(self._channel):
             return False
         try:
             await self._partial(message_id).add_reaction(self._emoji(emoji))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mimetypes
 import re
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Container, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -13,6 +13,7 @@ import aiohttp
 import discord
 
 from oshaberi.bot.client.channel_places import is_age_restricted, path_of
+from oshaberi.bot.client.discord_people import AnyUser, RecentMembers, person_of
 from oshaberi.bot.client.proxied_messages import original_of
 from oshaberi.conversation.conversation_messages import (
     AttachedFile,
@@ -27,44 +28,14 @@ from oshaberi.turns.bounded_cache import BoundedCache
 NOT_FOUND = (discord.HTTPException, aiohttp.ClientError, OSError, TimeoutError)
 """What reading a message may end with; then it is as if it were not there."""
 NO_MIME = "application/octet-stream"
-KEPT_MEMBERS = 5000
 RECENT_MESSAGES = 2000
 LOCALES_KEPT = 10_000
 HIDDEN_CHANNEL = "#unknown"
 """A channel that is not there, or that the reader may not see: nobody learns which."""
-AnyUser = discord.User | discord.Member
 _TOKENS = re.compile(
     r"<(?:a?:(?P<emoji>\w+):\d+|@!?(?P<user>\d+)|@&(?P<role>\d+)|#(?P<channel>\d+)"
     r"|/(?P<command>[^:>]+):\d+)>"
 )
-
-
-class RecentMembers:
-    """Members seen recently.
-
-    Without the members intent discord.py keeps none, and a history has no nicknames: the same
-    person would have two names in one conversation.
-    """
-
-    def __init__(self) -> None:
-        self._met: OrderedDict[tuple[int, int], discord.Member] = OrderedDict()
-
-    def meet(self, message: discord.Message) -> None:
-        for user in (message.author, *message.mentions):
-            if isinstance(user, discord.Member):
-                self.add(user)
-
-    def add(self, member: discord.Member) -> None:
-        self._met[member.guild.id, member.id] = member
-        self._met.move_to_end((member.guild.id, member.id))
-        if len(self._met) > KEPT_MEMBERS:
-            self._met.popitem(last=False)
-
-    def known(self, user: AnyUser, guild: discord.Guild | None) -> AnyUser:
-        """Return the user as a member of the guild, if we know the member."""
-        if isinstance(user, discord.Member) or guild is None:
-            return user
-        return self._met.get((guild.id, user.id), user)
 
 
 class MessageReader:
@@ -229,66 +200,6 @@ class MessageReader:
         speaker = person_of(author, message.channel, is_account=False)
         spoken_by = message.application_id or message.webhook_id
         return replace(speaker, is_bot=True, application_id=spoken_by)
-
-
-def person_of(
-    user: AnyUser,
-    channel: discord.abc.MessageableChannel | None = None,
-    *,
-    is_account: bool = True,
-) -> Person:
-    """Return a person, with the permissions in `channel` if there is one.
-
-    A webhook is not an account: it has no username.
-    """
-    names = (user.display_name, getattr(user, "nick", None), user.global_name, user.name)
-    unique = list(dict.fromkeys(name for name in names if name))
-    allowed, ordinary = permissions_of(user, channel), ordinary_permissions_of(user, channel)
-    return Person(
-        id=user.id,
-        name=unique[0],
-        handles=tuple(unique[1:]),
-        avatar_url=user.display_avatar.url,
-        is_bot=user.bot,
-        can_manage_server=allowed.manage_guild,
-        can_manage_messages=allowed.manage_messages,
-        username=str(user) if is_account else "",
-        can_read_history=ordinary.read_message_history,
-        can_add_reactions=ordinary.add_reactions,
-        role_ids=roles_of(user),
-    )
-
-
-def roles_of(user: AnyUser) -> frozenset[int]:
-    if not isinstance(user, discord.Member):
-        return frozenset()
-    return frozenset(role.id for role in user.roles)
-
-
-def ordinary_permissions_of(
-    user: AnyUser, channel: discord.abc.MessageableChannel | None
-) -> discord.Permissions:
-    """Return the user's ordinary permissions; for non-members those of everybody."""
-    guild = getattr(channel, "guild", None)
-    if channel is None or guild is None:
-        return discord.Permissions.all()
-    if isinstance(user, discord.Member):
-        return permissions_of(user, channel)
-    try:
-        return channel.permissions_for(guild.default_role)
-    except (discord.ClientException, AttributeError):
-        return discord.Permissions.none()
-
-
-def permissions_of(
-    user: AnyUser, channel: discord.abc.MessageableChannel | None
-) -> discord.Permissions:
-    if not isinstance(user, discord.Member) or channel is None:
-        return discord.Permissions.none()
-    try:
-        return channel.permissions_for(user)
-    except (discord.ClientException, AttributeError):
-        return user.guild_permissions  # a thread whose parent we do not see
 
 
 def readable(

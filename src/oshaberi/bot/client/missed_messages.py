@@ -27,6 +27,7 @@ MOST_MESSAGES = 500
 
 LastSeen = Callable[[int], Awaitable[int]]
 IsForUs = Callable[[discord.Message], Awaitable[bool]]
+OpenIds = Callable[[int], Awaitable[frozenset[int]]]
 Listen = Callable[[discord.Message], Awaitable[None]]
 DirectIds = Callable[[], Awaitable[Sequence[int]]]
 ServerPlace = discord.TextChannel | discord.VoiceChannel | discord.StageChannel | discord.Thread
@@ -38,7 +39,8 @@ class MissedMessages:
 
     `last_seen` returns the newest handled message of a channel, 0 if none. `is_for_us` tells
     whether a message would be answered. `direct_ids` returns the DMs to look at. Messages older
-    than `max_age` are ignored.
+    than `max_age` are ignored, and so are the `open_questions` of a channel: the process that
+    stored them answers, or whoever takes them over. `shard_id` limits it to one shard's servers.
     """
 
     def __init__(
@@ -49,6 +51,8 @@ class MissedMessages:
         listen: Listen,
         direct_ids: DirectIds,
         max_age: timedelta,
+        open_questions: OpenIds,
+        shard_id: int | None = None,
     ) -> None:
         self._reader = reader
         self._last_seen = last_seen
@@ -56,6 +60,8 @@ class MissedMessages:
         self._listen = listen
         self._direct_ids = direct_ids
         self._max_age = max_age
+        self._open_questions = open_questions
+        self._shard_id = shard_id
         self._free = asyncio.Semaphore(AT_ONCE)
 
     async def run(self) -> int:
@@ -70,10 +76,13 @@ class MissedMessages:
 
     def _active(self, edge: int) -> list[ServerPlace]:
         """Return channels with messages after `edge`, newest first; others cost no request."""
-        guilds = self._reader.client.guilds
+        guilds = [guild for guild in self._reader.client.guilds if self._is_looked_at(guild)]
         places = [place for guild in guilds for place in _places(guild) if _newest(place) > edge]
         readable = [place for place in places if may_read_history(place)]
         return sorted(readable, key=_newest, reverse=True)
+
+    def _is_looked_at(self, guild: discord.Guild) -> bool:
+        return self._shard_id is None or guild.shard_id == self._shard_id
 
     async def _serve_direct(self, channel_id: int, edge: int) -> int:
         async with self._free:
@@ -113,11 +122,13 @@ class MissedMessages:
             log.warning("channel %s: missed messages cannot be read: %s", channel.id, error)
             return []
         ours = [message for message in messages if self._reader.is_ours(message)]
-        answered = {message.reference.message_id for message in ours if message.reference}
+        settled = {message.reference.message_id for message in ours if message.reference}
+        if messages:
+            settled |= await self._open_questions(channel.id)
         return [
             message
             for message in messages
-            if message.id not in answered and await self._asks_us(message)
+            if message.id not in settled and await self._asks_us(message)
         ]
 
     async def _asks_us(self, message: discord.Message) -> bool:

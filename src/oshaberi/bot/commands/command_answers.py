@@ -23,6 +23,8 @@ from oshaberi.discord_io.discord_embeds import DESCRIPTION_LIMIT, shortened
 from oshaberi.errors import ConfigError
 from oshaberi.languages import translatable, translated
 from oshaberi.secret_redaction import redact
+from oshaberi.storage.storage_errors import StorageAwayError
+from oshaberi.turn_ids import TurnIds, of_turn
 from oshaberi.turns.admission.unbegun_questions import Claim
 
 log = logging.getLogger(__name__)
@@ -35,6 +37,9 @@ MOST_CHOICES = 25
 CHOICE_LIMIT = 100
 MOST_DIGITS = 18
 """What a database can count."""
+AWAY = translatable(
+    "The bot cannot use its database right now, so nothing was changed. Please try again later."
+)
 UNEXPECTED = translatable(
     "Something went wrong on our side. It was logged; please try again later."
 )
@@ -84,8 +89,11 @@ async def tell_error(interaction: Interaction, error: Exception) -> None:
         log.warning("%s was answered too late: %s", _name(interaction), cause)
         return
     text = _told(cause)
-    if text == translated(UNEXPECTED):
-        log.error("%s failed: %r", _name(interaction), cause, exc_info=cause)
+    with of_turn(_ids(interaction)):
+        if text == translated(AWAY):
+            log.warning("%s failed: %s", _name(interaction), cause)
+        elif text == translated(UNEXPECTED):
+            log.error("%s failed: %r", _name(interaction), cause, exc_info=cause)
     try:
         await tell(interaction, text)
     except (discord.HTTPException, aiohttp.ClientError, OSError) as worse:
@@ -228,7 +236,13 @@ def plain(text: str) -> str:
 def _told(error: Exception) -> str:
     if isinstance(error, CommandRefusedError | ConfigError):
         return shortened(" ".join(redact(str(error)).split()), MESSAGE_LIMIT)
+    if isinstance(error, StorageAwayError):
+        return translated(AWAY)
     return translated(OUTDATED if isinstance(error, _CHANGED) else UNEXPECTED)
+
+
+def _ids(interaction: Interaction) -> TurnIds:
+    return TurnIds(interaction.guild_id or 0, interaction.channel_id or 0, interaction.user.id)
 
 
 def _is_too_late(error: Exception) -> bool:

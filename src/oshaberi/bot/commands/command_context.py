@@ -12,7 +12,7 @@ import discord
 from discord import app_commands
 
 from oshaberi.bot.client.channel_places import path_of
-from oshaberi.bot.client.incoming_messages import person_of
+from oshaberi.bot.client.discord_people import person_of
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import Person
 from oshaberi.errors import OshaberiError
@@ -70,7 +70,7 @@ class CommandContext:
         """Empty the persona cache of a server, so that the next turn reads it again."""
         self.channel_turns.cast.forget(server_id)
 
-    def rest_end(self, key: KeyRecord) -> datetime | None:
+    def cooldown_end(self, key: KeyRecord) -> datetime | None:
         """Return when the cooldown of a key ends, or None if it can be used now."""
         wall, now_s = self.services.clock(), asyncio.get_running_loop().time()
         left_s = self.services.cooldowns.seconds_left(key, wall, now_s)

@@ -143,7 +143,7 @@ def key_form(context: CommandContext, asker: CommandUser, provider: str) -> Comm
 
 
 def _resting(context: CommandContext, key: KeyRecord) -> str:
-    end = context.rest_end(key)
+    end = context.cooldown_end(key)
     return (
         ""
         if end is None

@@ -87,7 +87,7 @@ def _keys(context: CommandContext, tries: Sequence[ModelCandidate]) -> str:
             if lacking
             else translated("ready, needs no key")
         )
-    ends = [end for key in keys if (end := context.rest_end(key)) is not None]
+    ends = [end for key in keys if (end := context.cooldown_end(key)) is not None]
     if len(ends) == len(keys):
         return translated(
             "all keys failed; paused until {ends}", ends=discord.utils.format_dt(min(ends), "t")

@@ -117,21 +117,20 @@ async def _left(
 async def _left_of(context: CommandContext, limit: UsageLimit, day: date) -> list[str]:
     account = limit.account
     used = await context.db.usage_counts.of(account, day, day)
-    purse = (
-        translated(", on the keys of whoever runs the bot") if account.purse == "operator" else ""
-    )
+    is_operators = account.budget_owner == "operator"
+    whose_keys = translated(", on the keys of whoever runs the bot") if is_operators else ""
     pairs: tuple[tuple[Counted, int, int], ...] = (
         ("requests", limit.requests, used.requests),
         ("tokens", limit.tokens, used.tokens),
     )
     return [
         translated(
-            "- {value:,} of {most:,} {counted} {subjects}{purse}",
+            "- {value:,} of {most:,} {counted} {subjects}{whose_keys}",
             value=max(0, most - taken),
             most=most,
             counted=counted,
             subjects=translated(_SUBJECTS[account.subject]),
-            purse=purse,
+            whose_keys=whose_keys,
         )
         for counted, most, taken in pairs
         if most

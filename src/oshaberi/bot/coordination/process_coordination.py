@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Protocol
 
+from oshaberi.bot.coordination.shard_leases import LeaseTable
 from oshaberi.discord_io import BanGuard, RequestBudget
 from oshaberi.errors import ConfigError
 from oshaberi.stream.stops.stop_registry import StopRegistry
@@ -59,6 +60,9 @@ class ProcessCoordination(Protocol):
     ) -> AbstractAsyncContextManager[None]:
         """Share Discord's limits between all processes, for the block."""
 
+    def shard_leases(self) -> LeaseTable | None:
+        """Return the leases on shards; None if there is no Redis to keep them."""
+
     async def departure(self) -> None:
         """Wait until a process ends that had claimed something we wanted."""
 
@@ -92,6 +96,9 @@ class SingleProcess:
         self, _guard: BanGuard, _budget: RequestBudget
     ) -> AbstractAsyncContextManager[None]:
         return nullcontext()
+
+    def shard_leases(self) -> LeaseTable | None:
+        return None
 
     async def departure(self) -> None:
         await asyncio.Event().wait()

@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 
 from redis.asyncio import Redis
 from redis.asyncio.lock import Lock
@@ -20,7 +20,9 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from oshaberi.bot.coordination.process_coordination import InstanceLease, SingleProcess
+from oshaberi.bot.coordination.redis_calls import cancellable
 from oshaberi.bot.coordination.redis_request_budget import RedisAllowance, SharedRefusals
+from oshaberi.bot.coordination.redis_shard_leases import RedisShardLeases
 from oshaberi.discord_io import BanGuard, RequestBudget
 from oshaberi.errors import AddressUnavailableError, ConfigError
 from oshaberi.stream.stops.redis_stops import FAULTS, RedisStops, ended
@@ -104,6 +106,9 @@ class RedisCoordination:
             if renewing is not None:
                 await ended(renewing)
                 await _released(lock, what)
+
+    def shard_leases(self) -> RedisShardLeases:
+        return RedisShardLeases(self._redis, self._name.decode())
 
     @asynccontextmanager
     async def share_requests(self, guard: BanGuard, budget: RequestBudget) -> AsyncIterator[None]:
@@ -208,17 +213,6 @@ class RedisCoordination:
         """Renew the lease. Several processes of one name share it."""
         if self._instance:
             await self._redis.set(_lease(self._instance), self._name, ex=ALIVE_SECONDS)
-
-
-@contextmanager
-def cancellable() -> Iterator[None]:
-    """Raise CancelledError that redis-py may swallow while it waits."""
-    try:
-        yield
-    finally:
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise asyncio.CancelledError
 
 
 async def _acquired_now(lock: Lock, what: str) -> bool:

@@ -10,6 +10,7 @@ import errno
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -18,6 +19,7 @@ from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.errors import AddressUnavailableError, ConfigError
 from oshaberi.http_server_log import SERVER_LOG
 
+MOST_BYTES = 16 * 1024
 Check = Callable[[], str | None]
 """What is wrong now, in a few words; None if nothing is."""
 
@@ -30,34 +32,43 @@ class HealthChecks:
     ready: Check
     parts: Mapping[str, Check]
 
-    def health(self) -> web.Response:
+    def report(self) -> dict[str, Any]:
+        """Return which parts ail. It is `ok` while the gateway is."""
         problems = {"gateway": self.gateway()}
         problems |= {name: check() for name, check in self.parts.items()}
         ailing = [f"{name}: {problem}" for name, problem in problems.items() if problem]
-        return web.json_response(
-            {
-                "ok": problems["gateway"] is None,
-                "problem": "; ".join(ailing) or None,
-                "parts": {name: problem or "ok" for name, problem in problems.items()},
-            },
-            status=_status(problems["gateway"]),
-        )
+        return {
+            "ok": problems["gateway"] is None,
+            "problem": "; ".join(ailing) or None,
+            "parts": {name: problem or "ok" for name, problem in problems.items()},
+        }
+
+    def unready(self) -> str | None:
+        """Return why no new question is taken, or None."""
+        return self.gateway() or self.ready()
+
+    def health(self) -> web.Response:
+        return _answer(self.report())
 
     def readiness(self) -> web.Response:
-        problem = self.gateway() or self.ready()
-        body = {"ok": problem is None, "problem": problem}
-        return web.json_response(body, status=_status(problem))
+        problem = self.unready()
+        return _answer({"ok": problem is None, "problem": problem})
 
 
-def _status(problem: str | None) -> int:
-    return 200 if problem is None else 503
+def _answer(body: dict[str, Any]) -> web.Response:
+    return web.json_response(body, status=200 if body["ok"] else 503)
 
 
 @asynccontextmanager
 async def health_endpoint(
-    bot_metrics: BotMetrics, checks: HealthChecks, port: int, host: str = "127.0.0.1"
+    bot_metrics: BotMetrics,
+    checks: HealthChecks,
+    port: int,
+    host: str = "127.0.0.1",
+    *,
+    more: Callable[[web.UrlDispatcher], None] = lambda _router: None,
 ) -> AsyncIterator[str]:
-    """Serve until the end of the block. Yields the URL."""
+    """Serve until the end of the block. Yields the URL. `more` adds other addresses."""
 
     async def health(_request: web.Request) -> web.Response:
         return checks.health()
@@ -68,10 +79,11 @@ async def health_endpoint(
     async def metrics(_request: web.Request) -> web.Response:
         return web.Response(body=bot_metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
-    application = web.Application()
+    application = web.Application(client_max_size=MOST_BYTES)
     application.router.add_get("/health", health)
     application.router.add_get("/ready", ready)
     application.router.add_get("/metrics", metrics)
+    more(application.router)
     runner = web.AppRunner(application, access_log=None, logger=SERVER_LOG, shutdown_timeout=1.0)
     await runner.setup()
     try:

@@ -10,15 +10,20 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from oshaberi.bot.observability.process_gauges import ProcessGauges
 from oshaberi.chunks import ProviderError
 from oshaberi.delivery.stream_config import StreamConfig
-from oshaberi.discord_io import BanGuard
+from oshaberi.discord_io import BanGuard, RequestBudget, RequestMeter
+from oshaberi.storage.outages.database_circuit_breaker import DatabaseMeter
 from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import StreamResult
+from oshaberi.turns.post_turn.answer_times import AnswerTimes
 
 WAIT_BUCKETS_S = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
-FIRST_MESSAGE_BUCKETS_S = (0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120)
+ANSWER_BUCKETS_S = (0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120)
 
-NO_QUESTION = frozenset(("own", "bot", "unaddressed", "claimed", "seen"))
+NO_QUESTION = frozenset(
+    {"own", "bot", "unaddressed", "others", "inattentive", "uninvited"}
+    | {"copy", "replaced", "withdrawn", "claimed", "seen"}
+)
 """Reasons of messages that are not for the bot, or that another process or turn has taken."""
 
 
@@ -48,10 +53,35 @@ class BotMetrics:
         self.tokens = Counter(
             "oshaberi_tokens", "Tokens", ("provider", "model", "way"), registry=self.registry
         )
+        self.first_token = Histogram(
+            "oshaberi_first_token_seconds",
+            "From the question to the model's first words or thoughts",
+            buckets=ANSWER_BUCKETS_S,
+            registry=self.registry,
+        )
         self.first_message = Histogram(
             "oshaberi_first_message_seconds",
             "From the question to the first visible message",
-            buckets=FIRST_MESSAGE_BUCKETS_S,
+            buckets=ANSWER_BUCKETS_S,
+            registry=self.registry,
+        )
+        self.discord_request = Histogram(
+            "oshaberi_discord_request_seconds",
+            "How long Discord took to answer a request",
+            ("kind", "status"),
+            buckets=WAIT_BUCKETS_S,
+            registry=self.registry,
+        )
+        self.channel_wait = Histogram(
+            "oshaberi_channel_wait_seconds",
+            "How long messages waited for a limit of Discord",
+            buckets=ANSWER_BUCKETS_S,
+            registry=self.registry,
+        )
+        self.webhook_refusals = Counter(
+            "oshaberi_webhook_refusals",
+            "Channels in which Discord refused us a webhook, by Discord's code",
+            ("code",),
             registry=self.registry,
         )
         started = Gauge(
@@ -95,13 +125,15 @@ class BotMetrics:
         )
         self.database_call = Histogram(
             "oshaberi_database_call_seconds",
-            "How long calls of the database took",
+            "How long calls and commits of the database took",
+            ("kind",),
             buckets=WAIT_BUCKETS_S,
             registry=self.registry,
         )
-        self.database_silences = Counter(
-            "oshaberi_database_silences",
-            "Calls that the database did not answer in time",
+        self.database_faults = Counter(
+            "oshaberi_database_faults",
+            "Calls and commits that failed",
+            ("kind",),
             registry=self.registry,
         )
         self.process_gauges = ProcessGauges(self.registry)
@@ -111,12 +143,31 @@ class BotMetrics:
         if reason not in NO_QUESTION:
             self.unanswered.labels(reason).inc()
 
-    def note_database_call(self, seconds: float, answered: bool) -> None:
-        self.database_call.observe(seconds)
-        self.database_silences.inc(not answered)
+    def database_meter(self) -> DatabaseMeter:
+        """Return what counts the calls and faults of a database."""
+        meter = DatabaseMeter()
+        meter.on_call = lambda kind, seconds: self.database_call.labels(kind).observe(seconds)
+        meter.on_fault = lambda kind: self.database_faults.labels(kind).inc()
+        return meter
 
-    def watch(self, guard: BanGuard) -> None:
-        """Report the ban guard's counts."""
+    def _note_discord_answer(self, kind: str, status: int, seconds: float) -> None:
+        """Count an answer of Discord. Without one the status is `none`."""
+        self.discord_request.labels(kind, str(status) if status else "none").observe(seconds)
+
+    def note_answer(self, times: AnswerTimes) -> None:
+        """Count how long somebody waited for an answer."""
+        if times.first_token_s is not None:
+            self.first_token.observe(times.first_token_s)
+        if times.first_message_s is not None:
+            self.first_message.observe(times.first_message_s)
+        for seconds in times.limit_waits_s:
+            self.channel_wait.observe(seconds)
+
+    def watch(self, guard: BanGuard, budget: RequestBudget, meter: RequestMeter) -> None:
+        """Report what becomes of the requests to Discord."""
+        budget.on_waited = self.request_wait.observe
+        meter.on_answer = self._note_discord_answer
+        meter.on_webhook_refusal = lambda code: self.webhook_refusals.labels(str(code)).inc()
         guard.on_invalid = lambda status: self.invalid.labels(str(status)).inc()
         self.invalid_now.set_function(lambda: guard.count)
         self.slowdown.set_function(lambda: guard.slowdown)
@@ -132,8 +183,6 @@ class BotMetrics:
         self.streams.labels(result.status).inc()
         self.messages.inc(result.metrics.messages)
         self.undelivered.inc(len(result.undelivered))
-        if result.metrics.first_message_ms is not None:
-            self.first_message.observe(result.metrics.first_message_ms / 1000)
         provider, model = result.thought_log.provider or "", result.thought_log.model or ""
         if isinstance(result.data, ProviderError):
             self.provider_errors.labels(result.data.provider or provider, result.data.type).inc()

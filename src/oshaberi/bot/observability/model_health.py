@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from oshaberi.chunks import ErrorType, ProviderError
 from oshaberi.delivery.stream_config import StreamConfig
@@ -41,15 +41,16 @@ class ModelHealth:
         elif result.status in ("completed", "function_call"):
             self._failed.pop(model, None)
 
+    def failing(self) -> Mapping[tuple[str, str], ErrorType]:
+        """Return the kinds of errors by provider and model."""
+        since_s = self._now_s() - KEPT_SECONDS
+        return {model: kind for model, (kind, at_s) in self._failed.items() if at_s > since_s}
+
     def problem(self) -> str | None:
         """Return the failing models with the kinds of their errors, or None."""
-        since_s = self._now_s() - KEPT_SECONDS
-        failing = [
-            f"{provider} {model}: {kind}"
-            for (provider, model), (kind, at_s) in self._failed.items()
-            if at_s > since_s
-        ]
-        return "; ".join(failing) or None
+        failing = self.failing().items()
+        told = [f"{provider} {model}: {kind}" for (provider, model), kind in failing]
+        return "; ".join(told) or None
 
 
 def _fault(result: StreamResult) -> ErrorType | None:

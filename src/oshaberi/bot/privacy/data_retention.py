@@ -100,7 +100,8 @@ class DataRetention:
         if back:
             await self._db.departed_servers.returned_to(back)
         for server_id in await self._db.departed_servers.known_servers() - departed - set(here):
-            if self._is_ours(server_id):
+            # Asked again: a shard may have come to this process meanwhile.
+            if self._is_ours(server_id) and server_id not in (self._servers() or ()):
                 log.info("the bot is not in server %s any more", server_id)
                 await self._db.departed_servers.note(server_id)
 

@@ -45,31 +45,17 @@ def show(as_json: bool, config_file: Path | None) -> None:
 
     settings = settings_of(config_file)
     if as_json:
-        click.echo(json.dumps(_document(settings), ensure_ascii=False, indent=1))
+        click.echo(json.dumps(settings.shown_all(os.environ), ensure_ascii=False, indent=1))
     else:
         for line in _table(settings, TerminalPalette.of(sys.stdout)):
             click.echo(line)
-
-
-def _document(settings: LoadedSettings) -> dict[str, dict[str, Any]]:
-    from oshaberi.config import DECLARED
-    from oshaberi.config.secrets_in_settings import KnownSecrets
-
-    known = KnownSecrets(settings.secrets(os.environ))
-    return {
-        key: {
-            "value": settings.shown(key, os.environ),
-            "from": known.hidden(settings.origin(key)),
-        }
-        for key in DECLARED
-    }
 
 
 def _table(settings: LoadedSettings, palette: TerminalPalette) -> list[str]:
     from oshaberi.config.loaded_settings import DEFAULT
     from oshaberi.terminal_output import harmless
 
-    document = _document(settings)
+    document = settings.shown_all(os.environ)
     rows = [(key, _brief(one["value"]), str(one["from"])) for key, one in document.items()]
     keys, values = (max(len(row[at]) for row in rows) for at in (0, 1))
     lines = []

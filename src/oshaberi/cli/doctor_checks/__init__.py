@@ -32,6 +32,8 @@ async def examine(
     if settings is None:
         return
     yield machine_checks.data_folder(settings)
+    for finding in machine_checks.disk(settings, storage_checks.database_file(settings)):
+        yield finding
     yield await storage_checks.secret_key(settings, environ)
     yield await storage_checks.database(settings)
     yield await storage_checks.redis(settings)

@@ -6,6 +6,13 @@ from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from oshaberi import __version__
+from oshaberi.cli.doctor_checks import channel_checks
+from oshaberi.cli.doctor_checks.discord_permissions import (
+    ADMINISTRATOR,
+    NEEDED,
+    WANTED,
+    names_of,
+)
 from oshaberi.cli.doctor_checks.finding import Finding, bad, good, note
 from oshaberi.cli.doctor_checks.http_probe import HttpAnswer, ask
 
@@ -18,21 +25,7 @@ STAGE_VARIABLE = "OSHABERI_STAGE_URL"
 PORTAL = "https://discord.com/developers/applications"
 MESSAGE_CONTENT = (1 << 18) | (1 << 19)
 """Application flags: granted, or granted to a bot in few servers."""
-ADMINISTRATOR = 1 << 3
 MOST_NAMED = 5
-NEEDED = {
-    "View Channels": 1 << 10,
-    "Send Messages": 1 << 11,
-    "Read Message History": 1 << 16,
-}
-WANTED = {
-    "Send Messages in Threads": 1 << 38,
-    "Manage Webhooks": 1 << 29,
-    "Embed Links": 1 << 14,
-    "Attach Files": 1 << 15,
-    "Add Reactions": 1 << 6,
-    "Use External Emoji": 1 << 18,
-}
 
 
 async def examine(settings: LoadedSettings, environ: Mapping[str, str]) -> AsyncIterator[Finding]:
@@ -47,7 +40,13 @@ async def examine(settings: LoadedSettings, environ: Mapping[str, str]) -> Async
         return
     application = await discord.get("/applications/@me")
     yield _intents(application)
-    yield _servers(await discord.get("/users/@me/guilds"), application)
+    guilds = await discord.get("/users/@me/guilds")
+    yield _servers(guilds, application)
+    if guilds.status == 200 and guilds.body:
+        known = [one for one in guilds.body if isinstance(one, dict)]
+        ids = str(me.fields.get("id", "")), str(application.fields.get("id", ""))
+        async for finding in channel_checks.examine(discord.get, known, *ids):
+            yield finding
 
 
 class _DiscordChecks:
@@ -111,7 +110,7 @@ def _missing(guild: Mapping[str, Any]) -> list[str]:
     granted = int(guild.get("permissions", 0))
     if guild.get("owner") or granted & ADMINISTRATOR:
         return []
-    return [name for name, bit in {**NEEDED, **WANTED}.items() if not granted & bit]
+    return list(names_of({**NEEDED, **WANTED}, granted))
 
 
 def _invitation(application: HttpAnswer) -> str:

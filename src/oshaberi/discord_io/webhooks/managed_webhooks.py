@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 import discord
 
 from oshaberi.delivery.sink import DiscordRefusalError
+from oshaberi.discord_io.requests.request_meter import RequestMeter
 from oshaberi.discord_io.requests.request_watch import RequestSender
 from oshaberi.discord_io.requests.success_reading import id_of, objects_of
 from oshaberi.discord_io.webhooks.webhook_http import Hook
@@ -36,8 +37,13 @@ class ManagedWebhooks:
     """Our webhooks by the channel that owns them. A thread uses its parent's webhook."""
 
     def __init__(
-        self, client: discord.Client, line: RequestSender, alone: Alone = alone_anyway
+        self,
+        client: discord.Client,
+        line: RequestSender,
+        meter: RequestMeter,
+        alone: Alone = alone_anyway,
     ) -> None:
+        self._meter = meter
         self._client = client
         self._line = line
         self._alone = alone
@@ -70,6 +76,7 @@ class ManagedWebhooks:
         try:
             return await self._find(channel_id) or await self._find_or_make(channel_id)
         except DiscordRefusalError as refusal:
+            self._meter.on_webhook_refusal(refusal.code)
             if refusal.code in LASTING_REFUSALS:
                 self._refusals[channel_id] = (refusal, _now() + REFUSED_SECONDS)
             raise

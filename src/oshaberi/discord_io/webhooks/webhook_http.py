@@ -18,10 +18,13 @@ from oshaberi.delivery.sink import RequestKind, WireState
 from oshaberi.discord_io.requests.answer_classification import parsed, refusal_of, translated
 from oshaberi.discord_io.requests.ban_guard import BanGuard
 from oshaberi.discord_io.requests.bucket_headers import KnownRooms
+from oshaberi.discord_io.requests.request_fence import RequestFence
+from oshaberi.discord_io.requests.request_meter import RequestMeter
 
 Json = dict[str, Any]
 Method = Literal["POST", "PATCH", "DELETE"]
 _KINDS: Mapping[Method, RequestKind] = {"POST": "webhook_send", "PATCH": "webhook_edit"}
+_TIMED: Mapping[Method, str] = {**_KINDS, "DELETE": "webhook_delete"}
 
 TOTAL_SECONDS = 60.0
 """Less than the sender's patience: after a request that is never answered there is time for one
@@ -39,8 +42,17 @@ class Hook:
 class WebhookHttp:
     """Sends webhook requests. Waits for a rate limit that it knows; a 429 is raised."""
 
-    def __init__(self, user_agent: str, guard: BanGuard, rooms: KnownRooms) -> None:
+    def __init__(
+        self,
+        user_agent: str,
+        guard: BanGuard,
+        rooms: KnownRooms,
+        meter: RequestMeter,
+        fence: RequestFence | None = None,
+    ) -> None:
+        self._meter = meter
         self._guard = guard
+        self._fence = fence or RequestFence()
         self._rooms = rooms
         self._headers = {"User-Agent": user_agent}
         self._session: aiohttp.ClientSession | None = None
@@ -114,11 +126,15 @@ class WebhookHttp:
     ) -> Json:
         url = f"{Route.BASE}/webhooks/{hook.id}/{hook.token}{path}"
         await self._wait_for_room((method, hook.id), wire)
+        status, left_at, kind = 0, _now(), _TIMED[method]
         try:
             async with self._open().request(method, url, params=query, **_payload(form)) as answer:
+                status = answer.status
                 body = await answer.read()
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise translated(error) from error
+        finally:
+            self._meter.on_answer(kind, status, _now() - left_at)
         self._guard.note(answer.status)
         self._note_room((method, hook.id), answer.headers)
         if method in _KINDS:
@@ -135,6 +151,7 @@ class WebhookHttp:
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(total=TOTAL_SECONDS),
                 headers=self._headers,
+                trace_configs=[self._fence.guard(aiohttp.TraceConfig())],
             )
         return self._session
 

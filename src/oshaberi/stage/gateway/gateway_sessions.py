@@ -123,10 +123,33 @@ class SessionHub:
         self.refused = 0
         self.resumed = 0
         self.identified = 0
+        self.too_early = 0
+        """IDENTIFYs that came too soon after another of their bucket."""
+        self.overlaps = 0
+        """IDENTIFYs of a shard while another session of it was connected."""
+        self._identified_at: dict[int, float] = {}
         state.bus.listen(self._deliver)
 
     def connected(self) -> list[GatewaySession]:
         return [session for session in self.sessions.values() if session.connection is not None]
+
+    def may_identify(self, shard_id: int) -> bool:
+        """Tell whether a shard may start a session now, and count it (facts: Scale)."""
+        settings, now = self._state.settings, self._state.now()
+        bucket = shard_id % settings.max_concurrency
+        last = self._identified_at.get(bucket)
+        if last is not None and now - last < settings.identify_s:
+            self.too_early += 1
+            return False
+        self._identified_at[bucket] = now
+        self.identified += 1
+        self.overlaps += any(one.shard[0] == shard_id for one in self.connected())
+        return True
+
+    def starts_left(self) -> int | None:
+        """Return how many sessions may still be started; None if nobody counts."""
+        most = self._state.settings.session_starts
+        return None if most is None else max(0, most - self.identified)
 
     def drop(self, code: int | None = None) -> None:
         """Cut every connection, without a close frame or with this code."""

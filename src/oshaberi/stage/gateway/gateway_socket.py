@@ -139,12 +139,17 @@ class _GatewayConversation:
         if self._session is not None:
             raise _SocketClosedError(ALREADY_AUTHENTICATED)
         self._check_token(data)
-        wanted = self._intents(data.get("intents"))
-        session = GatewaySession(wanted, _shard(data), self._state.settings.replay_most)
+        wanted, shard = self._intents(data.get("intents")), _shard(data)
+        hub = self._state.hub
+        if hub.starts_left() == 0:
+            raise _SocketClosedError(BAD_TOKEN)
+        if not hub.may_identify(shard[0]):
+            self._connection.send(INVALID_SESSION, False)
+            return
+        session = GatewaySession(wanted, shard, self._state.settings.replay_most)
         session.connection = self._connection
         self._session = session
-        self._state.hub.sessions[session.id] = session
-        self._state.hub.identified += 1
+        hub.sessions[session.id] = session
         self._greet(session)
 
     def _intents(self, wanted: object) -> int:

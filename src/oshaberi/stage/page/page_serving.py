@@ -10,14 +10,9 @@ from pathlib import Path
 
 from aiohttp import web
 
+from oshaberi.page_files import file_response, page_file
+
 FOLDER = Path(__file__).parent
-KINDS = {
-    ".html": "text/html",
-    ".css": "text/css",
-    ".js": "text/javascript",
-    ".svg": "image/svg+xml",
-    ".json": "application/json",
-}
 POLICY = {
     "default-src": "'self'",
     # An avatar or an embed's picture may lie anywhere; without a network a drawn one stands in.
@@ -48,34 +43,13 @@ class Page:
         return _served(request, FOLDER / "icon.svg")
 
     async def _file(self, request: web.Request) -> web.StreamResponse:
-        path = _found(request.match_info["path"])
+        path = page_file(FOLDER, request.match_info["path"])
         if path is None:
             raise web.HTTPNotFound(text="the page has no such file")
         return _served(request, path)
 
 
-def _found(name: str) -> Path | None:
-    """Return our file of this name, or None; also for a name that no file can have."""
-    try:
-        path = (FOLDER / name).resolve()
-        ours = path.is_relative_to(FOLDER) and path.suffix in KINDS and path.is_file()
-    except (OSError, ValueError):
-        return None
-    return path if ours else None
-
-
 def _served(request: web.Request, path: Path) -> web.Response:
-    headers = {
-        "Content-Security-Policy": _policy(request.host),
-        "Cross-Origin-Opener-Policy": "same-origin",
-        "Referrer-Policy": "no-referrer",
-        "X-Content-Type-Options": "nosniff",
-        "Cache-Control": "no-cache",
-    }
-    kind = KINDS[path.suffix]
-    return web.Response(body=path.read_bytes(), content_type=kind, charset="utf-8", headers=headers)
-
-
-def _policy(host: str) -> str:
-    """Return the content security policy. The access guard has checked the host."""
-    return "; ".join(f"{name} {value.format(host=host)}" for name, value in POLICY.items())
+    """Return a file. The access guard has checked the host."""
+    policy = {name: value.format(host=request.host) for name, value in POLICY.items()}
+    return file_response(path, policy)

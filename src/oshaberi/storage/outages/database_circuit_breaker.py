@@ -12,9 +12,9 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
-from oshaberi.storage.storage_errors import StorageAwayError
+from oshaberi.storage.storage_errors import StorageAwayError, StorageError
 from oshaberi.virtual_time import outside_work
 
 log = logging.getLogger(__name__)
@@ -32,6 +32,15 @@ T = TypeVar("T")
 Probe = Callable[[], Awaitable[object]]
 
 
+class DatabaseMeter:
+    """Hears what the database does: `call` is a call of a repository, `commit` a transaction of
+    many writes. A fault is `silent` (no answer in time), `away` or `error` (one was refused)."""
+
+    def __init__(self) -> None:
+        self.on_call: Callable[[Literal["call", "commit"], float], None] = lambda _kind, _s: None
+        self.on_fault: Callable[[Literal["silent", "away", "error"]], None] = lambda _kind: None
+
+
 class DatabaseCircuitBreaker:
     """The breaker. `probe` raises, or takes long, while the database is down."""
 
@@ -47,8 +56,7 @@ class DatabaseCircuitBreaker:
         self._told_s: float | None = None
         self.on_lost: Callable[[], None] = lambda: None
         """Called at the beginning of an outage."""
-        self.on_call: Callable[[float, bool], None] = lambda _seconds, _answered: None
-        """Called after each call with its duration, and whether the database answered in time."""
+        self.meter = DatabaseMeter()
 
     @property
     def is_away(self) -> bool:
@@ -72,15 +80,15 @@ class DatabaseCircuitBreaker:
         try:
             with outside_work():
                 answered = await self.watch(task)
-            self.on_call(now_s() - began_s, answered)
+            self.meter.on_call("call", now_s() - began_s)
         finally:
             task.cancel()  # does nothing to one that is done
         if not answered:
             raise self.error()
         try:
             return task.result()
-        except StorageAwayError as error:
-            self.lost(str(error))
+        except StorageError as error:
+            self.failed(error)
             raise
 
     async def watch(self, task: asyncio.Task[Any]) -> bool:
@@ -97,8 +105,16 @@ class DatabaseCircuitBreaker:
             silent += 1
             if heard != self._heard:
                 silent, heard, since_s = 0, self._heard, time.monotonic()
+        self.meter.on_fault("silent")
         self.lost(f"no answer within {ANSWER_SECONDS:g} s")
         return False
+
+    def failed(self, error: StorageError) -> None:
+        """Count a failed call or transaction, and mark the database as down if it is away."""
+        is_away = isinstance(error, StorageAwayError)
+        self.meter.on_fault("away" if is_away else "error")
+        if is_away:
+            self.lost(str(error))
 
     def lost(self, reason: str) -> None:
         """Mark the database as down."""

@@ -110,8 +110,8 @@ def _personas_of(server_id: int) -> Select[int]:
 
 
 def _count_of_server(server_id: int) -> ColumnElement[bool]:
-    """Those of its members in its own purse too; of the operator's the server and its channels."""
-    inside = and_(UsageCount.purse == "server", UsageCount.server_id == server_id)
+    """Those of its members in its own budget too; of the operator's the server and its channels."""
+    inside = and_(UsageCount.budget_owner == "server", UsageCount.server_id == server_id)
     itself = and_(UsageCount.subject == "server", UsageCount.subject_id == server_id)
     channels = and_(
         UsageCount.subject == "channel", UsageCount.subject_id.in_(_places_of(server_id))

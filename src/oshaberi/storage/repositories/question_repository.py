@@ -75,6 +75,13 @@ class QuestionRepository:
         async with self._store.read() as session:
             return tuple(map(_record, await session.scalars(rows)))
 
+    @reads
+    async def open_in(self, channel_id: int) -> frozenset[int]:
+        """Return the open questions of a channel, whichever process has them."""
+        ids = select(QuestionRow.message_id).where(QuestionRow.channel_id == channel_id)
+        async with self._store.read() as session:
+            return frozenset(await session.scalars(ids))
+
     @writes
     async def forget_old(self) -> None:
         """Delete questions that are too old to be answered."""

@@ -7,7 +7,7 @@ so that two processes never wait for each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any
 
@@ -18,11 +18,18 @@ from oshaberi.storage.outages.answer_limits import reads, writes
 from oshaberi.storage.schema.table_rows import QuotaNotice
 from oshaberi.storage.schema.table_rows import UsageCount as Row
 from oshaberi.storage.transactions import Transactions, count
-from oshaberi.storage.usage_accounts import UsageAccount, UsageLimit, UsageTotals, UsedUp
+from oshaberi.storage.usage_accounts import (
+    BudgetOwner,
+    UsageAccount,
+    UsageLimit,
+    UsageTotals,
+    UsedUp,
+)
 from oshaberi.storage.writing.write_entries import WriteEntry, WriteStep
 
 KEPT_DAYS = 62
 _KEY = ("day", "purse", "server_id", "subject", "subject_id")
+"""The columns of the key; `purse` is that of `budget_owner`."""
 _COUNTED = ("requests", "input_tokens", "output_tokens", "cost_micros")
 _OLD = delete(Row).where(Row.day < bindparam("edge"))
 _OLD_NOTICES = delete(QuotaNotice).where(QuotaNotice.day < bindparam("edge"))
@@ -83,12 +90,27 @@ class UsageCounts:
         self, server_id: int, day: date, most: int
     ) -> tuple[tuple[int, UsageTotals], ...]:
         """Return the users with most tokens in a server, the largest first."""
-        there = and_(Row.purse == "server", Row.server_id == server_id, Row.subject == "user")
+        there = and_(
+            Row.budget_owner == "server", Row.server_id == server_id, Row.subject == "user"
+        )
         rows = select(Row).where(Row.day == day, there)
         by_tokens = (Row.input_tokens + Row.output_tokens).desc()
         async with self._store.read() as session:
             found = await session.scalars(rows.order_by(by_tokens, Row.subject_id).limit(most))
             return tuple((row.subject_id, _record(row)) for row in found)
+
+    @reads
+    async def by_server(
+        self, owner: BudgetOwner, first: date, last: date
+    ) -> Mapping[int, UsageTotals]:
+        """Return the totals of each server from the first of these days to the last."""
+        columns = (Row.requests, Row.input_tokens, Row.output_tokens, Row.cost_micros)
+        days = Row.day.between(first, last)
+        within = and_(days, Row.budget_owner == owner, Row.subject == "server")
+        rows = select(Row.subject_id, *map(func.sum, columns)).where(within)
+        async with self._store.read() as session:
+            found = (await session.execute(rows.group_by(Row.subject_id))).all()
+        return {int(server_id): UsageTotals(*map(int, sums)) for server_id, *sums in found}
 
     @writes
     async def tell_once(self, day: date, quota: str, subject_id: int, channel_id: int) -> bool:
@@ -123,7 +145,7 @@ class UsageCounts:
 def _values(day: date, account: UsageAccount, used: UsageTotals) -> dict[str, Any]:
     """Return the values, with the key first: rows are locked in its order."""
     return {
-        "purse": account.purse,
+        "purse": account.budget_owner,
         "server_id": account.server_id,
         "subject": account.subject,
         "subject_id": account.subject_id,
@@ -152,7 +174,7 @@ async def _used_up(session: AsyncSession, day: date, limit: UsageLimit) -> UsedU
 def _within(account: UsageAccount, first: date, last: date) -> ColumnElement[bool]:
     return and_(
         Row.day.between(first, last),
-        Row.purse == account.purse,
+        Row.budget_owner == account.budget_owner,
         Row.server_id == account.server_id,
         Row.subject == account.subject,
         Row.subject_id == account.subject_id,

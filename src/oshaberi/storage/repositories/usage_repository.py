@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Executable, select
+from sqlalchemy import Executable, func, select
 
 from oshaberi.storage.outages.answer_limits import reads
 from oshaberi.storage.schema.table_rows import UsageRow as Row
 from oshaberi.storage.stored_records import UsageRecord
 from oshaberi.storage.transactions import Transactions
 from oshaberi.storage.writing.write_entries import WriteEntry, WriteStep
+
+MOST_MODELS = 100
 
 
 class UsageRepository:
@@ -43,6 +45,19 @@ class UsageRepository:
             "output_tokens": output_tokens,
         }
         return WriteStep(self._add, values)
+
+    @reads
+    async def by_model(self) -> tuple[UsageRecord, ...]:
+        """Return what each model was used in all servers together, the most used first."""
+        counts = (Row.requests, Row.input_tokens, Row.output_tokens)
+        sums = [func.sum(column) for column in counts]
+        rows = select(Row.provider, Row.model, *sums).group_by(Row.provider, Row.model)
+        largest = rows.order_by(sums[0].desc(), Row.provider, Row.model).limit(MOST_MODELS)
+        async with self._store.read() as session:
+            found = (await session.execute(largest)).all()
+        return tuple(
+            UsageRecord(0, provider, model, *map(int, used)) for provider, model, *used in found
+        )
 
     @reads
     async def of(self, server_id: int) -> tuple[UsageRecord, ...]:

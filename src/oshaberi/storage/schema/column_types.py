@@ -31,7 +31,7 @@ class UtcMoment(TypeDecorator[datetime]):
         return aware.astimezone(UTC)
 
 
-class WordList(TypeDecorator[str]):
+class StorableText(TypeDecorator[str]):
     """Any text. Characters that a database cannot hold (NUL, lone surrogates) become U+FFFD."""
 
     impl = Text

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from sqlalchemy import JSON, BigInteger, ForeignKey, Index, MetaData, UniqueConstraint, false
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from oshaberi.storage.schema.column_types import RowId, UtcMoment, WordList
+from oshaberi.storage.schema.column_types import RowId, StorableText, UtcMoment
 
 NAMES = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -20,7 +20,7 @@ NAMES = {
 
 class Base(DeclarativeBase):
     metadata = MetaData(naming_convention=NAMES)
-    type_annotation_map: ClassVar = {str: WordList, int: BigInteger, datetime: UtcMoment}
+    type_annotation_map: ClassVar = {str: StorableText, int: BigInteger, datetime: UtcMoment}
 
 
 class ServerSettingRow(Base):
@@ -255,14 +255,15 @@ class UsageRow(Base):
 class UsageCount(Base):
     """What one user, channel or server used on one day (UTC).
 
-    `purse` says whose limits the count is for: `operator` counts requests with the operator's
-    keys (`server_id` is 0 then), `server` counts all requests in that server.
+    `budget_owner` says whose limits the count is for: `operator` counts requests with the
+    operator's keys (`server_id` is 0 then), `server` counts all requests in that server. Its
+    column has an older name: in a rolling upgrade, older processes still count.
     """
 
     __tablename__ = "usage_counts"
 
     day: Mapped[date] = mapped_column(primary_key=True)
-    purse: Mapped[str] = mapped_column(primary_key=True)
+    budget_owner: Mapped[str] = mapped_column("purse", primary_key=True)
     server_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     subject: Mapped[str] = mapped_column(primary_key=True)
     subject_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)

@@ -176,13 +176,14 @@ class GroupCommit:
             except CommitUnknownError as error:
                 self._doubt = (error.xid, part)
                 self._take_back([entry for rest in parts for entry in rest])
-                self._breaker.lost(str(error))
+                self._breaker.failed(error)
                 return
             except StorageAwayError as error:
                 self._take_back([entry for rest in (part, *parts) for entry in rest])
-                self._breaker.lost(str(error))
+                self._breaker.failed(error)
                 return
             except StorageError as error:
+                self._breaker.failed(error)
                 if len(part) == 1:
                     _refused(part[0], error)
                 parts.extendleft([entry] for entry in reversed(part) if len(part) > 1)
@@ -192,6 +193,8 @@ class GroupCommit:
 
     async def _transaction(self, entries: list[WriteEntry]) -> None:
         """Run a transaction. If it hangs, callers are released and its outcome awaited."""
+        now_s = asyncio.get_running_loop().time
+        began_s = now_s()
         with outside_work():
             task = asyncio.create_task(self._runner.run(entries, self._breaker.heard))
             try:
@@ -199,6 +202,7 @@ class GroupCommit:
                 await asyncio.wait({task})
             finally:
                 task.cancel()
+                self._breaker.meter.on_call("commit", now_s() - began_s)
         task.result()
 
     async def _clear_up_doubt(self) -> None:

@@ -32,6 +32,7 @@ Refused = Literal[
     "bot",
     "blocked",
     "blocked_role",
+    "blocked_channel",
     "unlisted",
     "elsewhere",
     "unaddressed",
@@ -41,7 +42,7 @@ Refused = Literal[
     "inattentive",
     "uninvited",
     "bot_rounds",
-    "age",
+    "age_restricted",
 ]
 Reason = Admitted | Refused
 
@@ -69,8 +70,8 @@ WHY: dict[str, str] = {
     ),
     "others": translatable("it mentions or replies to somebody else"),
     "inattentive": translatable(
-        "nobody was addressed; the bot had been talking here {ago} s ago: "
-        "chance {chance}, drew {drew}"
+        "nobody was addressed; the bot had been talking here {ago} s ago: chance "
+        "{chance}, drew {drew}"
     ),
     "uninvited": translatable(
         "nobody was addressed, and the bot did not speak unasked (interjection_chance): "
@@ -79,12 +80,13 @@ WHY: dict[str, str] = {
     "copy": translatable("it is the copy that a proxy bot made of a message that was answered"),
     "replaced": translatable("a proxy bot replaced it by its copy"),
     "withdrawn": translatable("it was deleted before its turn"),
-    "blocked": translatable("its author or channel is blocked (blocked_users, blocked_channels)"),
+    "blocked": translatable("its author is blocked (blocked_users)"),
+    "blocked_channel": translatable("its channel or category is blocked (blocked_channels)"),
     "blocked_role": translatable("a role of its author is blocked (blocked_roles)"),
     "unlisted": translatable(
         "only certain users and roles are answered (allowed_users, allowed_roles)"
     ),
-    "age": translatable(
+    "age_restricted": translatable(
         "the persona that would answer does so only in age-restricted channels "
         "(`/persona age-restrict`)"
     ),
@@ -157,8 +159,10 @@ def admission(
 def unlisted(person: Person, path: ChannelPath, config: TurnConfig) -> Refused | None:
     """Return why the lists do not allow this person here, or None if they do."""
     places = set(path.ids)
-    if person.id in config.blocked_users or places & set(config.blocked_channels):
+    if person.id in config.blocked_users:
         return "blocked"
+    if places & set(config.blocked_channels):
+        return "blocked_channel"
     if person.role_ids & set(config.blocked_roles):
         return "blocked_role"
     if not _is_listed(person, config):

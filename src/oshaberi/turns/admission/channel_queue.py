@@ -45,6 +45,8 @@ class QueuedJob:
     called: int = 0
     continues: TurnRecord | None = None
     arrival: Arrival = "new"
+    asked_s: float | None = None
+    """When its first message was written, by the loop's clock; None if it is not a message."""
     burst: Burst | None = None
     """Open until its author has finished writing."""
 
@@ -80,7 +82,27 @@ class QueuedJob:
 def joined(first: QueuedJob, second: QueuedJob) -> QueuedJob:
     """Join two jobs: both messages, answered by the personas of either."""
     answering = tuple(dict.fromkeys((*first.answering, *second.answering)))
-    return replace(second, asked=first.asked + second.asked, answering=answering)
+    times_s = [one for one in (first.asked_s, second.asked_s) if one is not None]
+    return replace(
+        second,
+        asked=first.asked + second.asked,
+        answering=answering,
+        asked_s=min(times_s, default=None),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class BusyChannel:
+    """A channel in which a turn runs or waits for a slot, for people to look at."""
+
+    server_id: int
+    channel_id: int
+    user_id: int
+    why: str
+    seconds: float | None
+    """Since the question; None if nobody asked."""
+    waiting: int
+    """Messages that wait behind it."""
 
 
 def with_part(begun: QueuedJob, part: QueuedJob) -> QueuedJob:
@@ -169,6 +191,18 @@ class ChannelQueue:
             if other.is_message and other.message_ids[0] > job.message_ids[0]
         )
         self.waiting.insert(next(newer, len(self.waiting)), job)
+
+    def busy(self, now_s: float) -> BusyChannel:
+        """Describe the queue, for people to look at."""
+        job = self.job
+        return BusyChannel(
+            job.turn_channel.server_id,
+            job.turn_channel.channel_id,
+            job.user_id,
+            job.why,
+            None if job.asked_s is None else now_s - job.asked_s,
+            self.messages,
+        )
 
     def withdraw(self, message_id: int) -> QueuedJob | None:
         """Remove a message, so that it is not answered. Return what is left of its job."""

@@ -90,7 +90,7 @@ class MessageAdmission:
                 self.attention.note_passed(incoming)
             return found
         if not self._answering(heard, found.told):
-            return Admission("age")
+            return Admission("age_restricted")
         if is_bot and not self.bot_rounds.allows(incoming.channel_id, config.bot_rounds_limit):
             return Admission("bot_rounds")
         cooldown_ms = 0 if arrival == "stored" else config.cooldown_ms
@@ -112,8 +112,15 @@ class MessageAdmission:
             incoming.user_id,
             heard.settings,
             arrival=arrival,
+            asked_s=now_s - self._age_s(incoming, arrival),
             burst=burst_of(incoming, heard.settings.turn, now_s) if is_new else None,
         )
+
+    def _age_s(self, incoming: IncomingMessage, arrival: Arrival) -> float:
+        """Return how long ago a message was written. A new one has only just come."""
+        if arrival == "new":
+            return 0.0
+        return max(0.0, (self._services.clock() - incoming.said.at).total_seconds())
 
     def note_admitted(self, job: QueuedJob) -> None:
         """A job enters the queue."""

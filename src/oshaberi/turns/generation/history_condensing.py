@@ -18,6 +18,7 @@ from oshaberi.events import Message
 from oshaberi.providers.request.context_items import ContextItem
 from oshaberi.providers.request.model_request import Request
 from oshaberi.storage.stored_records import ConversationSummary
+from oshaberi.stream.request_span import request_span
 from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.text_engine import TextEngine
@@ -104,8 +105,12 @@ class HistoryCondenser:
         old: Sequence[ContextItem],
     ) -> ConversationSummary | None:
         request = summary_request(asked, old, self._around.persona.name, self._summary)
-        work = self._asked_model(adapter, candidate, request)
-        text = await until_stopped(self._channel, work)
+        model, purpose = candidate.model, {"oshaberi.purpose": "summary"}
+        with request_span(model.provider, model.model, purpose) as span:
+            work = self._asked_model(adapter, candidate, request)
+            text = await until_stopped(self._channel, work)
+            if not text:
+                span.fail("no_summary")
         made = self._record(text, old) if text else None
         if made is None:
             self._services.summaries_paused.put(self._channel_id, _now_s() + PAUSE_S)

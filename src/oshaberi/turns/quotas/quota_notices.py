@@ -74,7 +74,7 @@ async def _is_first(services: TurnServices, refusal: QuotaReachedError, place: Q
     account = reached.limit.account
     channel_id = 0 if account.subject == "user" else place.channel_id
     # Another limit than the one that was told is news.
-    quota = f"{account.purse} {account.server_id} {quota_name(reached)} {reached.most}"
+    quota = f"{account.budget_owner} {account.server_id} {quota_name(reached)} {reached.most}"
     try:
         return store is not None and await store.usage_counts.tell_once(
             today(services), quota, account.subject_id, channel_id

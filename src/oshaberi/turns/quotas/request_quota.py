@@ -19,7 +19,7 @@ from oshaberi.errors import OshaberiError
 from oshaberi.storage.storage_errors import StorageAwayError, StorageError
 from oshaberi.storage.stored_records import UsedRequest
 from oshaberi.storage.usage_accounts import (
-    Purse,
+    BudgetOwner,
     Subject,
     UsageAccount,
     UsageLimit,
@@ -64,7 +64,7 @@ class QuotaReachedError(OshaberiError):
 
     @property
     def is_operators(self) -> bool:
-        return self.reached.limit.account.purse == "operator"
+        return self.reached.limit.account.budget_owner == "operator"
 
 
 class QuotaUnknownError(OshaberiError):
@@ -223,12 +223,12 @@ def limits_of(
 
 
 def _limits(
-    purse: Purse, config: TurnConfig, place: QuotaPlace, server_id: int
+    budget_owner: BudgetOwner, config: TurnConfig, place: QuotaPlace, server_id: int
 ) -> list[UsageLimit]:
     """Return the limits of one payer. Direct messages have no count for the server."""
     return [
         UsageLimit(
-            UsageAccount(purse, server_id, subject, place.id_of(subject)),
+            UsageAccount(budget_owner, server_id, subject, place.id_of(subject)),
             getattr(config, f"quota_requests_per_{subject}_day"),
             getattr(config, f"quota_tokens_per_{subject}_day"),
         )

@@ -8,6 +8,9 @@ from oshaberi.stage.rules.api_refusals import refusal
 from oshaberi.stage.rules.webhook_name_rules import check_avatar_data
 from oshaberi.stage.world.permissions import in_guild
 
+SESSION_STARTS = 1000
+"""In a day."""
+
 routes = RouteTable()
 
 
@@ -35,9 +38,15 @@ async def own_application(call: RouteCall) -> object:
 
 @routes.on("GET", "/gateway/bot")
 async def gateway(call: RouteCall) -> object:
-    limit = {"total": 1000, "remaining": 1000, "reset_after": 86_400_000, "max_concurrency": 1}
+    settings, left = call.state.settings, call.state.hub.starts_left()
+    limit = {
+        "total": SESSION_STARTS,
+        "remaining": SESSION_STARTS if left is None else left,
+        "reset_after": 86_400_000,
+        "max_concurrency": settings.max_concurrency,
+    }
     url = call.state.url.replace("http", "ws", 1) + "/gw/"
-    return {"url": url, "shards": 1, "session_start_limit": limit}
+    return {"url": url, "shards": settings.shards, "session_start_limit": limit}
 
 
 @routes.on("GET", "/gateway")

@@ -41,7 +41,11 @@ function offered(app, option) {
       id: user.id,
     }));
   if (option.type === CHANNEL)
-    return guild.channels.map(({ name, id }) => ({ label: `#${name}`, value: name, id }));
+    return [...guild.channels, ...guild.threads].map(({ name, id }) => ({
+      label: `#${name}`,
+      value: name,
+      id,
+    }));
   if (option.type === ROLE || option.type === MENTIONABLE)
     return guild.roles.map(({ name, id }) => ({ label: name, value: name, id }));
   return [];

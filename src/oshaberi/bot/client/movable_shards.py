@@ -1,0 +1,169 @@
+"""A discord.py client that takes on and gives up single shards while it runs.
+
+discord.py starts all shards of an `AutoShardedClient` once and keeps them. This one starts none by
+itself if there are `ShardTerms`: whoever keeps the leases starts and stops them (decision 20).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from typing import Any, Protocol
+
+import aiohttp
+import discord
+import yarl
+from discord.gateway import DiscordWebSocket, ReconnectWebSocket
+from discord.shard import EventItem, Shard
+
+from oshaberi.errors import TemporaryError
+
+CONNECT_SECONDS = 60.0
+CLOSE_SECONDS = 2.0
+"""Discord need not confirm that a shard is closed; nothing that it sends is read any more."""
+FAULTS = (aiohttp.ClientError, discord.DiscordException, ReconnectWebSocket, TimeoutError)
+
+
+class ShardTerms(Protocol):
+    """On which terms a client has shards: what it asks the keeper of the leases."""
+
+    async def begin(self, host: MovableShardsClient, recommended: int, max_concurrency: int) -> int:
+        """Return the number of shards of the bot."""
+
+    async def identify_turn(self, shard_id: int) -> None:
+        """Wait for the turn to send IDENTIFY. Raises OSError if the shard is not ours."""
+
+    def holds(self, shard_id: int) -> bool: ...
+
+
+class MovableShard(Shard):
+    """A shard that can be given up: then it never connects again, whatever was under way."""
+
+    is_given_up = False
+
+    def launch(self) -> None:
+        if self.is_given_up:
+            self._task = asyncio.create_task(self.ws.close(code=1000))
+        else:
+            super().launch()
+
+    async def reidentify(self, exc: ReconnectWebSocket) -> None:
+        if not self.is_given_up:
+            await super().reidentify(exc)
+
+    async def reconnect(self) -> None:
+        if not self.is_given_up:
+            await super().reconnect()
+
+    async def _handle_disconnect(self, e: Exception) -> None:
+        if not self.is_given_up:
+            await super()._handle_disconnect(e)
+
+    async def give_up(self) -> None:
+        self.is_given_up = True
+        self._cancel_task()
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self.ws.close(code=1000)
+        except (TimeoutError, OSError, aiohttp.ClientError):
+            pass
+
+
+class MovableShardsClient(discord.AutoShardedClient):
+    """The client. Without terms it is discord.py's own."""
+
+    # discord.py's own, whose names it has mangled
+    _AutoShardedClient__shards: dict[int, Shard]
+    _AutoShardedClient__queue: asyncio.PriorityQueue[EventItem]
+
+    def __init__(self, *, shard_terms: ShardTerms | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        self._terms = shard_terms
+        self._gateway: yarl.URL | None = None
+        self._caught_up: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
+        """By shard: whether what was missed before it was connected is looked for."""
+
+    @property
+    def has_movable_shards(self) -> bool:
+        return self._terms is not None
+
+    def has_shard(self, shard_id: int) -> bool:
+        """Tell whether this process has a shard."""
+        if self._terms is not None:
+            return self._terms.holds(shard_id)
+        return self.shard_ids is None or shard_id in self.shard_ids
+
+    def knows_servers_of(self, shard_id: int) -> bool:
+        """Tell whether this process has a shard, and was told its servers."""
+        is_told = self._terms is None or self._caught_up[shard_id].is_set()
+        return self.has_shard(shard_id) and is_told
+
+    def shard_of(self, server_id: int) -> int:
+        """Return the shard of a server; 0, which has the direct messages, for none."""
+        return (server_id >> 22) % (self.shard_count or 1)
+
+    async def launch_shards(self) -> None:
+        """Start the shards, or let the keeper do that."""
+        if self._terms is None:
+            await super().launch_shards()
+            return
+        recommended, url, limits = await self.http.get_bot_gateway()
+        if limits["remaining"] <= 0:
+            minutes = limits["reset_after"] // 60_000 + 1
+            raise TemporaryError(f"Discord allows no further session for {minutes} minutes")
+        self._gateway = yarl.URL(url)
+        count = await self._terms.begin(self, recommended, limits["max_concurrency"])
+        self.shard_count = self._connection.shard_count = count
+        self._connection.shard_ids = range(count)
+        # What needs no shard can begin.
+        self._connection.call_handlers("ready")
+        self.dispatch("ready")
+
+    async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
+        if self._terms is None or shard_id is None:
+            await super().before_identify_hook(shard_id, initial=initial)
+        else:
+            await self._terms.identify_turn(shard_id)
+
+    async def start_shard(self, shard_id: int) -> None:
+        """Connect a shard. Raises OSError if that may work later."""
+        self._caught_up[shard_id].clear()
+        opening = DiscordWebSocket.from_client(self, gateway=self._gateway, shard_id=shard_id)
+        try:
+            socket = await asyncio.wait_for(opening, CONNECT_SECONDS)
+        except FAULTS as error:
+            raise OSError(f"Discord's gateway: {error!r}") from error
+        put = self._AutoShardedClient__queue.put_nowait
+        shard = self._AutoShardedClient__shards[shard_id] = MovableShard(socket, self, put)
+        shard.launch()
+
+    async def stop_shard(self, shard_id: int) -> None:
+        """Disconnect a shard, and forget its servers: another process knows them better."""
+        shard = self._AutoShardedClient__shards.pop(shard_id, None)
+        if isinstance(shard, MovableShard):
+            await shard.give_up()
+        state = self._connection
+        task = state._ready_tasks.pop(shard_id, None)  # noqa: SLF001
+        if task is not None:
+            task.cancel()
+        state._ready_states.pop(shard_id, None)  # noqa: SLF001
+        for guild in tuple(self.guilds):
+            if self.shard_of(guild.id) == shard_id:
+                state._remove_guild(guild)  # noqa: SLF001
+        self._caught_up.pop(shard_id, asyncio.Event()).set()
+        self.dispatch("shard_disconnect", shard_id)
+
+    def catch_up(self, shard_id: int) -> None:
+        """Hold new messages of a shard back until the missed ones are found."""
+        if self._terms is not None:
+            self._caught_up[shard_id].clear()
+
+    def caught_up(self, shard_id: int) -> None:
+        if self._terms is not None and self._terms.holds(shard_id):
+            self._caught_up[shard_id].set()
+
+    async def turn_of(self, server_id: int) -> None:
+        """Wait until the messages of a server that were missed are found: they come first."""
+        shard_id = self.shard_of(server_id)
+        if self._terms is not None and self._terms.holds(shard_id):
+            await self._caught_up[shard_id].wait()

@@ -1,0 +1,59 @@
+"""The queue for IDENTIFY, over all processes of the bot.
+
+Discord takes one IDENTIFY in five seconds from each bucket of shards (`shard_id` modulo
+`max_concurrency`). Whoever is too early loses the session, and too many of them cost the token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+
+from oshaberi.bot.coordination.shard_leases import LeaseTable
+
+PAUSE_SECONDS = 5.2
+"""Discord says 5; what left apart may arrive closer together."""
+POLL_SECONDS = 0.25
+
+
+class IdentifyQueue:
+    """The turns of one process. It waits for one turn of each bucket at a time."""
+
+    def __init__(self, table: LeaseTable, max_concurrency: int) -> None:
+        self._table = table
+        self._max_concurrency = max(1, max_concurrency)
+        self._waiting: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._reserved: dict[int, int] = {}
+        """Bucket → the shard whose turn it is."""
+
+    def bucket(self, shard_id: int) -> int:
+        return shard_id % self._max_concurrency
+
+    async def reserve(self, shard_id: int) -> None:
+        """Wait for a turn. The connection is made after that, so that it is not open in vain."""
+        bucket = self.bucket(shard_id)
+        async with self._waiting[bucket]:
+            while not await self._table.begin_pause(f"identify:{bucket}", PAUSE_SECONDS):
+                await asyncio.sleep(POLL_SECONDS)
+            self._reserved[bucket] = shard_id
+
+    async def confirm(self, shard_id: int) -> None:
+        """Begin the pause anew, right before IDENTIFY is sent. Waits if the turn has passed."""
+        bucket = self.bucket(shard_id)
+        if self._reserved.get(bucket) != shard_id or not await self._prolonged(bucket):
+            await self.reserve(shard_id)
+        self._reserved.pop(bucket, None)
+
+    async def _prolonged(self, bucket: int) -> bool:
+        return await self._table.prolong_pause(f"identify:{bucket}", PAUSE_SECONDS)
+
+    async def may_move(self, shard_id: int) -> bool:
+        """Tell whether a connected shard may change its process now.
+
+        Only when IDENTIFY is allowed, and one at a time: so whoever takes the shard can connect
+        it at once.
+        """
+        bucket = self.bucket(shard_id)
+        if await self._table.is_paused(f"identify:{bucket}"):
+            return False
+        return await self._table.begin_pause(f"move:{bucket}", PAUSE_SECONDS)

@@ -1,0 +1,151 @@
+"""The leases on shards in Redis (see shard_leases.py).
+
+A lease is a lock of redis-py that expires unless its process renews it. Every process is listed
+while it renews its own entry, so that each can tell its fair share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import suppress
+
+from redis.asyncio import Redis
+from redis.asyncio.lock import Lock
+from redis.exceptions import LockError, LockNotOwnedError
+
+from oshaberi.bot.coordination.fair_shares import ProcessRank
+from oshaberi.bot.coordination.redis_calls import reached
+from oshaberi.bot.coordination.shard_leases import FleetView
+
+LEASE_SECONDS = 8.0
+"""After that the shards of a process that was killed or hangs go to others."""
+PREFIX = "oshaberi:shards:"
+EXPIRY, JOINED, COUNT, SINCE, HOLDERS = (
+    f"{PREFIX}{name}" for name in ("expiry", "joined", "count", "since", "holders")
+)
+
+BEAT = """
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('SET', KEYS[4], now, 'NX')
+for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now)) do
+  redis.call('ZREM', KEYS[1], name)
+  redis.call('ZREM', KEYS[2], name)
+end
+redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
+redis.call('ZADD', KEYS[2], 'NX', now, ARGV[1])
+redis.call('SET', KEYS[3], ARGV[3], 'NX')
+redis.call('PEXPIRE', KEYS[3], ARGV[2])
+return {
+  redis.call('ZRANK', KEYS[2], ARGV[1]),
+  redis.call('ZCARD', KEYS[2]),
+  tonumber(redis.call('GET', KEYS[3])),
+  now - tonumber(redis.call('GET', KEYS[4])),
+}
+"""
+"""One step, so that no process sees half of it. Redis's own clock counts, for all of them."""
+
+
+class RedisShardLeases:
+    """The leases of one process. `name` is different for each process, also after a restart."""
+
+    def __init__(self, redis: Redis, name: str, lease_s: float = LEASE_SECONDS) -> None:
+        self.lease_s = lease_s
+        self._redis = redis
+        self._name = name
+        self._locks: dict[int, Lock] = {}
+        self._pauses: dict[str, Lock] = {}
+
+    async def agree(self, shard_count: int) -> int:
+        with reached():
+            await self._redis.set(COUNT, shard_count, nx=True, px=round(self.lease_s * 1000))
+            return int(await self._redis.get(COUNT) or shard_count)
+
+    async def beat(self, shard_count: int) -> FleetView:
+        lease_ms = round(self.lease_s * 1000)
+        keys = (EXPIRY, JOINED, COUNT, SINCE)
+        given = (self._name, str(lease_ms), str(shard_count))
+        with reached():
+            told = await self._redis.eval(BEAT, len(keys), *keys, *given)
+        rank, processes, count, age_ms = map(int, told)
+        return FleetView(ProcessRank(rank, processes), count, age_ms >= lease_ms)
+
+    async def leave(self) -> int:
+        with reached():
+            await self._redis.zrem(EXPIRY, self._name)
+            await self._redis.zrem(JOINED, self._name)
+            return int(await self._redis.zcard(JOINED))
+
+    async def renew(self, held: Collection[int]) -> frozenset[int]:
+        with reached():
+            return frozenset([shard for shard in held if not await self._renewed(shard)])
+
+    async def _renewed(self, shard_id: int) -> bool:
+        lock = self._locks.get(shard_id)
+        if lock is None:
+            return False
+        try:
+            await lock.reacquire()
+        except LockNotOwnedError:
+            return await self._taken_again(shard_id, lock)
+        return True
+
+    async def _taken_again(self, shard_id: int, lock: Lock) -> bool:
+        """Take a lease again that has expired or was forgotten, if nobody had it meanwhile."""
+        if await lock.do_acquire(lock.local.token):
+            holder = await self._redis.hget(HOLDERS, str(shard_id))
+            if holder in (None, self._name.encode()):
+                await self._redis.hset(HOLDERS, str(shard_id), self._name)
+                return True
+            await self.give_back(shard_id)
+        self._locks.pop(shard_id, None)
+        return False
+
+    async def free(self, shard_count: int) -> tuple[int, ...]:
+        keys = [_key(shard) for shard in range(shard_count)]
+        with reached():
+            leases = await self._redis.mget(keys)
+        return tuple(shard for shard, lease in enumerate(leases) if lease is None)
+
+    async def take(self, shard_id: int) -> bool:
+        lock = self._redis.lock(_key(shard_id), timeout=self.lease_s, thread_local=False)
+        with reached():
+            if not await lock.acquire(blocking=False):
+                return False
+            self._locks[shard_id] = lock
+            await self._redis.hset(HOLDERS, str(shard_id), self._name)
+        return True
+
+    async def give_back(self, shard_id: int) -> None:
+        lock = self._locks.pop(shard_id, None)
+        if lock is None:
+            return
+        with reached(), suppress(LockError):  # it may have expired
+            await lock.release()
+
+    async def begin_pause(self, name: str, seconds: float) -> bool:
+        lock = self._redis.lock(f"{PREFIX}{name}", timeout=seconds, thread_local=False)
+        with reached():
+            is_begun = bool(await lock.acquire(blocking=False))
+        if is_begun:
+            self._pauses[name] = lock
+        return is_begun
+
+    async def is_paused(self, name: str) -> bool:
+        with reached():
+            return bool(await self._redis.exists(f"{PREFIX}{name}"))
+
+    async def prolong_pause(self, name: str, seconds: float) -> bool:
+        lock = self._pauses.get(name)
+        if lock is None:
+            return False
+        with reached():
+            try:
+                await lock.extend(seconds, replace_ttl=True)
+            except LockNotOwnedError:
+                return False
+        return True
+
+
+def _key(shard_id: int) -> str:
+    return f"{PREFIX}lease:{shard_id}"

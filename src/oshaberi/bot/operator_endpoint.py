@@ -1,0 +1,70 @@
+"""What operators see over HTTP: health, metrics and the status page. Off without `health_port`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from oshaberi.bot.client.discord_client import OshaberiClient
+from oshaberi.bot.commands import CommandContext
+from oshaberi.bot.coordination.process_coordination import ProcessCoordination
+from oshaberi.bot.observability.health_endpoint import Check, HealthChecks, health_endpoint
+from oshaberi.bot.observability.metrics import BotMetrics
+from oshaberi.bot.observability.model_health import ModelHealth
+from oshaberi.bot.status_page.page_routes import StatusPage
+from oshaberi.bot.status_page.status_report import StatusSources, status_report
+from oshaberi.bot.status_page.usage_overview import UsageReader
+from oshaberi.config import LoadedSettings
+from oshaberi.logs import RecentWarnings
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorSigns:
+    """What a process knows about itself."""
+
+    bot_metrics: BotMetrics
+    model_health: ModelHealth
+    warnings: RecentWarnings
+    unready: Check
+    """Why no new question is taken now."""
+
+
+@asynccontextmanager
+async def operator_endpoint(
+    settings: LoadedSettings,
+    environ: Mapping[str, str],
+    context: CommandContext,
+    client: OshaberiClient,
+    shared: ProcessCoordination,
+    signs: OperatorSigns,
+) -> AsyncIterator[None]:
+    """Serve until the end of the block."""
+    if not settings.health_port:
+        yield
+        return
+    parts: dict[str, Check] = {"database": context.db.problem, "models": signs.model_health.problem}
+    if settings.redis_url is not None:
+        parts["redis"] = lambda: shared.problem
+    checks = HealthChecks(client.gateway_state.problem, signs.unready, parts)
+    sources = StatusSources(
+        context,
+        client,
+        checks,
+        signs.bot_metrics,
+        signs.model_health,
+        signs.warnings,
+        UsageReader(context.db),
+        environ,
+        settings.instance,
+    )
+    page = StatusPage(settings.status_token, partial(status_report, sources))
+    place = settings.health_port, settings.health_host
+    async with health_endpoint(signs.bot_metrics, checks, *place, more=page.add_to) as url:
+        is_on = settings.status_token is not None
+        log.info("health and metrics: %s%s", url, "; the status page: /" if is_on else "")
+        yield

@@ -1,0 +1,102 @@
+"""Lets in whoever knows the token, for twelve hours, by a cookie that scripts cannot read.
+
+The token is sent once, in the body of a form: it stands in no URL, no log and no browser history.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+log = logging.getLogger(__name__)
+
+COOKIE = "oshaberi_status"
+SESSION_SECONDS = 12 * 3600
+MOST_SESSIONS = 50
+WARN_SECONDS = 60.0
+LONGEST_TOKEN = 1000
+
+
+class PageLogin:
+    """The token of a process, and the sessions of those who gave it."""
+
+    def __init__(self, token: str, now_s: Callable[[], float] = time.monotonic) -> None:
+        self._token = _digest(token)
+        self._now_s = now_s
+        self._ends_s: OrderedDict[bytes, float] = OrderedDict()
+        """When each session ends, by the digest of its cookie."""
+        self._warned_s: float | None = None
+        self._wrong = 0
+
+    def is_known(self, request: web.Request) -> bool:
+        """Tell whether the request comes from somebody who gave the token."""
+        cookie = request.cookies.get(COOKIE, "")
+        end_s = self._ends_s.get(_digest(cookie))
+        return end_s is not None and self._now_s() < end_s
+
+    async def let_in(self, request: web.Request, response: web.StreamResponse) -> bool:
+        """Check the token of a form. If it is right, begin a session with the response."""
+        given = (await request.post()).get("token") if _is_our_form(request) else None
+        right = isinstance(given, str) and hmac.compare_digest(_digest(given), self._token)
+        if not right:
+            self._warn(request)
+            return False
+        session = secrets.token_urlsafe(32)
+        self._ends_s[_digest(session)] = self._now_s() + SESSION_SECONDS
+        if len(self._ends_s) > MOST_SESSIONS:
+            self._ends_s.popitem(last=False)
+        response.set_cookie(
+            COOKIE,
+            session,
+            max_age=SESSION_SECONDS,
+            httponly=True,
+            samesite="Strict",
+            secure=_is_https(request),
+        )
+        return True
+
+    def let_out(self, request: web.Request, response: web.StreamResponse) -> None:
+        """End the session of a request."""
+        if _is_our_form(request):
+            self._ends_s.pop(_digest(request.cookies.get(COOKIE, "")), None)
+            response.del_cookie(COOKIE, httponly=True, samesite="Strict")
+
+    def _warn(self, request: web.Request) -> None:
+        """Log a wrong token, once a minute at most."""
+        self._wrong += 1
+        now_s = self._now_s()
+        if self._warned_s is None or now_s - self._warned_s >= WARN_SECONDS:
+            self._warned_s = now_s
+            log.warning(
+                "somebody gave a wrong token for the status page (%d since the start, the last "
+                "from %s)",
+                self._wrong,
+                request.remote,
+            )
+
+
+def _digest(text: str) -> bytes:
+    """Return a digest: all have one length, so that a comparison tells nothing about it."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _is_our_form(request: web.Request) -> bool:
+    """Tell whether a form was not sent from another site. Browsers name the site it is from.
+
+    Of our own page they say `null`, because it asks them to send no referrer.
+    """
+    origin = request.headers.get("Origin")
+    return origin in (None, "null") or urlsplit(origin).netloc == request.host
+
+
+def _is_https(request: web.Request) -> bool:
+    """Tell whether the browser speaks HTTPS, with us or with a proxy before us."""
+    return request.secure or request.headers.get("X-Forwarded-Proto") == "https"

@@ -1,0 +1,228 @@
+"""Everything that the status page shows, as JSON. The figures are those of `/health`, `/metrics`,
+`/status`, `/usage` and `oshaberi config show`."""
+
+from __future__ import annotations
+
+import math
+import platform
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import discord
+
+from oshaberi import __version__
+from oshaberi.bot.client.discord_client import OshaberiClient
+from oshaberi.bot.commands.command_context import CommandContext
+from oshaberi.bot.observability.health_endpoint import HealthChecks
+from oshaberi.bot.observability.metrics import BotMetrics
+from oshaberi.bot.observability.model_health import ModelHealth
+from oshaberi.bot.status_page.usage_overview import UsageOverview, UsageReader
+from oshaberi.config.loaded_settings import DEFAULT
+from oshaberi.logs import LoggedWarning, RecentWarnings
+from oshaberi.storage.storage_errors import StorageError
+from oshaberi.storage.stored_records import KeyRecord, UsageRecord
+from oshaberi.storage.usage_accounts import UsageTotals
+from oshaberi.turns.admission.admission_rules import why_sentence
+from oshaberi.turns.admission.channel_queue import BusyChannel
+from oshaberi.turns.quotas.request_quota import today
+from oshaberi.turns.turn_services import OperatorModel
+
+MOST_SERVERS = 25
+MOST_BUSY = 50
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StatusSources:
+    """Where the figures come from."""
+
+    context: CommandContext
+    client: OshaberiClient
+    checks: HealthChecks
+    bot_metrics: BotMetrics
+    model_health: ModelHealth
+    warnings: RecentWarnings
+    usage: UsageReader
+    environ: Mapping[str, str]
+    instance: str
+
+
+async def status_report(sources: StatusSources) -> Json:
+    """Return the report. Without the database it lacks what was used."""
+    problem, used = None, None
+    try:
+        used = await sources.usage.read(today(sources.context.services))
+    except StorageError as error:
+        problem = str(error)
+    return {
+        "process": _process(sources),
+        "health": _health(sources.checks),
+        "turns": _turns(sources),
+        "models": _models(sources, used),
+        "usage": None if used is None else _usage(used),
+        "usage_problem": problem,
+        "servers": [] if used is None else _servers(sources.client, used),
+        "warnings": [_warning(sources.client, one) for one in sources.warnings.newest_first()],
+        "settings": _settings(sources),
+    }
+
+
+def _process(sources: StatusSources) -> Json:
+    client, metric = sources.client, sources.bot_metrics.registry.get_sample_value
+    latency_s = client.latency
+    return {
+        "version": __version__,
+        "python": platform.python_version(),
+        "instance": sources.instance,
+        "bot": None if client.user is None else str(client.user),
+        "started": metric("oshaberi_start_time_seconds"),
+        "servers": len(client.guilds),
+        "shards": metric("oshaberi_shards"),
+        "shards_connected": metric("oshaberi_shards_connected"),
+        "latency_ms": round(latency_s * 1000) if math.isfinite(latency_s) else None,
+        "loop_lag_ms": round((metric("oshaberi_loop_lag_seconds") or 0) * 1000),
+        "memory_mb": round(_peak_memory_mb()),
+        "slowdown": metric("oshaberi_discord_slowdown"),
+    }
+
+
+def _peak_memory_mb() -> float:
+    """Return the most memory that the process has had. Linux counts kibibytes, macOS bytes."""
+    if sys.platform == "win32":
+        return 0.0
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1024 * 1024 if sys.platform == "darwin" else 1024)
+
+
+def _health(checks: HealthChecks) -> Json:
+    return {**checks.report(), "ready": checks.unready() or "ok"}
+
+
+def _turns(sources: StatusSources) -> Json:
+    metric = sources.bot_metrics.registry.get_sample_value
+    busy = sources.context.channel_turns.busy_channels()
+    return {
+        "running": metric("oshaberi_turns_running"),
+        "waiting": metric("oshaberi_turns_waiting"),
+        "most": sources.context.settings().max_simultaneous_turns,
+        "first_token_s": _mean(metric, "oshaberi_first_token_seconds"),
+        "first_message_s": _mean(metric, "oshaberi_first_message_seconds"),
+        "answers": metric("oshaberi_first_message_seconds_count"),
+        "busy": [_busy(sources.client, one) for one in busy[:MOST_BUSY]],
+        "more_busy": max(0, len(busy) - MOST_BUSY),
+    }
+
+
+def _mean(metric: Callable[[str], float | None], name: str) -> float | None:
+    count = metric(f"{name}_count")
+    return (metric(f"{name}_sum") or 0) / count if count else None
+
+
+def _busy(client: discord.Client, one: BusyChannel) -> Json:
+    return {
+        "server": _server(client, one.server_id),
+        "channel": _channel(client, one.channel_id),
+        "user": str(one.user_id),
+        "why": why_sentence(one.why) or one.why,
+        "seconds": None if one.seconds is None else round(one.seconds, 1),
+        "waiting": one.waiting,
+    }
+
+
+def _server(client: discord.Client, server_id: int) -> Json:
+    guild = client.get_guild(server_id) if server_id else None
+    name = "direct messages" if not server_id else None if guild is None else guild.name
+    return {"id": str(server_id), "name": name}
+
+
+def _channel(client: discord.Client, channel_id: int) -> Json:
+    channel = client.get_channel(channel_id)
+    return {"id": str(channel_id), "name": getattr(channel, "name", None)}
+
+
+def _models(sources: StatusSources, used: UsageOverview | None) -> list[Json]:
+    """List the operator's models in their order, then those that servers have chosen."""
+    services = sources.context.services
+    by_name = {(one.provider, one.model): one for one in (used.by_model if used else ())}
+    yours = {(link.model.provider, link.model.model): link for link in services.models}
+    failing = sources.model_health.failing()
+    names = dict.fromkeys([*yours, *failing, *by_name])
+    return [
+        {
+            "provider": provider,
+            "model": model,
+            "yours": (provider, model) in yours,
+            "problem": failing.get((provider, model)),
+            "keys": _keys(sources.context, yours.get((provider, model))),
+            "used": _model_use(by_name.get((provider, model)), yours.get((provider, model))),
+        }
+        for provider, model in names
+    ]
+
+
+def _keys(context: CommandContext, link: OperatorModel | None) -> list[Json]:
+    """Describe the operator's keys of a model. Keys of servers are their own business."""
+    if link is None:
+        return []
+    keys = [KeyRecord(0, link.model.provider, secret) for secret in link.keys]
+    ends = [context.cooldown_end(key) for key in keys]
+    return [{"paused_until": None if end is None else end.timestamp()} for end in ends]
+
+
+def _model_use(record: UsageRecord | None, link: OperatorModel | None) -> Json | None:
+    if record is None:
+        return None
+    price = None if link is None else link.price
+    cost = price and record.input_tokens * price[0] + record.output_tokens * price[1]
+    totals = UsageTotals(record.requests, record.input_tokens, record.output_tokens)
+    return _totals(totals) | {"cost_micros": None if cost is None else round(cost)}
+
+
+def _usage(used: UsageOverview) -> Json:
+    return {"today": _totals(used.paid_today), "lately": _totals(used.paid_lately)}
+
+
+def _servers(client: discord.Client, used: UsageOverview) -> list[Json]:
+    nothing = UsageTotals()
+    return [
+        {
+            **_server(client, server_id),
+            "today": _totals(used.today.get(server_id, nothing)),
+            "lately": _totals(used.lately[server_id]),
+        }
+        for server_id in used.servers()[:MOST_SERVERS]
+    ]
+
+
+def _totals(totals: UsageTotals) -> Json:
+    return {
+        "requests": totals.requests,
+        "input_tokens": totals.input_tokens,
+        "output_tokens": totals.output_tokens,
+        "cost_micros": totals.cost_micros,
+    }
+
+
+def _warning(client: discord.Client, one: LoggedWarning) -> Json:
+    server_id, channel_id = one.ids.get("server"), one.ids.get("channel")
+    return {
+        "at": one.at.timestamp(),
+        "level": one.level,
+        "part": one.part,
+        "text": one.text,
+        "server": None if server_id is None else _server(client, int(server_id)),
+        "channel": None if channel_id is None else _channel(client, int(channel_id)),
+        "user": one.ids.get("user"),
+        "turn": one.ids.get("turn"),
+    }
+
+
+def _settings(sources: StatusSources) -> list[Json]:
+    """List the settings in force, those that somebody has set first."""
+    shown = sources.context.settings().shown_all(sources.environ)
+    rows = [{"name": name, **one} for name, one in shown.items()]
+    return sorted(rows, key=lambda one: one["from"] == DEFAULT)

@@ -1,0 +1,168 @@
+"""What the bot may do in each channel: overwrites of channels, and channels full of webhooks.
+
+A channel that the bot cannot see is not looked at: it is hidden on purpose as a rule.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from oshaberi.cli.doctor_checks.discord_permissions import (
+    CHANNEL_NEEDED,
+    NEEDED,
+    SEND,
+    VIEW,
+    ChannelOverwrites,
+    names_of,
+)
+from oshaberi.cli.doctor_checks.finding import Finding, bad, good, note
+from oshaberi.cli.doctor_checks.http_probe import HttpAnswer
+
+Get = Callable[[str], Awaitable[HttpAnswer]]
+Json = Mapping[str, Any]
+
+MOST_SERVERS = 50
+"""Each takes three requests."""
+MOST_NAMED = 8
+MOST_WEBHOOKS = 15
+TALK_KINDS = frozenset({0, 2, 5, 13, 15, 16})
+"""Channels with messages or posts: text, voice, announcements, stages, forums, media."""
+ADVICE = "if that is not on purpose, see Permissions in the settings of these channels"
+
+
+@dataclass(frozen=True, slots=True)
+class _ServerChannels:
+    """What was found in one server."""
+
+    name: str
+    writable: int
+    """In how many channels the bot may write."""
+    visible: int
+    hidden: int
+    lacking: tuple[tuple[str, tuple[str, ...]], ...]
+    """Channels by name, with the permissions that their overwrites take from the bot."""
+    crowded: tuple[str, ...]
+    """Channels that have no room for a webhook of ours."""
+
+    @property
+    def is_silent(self) -> bool:
+        """Tell whether overwrites keep the bot from writing anywhere."""
+        return not self.writable and bool(self.lacking)
+
+
+async def examine(
+    get: Get, guilds: Sequence[Json], my_id: str, application_id: str
+) -> AsyncIterator[Finding]:
+    """Yield findings about the channels of these servers."""
+    found: list[_ServerChannels] = []
+    for guild in guilds[:MOST_SERVERS]:
+        looked = await _looked(get, guild, my_id, application_id)
+        if isinstance(looked, Finding):
+            yield looked
+            return
+        found.append(looked)
+    yield _permissions(found, len(guilds))
+    crowded = [f"#{name} in {one.name}" for one in found for name in one.crowded]
+    if crowded:
+        yield note(
+            "webhooks",
+            f"no room for one in {_some(crowded)}: {MOST_WEBHOOKS} are there; personas speak there "
+            "under the bot's own name",
+            "delete one in the settings of the channel → Integrations → Webhooks",
+        )
+
+
+async def _looked(
+    get: Get, guild: Json, my_id: str, application_id: str
+) -> _ServerChannels | Finding:
+    server_id = str(guild.get("id", ""))
+    member = await get(f"/guilds/{server_id}/members/{my_id}")
+    channels = await get(f"/guilds/{server_id}/channels")
+    for answer in (member, channels):
+        if answer.status != 200:
+            return note("channels", f"could not be checked: {answer.reason}")
+    here = [one for one in _objects(channels.body) if one.get("type") in TALK_KINDS]
+    roles = frozenset(map(str, member.fields.get("roles", ())))
+    allowed = [(one, _allowed(guild, one, roles, my_id)) for one in here]
+    visible = [(one, granted) for one, granted in allowed if granted & VIEW]
+    taken = [(str(one.get("name", "?")), _taken(guild, granted)) for one, granted in visible]
+    webhooks = await get(f"/guilds/{server_id}/webhooks")
+    crowded = _crowded([one for one, _ in visible], webhooks, application_id)
+    return _ServerChannels(
+        str(guild.get("name", "?")),
+        writable=sum(bool(granted & NEEDED[SEND]) for _, granted in visible),
+        visible=len(visible),
+        hidden=len(here) - len(visible),
+        lacking=tuple((name, missing) for name, missing in taken if missing),
+        crowded=crowded,
+    )
+
+
+def _taken(guild: Json, allowed: int) -> tuple[str, ...]:
+    """Return what is missing in a channel only. What is missing everywhere has its own finding."""
+    everywhere = names_of(CHANNEL_NEEDED, int(guild.get("permissions", 0)))
+    return tuple(one for one in names_of(CHANNEL_NEEDED, allowed) if one not in everywhere)
+
+
+def _allowed(guild: Json, channel: Json, roles: frozenset[str], my_id: str) -> int:
+    overwrites = ChannelOverwrites.of(_objects(channel.get("permission_overwrites")))
+    granted = int(guild.get("permissions", 0))
+    is_owner = bool(guild.get("owner"))
+    return overwrites.applied(granted, str(guild.get("id", "")), roles, my_id, is_owner=is_owner)
+
+
+def _crowded(
+    channels: Iterable[Json], webhooks: HttpAnswer, application_id: str
+) -> tuple[str, ...]:
+    """Return the channels that are full of others' webhooks. Nothing if they may not be listed."""
+    listed = _objects(webhooks.body) if webhooks.status == 200 else []
+    ours = {one.get("channel_id") for one in listed if _is_of(one, application_id)}
+    counts = Counter(one.get("channel_id") for one in listed)
+    return tuple(
+        str(one.get("name", "?"))
+        for one in channels
+        if counts[one.get("id")] >= MOST_WEBHOOKS and one.get("id") not in ours
+    )
+
+
+def _is_of(webhook: Json, application_id: str) -> bool:
+    return str(webhook.get("application_id")) == application_id
+
+
+def _permissions(found: Sequence[_ServerChannels], servers: int) -> Finding:
+    visible, hidden = sum(one.visible for one in found), sum(one.hidden for one in found)
+    more = f"; {hidden} are hidden from it" if hidden else ""
+    if servers > len(found):
+        more += f"; only {len(found)} of {servers} servers were looked at"
+    lines = [line for one in found for line in _lines(one)]
+    if not lines:
+        return good("channels", f"nothing is taken from the bot in {visible} channels{more}")
+    silent = [one.name for one in found if one.is_silent]
+    text = f"missing in {_some(lines)}{more}"
+    if silent:
+        text = f"the bot can write nowhere in {_some(silent)}; {text}"
+        return bad("channels", text, "grant Send Messages in the settings of a channel")
+    return note("channels", text, ADVICE)
+
+
+def _lines(one: _ServerChannels) -> list[str]:
+    """Describe a server: channels that lack the same are named together."""
+    together: dict[tuple[str, ...], list[str]] = {}
+    for name, missing in one.lacking:
+        together.setdefault(missing, []).append(f"#{name}")
+    return [
+        f"{one.name} {_some(names)}: {', '.join(missing)}" for missing, names in together.items()
+    ]
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMED
+    shown = names if more <= 0 else [*names[:MOST_NAMED], f"{more} more"]
+    return ("; " if any(": " in name for name in names) else ", ").join(shown)
+
+
+def _objects(body: Any) -> list[Json]:
+    return [one for one in body if isinstance(one, dict)] if isinstance(body, list) else []

@@ -1,0 +1,52 @@
+"""Holds back all requests of a process that may no longer speak for the bot.
+
+A process that shares its shards with others may write only while its lease is valid. The clock
+also runs while the machine sleeps, so a process that was stopped for a minute finds the fence
+closed before its next request leaves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import aiohttp
+
+POLL_SECONDS = 0.05
+
+
+def time_since_boot() -> float:
+    """Return seconds, with the time that the machine slept where the system can tell."""
+    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if clock is None else time.clock_gettime(clock)
+
+
+class RequestFence:
+    """Open until `close_at`, which somebody moves on again and again; without one, always."""
+
+    def __init__(self, now_s: Callable[[], float] = time_since_boot) -> None:
+        self.now_s = now_s
+        self.close_at: float | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self.close_at is None or self.now_s() < self.close_at
+
+    async def passed(self) -> None:
+        """Return when the fence is open."""
+        while not self.is_open:
+            await asyncio.sleep(POLL_SECONDS)
+
+    def guard(self, trace: aiohttp.TraceConfig) -> aiohttp.TraceConfig:
+        """Make every request of a session wait, at the last moment before it is sent."""
+
+        async def wait(
+            _session: aiohttp.ClientSession, _ctx: SimpleNamespace, _params: object
+        ) -> None:
+            await self.passed()
+
+        trace.on_connection_create_end.append(wait)
+        trace.on_connection_reuseconn.append(wait)
+        return trace

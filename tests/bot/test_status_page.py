@@ -1,0 +1,223 @@
+"""Who may see the status page, and how it is served. What it shows: tests/status_page."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import pytest
+from yarl import URL
+
+from oshaberi.bot.observability.health_endpoint import health_endpoint
+from oshaberi.bot.observability.metrics import BotMetrics
+from oshaberi.bot.status_page import page_login
+from oshaberi.bot.status_page.page_login import COOKIE, SESSION_SECONDS
+from oshaberi.bot.status_page.page_routes import StatusPage
+from oshaberi.config import load
+from oshaberi.errors import ConfigError
+from oshaberi.logs import RecentWarnings
+from oshaberi.logs.recent_warnings import MOST_KEPT
+from oshaberi.turn_ids import TurnIds, of_turn
+from tests.bot.test_health import checks
+
+TOKEN = "a token that nobody guesses"
+WRONG = "a token that is not the one"
+REPORT: dict[str, Any] = {"servers": []}
+
+Visited = Callable[["Visitor"], Awaitable[None]]
+
+
+class Visitor:
+    """A browser without a window: it keeps cookies and follows nothing."""
+
+    def __init__(self, session: aiohttp.ClientSession, url: str) -> None:
+        self.session = session
+        self.url = url
+
+    async def get(self, path: str, **options: Any) -> aiohttp.ClientResponse:
+        answer = await self.session.get(f"{self.url}{path}", allow_redirects=False, **options)
+        await answer.read()
+        return answer
+
+    async def post(
+        self, path: str, token: str | None = None, **headers: str
+    ) -> aiohttp.ClientResponse:
+        form = {} if token is None else {"token": token}
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        answer = await self.session.post(
+            f"{self.url}{path}", data=form, headers=named, allow_redirects=False
+        )
+        await answer.read()
+        return answer
+
+
+@asynccontextmanager
+async def visiting(token: str | None) -> AsyncIterator[Visitor]:
+    async def report() -> dict[str, Any]:
+        return REPORT
+
+    page = StatusPage(token, report)
+    jar = aiohttp.CookieJar(unsafe=True)  # the host is an address
+    async with (
+        health_endpoint(BotMetrics(), checks(), 0, more=page.add_to) as url,
+        aiohttp.ClientSession(cookie_jar=jar) as session,
+    ):
+        yield Visitor(session, url)
+
+
+def visit(scenario: Visited, token: str | None = TOKEN) -> None:
+    async def main() -> None:
+        async with visiting(token) as visitor:
+            await scenario(visitor)
+
+    asyncio.run(main())
+
+
+def test_without_a_token_the_page_is_off_and_says_how_to_switch_it_on() -> None:
+    async def scenario(visitor: Visitor) -> None:
+        answer = await visitor.get("/")
+        assert answer.status == 404
+        assert "OSHABERI_STATUS_TOKEN" in await answer.text()
+        assert (await visitor.get("/status.json")).status == 404
+        assert (await visitor.post("/login", TOKEN)).status == 404
+        assert (await visitor.get("/health")).status == 200
+
+    visit(scenario, None)
+
+
+def test_whoever_gives_the_token_gets_in_until_they_log_out() -> None:
+    async def scenario(visitor: Visitor) -> None:
+        assert 'action="/login"' in await (await visitor.get("/")).text()
+        assert (await visitor.get("/status.json")).status == 401
+        entered = await visitor.post("/login", TOKEN)
+        assert (entered.status, entered.headers["Location"]) == (303, "/")
+        assert 'id="warnings"' in await (await visitor.get("/")).text()
+        told = await visitor.get("/status.json")
+        assert (told.status, await told.json()) == (200, REPORT)
+        assert told.headers["Cache-Control"] == "no-store"
+        cookie = entered.cookies[COOKIE].value
+        await visitor.post("/logout")
+        again = await visitor.get("/status.json", headers={"Cookie": f"{COOKIE}={cookie}"})
+        assert again.status == 401
+
+    visit(scenario)
+
+
+def test_the_cookie_cannot_be_read_by_scripts_and_holds_no_token() -> None:
+    async def scenario(visitor: Visitor) -> None:
+        cookie = (await visitor.post("/login", TOKEN)).cookies[COOKIE]
+        assert cookie["httponly"]
+        assert (cookie["samesite"], cookie["path"]) == ("Strict", "/")
+        assert int(cookie["max-age"]) == SESSION_SECONDS
+        assert not cookie["secure"]
+        assert TOKEN not in cookie.value
+        secure = await visitor.post("/login", TOKEN, X_Forwarded_Proto="https")
+        assert secure.cookies[COOKIE]["secure"]
+
+    visit(scenario)
+
+
+@pytest.mark.parametrize("given", [WRONG, "", TOKEN[:-1], f"{TOKEN} ", "\N{SNOWMAN}", None])
+def test_a_wrong_token_is_refused(given: str | None, caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(visitor: Visitor) -> None:
+        for _ in range(3):
+            answer = await visitor.post("/login", given)
+            assert answer.status == 403
+            assert answer.cookies == {}
+            assert "That is not the token." in await answer.text()
+        assert (await visitor.get("/status.json")).status == 401
+
+    visit(scenario)
+    [line] = [one for one in caplog.records if "wrong token" in one.getMessage()]
+    assert line.levelno == logging.WARNING
+    assert WRONG not in line.getMessage()
+
+
+def test_a_token_in_the_address_or_in_a_header_is_not_looked_at() -> None:
+    async def scenario(visitor: Visitor) -> None:
+        assert (await visitor.get("/status.json", params={"token": TOKEN})).status == 401
+        for header in (f"Bearer {TOKEN}", f"{COOKIE}={TOKEN}"):
+            headers = {"Authorization": header, "Cookie": header}
+            assert (await visitor.get("/status.json", headers=headers)).status == 401
+
+    visit(scenario)
+
+
+def test_a_form_of_another_page_does_not_log_in() -> None:
+    async def scenario(visitor: Visitor) -> None:
+        foreign = await visitor.post("/login", TOKEN, Origin="https://example.com")
+        assert foreign.status == 403
+        assert (await visitor.post("/login", TOKEN, Origin=visitor.url)).status == 303
+        await visitor.post("/logout", Origin="https://example.com")
+        assert (await visitor.get("/status.json")).status == 200
+
+    visit(scenario)
+
+
+def test_a_session_ends_after_twelve_hours(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = 0.0
+    made = page_login.PageLogin
+    monkeypatch.setattr(
+        "oshaberi.bot.status_page.page_routes.PageLogin", lambda token: made(token, lambda: now_s)
+    )
+
+    async def scenario(visitor: Visitor) -> None:
+        nonlocal now_s
+        await visitor.post("/login", TOKEN)
+        now_s = SESSION_SECONDS - 1
+        assert (await visitor.get("/status.json")).status == 200
+        now_s = SESSION_SECONDS
+        assert (await visitor.get("/status.json")).status == 401
+
+    visit(scenario)
+
+
+def test_nothing_runs_but_files_of_ours() -> None:
+    async def scenario(visitor: Visitor) -> None:
+        for path in ("/", "/status/status.js", "/status/status.css", "/status/icon.svg"):
+            answer = await visitor.get(path)
+            assert answer.status == 200
+            policy = answer.headers["Content-Security-Policy"]
+            assert "default-src 'none'; script-src 'self'; style-src 'self'" in policy
+            assert "frame-ancestors 'none'" in policy
+            assert "unsafe" not in policy
+            assert "http" not in policy
+            assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+    visit(scenario)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["status.html", "login.html", "..%2Fpage_login.py", "%00", "nothing.js", "%2Fetc%2Fpasswd"],
+)
+def test_other_files_are_not_served(path: str) -> None:
+    async def scenario(visitor: Visitor) -> None:
+        answer = await visitor.session.get(URL(f"{visitor.url}/status/{path}", encoded=True))
+        assert answer.status == 404
+
+    visit(scenario)
+
+
+def test_a_short_token_is_refused() -> None:
+    with pytest.raises(ConfigError, match="status_token: has fewer than 16 characters"):
+        load(None, {"HOME": "/nowhere", "OSHABERI_STATUS_TOKEN": "short"})
+
+
+def test_the_last_warnings_are_kept_with_their_ids_and_without_secrets() -> None:
+    warnings, log = RecentWarnings((TOKEN,)), logging.getLogger("oshaberi.somewhere")
+    with warnings.listening():
+        log.info("not this")
+        with of_turn(TurnIds(1, 2, 3, "ab12")):
+            log.warning("refused: %s", TOKEN)
+        for number in range(MOST_KEPT - 1):
+            log.error("number %d", number)
+    log.warning("not this either")
+    newest, *_, oldest = warnings.newest_first()
+    assert newest.text == f"number {MOST_KEPT - 2}"
+    assert (oldest.level, oldest.part, oldest.text) == ("warning", "somewhere", "refused: [secret]")
+    assert oldest.ids == {"server": "1", "channel": "2", "user": "3", "turn": "ab12"}

@@ -1,0 +1,256 @@
+"""Five outages, each played once: an operator finds it in the log, in a metric, at the health port
+and with `doctor`, and whoever asked was told."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import aiohttp
+import pytest
+from sqlalchemy import event
+
+from oshaberi.bot.commands.command_answers import AWAY
+from oshaberi.cli.doctor_checks import Finding, examine
+from oshaberi.stage import Fault
+from oshaberi.stage.model_servers.model_script import Refuse
+from oshaberi.stage.world.discord_records import Webhook
+from oshaberi.turns.status_reactions import MUTE
+from tests.bot.test_ailing_parts import free_port
+from tests.e2e.bot_harness import Answer, BotHarness, run_with_bot
+from tests.e2e.operator_log import ids_of, warnings
+
+TOKEN = "a token that nobody guesses"
+MOST_WEBHOOKS = 15
+
+Step = Callable[[BotHarness, pytest.MonkeyPatch], Awaitable[None]]
+Told = Callable[[BotHarness], Awaitable[str]]
+
+
+async def nothing(_here: BotHarness, _monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the model fails."""
+
+
+async def take_permissions(here: BotHarness, _monkeypatch: pytest.MonkeyPatch) -> None:
+    for permission in ("send_messages", "manage_webhooks"):
+        here.stage.deny("general", permission)
+
+
+async def refuse_messages(here: BotHarness, _monkeypatch: pytest.MonkeyPatch) -> None:
+    """Discord refuses what the bot believes it may do."""
+    here.stage.deny("logs", "send_messages")  # for doctor, which asks Discord
+    route = f"POST /channels/{here.id_of('general')}/messages"
+    here.stage.fault(Fault(kind="code", code=50013, route=route, times=None))
+
+
+async def fill_with_webhooks(here: BotHarness, _monkeypatch: pytest.MonkeyPatch) -> None:
+    await here.persona("Aki", triggers=("aki",))
+    world, place = here.stage.world, here.stage.world.channel("general")
+    for number in range(1, MOST_WEBHOOKS + 1):
+        world.webhooks[number] = Webhook(
+            number, "t", place.id, here.server_id, "other", world.bot.id, None
+        )
+
+
+async def make_read_only(here: BotHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite refuses every change, and the system every new file."""
+
+    def no_file(**_options: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    for engine in engines(here):
+        event.listen(engine, "checkout", refuse_changes)
+    monkeypatch.setattr("oshaberi.cli.doctor_checks.machine_checks.TemporaryFile", no_file)
+
+
+async def make_writable(here: BotHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was kept meanwhile is stored then: the harness looks."""
+    monkeypatch.undo()
+    for engine in engines(here):
+        event.remove(engine, "checkout", refuse_changes)
+        event.listen(engine, "checkout", allow_changes)
+    await here.wait_for(lambda: here.db.problem() is None)
+
+
+def engines(here: BotHarness) -> tuple[Any, Any]:
+    store: Any = here.db._store
+    return store.engine.sync_engine, store._thread_engine
+
+
+def refuse_changes(connection: Any, *_more: object) -> None:
+    set_read_only(connection, 1)
+
+
+def allow_changes(connection: Any, *_more: object) -> None:
+    set_read_only(connection, 0)
+
+
+def set_read_only(connection: Any, value: int) -> None:
+    cursor = connection.cursor()
+    cursor.execute(f"PRAGMA query_only = {value}")
+    cursor.close()
+
+
+async def notice(here: BotHarness) -> str:
+    await here.wait_for(here.notices)
+    return "\n".join(here.notices())
+
+
+async def reaction(here: BotHarness) -> str:
+    asked = max(here.stage.world.messages[here.id_of("general")])
+    await here.wait_for(lambda: here.reactions(asked))
+    return f"{here.reactions(asked)} {await here.choose('Why this turn', asked)}"
+
+
+async def answer(here: BotHarness) -> str:
+    await here.wait_for(here.said)
+    return "\n".join(here.said())
+
+
+async def answer_and_command(here: BotHarness) -> str:
+    values = {"key": "humanizer_degree", "value": "2"}
+    return f"{await answer(here)} {await here.run('config set', values)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """One outage, and what is to be found of it at each place."""
+
+    begins: Step
+    log: str
+    metric: str
+    labels: dict[str, str]
+    page: str
+    """In a part of `/health`, or in a line of the last failures."""
+    finding: str
+    doctor: str
+    tells: Told
+    told: str
+    answers: tuple[Answer, ...] = ("Here.",)
+    has_turn: bool = True
+    ends: Step = nothing
+
+
+OVERLOADED = Refuse("provider_overloaded", "come back later")
+OUTAGES = {
+    "bad key": Outage(
+        nothing,
+        log="openai/model-0: auth: this key is no good",
+        metric="oshaberi_provider_errors_total",
+        labels={"provider": "openai", "type": "auth"},
+        page="openai model-0: auth",
+        finding="model openai model-0, a call",
+        doctor="this key is no good",
+        tells=notice,
+        told="key",
+        answers=(Refuse("auth", "this key is no good"),) * 3,
+    ),
+    "overloaded model": Outage(
+        nothing,
+        log="come back later (provider_overloaded)",
+        metric="oshaberi_provider_errors_total",
+        labels={"provider": "openai", "type": "provider_overloaded"},
+        page="openai model-0: provider_overloaded",
+        finding="model openai model-0, a call",
+        doctor="come back later",
+        tells=notice,
+        told="overloaded",
+        answers=(OVERLOADED,) * 20,
+    ),
+    "no permission in a channel": Outage(
+        take_permissions,
+        log="is not answered: the bot may not write in this channel (Send Messages)",
+        metric="oshaberi_questions_unanswered_total",
+        labels={"reason": "mute"},
+        page="the bot may not write in this channel",
+        finding="channels",
+        doctor="#general: Send Messages, Manage Webhooks",
+        tells=reaction,
+        told=MUTE,
+        has_turn=False,
+    ),
+    "a permission that is lost in the middle": Outage(
+        refuse_messages,
+        log="an answer ended without its text",
+        metric="oshaberi_discord_request_seconds_count",
+        labels={"kind": "send", "status": "403"},
+        page="an answer ended without its text",
+        finding="channels",
+        doctor="#logs: Send Messages",
+        tells=reaction,
+        told=MUTE,
+    ),
+    "webhook limit": Outage(
+        fill_with_webhooks,
+        log="no webhook, speaking as the bot: 30007: Maximum number of webhooks reached",
+        metric="oshaberi_webhook_refusals_total",
+        labels={"code": "30007"},
+        page="Maximum number of webhooks reached",
+        finding="webhooks",
+        doctor="no room for one in #general in",
+        tells=answer,
+        told="**Aki",
+    ),
+    "read-only disk": Outage(
+        make_read_only,
+        log="messages leave before the journal has them",
+        metric="oshaberi_database_faults_total",
+        labels={"kind": "away"},
+        page="attempt to write a readonly database",
+        finding="data folder",
+        doctor="cannot be written to: Read-only file system",
+        tells=answer_and_command,
+        told=f"Here. {AWAY}",
+        ends=make_writable,
+    ),
+}
+
+
+async def on_the_page(here: BotHarness) -> str:
+    """What the health port tells an operator who has logged in."""
+    url, jar = f"http://127.0.0.1:{here.settings.health_port}", aiohttp.CookieJar(unsafe=True)
+    async with aiohttp.ClientSession(cookie_jar=jar) as session:
+        await session.post(f"{url}/login", data={"token": TOKEN})
+        async with session.get(f"{url}/status.json") as got:
+            assert got.status == 200
+            report = await got.json()
+    return json.dumps([report["health"], report["warnings"]], ensure_ascii=False)
+
+
+async def doctor(here: BotHarness) -> dict[str, Finding]:
+    settings = replace(here.settings, discord_token=here.stage.token)
+    environ = {"OSHABERI_STAGE_URL": here.stage.url}
+    return {one.name: one async for one in examine(settings, environ)}
+
+
+@pytest.mark.parametrize("name", OUTAGES)
+def test_an_outage_is_seen_everywhere(
+    name: str, logged: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outage = OUTAGES[name]
+
+    async def scenario(here: BotHarness) -> None:
+        await outage.begins(here, monkeypatch)
+        here.ask("aki, are you there?")
+        assert outage.told in await outage.tells(here)
+        await here.idle()
+        line = warnings(logged, outage.log)[0]
+        assert {key: line[key] for key in ("server", "channel", "user")} == ids_of(here)
+        assert ("turn" in line) is outage.has_turn
+        counted = here.bot.bot_metrics.registry.get_sample_value(outage.metric, outage.labels)
+        assert counted is not None
+        assert counted > 0
+        assert outage.page in await on_the_page(here)
+        finding = (await doctor(here))[outage.finding]
+        assert finding.state in ("note", "bad")
+        assert outage.doctor in finding.text
+        assert finding.advice
+        await outage.ends(here, monkeypatch)
+
+    options: dict[str, Any] = {"health_port": free_port(), "status_token": TOKEN}
+    run_with_bot(scenario, *outage.answers, speed=20.0, **options)

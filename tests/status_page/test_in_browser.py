@@ -1,0 +1,101 @@
+"""The status page of a whole bot, as an operator sees it: one bot and one page for all of it."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.chromium import PHONE, Visit, barriers
+from tests.e2e.bot_harness import KEY
+from tests.status_page.status_harness import (
+    HOSTILE,
+    HOSTILE_ERROR,
+    TOKEN,
+    StatusHarness,
+    open_status,
+)
+
+WIDTH = "document.documentElement.scrollWidth"
+
+
+def log_in(page: Page) -> None:
+    page.get_by_label("Token").fill("not this one, but long enough")
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("alert")).to_have_text("That is not the token.")
+    assert barriers(page) == []
+    page.get_by_label("Token").fill(TOKEN)
+    page.get_by_role("button", name="Log in").click()
+    expect(page.locator("#bot")).to_contain_text("Oshaberi")
+
+
+def test_an_operator_sees_what_runs_what_failed_and_what_was_used(visit: Visit) -> None:
+    with open_status() as status:
+        status.run(status.fail_and_hang())
+        page = visit(status.url)
+        dialogs: list[str] = []
+        page.on("dialog", lambda dialog: dialogs.append(dialog.message))
+        log_in(page)
+        runs(page, status)
+        failed(page, status)
+        used(page)
+        settings(page)
+        assert TOKEN not in page.content()
+        assert KEY not in page.content()
+        assert barriers(page) == []
+        page.set_viewport_size({"width": PHONE["width"], "height": PHONE["height"]})
+        assert page.evaluate(WIDTH) <= PHONE["width"]
+        hostile_stays_text(page, dialogs)
+        follows(page, status)
+        page.get_by_role("button", name="Log out").click()
+        expect(page.get_by_label("Token")).to_be_visible()
+
+
+def runs(page: Page, status: StatusHarness) -> None:
+    expect(page.locator("#health")).to_contain_text("gatewayok")
+    expect(page.locator("#health")).to_contain_text("openai model-0: auth")
+    expect(page.locator("#cards .card").first).to_contain_text("Answers under way1")
+    busy = page.locator("#now tbody tr")
+    expect(busy).to_have_count(1)
+    expect(busy).to_contain_text(f"{HOSTILE} #general")
+    expect(busy).to_contain_text(str(status.here.id_of("general")))
+
+
+def failed(page: Page, status: StatusHarness) -> None:
+    """The refused key, with the provider's words and the ids of the turn."""
+    line = page.locator("#warnings li", has_text="openai/model-0: auth")
+    expect(line).to_contain_text(HOSTILE_ERROR)
+    expect(line).to_contain_text(str(status.here.server_id))
+    expect(line.locator(".ids code").first).to_have_text(re.compile("^[0-9a-f]{12}$"))
+
+
+def used(page: Page) -> None:
+    model = page.locator("#models tbody tr")
+    expect(model).to_contain_text("fails: auth")
+    expect(model).to_contain_text("1 of 1 paused")
+    first = page.locator("#servers tbody tr").first
+    expect(first).to_contain_text(HOSTILE)
+    expect(first).to_contain_text("120K read, 9K written")
+    expect(first).to_contain_text("$1.23")
+    expect(page.locator("#servers tbody tr").nth(1)).to_contain_text("direct messages")
+
+
+def settings(page: Page) -> None:
+    """Those that were set; on request all. Secrets are masked."""
+    rows = page.locator("#settings tbody tr")
+    expect(rows.filter(has_text="status_token")).to_contain_text("[secret]")
+    expect(rows.filter(has_text="waiting_limit")).to_have_count(0)
+    page.get_by_label("also those at their default").check()
+    expect(rows.filter(has_text="waiting_limit")).to_contain_text("default")
+
+
+def hostile_stays_text(page: Page, dialogs: list[str]) -> None:
+    assert page.locator("main img, main script, main b:has-text('bold')").count() == 0
+    assert dialogs == []
+    assert page.evaluate("document.cookie") == ""
+
+
+def follows(page: Page, status: StatusHarness) -> None:
+    """The page asks again by itself."""
+    status.run(status.here.run("stop"))
+    expect(page.locator("#now")).to_contain_text("Nothing runs and nothing waits.")
