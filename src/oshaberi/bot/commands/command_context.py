@@ -125,10 +125,6 @@ class CommandUser:
                 translated("You may not write here, so I do not write for you either.")
             )
 
-    def must_own(self, what: str) -> None:
-        if not self.is_owner:
-            raise CommandRefusedError(translated("Only the bot's owner can {what}.", what=what))
-
 
 def client_of(interaction: Interaction) -> OshaberiClient:
     client: OshaberiClient = interaction.client

@@ -218,13 +218,16 @@ async def _record(
         user_id=0 if asker.server_id else asker.person.id,
     )
     if not await may_ask_model(context.services, record):
-        raise CommandRefusedError(LOCAL_MODEL)
+        raise CommandRefusedError(translated(LOCAL_MODEL))
     return record
 
 
 def _check_address(asker: CommandUser, url: str) -> None:
     """Refuse users other than the owner: keys would be sent to that address."""
-    asker.must_own("choose another address: keys would be sent there")
+    if not asker.is_owner:
+        raise CommandRefusedError(
+            translated("Only the bot's owner can choose another address: keys would be sent there.")
+        )
     if not url.startswith(("http://", "https://")) or any(sign.isspace() for sign in url):
         raise CommandRefusedError(translated("The address must begin with https:// or http://."))
 

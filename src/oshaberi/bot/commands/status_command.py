@@ -21,7 +21,7 @@ from oshaberi.bot.commands.command_context import (
 )
 from oshaberi.bot.commands.model_commands import name_of
 from oshaberi.conversation.turn_channel import TurnChannel
-from oshaberi.languages import translatable, translated
+from oshaberi.languages import translatable, translated, translated_count
 from oshaberi.providers.capabilities import ModelPlace
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.storage.stored_records import ConversationSummary, ModelRecord, UsageRecord
@@ -93,7 +93,8 @@ def _keys(context: CommandContext, tries: Sequence[ModelCandidate]) -> str:
             "all keys failed; paused until {ends}", ends=discord.utils.format_dt(min(ends), "t")
         )
     resting = translated(", {ends} of them paused", ends=len(ends)) if ends else ""
-    return f"ready, {len(keys)} {'key' if len(keys) == 1 else 'keys'}{resting}"
+    ready = translated_count("ready, {count} key", "ready, {count} keys", len(keys))
+    return f"{ready}{resting}"
 
 
 def _learned(context: CommandContext, model: ModelRecord) -> str:

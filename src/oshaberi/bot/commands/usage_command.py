@@ -19,7 +19,7 @@ from oshaberi.bot.commands.command_context import (
     context_of,
     turn_channel_of,
 )
-from oshaberi.languages import translatable, translated
+from oshaberi.languages import translatable, translated, translated_count
 from oshaberi.storage.usage_accounts import Counted, Subject, UsageAccount, UsageLimit, UsageTotals
 from oshaberi.turns.generation.model_chain import chain_of
 from oshaberi.turns.quotas.request_quota import QuotaPlace, limits_of, quota_place, renewal, today
@@ -28,6 +28,10 @@ LATELY_DAYS = 30
 MOST_USERS = 5
 MICROS = 1_000_000
 Whose = Literal["mine", "server"]
+_COUNTED: dict[Counted, str] = {
+    "requests": translatable("requests"),
+    "tokens": translatable("tokens"),
+}
 _SUBJECTS: dict[Subject, str] = {
     "user": translatable("of yours"),
     "channel": translatable("of this channel"),
@@ -128,7 +132,7 @@ async def _left_of(context: CommandContext, limit: UsageLimit, day: date) -> lis
             "- {value:,} of {most:,} {counted} {subjects}{whose_keys}",
             value=max(0, most - taken),
             most=most,
-            counted=counted,
+            counted=translated(_COUNTED[counted]),
             subjects=translated(_SUBJECTS[account.subject]),
             whose_keys=whose_keys,
         )
@@ -139,11 +143,7 @@ async def _left_of(context: CommandContext, limit: UsageLimit, day: date) -> lis
 
 def told_totals(totals: UsageTotals) -> str:
     """Describe the totals. The cost is shown only if the models have a price."""
-    requests = (
-        translated("1 request")
-        if totals.requests == 1
-        else translated("{requests:,} requests", requests=totals.requests)
-    )
+    requests = translated_count("{count:,} request", "{count:,} requests", totals.requests)
     tokens = translated(
         "{input_tokens:,} tokens read, {output_tokens:,} written",
         input_tokens=totals.input_tokens,

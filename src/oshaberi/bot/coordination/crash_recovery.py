@@ -31,7 +31,8 @@ from oshaberi.delivery.sink import (
     WebhookFace,
 )
 from oshaberi.discord_io import DiscordSink
-from oshaberi.languages import translatable, translated
+from oshaberi.languages import in_language, translatable, translated
+from oshaberi.languages.spoken_language import reader_language
 from oshaberi.storage import Database, StorageError
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import JournalledPost, JournalledStream, TurnRecord
@@ -130,7 +131,9 @@ class CrashRecovery:
     ) -> None:
         sink = await _sink_of(stream, turn_channel, turns)
         settled = await self._settle_posts(stream, sink)
-        await self._tell(stream, sink, settled)
+        # The settings of the server may be read later; its own language is known.
+        with in_language(reader_language(turn_channel.locale)):
+            await self._tell(stream, sink, settled)
         earlier = _continued(stream, turns)
         await self._db.turns.remember(
             TurnRecord(

@@ -23,7 +23,8 @@ from oshaberi.bot.coordination.crash_recovery import (
 )
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.delivery.sink import Embed, Post, SinkError
-from oshaberi.languages import translatable, translated
+from oshaberi.languages import in_language, translatable, translated
+from oshaberi.languages.spoken_language import reader_language
 from oshaberi.storage import Database, StorageError
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import StoredQuestion, TurnRecord
@@ -168,11 +169,9 @@ class QuestionRecovery:
         words: str,
     ) -> None:
         sink = turn_channel.sink(incoming)
-        notice = Post(
-            f"q{question.message_id}-late",
-            embed=Embed(translated(TITLE), translated(words)),
-            reply=True,
-        )
+        with in_language(reader_language(turn_channel.locale)):
+            embed = Embed(translated(TITLE), translated(words))
+        notice = Post(f"q{question.message_id}-late", embed=embed, reply=True)
         if not await told_once(notice, sink, question.message_id):
             log.warning("channel %s: a question could not be told", question.channel_id)
         await self._db.seen.note(question.channel_id, question.message_id)
