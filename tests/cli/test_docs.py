@@ -86,7 +86,7 @@ def _tomls() -> list[Any]:
         pytest.param(content, id=name_of(page))
         for page in PAGES
         for language, content in blocks(page)
-        if language == "toml"
+        if language == "toml" and not content.startswith("[project")  # a package's pyproject.toml
     ]
 
 

@@ -58,7 +58,7 @@ def run_end(text: str, at: int) -> int:
 
     A call inside a run returns 0, so it is safe to continue from where the run ended so far.
     """
-    if text[at + 1 : at + 2] not in _ALL:
+    if text[at] in _ALL and text[at + 1 : at + 2] not in _ALL:
         return at + 1
     run = _RUN.match(text, at)
     return run.end() if run else at
