@@ -24,6 +24,7 @@ REASONS: Mapping[str, str] = {
     "`/health`; discord.py uses it too",
     "aiosqlite": "SQLite without blocking the event loop",
     "alembic": "migrations of the database",
+    "babel": "reads the translations (`.po` files) of what the bot says by itself",
     "cryptography": "stored API keys are encrypted. It raises its major version often, and its "
     "security fixes must get in, so the upper bound is wide",
     "discord.py": "Discord. Only one minor version: the stage and `discord_io` know its inside",

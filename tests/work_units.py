@@ -15,6 +15,7 @@ WHOLE_FOLDERS = ("tests/local_run_page", "tests/stage_page")
 WAITING: tuple[str, ...] = (
     "local_run_page",
     "stage_page",
+    "status_page",
     "storage",
     "e2e",
     "bot",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from discord.gateway import KeepAliveHandler
 
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.client.movable_shards import MovableShardsClient
@@ -19,6 +21,11 @@ from tests.bot.client_harness import SPEED, ClientHarness, client_harness, conte
 SHARDS = 4
 FIRST_MS = 360_000_000_000
 STAGE = Settings(time_scale=100.0, interaction_s=60.0, shards=SHARDS)
+
+
+def heartbeats() -> int:
+    """How many connections send heartbeats."""
+    return sum(isinstance(thread, KeepAliveHandler) for thread in threading.enumerate())
 
 
 class ChosenShards:
@@ -241,9 +248,11 @@ def test_a_shard_can_come_back() -> None:
 
 def test_a_shard_that_is_not_ours_is_not_connected() -> None:
     async def scenario(here: ShardHarness) -> None:
+        before = heartbeats()
         with pytest.raises(OSError, match="not ours"):
             await here.client.start_shard(0)
         assert here.connected() == []
+        await here.stage.wait_for(lambda: heartbeats() == before)
 
     run_with_shards(scenario)
 

@@ -146,8 +146,9 @@ def test_a_process_that_crashed_is_noticed() -> None:
     async def scenario(pair: Pair) -> None:
         key = "oshaberi:claim:1"
         await pair.redis.set(key, "crashed")  # and never said again that it is alive
-        await pair.redis.set("oshaberi:alive:crashed", 1, px=100)
+        await pair.redis.set("oshaberi:alive:crashed", 1)
         assert not await pair.second.claim(1)
+        await pair.redis.pexpire("oshaberi:alive:crashed", 100)
         async with asyncio.timeout(SOON_S):
             await pair.second.departure()
         assert await pair.second.claim(1)

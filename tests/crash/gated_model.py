@@ -50,7 +50,8 @@ def expected_lines(body: dict[str, Any]) -> list[str]:
     told = re.findall(r"(question \d+) line \d+", said)
     if json.dumps(GO_ON)[1:-1] in said:
         return expected(told[-1])[told.count(told[-1]) :] if told else []
-    asked = re.findall(r"@\w+ (question \d+)(?=\\n|\\?\")", said)
+    named = re.findall(r'Now answer what \w+ wrote: \\"@\w+ (question \d+)', said)
+    asked = named or re.findall(r'@\w+ (question \d+)(?=\\n|")', said)
     return expected(asked[-1]) if asked else ["nobody asked"] * LINES
 
 

@@ -49,7 +49,9 @@ def question_in(body: dict[str, object]) -> tuple[str, bool]:
     What is quoted was asked before.
     """
     said = json.dumps(body.get("messages"))
-    found = re.findall(rf"({ALTER},|@{PERSONA}) (question \d+)(?=\\n|\\?\")", said)
+    asked = rf"({ALTER},|@{PERSONA}) (question \d+)"
+    named = re.findall(rf'Now answer what \w+ wrote: \\"{asked}', said)
+    found = named or re.findall(rf'{asked}(?=\\n|")', said)
     who, question = found[-1] if found else ("", "question 0")
     return question, who == f"{ALTER},"
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from tests.fleet.bot_fleet import SHARDS, BotFleet, bot_fleet
 from tests.storage.database_servers import postgres_url, redis_url
 
-LATER_S = 120.0
+LATER_S = 300.0
 
 
 def main() -> int:
@@ -44,14 +44,14 @@ async def _play(
         async with fleet.under_load():
             for name in names:
                 await _kill(fleet, name)
-        await _settle(fleet)
+        await fleet.answered(LATER_S)
         problems = fleet.problems(may_be_cut=True)
         _say(f"{len(fleet.asked)} questions, {len(problems)} of them not answered once")
-        fleet.asked.clear()
+        fleet.begin_anew()
         async with fleet.under_load():
             for name in names:
                 await _restart(fleet, name)
-        await _settle(fleet)
+        await fleet.answered(LATER_S)
         lost = fleet.problems()
         _say(f"{len(fleet.asked)} questions, {len(lost)} of them not answered once")
         return [*problems, *lost]
@@ -76,11 +76,6 @@ async def _restart(fleet: BotFleet, name: str) -> None:
     await fleet.balanced(LATER_S)
     now = time.monotonic()
     _say(f"{name} ended with {status} after {ended - began:.1f} s, back after {now - ended:.1f} s")
-
-
-async def _settle(fleet: BotFleet) -> None:
-    await fleet.stage.wait_for(lambda: not fleet.unanswered(), LATER_S)
-    await fleet.stage.settled(LATER_S)
 
 
 def _say(*lines: str) -> None:

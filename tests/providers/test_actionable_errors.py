@@ -13,6 +13,7 @@ from oshaberi.chunks import ProviderError
 from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.adapter_registry import connect
 from oshaberi.providers.endpoint import Endpoint
+from oshaberi.providers.wire import actionable_errors
 from oshaberi.providers.wire.actionable_errors import explained, names_shown, shown_address
 from oshaberi.stage.model_servers import ModelServer
 from oshaberi.stage.model_servers.model_script import Refuse, Status
@@ -22,6 +23,12 @@ from tests.providers.adapter_runs import chunks, error, read
 from tests.providers.provider_families import FAMILIES, KEY, Family, every_family
 
 LISTING = [family for family in FAMILIES if family.name in ("openai", "anthropic", "google")]
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine a list may take longer than somebody waits for a better message."""
+    monkeypatch.setattr(actionable_errors, "_LISTING_PATIENCE_S", 60.0)
 
 
 class ListingServer(ModelServer):

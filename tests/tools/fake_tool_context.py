@@ -41,6 +41,7 @@ class FakeToolChannel:
     channel_id: int = CHANNEL
     server_id: int = SERVER
     is_age_restricted: bool = False
+    locale: str = "en-US"
 
     @property
     def path(self) -> ChannelPath:

@@ -225,8 +225,16 @@ def talk(items: tuple[ContextItem, ...]) -> list[tuple[str, str]]:
 
 def test_what_other_personas_answered_comes_after_the_question() -> None:
     asked = by(ALICE, 5, "all of you?")
-    items = context_items(around(by(BOB, 4, "hm"), asked, ours(6, "me!", "Ren"), asked=asked))
+    said = (by(BOB, 4, "hm"), asked, ours(6, "me!", "Ren"))
+    items = context_items(around(*said, asked=asked, answered_ids=frozenset({6})))
     assert talk(items) == [("user", "Bob: hm"), ("user", "Alice: all of you?\nRen: me!")]
+    to_others = context_items(around(*said, asked=asked))
+    assert talk(to_others)[:-1] == [
+        ("user", "Bob: hm"),
+        ("user", "Alice: all of you?"),
+        ("user", "Ren: me!"),
+    ]
+    assert to_others[-1].text.startswith("(Now answer what Alice wrote:")
 
 
 def test_what_was_said_after_the_question_stands_after_it() -> None:

@@ -206,7 +206,7 @@ def test_who_waits_too_long_is_told_so(is_quiet: bool) -> None:
         await harness.channel_turns.idle()
         asked = other.people[0].id
         assert other.contents == []
-        assert other.embeds == ([] if is_quiet else [OVERLOADED.title])
+        assert other.embeds == ([] if is_quiet else [OVERLOADED])
         assert other.reactions == ([(asked, FULL)] if is_quiet else [])
         assert all(one.post.reply for one in other.channel.posted)
         assert len(harness.models.requests) == 1

@@ -161,6 +161,7 @@ class FakeTurnChannel:
         self.server_id = server_id
         self.path = ChannelPath(server_id, channel_id, parent_id)
         self.is_age_restricted = False
+        self.locale = "en-US"
         self.people: list[ChannelMessage] = []
         self.reactions: list[tuple[int, str]] = []
         self.undone: list[tuple[int, str]] = []

@@ -42,6 +42,7 @@ from oshaberi.discord_io import RequestBudget, RequestFence
 from oshaberi.discord_io.requests.api_address import requests_through
 from oshaberi.discord_io.requests.request_budget import PER_SECOND
 from oshaberi.errors import OshaberiError
+from oshaberi.languages.translation_catalogues import CATALOGUES, PACKAGED
 from oshaberi.logs import RecentWarnings, StreamLogger
 from oshaberi.providers.adapter_registry import connect
 from oshaberi.providers.capabilities import LearnedLimits
@@ -173,6 +174,7 @@ async def open_bot(
 ) -> AsyncIterator[Bot]:
     """Open database, coordination, tools, models and client; close them in reverse order."""
     async with AsyncExitStack() as stack:
+        CATALOGUES.use_folders((PACKAGED, settings.data_dir / "languages"))
         warnings = RecentWarnings(settings.secrets(environ))
         stack.enter_context(warnings.listening())
         stack.enter_context(requests_through(settings.discord_api_url))

@@ -32,6 +32,10 @@ class TurnChannel(Protocol):
     def newest_message_id(self) -> int | None:
         """Return the id of the channel's newest message, as far as it is known."""
 
+    @property
+    def locale(self) -> str:
+        """Return the language of the server as Discord says it (`ja`), or "" if unknown."""
+
     def sink(self, answering: IncomingMessage | None) -> Sink:
         """Return the sink that sends an answer to this channel."""
 

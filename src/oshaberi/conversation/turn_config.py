@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from oshaberi.errors import ConfigError
+from oshaberi.languages.spoken_language import AUTO, DISCORD_LOCALES
 from oshaberi.text.text_config import check_fields, choice, fraction, number, switch
 
 MOST_COUNTED = 10**12
@@ -76,6 +77,12 @@ class TurnConfig:
         ("off", "auto", "first", "all"),
         "which messages reply to the question: none; the first, if something else was said in "
         "between; the first; all. In direct messages only `all` replies",
+    )
+    language: str = choice(
+        AUTO,
+        (AUTO, "en", *DISCORD_LOCALES),
+        "language of what the bot says by itself where everybody sees it; `auto` takes the "
+        "server's. Answers to commands are in the language of whoever uses them",
     )
     waiting_limit: int = number(10, 1, 100, "maximum number of messages that wait in a channel")
     reasoning_display: str = choice(

@@ -9,9 +9,10 @@ from typing import Any
 import discord
 
 from oshaberi.delivery.sink import Post
+from oshaberi.languages import translatable, translated
 
 CUSTOM_ID = "oshaberi:retry"
-LABEL = "Try again"
+LABEL = translatable("Try again")
 
 Button = discord.ui.Button[discord.ui.View]
 Interaction = discord.Interaction[Any]
@@ -48,4 +49,4 @@ def retry_item(
 
 
 def _button() -> Button:
-    return Button(label=LABEL, custom_id=CUSTOM_ID)
+    return Button(label=translated(LABEL), custom_id=CUSTOM_ID)

@@ -15,14 +15,16 @@ import discord
 
 from oshaberi.delivery.sink import Post
 from oshaberi.discord_io.png_text import text_in
+from oshaberi.languages import speak_language, translatable, translated
+from oshaberi.languages.spoken_language import reader_language
 
 CUSTOM_ID = "oshaberi:table:text"
-LABEL = "Show text"
+LABEL = translatable("Show text")
 FILE_NAME = "table.md"
 KEPT_SOURCES = 500
 MESSAGE_LIMIT = 1950
 LARGEST_PICTURE = 10 * 1024 * 1024
-GONE = "The text of this table cannot be found any more."
+GONE = translatable("The text of this table cannot be found any more.")
 
 Button = discord.ui.Button[discord.ui.View]
 Interaction = discord.Interaction[Any]
@@ -53,7 +55,7 @@ def shows_table(post: Post) -> bool:
 
 def table_view() -> discord.ui.View:
     view = discord.ui.View(timeout=None)
-    return view.add_item(Button(label=LABEL, custom_id=CUSTOM_ID))
+    return view.add_item(Button(label=translated(LABEL), custom_id=CUSTOM_ID))
 
 
 class TableText:
@@ -75,7 +77,7 @@ class TableText:
                 _match: re.Match[str],
                 /,
             ) -> ShowText:
-                return cls(Button(label=LABEL, custom_id=CUSTOM_ID))
+                return cls(Button(label=translated(LABEL), custom_id=CUSTOM_ID))
 
             async def callback(self, interaction: Interaction) -> None:
                 await table_text.answer(interaction)
@@ -83,6 +85,7 @@ class TableText:
         return ShowText
 
     async def answer(self, interaction: Interaction) -> None:
+        speak_language(reader_language(interaction.locale.value))
         message = interaction.message
         source = None if message is None else self._sources.get(message.id)
         if source is not None or message is None:
@@ -110,7 +113,7 @@ async def source_of(message: discord.Message) -> str | None:
 def told(source: str | None) -> dict[str, Any]:
     """Return the answer: the Markdown as a code block if it fits, else as a file."""
     if not source:
-        return {"content": GONE}
+        return {"content": translated(GONE)}
     block = f"```md\n{source}\n```"
     if len(block) <= MESSAGE_LIMIT and "```" not in source:
         return {"content": block}

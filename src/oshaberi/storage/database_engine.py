@@ -121,6 +121,7 @@ def _sqlite(
             "timeout": wait_s,
             "async_creator_fn": threads.connect,
         },
+        **({} if address.in_memory else {"pool_timeout": POOL_SECONDS}),
     )
     _set_pragmas(engine.sync_engine, foreign_keys)
     setattr(engine.sync_engine.dialect, "do_terminate", _close_connection)  # noqa: B010

@@ -79,14 +79,21 @@ class Transactions:
         if address.kind == "sqlite":
             self.writing = DatabaseCircuitBreaker(str(address), self._ping_writer)
         self.writer = GroupCommit(self._runner(), self.writing)
-        event.listen(engine.sync_engine, "after_cursor_execute", self._heard)
+        for heard in self._engines():
+            event.listen(heard, "after_cursor_execute", self._heard)
+
+    def _engines(self) -> list[Engine]:
+        """All whose answers show that the database is there."""
+        own_threads = [] if self._thread_engine is None else [self._thread_engine]
+        return [self.engine.sync_engine, *own_threads]
 
     async def close(self) -> None:
         await self.writer.close()
         await self.writing.close()
         await self.reading.close()
         self._readers.shutdown(wait=False)
-        event.remove(self.engine.sync_engine, "after_cursor_execute", self._heard)
+        for heard in self._engines():
+            event.remove(heard, "after_cursor_execute", self._heard)
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncSession]:

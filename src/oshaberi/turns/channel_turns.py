@@ -9,6 +9,8 @@ from contextlib import ExitStack
 
 from oshaberi.conversation.conversation_messages import IncomingMessage, Person
 from oshaberi.conversation.turn_channel import TurnChannel
+from oshaberi.languages import speak_language
+from oshaberi.languages.spoken_language import channel_language
 from oshaberi.storage.stored_records import TurnRecord
 from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.turns.admission.admission_rules import Cooldowns, reason_word
@@ -306,6 +308,7 @@ class ChannelTurns:
         if not job.is_uninvited:
             self._admission.note_talk(job)
         await self.questions.join(job)
+        speak_language(channel_language(job.settings.turn.language, job.turn_channel.locale))
         try:
             performed = await self._runner.of(job, line.channel)
         except Exception:

@@ -36,7 +36,7 @@ from oshaberi.turns.post_turn.post_turn_effects import PostTurnEffects
 from oshaberi.turns.quotas.quota_notices import USED_UP, is_to_be_told, quota_notice
 from oshaberi.turns.quotas.request_quota import QuotaRefusal, RequestQuota, quota_place
 from oshaberi.turns.stoppable_waits import InterruptedTurnError, stopped_result, until_stopped
-from oshaberi.turns.turn_notices import OUR_FAULT, NoticeSender, failure_notice, restart_notice
+from oshaberi.turns.turn_notices import NoticeSender, failure_notice, our_fault, restart_notice
 from oshaberi.turns.turn_outcome import TurnOutcome, outcome_of
 from oshaberi.turns.turn_request import TurnRequest
 from oshaberi.turns.turn_services import EffectiveConfigs, TurnServices
@@ -137,7 +137,7 @@ class Turn:
             return stopped_result(stop.request)
         except Exception as error:
             log.exception("a turn failed by a fault of ours")
-            await self._announcer.show(OUR_FAULT)
+            await self._announcer.show(our_fault())
             return StreamResult("error", data=error)
 
     async def _answer(self) -> StreamResult:

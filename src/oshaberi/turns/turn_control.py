@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from oshaberi.conversation.conversation_messages import ChannelMessage, IncomingMessage, Person
 from oshaberi.conversation.turn_channel import TurnChannel
+from oshaberi.languages import translatable
 from oshaberi.storage.stored_records import TAKEN_BACK, PersonaRecord, TurnRecord
 from oshaberi.stream.stops.stop_registry import StopAnswer
 from oshaberi.turns.admission.admission_rules import unlisted, why_sentence
@@ -38,28 +39,37 @@ class ControlReply:
 
 
 STOPPED = ControlReply(True, "Stopped.")
-IDLE = ControlReply(False, "There is nothing to stop here.")
+IDLE = ControlReply(False, translatable("There is nothing to stop here."))
 NOT_YOURS = ControlReply(
-    False, "Only the person who asked, or somebody with Manage Messages, can do that."
+    False, translatable("Only the person who asked, or somebody with Manage Messages, can do that.")
 )
 NOT_LISTED = ControlReply(
-    False, "The bot does not answer you here (see the lists of users, roles and channels)."
+    False,
+    translatable("The bot does not answer you here (see the lists of users, roles and channels)."),
 )
-NOT_HERE = ControlReply(False, "The persona that answered does so only in age-restricted channels.")
+NOT_HERE = ControlReply(
+    False, translatable("The persona that answered does so only in age-restricted channels.")
+)
 TOO_SOON = ControlReply(
-    False, "You asked a moment ago. Wait a little, then try again (cooldown_ms)."
+    False, translatable("You asked a moment ago. Wait a little, then try again (cooldown_ms).")
 )
-BUSY = ControlReply(False, "The bot is answering here. Wait until it is done, or use /stop.")
-NOTHING = ControlReply(False, "I do not remember an answer of mine in this channel.")
-GONE = ControlReply(False, "The message that I answered is deleted, so I cannot answer it again.")
-UNKNOWN = ControlReply(False, "That message is not part of an answer that I remember.")
-CONTINUED = ControlReply(True, "Going on.")
-REGENERATED = ControlReply(True, "Answering again.")
-DELETED = ControlReply(True, "The whole answer is deleted.")
+BUSY = ControlReply(
+    False, translatable("The bot is answering here. Wait until it is done, or use /stop.")
+)
+NOTHING = ControlReply(False, translatable("I do not remember an answer of mine in this channel."))
+GONE = ControlReply(
+    False, translatable("The message that I answered is deleted, so I cannot answer it again.")
+)
+UNKNOWN = ControlReply(
+    False, translatable("That message is not part of an answer that I remember.")
+)
+CONTINUED = ControlReply(True, translatable("Going on."))
+REGENERATED = ControlReply(True, translatable("Answering again."))
+DELETED = ControlReply(True, translatable("The whole answer is deleted."))
 DELETED_BEFORE = ControlReply(
-    False, "My last answer here was deleted. /regenerate writes a new one."
+    False, translatable("My last answer here was deleted. /regenerate writes a new one.")
 )
-CLOSING = ControlReply(False, "The bot is shutting down. Try again in a moment.")
+CLOSING = ControlReply(False, translatable("The bot is shutting down. Try again in a moment."))
 
 _STOPS: Mapping[StopAnswer, ControlReply] = {
     "stopped": STOPPED,

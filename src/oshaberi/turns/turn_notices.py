@@ -11,29 +11,45 @@ from oshaberi.delivery.posting.send_outcome import Delivered, NoWebhook
 from oshaberi.delivery.posting.stream_notices import error_notice, timeout_notice
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import Embed, Post, Sent, Sink, WebhookFace
+from oshaberi.languages import translatable, translated
 from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.stream.stream_result import StreamResult
 
 log = logging.getLogger(__name__)
 
-OUR_FAULT = Embed("Something went wrong here", "The bot made a mistake; it has been logged.")
-NOTHING_SAID = Embed(
-    "The model gave no answer", "It was asked several times. Try again later.", offers_retry=True
-)
-
-NOT_DELIVERED = Embed(
-    "This answer is not complete", "Discord did not take all of it. `/continue` sends the rest."
+RESTARTED = translatable("I am being restarted")
+GOES_ON = translatable("I go on with this answer when I am back; `/continue` does the same.")
+CAN_GO_ON = translatable(
+    "`/continue` goes on with this answer when I am back, `/regenerate` starts again."
 )
 
 
-RESTARTED = "I am being restarted"
-GOES_ON = "I go on with this answer when I am back; `/continue` does the same."
-CAN_GO_ON = "`/continue` goes on with this answer when I am back, `/regenerate` starts again."
+def our_fault() -> Embed:
+    """Return the notice for a turn that failed by a mistake of the bot."""
+    return Embed(
+        translated("Something went wrong here"),
+        translated("The bot made a mistake; it has been logged."),
+    )
+
+
+def nothing_said() -> Embed:
+    return Embed(
+        translated("The model gave no answer"),
+        translated("It was asked several times. Try again later."),
+        offers_retry=True,
+    )
+
+
+def not_delivered() -> Embed:
+    return Embed(
+        translated("This answer is not complete"),
+        translated("Discord did not take all of it. `/continue` sends the rest."),
+    )
 
 
 def restart_notice(goes_on: bool) -> Embed:
     """Return the notice for a process that ends in the middle of an answer."""
-    return Embed(RESTARTED, GOES_ON if goes_on else CAN_GO_ON)
+    return Embed(translated(RESTARTED), translated(GOES_ON if goes_on else CAN_GO_ON))
 
 
 def failure_notice(result: StreamResult, silent_ms: int) -> Embed | None:
@@ -43,20 +59,23 @@ def failure_notice(result: StreamResult, silent_ms: int) -> Embed | None:
     if result.status == "timeout":
         return timeout_notice(silent_ms)
     if result.status == "empty_response":
-        return NOTHING_SAID
-    return NOT_DELIVERED if result.status == "error" and result.undelivered else None
+        return nothing_said()
+    return not_delivered() if result.status == "error" and result.undelivered else None
 
 
 def still_working(rounds: int) -> Embed:
-    return Embed("Still working", f"{rounds} rounds of tools so far. Use /stop to end it.")
+    body = translated("{rounds} rounds of tools so far. Use /stop to end it.", rounds=rounds)
+    return Embed(translated("Still working"), body)
 
 
 def too_many_rounds(limit: int) -> Embed:
-    return Embed("This took too many steps", f"It was ended after {limit} rounds of tools.")
+    body = translated("It was ended after {limit} rounds of tools.", limit=limit)
+    return Embed(translated("This took too many steps"), body)
 
 
 def too_many_errors(limit: int) -> Embed:
-    return Embed("The tools keep failing", f"It was ended after {limit} failures in a row.")
+    body = translated("It was ended after {limit} failures in a row.", limit=limit)
+    return Embed(translated("The tools keep failing"), body)
 
 
 class NoticeSender:

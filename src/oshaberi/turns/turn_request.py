@@ -36,6 +36,8 @@ class TurnRequest:
     questions that are answered later."""
     continues: TurnRecord | None = None
     """The turn whose answer this one goes on with."""
+    answered_ids: frozenset[int] = frozenset()
+    """What other personas have answered to the same question."""
     waiting_ids: Callable[[], frozenset[int]] = field(default=frozenset, compare=False)
     """Returns the questions of the channel that wait for a turn of their own."""
 

@@ -103,6 +103,9 @@ class TurnRunner:
         for persona in job.answering[: job.settings.turn.max_answering_personas]:
             asked = replace(
                 job.turn_request(persona),
+                answered_ids=frozenset(
+                    number for one in played for number in one.outcome.message_ids
+                ),
                 waiting_ids=partial(self._waiting_ids, job.turn_channel.channel_id),
             )
             turn = Turn(self._services, job.turn_channel, asked, job.settings, channel)

@@ -24,6 +24,7 @@ from oshaberi.bot.client.incoming_messages import NOT_FOUND, MessageReader
 from oshaberi.bot.client.missed_messages import MOST_DIRECT, MissedMessages
 from oshaberi.bot.client.movable_shards import MovableShardsClient
 from oshaberi.bot.client.unanswered_log import UnansweredLog
+from oshaberi.bot.command_languages import CommandTranslator
 from oshaberi.bot.commands import COMMANDS, BotCommandTree, CommandContext
 from oshaberi.bot.commands.message_menu import retry
 from oshaberi.discord_io import (
@@ -365,6 +366,7 @@ class OshaberiClient(MovableShardsClient):
     async def _sync(self) -> None:
         """Register the commands. The bot also works if that fails."""
         try:
+            await self.tree.set_translator(CommandTranslator())
             await self.tree.sync()
         except (*NOT_FOUND, discord.DiscordException) as error:
             log.error("the commands could not be registered: %s", error)

@@ -79,6 +79,14 @@ class DiscordTurnChannel:
         return 0 if guild is None else guild.id
 
     @property
+    def locale(self) -> str:
+        guild = self._guild
+        if guild is not None:
+            return guild.preferred_locale.value
+        recipient = getattr(self._channel, "recipient", None)
+        return "" if recipient is None else self._reader.locales.get(recipient.id) or ""
+
+    @property
     def _guild(self) -> discord.Guild | None:
         return getattr(self._channel, "guild", None)
 

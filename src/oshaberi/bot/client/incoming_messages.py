@@ -23,11 +23,13 @@ from oshaberi.conversation.conversation_messages import (
 )
 from oshaberi.discord_io.channel_address import may_write
 from oshaberi.discord_io.webhooks.reply_notice import is_reply_notice
+from oshaberi.turns.bounded_cache import BoundedCache
 
 NOT_FOUND = (discord.HTTPException, aiohttp.ClientError, OSError, TimeoutError)
 """What reading a message may end with; then it is as if it were not there."""
 NO_MIME = "application/octet-stream"
 RECENT_MESSAGES = 2000
+LOCALES_KEPT = 10_000
 HIDDEN_CHANNEL = "#unknown"
 """A channel that is not there, or that the reader may not see: nobody learns which."""
 _TOKENS = re.compile(
@@ -42,6 +44,8 @@ class MessageReader:
     def __init__(self, client: discord.Client, opt_outs: Container[int] = ()) -> None:
         self.client = client
         self.recent_members = RecentMembers()
+        self.locales: BoundedCache[int, str] = BoundedCache(LOCALES_KEPT)
+        """The language of users who lately used a command, a button or a form."""
         self._opt_outs = opt_outs
         self._recent: deque[discord.Message] = deque(maxlen=RECENT_MESSAGES)
         """What people wrote lately. discord.py forgets a message as soon as it is deleted."""

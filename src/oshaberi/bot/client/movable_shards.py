@@ -80,6 +80,10 @@ class MovableShardsClient(discord.AutoShardedClient):
         super().__init__(**options)
         self._terms = shard_terms
         self._gateway: yarl.URL | None = None
+        self._sockets: dict[int, DiscordWebSocket] = {}
+        """The newest of each shard, from before it is identified."""
+        if shard_terms is not None:
+            self._connection._update_references = self._note_socket  # type: ignore[method-assign]  # noqa: SLF001
         self._caught_up: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
         """By shard: whether what was missed before it was connected is looked for."""
 
@@ -122,8 +126,19 @@ class MovableShardsClient(discord.AutoShardedClient):
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
         if self._terms is None or shard_id is None:
             await super().before_identify_hook(shard_id, initial=initial)
-        else:
+            return
+        try:
             await self._terms.identify_turn(shard_id)
+        except BaseException:
+            # Nobody else has it in hand, and its thread would beat on.
+            if (socket := self._sockets.get(shard_id)) is not None:
+                await socket.close(code=1000)
+            raise
+
+    def _note_socket(self, ws: DiscordWebSocket) -> None:
+        """discord.py calls this with every new connection; its own does so for voice only."""
+        if ws.shard_id is not None:
+            self._sockets[ws.shard_id] = ws
 
     async def start_shard(self, shard_id: int) -> None:
         """Connect a shard. Raises OSError if that may work later."""

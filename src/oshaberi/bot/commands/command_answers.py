@@ -12,6 +12,7 @@ import aiohttp
 import discord
 from discord import app_commands
 
+from oshaberi.bot.command_languages import speak_to_user
 from oshaberi.bot.commands.command_context import (
     CommandRefusedError,
     CommandUser,
@@ -20,6 +21,7 @@ from oshaberi.bot.commands.command_context import (
 )
 from oshaberi.discord_io.discord_embeds import DESCRIPTION_LIMIT, shortened
 from oshaberi.errors import ConfigError
+from oshaberi.languages import translatable, translated
 from oshaberi.secret_redaction import redact
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.turn_ids import TurnIds, of_turn
@@ -35,9 +37,15 @@ MOST_CHOICES = 25
 CHOICE_LIMIT = 100
 MOST_DIGITS = 18
 """What a database can count."""
-AWAY = "The bot cannot use its database right now, so nothing was changed. Please try again later."
-UNEXPECTED = "Something went wrong on our side. It was logged; please try again later."
-OUTDATED = "This command has changed since your Discord loaded it. Reload Discord, then try again."
+AWAY = translatable(
+    "The bot cannot use its database right now, so nothing was changed. Please try again later."
+)
+UNEXPECTED = translatable(
+    "Something went wrong on our side. It was logged; please try again later."
+)
+OUTDATED = translatable(
+    "This command has changed since your Discord loaded it. Reload Discord, then try again."
+)
 _CHANGED = (app_commands.CommandNotFound, app_commands.CommandSignatureMismatch)
 TOO_LATE = frozenset({10062, 40060, 10015, 50027})
 """Codes of an interaction that cannot be answered any more."""
@@ -82,9 +90,9 @@ async def tell_error(interaction: Interaction, error: Exception) -> None:
         return
     text = _told(cause)
     with of_turn(_ids(interaction)):
-        if text == AWAY:
+        if text == translated(AWAY):
             log.warning("%s failed: %s", _name(interaction), cause)
-        elif text == UNEXPECTED:
+        elif text == translated(UNEXPECTED):
             log.error("%s failed: %r", _name(interaction), cause, exc_info=cause)
     try:
         await tell(interaction, text)
@@ -100,6 +108,7 @@ class BotCommandTree(app_commands.CommandTree[Any]):
         self._claim = claim
 
     async def interaction_check(self, interaction: Interaction, /) -> bool:
+        speak_to_user(interaction)
         return self._claim is None or await self._claim(interaction.id)
 
     async def on_error(
@@ -127,6 +136,10 @@ class CommandForm(discord.ui.Modal):
         for field in self._inputs:
             self.add_item(field)
 
+    async def interaction_check(self, interaction: Interaction, /) -> bool:
+        speak_to_user(interaction)
+        return True
+
     async def on_submit(self, interaction: Interaction, /) -> None:
         values = {field.custom_id: field.value.strip() for field in self._inputs}
         await answer(interaction, self._taken(asker_of(interaction), values))
@@ -149,6 +162,10 @@ class ConfirmationView(discord.ui.View):
         self._button(label, discord.ButtonStyle.danger, self._confirmed)
         self._button("Cancel", discord.ButtonStyle.secondary, self._cancelled)
 
+    async def interaction_check(self, interaction: Interaction, /) -> bool:
+        speak_to_user(interaction)
+        return True
+
     def _button(
         self,
         label: str,
@@ -167,7 +184,7 @@ class ConfirmationView(discord.ui.View):
     async def _cancelled(self, interaction: Interaction) -> None:
         self.stop()
         await interaction.response.defer()
-        await self._instead(interaction, "Nothing was deleted.")
+        await self._instead(interaction, translated("Nothing was deleted."))
 
     async def _instead(self, interaction: Interaction, text: str) -> None:
         nobody = discord.AllowedMentions.none()
@@ -220,8 +237,8 @@ def _told(error: Exception) -> str:
     if isinstance(error, CommandRefusedError | ConfigError):
         return shortened(" ".join(redact(str(error)).split()), MESSAGE_LIMIT)
     if isinstance(error, StorageAwayError):
-        return AWAY
-    return OUTDATED if isinstance(error, _CHANGED) else UNEXPECTED
+        return translated(AWAY)
+    return translated(OUTDATED if isinstance(error, _CHANGED) else UNEXPECTED)
 
 
 def _ids(interaction: Interaction) -> TurnIds:
@@ -234,4 +251,4 @@ def _is_too_late(error: Exception) -> bool:
 
 def _name(interaction: Interaction) -> str:
     command = interaction.command
-    return "a form" if command is None else f"/{command.qualified_name}"
+    return translated("a form") if command is None else f"/{command.qualified_name}"

@@ -16,6 +16,7 @@ from oshaberi.bot.client.discord_people import person_of
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import Person
 from oshaberi.errors import OshaberiError
+from oshaberi.languages import translated
 
 if TYPE_CHECKING:
     from oshaberi.bot.client.discord_client import OshaberiClient
@@ -103,22 +104,26 @@ class CommandUser:
         if self.may_manage:
             return
         if self.server_id == 0:
-            raise CommandRefusedError("In direct messages only the bot's owner can change this.")
-        raise CommandRefusedError("Only members with the permission Manage Server can change this.")
+            raise CommandRefusedError(
+                translated("In direct messages only the bot's owner can change this.")
+            )
+        raise CommandRefusedError(
+            translated("Only members with the permission Manage Server can change this.")
+        )
 
     def must_see_settings(self) -> None:
         """Refuse users other than the owner in DMs: these settings apply to all DMs."""
         if self.server_id == 0 and not self.is_owner:
-            raise CommandRefusedError("In direct messages only the bot's owner can see this.")
+            raise CommandRefusedError(
+                translated("In direct messages only the bot's owner can see this.")
+            )
 
     def must_write(self) -> None:
         """Refuse users who may not write in the channel."""
         if not self.can_write:
-            raise CommandRefusedError("You may not write here, so I do not write for you either.")
-
-    def must_own(self, what: str) -> None:
-        if not self.is_owner:
-            raise CommandRefusedError(f"Only the bot's owner can {what}.")
+            raise CommandRefusedError(
+                translated("You may not write here, so I do not write for you either.")
+            )
 
 
 def client_of(interaction: Interaction) -> OshaberiClient:
@@ -176,9 +181,11 @@ def _chosen(interaction: Interaction, place: PlaceOption | None) -> Where:
         return None
     guild, allowed = interaction.guild, place.permissions
     if guild is None:
-        raise CommandRefusedError("There are no channels in direct messages. Leave out `in`.")
+        raise CommandRefusedError(
+            translated("There are no channels in direct messages. Leave out `in`.")
+        )
     if not allowed.view_channel and not allowed.administrator:
-        raise CommandRefusedError("You cannot see that channel.")
+        raise CommandRefusedError(translated("You cannot see that channel."))
     if isinstance(place, app_commands.AppCommandChannel):
         return ChannelPath(guild.id, place.id, None, place.category_id)
     category_id = getattr(guild.get_channel(place.parent_id), "category_id", None)
@@ -195,7 +202,7 @@ def _path(interaction: Interaction) -> ChannelPath:
 def turn_channel_of(interaction: Interaction) -> DiscordTurnChannel:
     channel = interaction.channel
     if not isinstance(channel, discord.abc.Messageable):
-        raise CommandRefusedError("There are no conversations in this kind of channel.")
+        raise CommandRefusedError(translated("There are no conversations in this kind of channel."))
     return client_of(interaction).turn_channel(channel)
 
 

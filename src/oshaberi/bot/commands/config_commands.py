@@ -40,6 +40,7 @@ from oshaberi.config.server_settings import SERVER_ONLY_KEYS
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.delivery.degree_policy import live_remark
 from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.languages import translatable, translated
 from oshaberi.storage.stored_records import StoredSettings
 from oshaberi.text.text_config import TextConfig
 from oshaberi.turns.generation.model_chain import WHOLE_SERVER
@@ -52,9 +53,9 @@ ALL = "all"
 """To be said in so many letters: nobody resets a server by pressing Enter twice."""
 MOST_MEANT = 3
 MOST_NAMED = 5
-_LEGEND = (
-    "* changed: for the server, or only here, in this channel or category. The others are as "
-    "whoever runs the bot set them. `/config show KEY` explains one."
+_LEGEND = translatable(
+    "* changed: for the server, or only here, in this channel or category. The others "
+    "are as whoever runs the bot set them. `/config show KEY` explains one."
 )
 
 HasChannel = Callable[[int], bool]
@@ -71,7 +72,7 @@ async def show_config(
     if setting is not None:
         return _explained(setting, here, context.settings())
     listed = "\n".join(_line(one, here) for one in SERVER_KEYS.values())
-    return f"```\n{listed}\n```{_LEGEND}"
+    return f"```\n{listed}\n```{translated(_LEGEND)}"
 
 
 async def set_config(
@@ -88,11 +89,21 @@ async def set_config(
     check_limit(context.settings(), setting.name, value)
     if setting.name in CHANNEL_KEYS and value and not has_channel(value):
         raise CommandRefusedError(
-            f"{setting.name}: {text} is not a channel of this server; write it like #logs."
+            translated(
+                "{name}: {text} is not a channel of this server; write it like #logs.",
+                name=setting.name,
+                text=text,
+            )
         )
     if setting.name == "display_mode" and value not in context.services.plug_ins.mode_names:
         known = ", ".join(context.services.plug_ins.mode_names)
-        raise CommandRefusedError(f"display_mode: {text!r} is not installed; there are: {known}")
+        raise CommandRefusedError(
+            translated(
+                "display_mode: {text!r} is not installed; there are: {known}",
+                text=text,
+                known=known,
+            )
+        )
     if setting.name in PERSONA_KEYS and value:
         value = (await found(context, asker.server_id, value)).name
     stored = await context.db.servers.settings(asker.server_id)
@@ -102,7 +113,13 @@ async def set_config(
     await context.db.servers.set_config(asker.server_id, setting.name, value, place_id)
     now = effective(context.settings(), {setting.name: value}, *above)
     more = f"{'' if where else _exceptions(stored, setting.name)}{_remark(setting, now)}"
-    return f"`{setting.name}` is now {_told(setting, value)}{_in(where)}.{more}"
+    return translated(
+        "`{name}` is now {setting}{where}.{more}",
+        name=setting.name,
+        setting=_told(setting, value),
+        where=_in(where),
+        more=more,
+    )
 
 
 async def reset_config(
@@ -113,12 +130,16 @@ async def reset_config(
     place_id = WHOLE_SERVER if where is None else where.channel_id
     await context.db.servers.reset_config(asker.server_id, name, place_id)
     if name is None and where is None:
-        return "All settings of this server have their defaults again."
+        return translated("All settings of this server have their defaults again.")
     if name is None:
-        return f"All settings of <#{place_id}> are inherited again."
+        return translated("All settings of <#{place_id}> are inherited again.", place_id=place_id)
     stored = await context.db.servers.settings(asker.server_id)
     now = effective(context.settings(), *stored.layers(() if where is None else where.ids))
-    again = "has its default again" if where is None else f"is inherited again{_in(where)}"
+    again = (
+        translated("has its default again")
+        if where is None
+        else translated("is inherited again{where}", where=_in(where))
+    )
     return f"`{name}` {again}: {_told(SERVER_KEYS[name], _value(SERVER_KEYS[name], now))}."
 
 
@@ -128,7 +149,7 @@ def known_keys(typed: str) -> Choices:
 
 
 def resettable_keys(typed: str) -> Choices:
-    return choices(typed, [("all of them", ALL), *((key, key) for key in SERVER_KEYS)])
+    return choices(typed, [(translated("all of them"), ALL), *((key, key) for key in SERVER_KEYS)])
 
 
 def known_values(key: str, typed: str) -> Choices:
@@ -141,12 +162,16 @@ def known_values(key: str, typed: str) -> Choices:
 def _setting(key: str, where: Where = None) -> Setting:
     name = key.strip().lower()
     if where is not None and name in SERVER_ONLY_KEYS:
-        raise CommandRefusedError(f"{name}: is for the whole server; leave out `in`")
+        raise CommandRefusedError(
+            translated("{name}: is for the whole server; leave out `in`", name=name)
+        )
     if name in SERVER_KEYS:
         return SERVER_KEYS[name]
     if name in DECLARED:
-        raise CommandRefusedError(f"{name}: is set by whoever runs the bot")
-    raise CommandRefusedError(f"{name[:MOST_SHOWN]}: no such setting; {_meant(name)}")
+        raise CommandRefusedError(translated("{name}: is set by whoever runs the bot", name=name))
+    raise CommandRefusedError(
+        translated("{name}: no such setting; {name2}", name=name[:MOST_SHOWN], name2=_meant(name))
+    )
 
 
 def _meant(name: str) -> str:
@@ -155,19 +180,31 @@ def _meant(name: str) -> str:
     part = [known for known in SERVER_KEYS if name and name in known]
     near = list(dict.fromkeys([*alike, *part]))[:MOST_MEANT]
     if not near:
-        return "`/config show` lists them"
-    return f"did you mean {' or '.join(map(repr, near))}?"
+        return translated("`/config show` lists them")
+    return translated("did you mean {repr}?", repr=" or ".join(map(repr, near)))
 
 
 def _in(where: Where) -> str:
-    return "" if where is None else f" in <#{where.channel_id}>"
+    return "" if where is None else translated(" in <#{channel_id}>", channel_id=where.channel_id)
 
 
 def _exceptions(stored: StoredSettings, key: str) -> str:
     """Name the channels that a change of the server does not reach."""
     own = [f"<#{one}>" for one, values in stored.channels.items() if key in values]
-    more = f" and {len(own) - MOST_NAMED} more" if len(own) > MOST_NAMED else ""
-    return f" Not in {', '.join(own[:MOST_NAMED])}{more}, with a value of its own." if own else ""
+    more = (
+        translated(" and {value} more", value=len(own) - MOST_NAMED)
+        if len(own) > MOST_NAMED
+        else ""
+    )
+    return (
+        translated(
+            " Not in {own}{more}, with a value of its own.",
+            own=", ".join(own[:MOST_NAMED]),
+            more=more,
+        )
+        if own
+        else ""
+    )
 
 
 def _explained(setting: Setting, here: InheritedSettings, operators: LoadedSettings) -> str:
@@ -175,22 +212,34 @@ def _explained(setting: Setting, here: InheritedSettings, operators: LoadedSetti
     value = _told(setting, _value(setting, here.now))
     place = _in(here.path) if here.path.server_id else ""
     origin_words = here.origin_of(setting, operators)
-    return (
-        f"`{setting.name}` is {value}{place} (from {origin_words}): {setting.what}.\n"
-        f"Allowed: {allowed}. Built-in default: `{default}`.{_operators_quota(setting, operators)}"
-        f"{_remark(setting, here.now)}"
+    return translated(
+        "`{name}` is {value}{place} (from {origin_words}): {what}.\nAllowed: {allowed}. "
+        "Built-in default: `{default}`.{setting}{setting2}",
+        name=setting.name,
+        value=value,
+        place=place,
+        origin_words=origin_words,
+        what=setting.what,
+        allowed=allowed,
+        default=default,
+        setting=_operators_quota(setting, operators),
+        setting2=_remark(setting, here.now),
     )
 
 
 def _remark(setting: Setting, now: EffectiveSettings) -> str:
     """Return what the setting does not do together with another one."""
     remark = live_remark(now.stream) if setting.name in LIVE_KEYS else ""
-    return f"\nNote: {remark}." if remark else ""
+    return translated("\nNote: {remark}.", remark=remark) if remark else ""
 
 
 def _operators_quota(setting: Setting, operators: LoadedSettings) -> str:
     most = operators.value(setting.name) if is_quota(setting.name) else 0
-    return f" On the keys of whoever runs the bot: {most:,} at most." if most else ""
+    return (
+        translated(" On the keys of whoever runs the bot: {most:,} at most.", most=most)
+        if most
+        else ""
+    )
 
 
 def _line(setting: Setting, here: InheritedSettings) -> str:
@@ -227,7 +276,7 @@ def _shown(value: Any) -> str:
     return str(value).replace("`", "'") or "(none)"
 
 
-_ONLY_IN = "Only in this channel, thread or category"
+_ONLY_IN = translatable("Only in this channel, thread or category")
 config = app_commands.Group(
     name="config", description="How the bot writes here", default_permissions=MANAGER
 )

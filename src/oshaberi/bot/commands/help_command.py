@@ -15,16 +15,20 @@ from oshaberi.bot.commands.command_context import (
 )
 from oshaberi.bot.commands.model_commands import chain_of
 from oshaberi.bot.commands.persona_commands import personas_of
+from oshaberi.languages import translatable, translated
 
 LISTED = (
-    ("/stop", "stops the current answer"),
-    ("/continue", "sends the rest of an answer that was cut off"),
-    ("/regenerate", "deletes the last answer and answers again"),
-    ("/memory", "shows and deletes what I remember"),
-    ("/privacy", "shows, exports and deletes what is stored about you"),
-    ("/status", "shows whether the models work"),
-    ("/usage", "shows what you used, and what is left today"),
-    ("/config, /model, /persona, /sprite", "change my settings here (Manage Server)"),
+    ("/stop", translatable("stops the current answer")),
+    ("/continue", translatable("sends the rest of an answer that was cut off")),
+    ("/regenerate", translatable("deletes the last answer and answers again")),
+    ("/memory", translatable("shows and deletes what I remember")),
+    ("/privacy", translatable("shows, exports and deletes what is stored about you")),
+    ("/status", translatable("shows whether the models work")),
+    ("/usage", translatable("shows what you used, and what is left today")),
+    (
+        "/config, /model, /persona, /sprite",
+        translatable("change my settings here (Manage Server)"),
+    ),
 )
 
 
@@ -32,25 +36,31 @@ async def help_text(context: CommandContext, asker: CommandUser) -> str:
     chain = await chain_of(context, asker)
     personas = await personas_of(context, asker.server_id)
     first = _talking([persona.name for persona in personas], asker) if chain else _setting_up(asker)
-    listed = "\n".join(f"- `{name}` {what}" for name, what in LISTED)
-    return f"{first}\n\n{listed}\nRight-click an answer of mine, then Apps: delete it, or ask why."
+    listed = "\n".join(f"- `{name}` {translated(what)}" for name, what in LISTED)
+    return translated(
+        "{first}\n\n{listed}\nRight-click an answer of mine, then Apps: delete it, or ask why.",
+        first=first,
+        listed=listed,
+    )
 
 
 def _setting_up(asker: CommandUser) -> str:
     if not asker.may_manage:
-        return "No model is set yet. Ask somebody with Manage Server to run `/help`."
-    return (
-        "**First** give me a key of a model's provider: `/model key add` (nobody else sees it).\n"
-        "**Then** choose the model: `/model set`.\n"
-        "**Then** mention me and say hello. `/persona create` gives me a character."
+        return translated("No model is set yet. Ask somebody with Manage Server to run `/help`.")
+    return translated(
+        "**First** give me a key of a model's provider: `/model key add` (nobody else "
+        "sees it).\n**Then** choose the model: `/model set`.\n**Then** mention me and "
+        "say hello. `/persona create` gives me a character."
     )
 
 
 def _talking(names: list[str], asker: CommandUser) -> str:
     called = ", ".join(plain(name) for name in names)
     if asker.server_id == 0:
-        return f"**Just write to me.** Here I am: {called}."
-    return f"**Mention me, or reply to me, and I answer.** Here I am: {called}."
+        return translated("**Just write to me.** Here I am: {called}.", called=called)
+    return translated(
+        "**Mention me, or reply to me, and I answer.** Here I am: {called}.", called=called
+    )
 
 
 @app_commands.command(name="help", description="Show what to do first, and all commands")

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from oshaberi.bot.commands.command_context import CommandRefusedError
 from oshaberi.discord_io.requests.request_parameters import AVATAR_URL_LIMIT
+from oshaberi.languages import translated
 from oshaberi.text.normalize.names.webhook_usernames import MAX_UNITS, name_problem
 from oshaberi.text.text_measure import utf16_len
 
@@ -21,7 +22,13 @@ def checked_name(name: str, what: str = "persona", limit: int = MAX_UNITS) -> st
     name = " ".join(name.split())
     reason = name_problem(name, limit)
     if reason is not None:
-        raise CommandRefusedError(f"A {what} cannot be called that: {reason}. Choose another name.")
+        raise CommandRefusedError(
+            translated(
+                "A {what} cannot be called that: {reason}. Choose another name.",
+                what=what,
+                reason=reason,
+            )
+        )
     return name
 
 
@@ -30,7 +37,7 @@ def checked_sprite(name: str) -> str:
     name = checked_name(name, "sprite", SPRITE_UNITS)
     if "(" in name or ")" in name:
         raise CommandRefusedError(
-            "A sprite's name cannot contain parentheses. Choose another name."
+            translated("A sprite's name cannot contain parentheses. Choose another name.")
         )
     return name
 
@@ -40,7 +47,10 @@ def checked_url(url: str) -> str:
     url = url.strip()
     if len(url) > AVATAR_URL_LIMIT:
         raise CommandRefusedError(
-            f"The address is longer than {AVATAR_URL_LIMIT} characters; shorten it."
+            translated(
+                "The address is longer than {avatar_url_limit} characters; shorten it.",
+                avatar_url_limit=AVATAR_URL_LIMIT,
+            )
         )
     try:
         parts = urlsplit(url)
@@ -48,7 +58,9 @@ def checked_url(url: str) -> str:
     except ValueError:
         usable = False
     if not usable or any(sign.isspace() for sign in url):
-        raise CommandRefusedError("Give the address of a picture, starting with https://.")
+        raise CommandRefusedError(
+            translated("Give the address of a picture, starting with https://.")
+        )
     return url
 
 
@@ -57,7 +69,19 @@ def checked_words(text: str, what: str) -> tuple[str, ...]:
     words = [word.strip() for word in text.split(",")]
     unique = tuple(dict.fromkeys(word for word in words if word))
     if len(unique) > MOST_WORDS:
-        raise CommandRefusedError(f"{what}: at most {MOST_WORDS}, with commas between them.")
+        raise CommandRefusedError(
+            translated(
+                "{what}: at most {most_words}, with commas between them.",
+                what=what,
+                most_words=MOST_WORDS,
+            )
+        )
     if any(utf16_len(word) > MAX_UNITS for word in unique):
-        raise CommandRefusedError(f"{what}: each is at most {MAX_UNITS} characters long.")
+        raise CommandRefusedError(
+            translated(
+                "{what}: each is at most {max_units} characters long.",
+                what=what,
+                max_units=MAX_UNITS,
+            )
+        )
     return unique

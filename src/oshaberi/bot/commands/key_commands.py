@@ -30,6 +30,7 @@ from oshaberi.bot.commands.model_commands import (
     provider_choices,
     provider_names,
 )
+from oshaberi.languages import translated
 from oshaberi.storage.stored_records import KeyRecord
 
 KEY_LIMIT = 500
@@ -46,13 +47,20 @@ async def add_key(
     provider = checked_provider(provider)
     secret = secret.strip()
     if not (secret.isascii() and secret.isprintable()) or " " in secret or not secret:
-        raise CommandRefusedError("This is not an API key. Copy it again, without spaces.")
+        raise CommandRefusedError(
+            translated("This is not an API key. Copy it again, without spaces.")
+        )
     own = await keys_of(context, asker, provider)
     if any(key.secret == secret for key in own):
-        raise CommandRefusedError("This key is already stored; `/model key list` shows all.")
+        raise CommandRefusedError(
+            translated("This key is already stored; `/model key list` shows all.")
+        )
     if len(own) >= MOST_KEYS:
         raise CommandRefusedError(
-            f"At most {MOST_KEYS} keys; remove one first: `/model key remove`."
+            translated(
+                "At most {most_keys} keys; remove one first: `/model key remove`.",
+                most_keys=MOST_KEYS,
+            )
         )
     record = KeyRecord(
         asker.server_id,
@@ -62,23 +70,29 @@ async def add_key(
         user_id=0 if asker.server_id else asker.person.id,
     )
     added = await context.db.keys.add(record)
-    used = "Only this server uses it" if asker.server_id else "Only your direct messages use it"
-    return f"The key {described(added)} is stored, encrypted. {used}."
+    used = (
+        translated("Only this server uses it")
+        if asker.server_id
+        else translated("Only your direct messages use it")
+    )
+    return translated(
+        "The key {added} is stored, encrypted. {used}.", added=described(added), used=used
+    )
 
 
 async def list_keys(context: CommandContext, asker: CommandUser) -> str:
     asker.must_manage()
     keys = await all_keys(context, asker)
     if not keys:
-        return "No keys are stored here. Add one with `/model key add`."
+        return translated("No keys are stored here. Add one with `/model key add`.")
     return "\n".join(f"- {described(key)}{_resting(context, key)}" for key in keys)
 
 
 async def remove_key(context: CommandContext, asker: CommandUser, key_id: int) -> str:
     asker.must_manage()
     if not await context.db.keys.remove(asker.server_id, key_id, asker.person.id):
-        raise CommandRefusedError("There is no such key; `/model key list` shows all.")
-    return "The key is deleted."
+        raise CommandRefusedError(translated("There is no such key; `/model key list` shows all."))
+    return translated("The key is deleted.")
 
 
 async def key_choices(context: CommandContext, asker: CommandUser, typed: str) -> Choices:
@@ -118,17 +132,23 @@ def key_form(context: CommandContext, asker: CommandUser, provider: str) -> Comm
         return await add_key(context, sender, provider, values["key"], values["label"])
 
     key: discord.ui.TextInput[Any] = discord.ui.TextInput(
-        label=f"API key of {provider}", custom_id="key", max_length=KEY_LIMIT
+        label=translated("API key of {provider}", provider=provider),
+        custom_id="key",
+        max_length=KEY_LIMIT,
     )
     label: discord.ui.TextInput[Any] = discord.ui.TextInput(
-        label="A name for it", custom_id="label", max_length=LABEL_LIMIT, required=False
+        label=translated("A name for it"), custom_id="label", max_length=LABEL_LIMIT, required=False
     )
-    return CommandForm("Add an API key", (key, label), take)
+    return CommandForm(translated("Add an API key"), (key, label), take)
 
 
 def _resting(context: CommandContext, key: KeyRecord) -> str:
     end = context.cooldown_end(key)
-    return "" if end is None else f", paused until {discord.utils.format_dt(end, 't')}"
+    return (
+        ""
+        if end is None
+        else translated(", paused until {end}", end=discord.utils.format_dt(end, "t"))
+    )
 
 
 keys = app_commands.Group(name="key", description="API keys of this server", parent=model)

@@ -24,6 +24,7 @@ from oshaberi.bot.commands.command_context import (
     context_of,
 )
 from oshaberi.discord_io.discord_embeds import shortened
+from oshaberi.languages import translatable, translated
 from oshaberi.storage.stored_records import Fact
 
 LINE_LIMIT = 200
@@ -35,8 +36,8 @@ async def list_memory(context: CommandContext, asker: CommandUser, whose: Whose)
     if facts:
         return _listed(facts)
     if whose == "mine":
-        return "Nothing is remembered about you. Ask the bot to remember something."
-    return "Nothing is remembered for this server."
+        return translated("Nothing is remembered about you. Ask the bot to remember something.")
+    return translated("Nothing is remembered for this server.")
 
 
 async def forget_fact(
@@ -44,16 +45,21 @@ async def forget_fact(
 ) -> str:
     _may_forget(asker, whose)
     if not await context.db.facts.delete(asker.server_id, _user(asker, whose), fact_id):
-        raise CommandRefusedError("There is no such fact; `/memory list` shows all.")
-    return "The fact is deleted."
+        raise CommandRefusedError(translated("There is no such fact; `/memory list` shows all."))
+    return translated("The fact is deleted.")
 
 
 async def forget_all_question(context: CommandContext, asker: CommandUser, whose: Whose) -> str:
     _may_forget(asker, whose)
     count = len(await context.db.facts.of(asker.server_id, _user(asker, whose)))
     if whose == "server":
-        return f"Delete all {count} facts of this server? This cannot be undone."
-    return f"Delete all {count} facts about you, and what you said lately? This cannot be undone."
+        return translated(
+            "Delete all {count} facts of this server? This cannot be undone.", count=count
+        )
+    return translated(
+        "Delete all {count} facts about you, and what you said lately? This cannot be undone.",
+        count=count,
+    )
 
 
 async def forget_all(context: CommandContext, asker: CommandUser, whose: Whose) -> str:
@@ -61,19 +67,34 @@ async def forget_all(context: CommandContext, asker: CommandUser, whose: Whose) 
     _may_forget(asker, whose)
     count = await context.db.facts.delete_all(asker.server_id, _user(asker, whose))
     if whose == "server":
-        return f"Deleted: {count} facts of this server."
+        return translated("Deleted: {count} facts of this server.", count=count)
     exchanges = await context.db.memory.forget_user(asker.person.id)
     summaries = await context.db.summaries.forget_user(asker.person.id)
-    more = f" Summaries of {summaries} channels too." if summaries else ""
-    return f"Deleted: {count} facts and {exchanges} exchanges.{more}"
+    more = (
+        translated(" Summaries of {summaries} channels too.", summaries=summaries)
+        if summaries
+        else ""
+    )
+    return translated(
+        "Deleted: {count} facts and {exchanges} exchanges.{more}",
+        count=count,
+        exchanges=exchanges,
+        more=more,
+    )
 
 
 async def forget_channel(context: CommandContext, asker: CommandUser) -> str:
     if not asker.person.can_manage_messages and asker.server_id != 0:
-        raise CommandRefusedError("Only members with the permission Manage Messages can do this.")
+        raise CommandRefusedError(
+            translated("Only members with the permission Manage Messages can do this.")
+        )
     count = await context.db.memory.forget_channel(asker.channel_id)
-    more = " and its summary" if await context.db.summaries.forget_channel(asker.channel_id) else ""
-    return f"Deleted: {count} exchanges of this channel{more}."
+    more = (
+        translated(" and its summary")
+        if await context.db.summaries.forget_channel(asker.channel_id)
+        else ""
+    )
+    return translated("Deleted: {count} exchanges of this channel{more}.", count=count, more=more)
 
 
 async def fact_choices(
@@ -99,7 +120,7 @@ def _listed(facts: Sequence[Fact]) -> str:
 
 memory = app_commands.Group(name="memory", description="What the bot remembers")
 forget = app_commands.Group(name="forget", description="Make the bot forget", parent=memory)
-WHOSE = "About you, or for the whole server"
+WHOSE = translatable("About you, or for the whole server")
 
 
 @memory.command(name="list", description="Show what the bot was asked to remember")
@@ -121,7 +142,10 @@ async def all_(interaction: Interaction, whose: Whose = "mine") -> None:
     context, asker = context_of(interaction), asker_of(interaction)
     question = await forget_all_question(context, asker, whose)
     await ask_first(
-        interaction, question, "Delete all", lambda asker: forget_all(context, asker, whose)
+        interaction,
+        question,
+        translated("Delete all"),
+        lambda asker: forget_all(context, asker, whose),
     )
 
 

@@ -17,15 +17,17 @@ from oshaberi.bot.commands.command_context import (
     turn_channel_of,
 )
 from oshaberi.bot.commands.turn_commands import continue_turn, regenerate_turn
+from oshaberi.languages import translatable, translated
 
-UNKNOWN = "I do not remember this message. Choose one of my newer answers."
-NOT_NEWEST = "Only my newest answer in this channel can be changed. Choose that one."
+UNKNOWN = translatable("I do not remember this message. Choose one of my newer answers.")
+NOT_NEWEST = translatable("Only my newest answer in this channel can be changed. Choose that one.")
 
 
 async def delete_turn(
     context: CommandContext, asker: CommandUser, turn_channel: DiscordTurnChannel, message_id: int
 ) -> str:
-    return (await context.channel_turns.delete(turn_channel, message_id, asker.person)).text
+    reply = await context.channel_turns.delete(turn_channel, message_id, asker.person)
+    return translated(reply.text)
 
 
 async def regenerate_message(
@@ -47,17 +49,17 @@ async def why_turn(context: CommandContext, message_id: int) -> str:
 
     A user can ask only about messages that Discord shows them.
     """
-    return await context.channel_turns.why(message_id) or UNKNOWN
+    return await context.channel_turns.why(message_id) or translated(UNKNOWN)
 
 
 async def _must_be_newest(context: CommandContext, asker: CommandUser, message_id: int) -> None:
     """Refuse if the answer is not the newest of the channel: only that can be redone."""
     turn = await context.db.turns.of_message(message_id)
     if turn is None or turn.channel_id != asker.channel_id:
-        raise CommandRefusedError(UNKNOWN)
+        raise CommandRefusedError(translated(UNKNOWN))
     last = await context.db.turns.last(turn.channel_id)
     if last is None or last.first_id != turn.first_id:
-        raise CommandRefusedError(NOT_NEWEST)
+        raise CommandRefusedError(translated(NOT_NEWEST))
 
 
 @app_commands.context_menu(name="Delete this turn")
@@ -100,7 +102,7 @@ async def retry(interaction: Interaction) -> None:
     try:
         message = interaction.message
         if message is None:
-            raise CommandRefusedError(UNKNOWN)
+            raise CommandRefusedError(translated(UNKNOWN))
         context, asker, turn_channel = (
             context_of(interaction),
             asker_of(interaction),

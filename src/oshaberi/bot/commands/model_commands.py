@@ -23,6 +23,7 @@ from oshaberi.bot.commands.command_context import (
 )
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.discord_io.discord_embeds import shortened
+from oshaberi.languages import translatable, translated
 from oshaberi.providers.adapter_registry import families, unknown
 from oshaberi.providers.model_options import OPTIONS
 from oshaberi.providers.provider_presets import PRESETS
@@ -81,18 +82,28 @@ async def _inherited_chain(
 async def show_models(context: CommandContext, asker: CommandUser, where: Where = None) -> str:
     chain, place_id = await _inherited_chain(context, asker, where or asker.path)
     if not chain:
-        return "No model is set. Give a key with `/model key add`, then choose one: `/model set`."
+        return translated(
+            "No model is set. Give a key with `/model key add`, then choose one: `/model set`."
+        )
     own = place_id is not None
     listed = _listed(chain, asker.is_owner, own)
-    return f"{_origin_of_chain(asker, place_id)}, tried in this order:\n{listed}"
+    return translated(
+        "{asker}, tried in this order:\n{listed}",
+        asker=_origin_of_chain(asker, place_id),
+        listed=listed,
+    )
 
 
 def _origin_of_chain(asker: CommandUser, place_id: int | None) -> str:
     if place_id is None:
-        return "Set by whoever runs the bot"
+        return translated("Set by whoever runs the bot")
     if place_id != WHOLE_SERVER:
-        return f"Set for <#{place_id}>"
-    return "Set for this server" if asker.server_id else "Set for your direct messages"
+        return translated("Set for <#{place_id}>", place_id=place_id)
+    return (
+        translated("Set for this server")
+        if asker.server_id
+        else translated("Set for your direct messages")
+    )
 
 
 async def set_model(
@@ -109,7 +120,9 @@ async def set_model(
     await _check_payer(context, first)
     rest = (await own_chain(context, asker, where))[1:]
     await store_chain(context, asker, (first, *rest), where)
-    return f"Answers{_in(where)} now come from **{name_of(first)}**."
+    return translated(
+        "Answers{where} now come from **{first}**.", where=_in(where), first=name_of(first)
+    )
 
 
 async def reset_models(context: CommandContext, asker: CommandUser, where: Where = None) -> str:
@@ -130,16 +143,23 @@ async def add_fallback(
     chain = await own_chain(context, asker, where)
     if not chain:
         raise CommandRefusedError(
-            f"Set the first model{_in(where)} before its fallbacks: `/model set`."
+            translated(
+                "Set the first model{where} before its fallbacks: `/model set`.", where=_in(where)
+            )
         )
     if len(chain) >= MOST_MODELS:
         raise CommandRefusedError(
-            f"At most {MOST_MODELS} models; remove one: `/model fallback remove`."
+            translated(
+                "At most {most_models} models; remove one: `/model fallback remove`.",
+                most_models=MOST_MODELS,
+            )
         )
     added = await _record(context, asker, provider, model, base_url)
     await _check_payer(context, added)
     await store_chain(context, asker, (*chain, added), where)
-    return f"If the others fail, **{name_of(added)}** answers{_in(where)}."
+    return translated(
+        "If the others fail, **{added}** answers{where}.", added=name_of(added), where=_in(where)
+    )
 
 
 async def remove_fallback(
@@ -150,16 +170,20 @@ async def remove_fallback(
     chain = await own_chain(context, asker, where)
     if not 1 <= number < len(chain):
         raise CommandRefusedError(
-            "There is no such fallback; `/model fallback list` shows their numbers."
+            translated("There is no such fallback; `/model fallback list` shows their numbers.")
         )
     await store_chain(context, asker, (*chain[:number], *chain[number + 1 :]), where)
-    return f"**{name_of(chain[number])}** is no longer a fallback{_in(where)}."
+    return translated(
+        "**{chain}** is no longer a fallback{where}.",
+        chain=name_of(chain[number]),
+        where=_in(where),
+    )
 
 
 async def list_fallbacks(context: CommandContext, asker: CommandUser, where: Where = None) -> str:
     chain, place_id = await _inherited_chain(context, asker, where or asker.path)
     if not chain[1:]:
-        return "There are no fallbacks. Add one with `/model fallback add`."
+        return translated("There are no fallbacks. Add one with `/model fallback add`.")
     return _listed(chain[1:], asker.is_owner, place_id is not None)
 
 
@@ -182,7 +206,7 @@ async def _record(
 ) -> ModelRecord:
     name = model.strip()
     if not name or len(name) > MODEL_LIMIT or not name.isprintable():
-        raise CommandRefusedError("Give the model's name as its provider writes it.")
+        raise CommandRefusedError(translated("Give the model's name as its provider writes it."))
     if base_url is not None:
         _check_address(asker, base_url.strip())
         base_url = base_url.strip()
@@ -194,15 +218,18 @@ async def _record(
         user_id=0 if asker.server_id else asker.person.id,
     )
     if not await may_ask_model(context.services, record):
-        raise CommandRefusedError(LOCAL_MODEL)
+        raise CommandRefusedError(translated(LOCAL_MODEL))
     return record
 
 
 def _check_address(asker: CommandUser, url: str) -> None:
     """Refuse users other than the owner: keys would be sent to that address."""
-    asker.must_own("choose another address: keys would be sent there")
+    if not asker.is_owner:
+        raise CommandRefusedError(
+            translated("Only the bot's owner can choose another address: keys would be sent there.")
+        )
     if not url.startswith(("http://", "https://")) or any(sign.isspace() for sign in url):
-        raise CommandRefusedError("The address must begin with https:// or http://.")
+        raise CommandRefusedError(translated("The address must begin with https:// or http://."))
 
 
 async def store_chain(
@@ -213,7 +240,7 @@ async def store_chain(
 
 
 def _in(where: Where) -> str:
-    return "" if where is None else f" in <#{where.channel_id}>"
+    return "" if where is None else translated(" in <#{channel_id}>", channel_id=where.channel_id)
 
 
 async def _check_payer(context: CommandContext, model: ModelRecord) -> None:
@@ -233,7 +260,11 @@ def _listed(chain: Sequence[ModelRecord], for_owner: bool, is_own: bool) -> str:
     """List the chain. Only the owner sees base URLs and prices, which may be private."""
     lines = []
     for number, model in enumerate(chain, 1):
-        where = f" at <{model.base_url}>" if model.base_url and for_owner else ""
+        where = (
+            translated(" at <{base_url}>", base_url=model.base_url)
+            if model.base_url and for_owner
+            else ""
+        )
         options = _told_options(model) if for_owner or is_own else ""
         lines.append(f"{number}. {name_of(model)}{where}{options}")
     return "\n".join(lines)
@@ -257,12 +288,12 @@ fallback = app_commands.Group(
     name="fallback", description="What is tried when a model fails", parent=model
 )
 _DESCRIBED = {
-    "provider": "Who runs the model",
-    "name": "The model, as its provider calls it",
-    "base_url": "Another server of the same kind (only the bot's owner)",
-    "place": "Only in this channel, thread or category",
+    "provider": translatable("Who runs the model"),
+    "name": translatable("The model, as its provider calls it"),
+    "base_url": translatable("Another server of the same kind (only the bot's owner)"),
+    "place": translatable("Only in this channel, thread or category"),
 }
-_SHOWN_IN = "In this channel, thread or category; where you are if left out"
+_SHOWN_IN = translatable("In this channel, thread or category; where you are if left out")
 
 
 @model.command(description="List the models that answer here, in order")

@@ -24,6 +24,7 @@ from oshaberi.bot.commands.model_commands import (
     store_chain,
     told_option,
 )
+from oshaberi.languages import translated
 from oshaberi.providers.adapter_registry import unknown
 from oshaberi.providers.model_options import OPTIONS, parsed_option
 
@@ -46,7 +47,9 @@ async def set_option(
     chain = list(await own_chain(context, asker, where))
     if not 1 <= number <= len(chain):
         raise CommandRefusedError(
-            "There is no such model; `/model show` has their numbers, `/model set` chooses one."
+            translated(
+                "There is no such model; `/model show` has their numbers, `/model set` chooses one."
+            )
         )
     changed = chain[number - 1]
     params = {key: one for key, one in changed.params.items() if key != name}
@@ -55,8 +58,15 @@ async def set_option(
     chain[number - 1] = replace(changed, params=params)
     await store_chain(context, asker, chain, where)
     if value is None:
-        return f"`{name}` of **{name_of(changed)}** is as usual again."
-    return f"`{name}` of **{name_of(changed)}** is now {told_option(params[name])}."
+        return translated(
+            "`{name}` of **{changed}** is as usual again.", name=name, changed=name_of(changed)
+        )
+    return translated(
+        "`{name}` of **{changed}** is now {params}.",
+        name=name,
+        changed=name_of(changed),
+        params=told_option(params[name]),
+    )
 
 
 def option_choices(typed: str) -> Choices:

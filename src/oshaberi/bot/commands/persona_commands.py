@@ -30,12 +30,13 @@ from oshaberi.bot.commands.command_context import (
     context_of,
 )
 from oshaberi.bot.commands.input_checks import checked_name, checked_url, checked_words
+from oshaberi.languages import translatable, translated
 from oshaberi.storage.stored_records import PersonaRecord
 
 PROMPT_LIMIT = 4000
 """As much as a field of a form holds."""
 WORDS_LIMIT = 500
-BUILT_IN = "The built-in persona cannot be deleted; create another one instead."
+BUILT_IN = translatable("The built-in persona cannot be deleted; create another one instead.")
 MOST_PERSONAS = 50
 MOST_PLACES = 10
 ANSWERING = "answering_persona"
@@ -59,7 +60,9 @@ async def found(context: CommandContext, server_id: int, name: str) -> PersonaRe
     for persona in await personas_of(context, server_id):
         if persona.name.casefold() == name.strip().casefold():
             return persona
-    raise CommandRefusedError(f"There is no persona {plain(name)}; `/persona list` shows all.")
+    raise CommandRefusedError(
+        translated("There is no persona {name}; `/persona list` shows all.", name=plain(name))
+    )
 
 
 async def create_persona(
@@ -72,10 +75,12 @@ async def create_persona(
     await context.db.personas.save(record)
     context.personas_changed(asker.server_id)
     if first:
-        return f"**{plain(name)}** is created, and answers from now on."
-    how = "its name or a trigger word" if record.triggers else "its name"
-    return (
-        f"**{plain(name)}** is created. It answers to {how}. `/persona avatar` gives it a picture."
+        return translated("**{name}** is created, and answers from now on.", name=plain(name))
+    how = translated("its name or a trigger word") if record.triggers else translated("its name")
+    return translated(
+        "**{name}** is created. It answers to {how}. `/persona avatar` gives it a picture.",
+        name=plain(name),
+        how=how,
     )
 
 
@@ -85,10 +90,15 @@ async def may_create(context: CommandContext, asker: CommandUser, name: str) -> 
     name = checked_name(name)
     stored = await context.db.personas.of(asker.server_id)
     if await context.db.personas.get(asker.server_id, name) is not None:
-        raise CommandRefusedError(f"There is already a persona {plain(name)}; use `/persona edit`.")
+        raise CommandRefusedError(
+            translated("There is already a persona {name}; use `/persona edit`.", name=plain(name))
+        )
     if len(stored) >= MOST_PERSONAS:
         raise CommandRefusedError(
-            f"At most {MOST_PERSONAS} personas; delete one: `/persona delete`."
+            translated(
+                "At most {most_personas} personas; delete one: `/persona delete`.",
+                most_personas=MOST_PERSONAS,
+            )
         )
     return name
 
@@ -101,7 +111,7 @@ async def edit_persona(
     await _may_be_called(context, asker.server_id, persona.name, values)
     await context.db.personas.save(_filled(persona, values))
     context.personas_changed(asker.server_id)
-    return f"**{plain(persona.name)}** is updated."
+    return translated("**{name}** is updated.", name=plain(persona.name))
 
 
 async def set_avatar(
@@ -114,9 +124,13 @@ async def set_avatar(
     context.personas_changed(asker.server_id)
     shown = plain(persona.name)
     if avatar_url is None:
-        return f"**{shown}** has no picture of its own any more."
-    own = " The default persona shows the bot's own picture." if persona.is_default else ""
-    return f"**{shown}** has a new picture.{own}"
+        return translated("**{shown}** has no picture of its own any more.", shown=shown)
+    own = (
+        translated(" The default persona shows the bot's own picture.")
+        if persona.is_default
+        else ""
+    )
+    return translated("**{shown}** has a new picture.{own}", shown=shown, own=own)
 
 
 async def list_personas(context: CommandContext, asker: CommandUser) -> str:
@@ -132,26 +146,34 @@ async def delete_question(context: CommandContext, asker: CommandUser, name: str
     asker.must_manage()
     persona = await found(context, asker.server_id, name)
     if await context.db.personas.get(asker.server_id, persona.name) is None:
-        raise CommandRefusedError(BUILT_IN)
-    sprites = f" and its {len(persona.sprites)} sprites" if persona.sprites else ""
-    return f"Delete **{plain(persona.name)}**{sprites}? This cannot be undone."
+        raise CommandRefusedError(translated(BUILT_IN))
+    sprites = (
+        translated(" and its {sprites} sprites", sprites=len(persona.sprites))
+        if persona.sprites
+        else ""
+    )
+    return translated(
+        "Delete **{name}**{sprites}? This cannot be undone.",
+        name=plain(persona.name),
+        sprites=sprites,
+    )
 
 
 async def delete_persona(context: CommandContext, asker: CommandUser, name: str) -> str:
     asker.must_manage()
     persona = await found(context, asker.server_id, name)
     if not await context.db.personas.delete(asker.server_id, persona.name):
-        raise CommandRefusedError(BUILT_IN)
+        raise CommandRefusedError(translated(BUILT_IN))
     told = await _new_default(context, asker.server_id) if persona.is_default else ""
     context.personas_changed(asker.server_id)
-    return f"**{plain(persona.name)}** is deleted.{told}"
+    return translated("**{name}** is deleted.{told}", name=plain(persona.name), told=told)
 
 
 async def _new_default(context: CommandContext, server_id: int) -> str:
     """Make the first persona the default, since there must be one."""
     first = (await personas_of(context, server_id))[0]
     await context.db.personas.make_default(server_id, first.name)
-    return f" {plain(first.name)} is now the default."
+    return translated(" {name} is now the default.", name=plain(first.name))
 
 
 async def make_default(
@@ -162,11 +184,20 @@ async def make_default(
     if where is not None:
         channel_id = where.channel_id
         await context.db.servers.set_config(asker.server_id, ANSWERING, persona.name, channel_id)
-        return f"In <#{channel_id}> **{plain(persona.name)}** answers when no other is called."
+        return translated(
+            "In <#{channel_id}> **{name}** answers when no other is called.",
+            channel_id=channel_id,
+            name=plain(persona.name),
+        )
     if not await context.db.personas.make_default(asker.server_id, persona.name):
-        raise CommandRefusedError(f"{plain(persona.name)} is already the default.")
+        raise CommandRefusedError(
+            translated("{name} is already the default.", name=plain(persona.name))
+        )
     context.personas_changed(asker.server_id)
-    return f"**{plain(persona.name)}** is now the default: it answers when no other is called."
+    return translated(
+        "**{name}** is now the default: it answers when no other is called.",
+        name=plain(persona.name),
+    )
 
 
 async def restrict_by_age(
@@ -178,8 +209,11 @@ async def restrict_by_age(
     context.personas_changed(asker.server_id)
     shown = plain(persona.name)
     if restricted:
-        return f"**{shown}** now answers only in channels that Discord marks as age-restricted."
-    return f"**{shown}** answers in all channels again."
+        return translated(
+            "**{shown}** now answers only in channels that Discord marks as age-restricted.",
+            shown=shown,
+        )
+    return translated("**{shown}** answers in all channels again.", shown=shown)
 
 
 async def persona_choices(context: CommandContext, server_id: int, typed: str) -> Choices:
@@ -193,7 +227,9 @@ async def creation_form(context: CommandContext, asker: CommandUser, name: str) 
     async def take(sender: CommandUser, values: dict[str, str]) -> str:
         return await create_persona(context, sender, name, values)
 
-    return _form(f"New persona: {name}", PersonaRecord(asker.server_id, name), take)
+    return _form(
+        translated("New persona: {name}", name=name), PersonaRecord(asker.server_id, name), take
+    )
 
 
 async def edit_form(context: CommandContext, asker: CommandUser, name: str) -> CommandForm:
@@ -201,7 +237,7 @@ async def edit_form(context: CommandContext, asker: CommandUser, name: str) -> C
     persona = await found(context, asker.server_id, name)
     if len(persona.prompt) > PROMPT_LIMIT:
         raise CommandRefusedError(
-            "Its prompt is too long for a form; whoever runs the bot can change it."
+            translated("Its prompt is too long for a form; whoever runs the bot can change it.")
         )
 
     async def take(sender: CommandUser, values: dict[str, str]) -> str:
@@ -214,18 +250,24 @@ async def _may_be_called(
     context: CommandContext, server_id: int, name: str, values: dict[str, str]
 ) -> None:
     """Refuse an alias that is already a name of another persona."""
-    for alias in checked_words(values["aliases"], "Other names"):
+    for alias in checked_words(values["aliases"], translated("Other names")):
         other = await context.db.personas.get(server_id, checked_name(alias))
         if other is not None and other.name != name:
-            raise CommandRefusedError(f"{plain(alias)} is already a name of {plain(other.name)}.")
+            raise CommandRefusedError(
+                translated(
+                    "{alias} is already a name of {name}.",
+                    alias=plain(alias),
+                    name=plain(other.name),
+                )
+            )
 
 
 def _filled(persona: PersonaRecord, values: dict[str, str]) -> PersonaRecord:
     return replace(
         persona,
         prompt=values["prompt"][:PROMPT_LIMIT],
-        aliases=checked_words(values["aliases"], "Other names"),
-        triggers=checked_words(values["triggers"], "Trigger words"),
+        aliases=checked_words(values["aliases"], translated("Other names")),
+        triggers=checked_words(values["triggers"], translated("Trigger words")),
     )
 
 
@@ -235,15 +277,17 @@ def _form(
     take: Callable[[CommandUser, dict[str, str]], Coroutine[Any, Any, str]],
 ) -> CommandForm:
     prompt: discord.ui.TextInput[Any] = discord.ui.TextInput(
-        label="Who it is, how it speaks",
+        label=translated("Who it is, how it speaks"),
         custom_id="prompt",
         style=discord.TextStyle.paragraph,
         max_length=PROMPT_LIMIT,
         default=persona.prompt or None,
         required=False,
     )
-    aliases = _words("Other names, with commas between", "aliases", persona.aliases)
-    triggers = _words("Words that call it, with commas between", "triggers", persona.triggers)
+    aliases = _words(translated("Other names, with commas between"), "aliases", persona.aliases)
+    triggers = _words(
+        translated("Words that call it, with commas between"), "triggers", persona.triggers
+    )
     return CommandForm(title, (prompt, aliases, triggers), take)
 
 
@@ -260,13 +304,20 @@ def _words(label: str, custom_id: str, words: tuple[str, ...]) -> discord.ui.Tex
 def _line(persona: PersonaRecord, answers_in: Sequence[int]) -> str:
     facts = ["default"] if persona.is_default else []
     if answers_in:
-        facts.append(f"default in {', '.join(f'<#{one}>' for one in answers_in[:MOST_PLACES])}")
+        facts.append(
+            translated(
+                "default in {value}",
+                value=", ".join(f"<#{one}>" for one in answers_in[:MOST_PLACES]),
+            )
+        )
     if persona.is_age_restricted:
-        facts.append("only in age-restricted channels")
+        facts.append(translated("only in age-restricted channels"))
     if persona.triggers:
-        facts.append(f"called by {plain(', '.join(persona.triggers))}")
+        facts.append(
+            translated("called by {triggers}", triggers=plain(", ".join(persona.triggers)))
+        )
     if persona.sprites:
-        facts.append(f"{len(persona.sprites)} sprites")
+        facts.append(translated("{sprites} sprites", sprites=len(persona.sprites)))
     told = f" ({'; '.join(facts)})" if facts else ""
     return f"- **{plain(persona.name)}**{told}"
 
@@ -307,7 +358,10 @@ async def delete(interaction: Interaction, name: str) -> None:
     context, asker = context_of(interaction), asker_of(interaction)
     question = await delete_question(context, asker, name)
     await ask_first(
-        interaction, question, "Delete it", lambda asker: delete_persona(context, asker, name)
+        interaction,
+        question,
+        translated("Delete it"),
+        lambda asker: delete_persona(context, asker, name),
     )
 
 

@@ -18,6 +18,7 @@ from oshaberi.bot.commands.command_context import (
 )
 from oshaberi.bot.commands.input_checks import checked_sprite, checked_url
 from oshaberi.bot.commands.persona_commands import found, persona_choices, personas_of
+from oshaberi.languages import translated
 from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord
 
 MOST_SPRITES = 50
@@ -32,12 +33,19 @@ async def add_sprite(
     sprite = SpriteRecord(checked_sprite(name), checked_url(url), identity)
     others = [one for one in owner.sprites if one.name.casefold() != sprite.name.casefold()]
     if len(others) >= MOST_SPRITES:
-        raise CommandRefusedError(f"At most {MOST_SPRITES} sprites; remove one: `/sprite remove`.")
+        raise CommandRefusedError(
+            translated(
+                "At most {most_sprites} sprites; remove one: `/sprite remove`.",
+                most_sprites=MOST_SPRITES,
+            )
+        )
     if owner.id == 0:
         await context.db.personas.save(replace(owner, sprites=()))
     await context.db.personas.save_sprite(asker.server_id, owner.name, sprite)
     context.personas_changed(asker.server_id)
-    return f"**{plain(owner.name)}** now has the sprite {plain(sprite.name)}."
+    return translated(
+        "**{name}** now has the sprite {name2}.", name=plain(owner.name), name2=plain(sprite.name)
+    )
 
 
 async def list_sprites(context: CommandContext, asker: CommandUser, persona: str | None) -> str:
@@ -45,7 +53,7 @@ async def list_sprites(context: CommandContext, asker: CommandUser, persona: str
     if persona is not None:
         personas = (await found(context, asker.server_id, persona),)
     lines = [_line(one) for one in personas if one.sprites]
-    return "\n".join(lines) or "There are no sprites. Add one with `/sprite add`."
+    return "\n".join(lines) or translated("There are no sprites. Add one with `/sprite add`.")
 
 
 async def remove_sprite(
@@ -54,9 +62,13 @@ async def remove_sprite(
     asker.must_manage()
     owner = await found(context, asker.server_id, persona)
     if not await context.db.personas.delete_sprite(asker.server_id, owner.name, name.strip()):
-        raise CommandRefusedError(f"There is no sprite {plain(name)}; `/sprite list` shows all.")
+        raise CommandRefusedError(
+            translated("There is no sprite {name}; `/sprite list` shows all.", name=plain(name))
+        )
     context.personas_changed(asker.server_id)
-    return f"**{plain(owner.name)}** no longer has the sprite {plain(name)}."
+    return translated(
+        "**{name}** no longer has the sprite {name2}.", name=plain(owner.name), name2=plain(name)
+    )
 
 
 async def sprite_choices(
@@ -70,7 +82,7 @@ async def sprite_choices(
 
 def _line(persona: PersonaRecord) -> str:
     names = (
-        plain(sprite.name) + (" (under its own name)" if sprite.is_identity else "")
+        plain(sprite.name) + (translated(" (under its own name)") if sprite.is_identity else "")
         for sprite in persona.sprites
     )
     return f"- **{plain(persona.name)}**: {', '.join(names)}"

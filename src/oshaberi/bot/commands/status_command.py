@@ -21,12 +21,13 @@ from oshaberi.bot.commands.command_context import (
 )
 from oshaberi.bot.commands.model_commands import name_of
 from oshaberi.conversation.turn_channel import TurnChannel
+from oshaberi.languages import translatable, translated, translated_count
 from oshaberi.providers.capabilities import ModelPlace
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.storage.stored_records import ConversationSummary, ModelRecord, UsageRecord
 from oshaberi.turns.generation.model_chain import ModelCandidate, chain_of
 
-NO_MODEL = "No model is set. `/help` says what to do first."
+NO_MODEL = translatable("No model is set. `/help` says what to do first.")
 
 
 async def status_of(context: CommandContext, asker: CommandUser, latency_s: float) -> str:
@@ -39,20 +40,24 @@ async def status_of(context: CommandContext, asker: CommandUser, latency_s: floa
     # What all direct messages used together is the operator's business.
     hidden = asker.server_id == 0 and not asker.is_owner
     usage = () if hidden else await context.db.usage.of(asker.server_id)
-    lines = [_latency(latency_s), _queue(context, asker), "Models:" if health else NO_MODEL]
+    lines = [
+        _latency(latency_s),
+        _queue(context, asker),
+        translated("Models:") if health else translated(NO_MODEL),
+    ]
     lines += [f"- {line}" for line in health]
     summary = await context.db.summaries.of(asker.channel_id)
     if summary is not None:
         lines.append(_summarised(summary))
     if usage:
-        lines += ["Used here:", *(f"- {_used(entry)}" for entry in usage)]
+        lines += [translated("Used here:"), *(f"- {_used(entry)}" for entry in usage)]
     return "\n".join(lines)
 
 
 def _latency(seconds: float) -> str:
     if not math.isfinite(seconds):
-        return "Discord has not answered a heartbeat yet."
-    return f"Discord answers in {seconds * 1000:.0f} ms."
+        return translated("Discord has not answered a heartbeat yet.")
+    return translated("Discord answers in {value:.0f} ms.", value=seconds * 1000)
 
 
 def _queue(context: CommandContext, asker: CommandUser) -> str:
@@ -67,7 +72,9 @@ def _queue(context: CommandContext, asker: CommandUser) -> str:
 
     talks = context.channel_turns
     running, waiting = talks.running(is_here), talks.waiting(is_here)
-    return f"{running} answers under way, {waiting} messages waiting."
+    return translated(
+        "{running} answers under way, {waiting} messages waiting.", running=running, waiting=waiting
+    )
 
 
 def _keys(context: CommandContext, tries: Sequence[ModelCandidate]) -> str:
@@ -75,12 +82,19 @@ def _keys(context: CommandContext, tries: Sequence[ModelCandidate]) -> str:
     keys = [one.key for one in tries if one.key is not None]
     if not keys:
         lacking = any(one.lacks_key for one in tries)
-        return "has no key (`/model key add`)" if lacking else "ready, needs no key"
+        return (
+            translated("has no key (`/model key add`)")
+            if lacking
+            else translated("ready, needs no key")
+        )
     ends = [end for key in keys if (end := context.cooldown_end(key)) is not None]
     if len(ends) == len(keys):
-        return f"all keys failed; paused until {discord.utils.format_dt(min(ends), 't')}"
-    resting = f", {len(ends)} of them paused" if ends else ""
-    return f"ready, {len(keys)} {'key' if len(keys) == 1 else 'keys'}{resting}"
+        return translated(
+            "all keys failed; paused until {ends}", ends=discord.utils.format_dt(min(ends), "t")
+        )
+    resting = translated(", {ends} of them paused", ends=len(ends)) if ends else ""
+    ready = translated_count("ready, {count} key", "ready, {count} keys", len(keys))
+    return f"{ready}{resting}"
 
 
 def _learned(context: CommandContext, model: ModelRecord) -> str:
@@ -95,13 +109,21 @@ def _learned(context: CommandContext, model: ModelRecord) -> str:
 def _summarised(summary: ConversationSummary) -> str:
     """Say that older messages were summarised. `/memory forget channel` deletes the summary."""
     when = "" if summary.at is None else f", {discord.utils.format_dt(summary.at, 'R')}"
-    return f"Summarised here: {summary.messages} earlier messages{when}."
+    return translated(
+        "Summarised here: {messages} earlier messages{when}.", messages=summary.messages, when=when
+    )
 
 
 def _used(entry: UsageRecord) -> str:
     name = plain(f"{entry.provider}/{entry.model}")
-    tokens = f"{entry.input_tokens:,} tokens read, {entry.output_tokens:,} written"
-    return f"{name}: {entry.requests:,} requests, {tokens}"
+    tokens = translated(
+        "{input_tokens:,} tokens read, {output_tokens:,} written",
+        input_tokens=entry.input_tokens,
+        output_tokens=entry.output_tokens,
+    )
+    return translated(
+        "{name}: {requests:,} requests, {tokens}", name=name, requests=entry.requests, tokens=tokens
+    )
 
 
 @app_commands.command(description="Show latency, queue, models and their usage")

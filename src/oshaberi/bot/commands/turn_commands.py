@@ -15,26 +15,27 @@ from oshaberi.bot.commands.command_context import (
     context_of,
     turn_channel_of,
 )
+from oshaberi.languages import translated
 
 
 async def stop_turn(context: CommandContext, asker: CommandUser) -> str:
     by, place = asker.person, asker.channel_id
     reply = await context.channel_turns.stop_anywhere(place, by.id, by.can_manage_messages)
-    return reply.text
+    return translated(reply.text)
 
 
 async def continue_turn(
     context: CommandContext, asker: CommandUser, turn_channel: DiscordTurnChannel
 ) -> str:
     asker.must_write()
-    return (await context.channel_turns.continue_(turn_channel, asker.person)).text
+    return translated((await context.channel_turns.continue_(turn_channel, asker.person)).text)
 
 
 async def regenerate_turn(
     context: CommandContext, asker: CommandUser, turn_channel: DiscordTurnChannel
 ) -> str:
     asker.must_write()
-    return (await context.channel_turns.regenerate(turn_channel, asker.person)).text
+    return translated((await context.channel_turns.regenerate(turn_channel, asker.person)).text)
 
 
 @app_commands.command(description="Stop the current answer in this channel")

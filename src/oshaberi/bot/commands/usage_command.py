@@ -19,6 +19,7 @@ from oshaberi.bot.commands.command_context import (
     context_of,
     turn_channel_of,
 )
+from oshaberi.languages import translatable, translated, translated_count
 from oshaberi.storage.usage_accounts import Counted, Subject, UsageAccount, UsageLimit, UsageTotals
 from oshaberi.turns.generation.model_chain import chain_of
 from oshaberi.turns.quotas.request_quota import QuotaPlace, limits_of, quota_place, renewal, today
@@ -27,10 +28,14 @@ LATELY_DAYS = 30
 MOST_USERS = 5
 MICROS = 1_000_000
 Whose = Literal["mine", "server"]
+_COUNTED: dict[Counted, str] = {
+    "requests": translatable("requests"),
+    "tokens": translatable("tokens"),
+}
 _SUBJECTS: dict[Subject, str] = {
-    "user": "of yours",
-    "channel": "of this channel",
-    "server": "of this server",
+    "user": translatable("of yours"),
+    "channel": translatable("of this channel"),
+    "server": translatable("of this server"),
 }
 
 
@@ -40,17 +45,19 @@ async def usage_of(
     if whose == "mine":
         return "\n".join(await _own(context, asker, place))
     if not asker.server_id:
-        raise CommandRefusedError("There is no server here; leave `whose` out to see your own.")
+        raise CommandRefusedError(
+            translated("There is no server here; leave `whose` out to see your own.")
+        )
     if not asker.may_manage:
         raise CommandRefusedError(
-            "Only members with the permission Manage Server can see the server's."
+            translated("Only members with the permission Manage Server can see the server's.")
         )
     return "\n".join(await _servers(context, asker, place))
 
 
 async def _own(context: CommandContext, asker: CommandUser, place: QuotaPlace) -> list[str]:
     account = UsageAccount("server", place.server_id, "user", place.user_id)
-    where = "in this server" if place.server_id else "in direct messages"
+    where = translated("in this server") if place.server_id else translated("in direct messages")
     used = await _used(context, account, f"You {where}")
     return [*used, *await _left(context, asker, place, ("user", "channel", "server"))]
 
@@ -59,11 +66,16 @@ async def _servers(context: CommandContext, asker: CommandUser, place: QuotaPlac
     server_id, day = place.server_id, today(context.services)
     account = UsageAccount("server", server_id, "server", server_id)
     paid = UsageAccount("operator", 0, "server", server_id)
-    lines = await _used(context, account, "This server")
+    lines = await _used(context, account, translated("This server"))
     operators = await context.db.usage_counts.of(paid, day, day)
-    lines.append(f"Of today's, on the keys of whoever runs the bot: {told_totals(operators)}.")
+    lines.append(
+        translated(
+            "Of today's, on the keys of whoever runs the bot: {operators}.",
+            operators=told_totals(operators),
+        )
+    )
     largest = await context.db.usage_counts.largest_users(server_id, day, MOST_USERS)
-    lines += ["Most today:"] if largest else []
+    lines += [translated("Most today:")] if largest else []
     lines += [f"- <@{user}>: {told_totals(totals)}" for user, totals in largest]
     return [*lines, *await _left(context, asker, place, ("server",))]
 
@@ -73,8 +85,12 @@ async def _used(context: CommandContext, account: UsageAccount, who: str) -> lis
     now = await counts.of(account, day, day)
     lately = await counts.of(account, day - timedelta(LATELY_DAYS - 1), day)
     return [
-        f"**{who}, today:** {told_totals(now)}.",
-        f"**In the last {LATELY_DAYS} days:** {told_totals(lately)}.",
+        translated("**{who}, today:** {now}.", who=who, now=told_totals(now)),
+        translated(
+            "**In the last {lately_days} days:** {lately}.",
+            lately_days=LATELY_DAYS,
+            lately=told_totals(lately),
+        ),
     ]
 
 
@@ -92,23 +108,34 @@ async def _left(
         if limit.is_set and limit.account.subject in subjects
     ]
     if not limits:
-        return ["There is no quota."]
+        return [translated("There is no quota.")]
     lines = [line for limit in limits for line in await _left_of(context, limit, day)]
     at = int(renewal(day).timestamp())
-    return ["**Left today:**", *lines, f"It begins anew <t:{at}:R>, at <t:{at}:t>."]
+    return [
+        translated("**Left today:**"),
+        *lines,
+        translated("It begins anew <t:{at}:R>, at <t:{at}:t>.", at=at),
+    ]
 
 
 async def _left_of(context: CommandContext, limit: UsageLimit, day: date) -> list[str]:
     account = limit.account
     used = await context.db.usage_counts.of(account, day, day)
     is_operators = account.budget_owner == "operator"
-    whose_keys = ", on the keys of whoever runs the bot" if is_operators else ""
+    whose_keys = translated(", on the keys of whoever runs the bot") if is_operators else ""
     pairs: tuple[tuple[Counted, int, int], ...] = (
         ("requests", limit.requests, used.requests),
         ("tokens", limit.tokens, used.tokens),
     )
     return [
-        f"- {max(0, most - taken):,} of {most:,} {counted} {_SUBJECTS[account.subject]}{whose_keys}"
+        translated(
+            "- {value:,} of {most:,} {counted} {subjects}{whose_keys}",
+            value=max(0, most - taken),
+            most=most,
+            counted=translated(_COUNTED[counted]),
+            subjects=translated(_SUBJECTS[account.subject]),
+            whose_keys=whose_keys,
+        )
         for counted, most, taken in pairs
         if most
     ]
@@ -116,8 +143,12 @@ async def _left_of(context: CommandContext, limit: UsageLimit, day: date) -> lis
 
 def told_totals(totals: UsageTotals) -> str:
     """Describe the totals. The cost is shown only if the models have a price."""
-    requests = "1 request" if totals.requests == 1 else f"{totals.requests:,} requests"
-    tokens = f"{totals.input_tokens:,} tokens read, {totals.output_tokens:,} written"
+    requests = translated_count("{count:,} request", "{count:,} requests", totals.requests)
+    tokens = translated(
+        "{input_tokens:,} tokens read, {output_tokens:,} written",
+        input_tokens=totals.input_tokens,
+        output_tokens=totals.output_tokens,
+    )
     return f"{requests}, {tokens}{_cost(totals.cost_micros)}"
 
 
@@ -125,7 +156,11 @@ def _cost(micros: int) -> str:
     if micros <= 0:
         return ""
     dollars = micros / MICROS
-    return f", about ${dollars:,.2f}" if dollars >= 1 else f", about ${dollars:.4f}"
+    return (
+        translated(", about ${dollars:,.2f}", dollars=dollars)
+        if dollars >= 1
+        else translated(", about ${dollars:.4f}", dollars=dollars)
+    )
 
 
 @app_commands.command(description="What you or this server used, and what is left today")

@@ -31,6 +31,8 @@ from oshaberi.delivery.sink import (
     WebhookFace,
 )
 from oshaberi.discord_io import DiscordSink
+from oshaberi.languages import in_language, translatable, translated
+from oshaberi.languages.spoken_language import reader_language
 from oshaberi.storage import Database, StorageError
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import JournalledPost, JournalledStream, TurnRecord
@@ -44,11 +46,11 @@ LONGEST_MESSAGE = 2000
 EARLIER_TURNS = 10
 """Whose messages are not taken for those of the interrupted one."""
 INTERRUPTED = "interrupted"
-TITLE = "I was interrupted"
-GO_ON = (
+TITLE = translatable("I was interrupted")
+GO_ON = translatable(
     "I was restarted in the middle of this answer. `/continue` goes on, `/regenerate` starts again."
 )
-IN_DOUBT = "One message of it may be missing: I could not check whether it arrived."
+IN_DOUBT = translatable("One message of it may be missing: I could not check whether it arrived.")
 
 T = TypeVar("T")
 FindRoom = Callable[[int], Awaitable[DiscordTurnChannel | None]]
@@ -129,7 +131,9 @@ class CrashRecovery:
     ) -> None:
         sink = await _sink_of(stream, turn_channel, turns)
         settled = await self._settle_posts(stream, sink)
-        await self._tell(stream, sink, settled)
+        # The settings of the server may be read later; its own language is known.
+        with in_language(reader_language(turn_channel.locale)):
+            await self._tell(stream, sink, settled)
         earlier = _continued(stream, turns)
         await self._db.turns.remember(
             TurnRecord(
@@ -200,8 +204,9 @@ class CrashRecovery:
         return sent.id
 
     async def _tell(self, stream: JournalledStream, sink: DiscordSink, settled: _Settled) -> None:
-        text = f"{GO_ON}\n{IN_DOUBT}" if settled.in_doubt else GO_ON
-        notice = Post(f"{stream.key}-end", embed=Embed(TITLE, text))
+        lines = (GO_ON, IN_DOUBT) if settled.in_doubt else (GO_ON,)
+        text = "\n".join(translated(line) for line in lines)
+        notice = Post(f"{stream.key}-end", embed=Embed(translated(TITLE), text))
         newest = max((one.newest_id for one in stream.posts), default=stream.answering_id or 0)
         sent = await told_once(notice, sink, newest)
         if sent is None or sent.id is None:

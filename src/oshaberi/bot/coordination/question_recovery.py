@@ -23,6 +23,8 @@ from oshaberi.bot.coordination.crash_recovery import (
 )
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.delivery.sink import Embed, Post, SinkError
+from oshaberi.languages import in_language, translatable, translated
+from oshaberi.languages.spoken_language import reader_language
 from oshaberi.storage import Database, StorageError
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import StoredQuestion, TurnRecord
@@ -34,9 +36,13 @@ log = logging.getLogger(__name__)
 
 AT_ONCE = 8
 """Channels that are dealt with at the same time."""
-TITLE = "I was away"
-ASK_AGAIN = "I was restarted before I could answer this, a while ago. Ask again if you still like."
-GO_ON = "I was away for too long to go on by myself: `/continue` goes on with the answer above."
+TITLE = translatable("I was away")
+ASK_AGAIN = translatable(
+    "I was restarted before I could answer this, a while ago. Ask again if you still like."
+)
+GO_ON = translatable(
+    "I was away for too long to go on by myself: `/continue` goes on with the answer above."
+)
 IN_HAND = frozenset({*ADMITTED, CLAIMED, "seen", "closing"})
 """Somebody answers it: we, now or already, another process, or the next one."""
 
@@ -163,7 +169,9 @@ class QuestionRecovery:
         words: str,
     ) -> None:
         sink = turn_channel.sink(incoming)
-        notice = Post(f"q{question.message_id}-late", embed=Embed(TITLE, words), reply=True)
+        with in_language(reader_language(turn_channel.locale)):
+            embed = Embed(translated(TITLE), translated(words))
+        notice = Post(f"q{question.message_id}-late", embed=embed, reply=True)
         if not await told_once(notice, sink, question.message_id):
             log.warning("channel %s: a question could not be told", question.channel_id)
         await self._db.seen.note(question.channel_id, question.message_id)

@@ -236,7 +236,7 @@ class ShardKeeper:
         await self._drop(shard_id)
         with suppress(OSError):  # then it expires
             await self._table.give_back(shard_id)
-        log.info("shard %d of %d is given to another process", shard_id, self._shard_count)
+        log.info("shard %d of %d is given up", shard_id, self._shard_count)
 
     async def _drop(self, shard_id: int) -> None:
         self._held.discard(shard_id)

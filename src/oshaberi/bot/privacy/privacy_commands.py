@@ -19,22 +19,23 @@ from oshaberi.bot.commands.command_context import (
     asker_of,
     context_of,
 )
+from oshaberi.languages import translatable, translated
 from oshaberi.storage.personal_data.table_ownership import DataSubject
 
 MOST_BYTES = 8 * 1024 * 1024
 """The smallest limit that Discord has for a file."""
 WORDS = {
-    "exchanges": "questions with their answers (short-term memory)",
-    "conversation_summaries": "summaries of long conversations that you were part of",
-    "facts": "facts that you asked me to remember",
-    "turns": "answers: which message each answered, and how it ended",
-    "sprite_messages": "messages of mine with a sprite",
-    "table_sources": "tables that I drew for you, as text",
-    "api_keys": "API keys of your direct messages (encrypted)",
-    "models": "models of your direct messages",
-    "usage_counts": "daily counts of requests and tokens",
-    "journal_streams": "answers that were under way",
-    "questions": "questions that waited for an answer",
+    "exchanges": translatable("questions with their answers (short-term memory)"),
+    "conversation_summaries": translatable("summaries of long conversations that you were part of"),
+    "facts": translatable("facts that you asked me to remember"),
+    "turns": translatable("answers: which message each answered, and how it ended"),
+    "sprite_messages": translatable("messages of mine with a sprite"),
+    "table_sources": translatable("tables that I drew for you, as text"),
+    "api_keys": translatable("API keys of your direct messages (encrypted)"),
+    "models": translatable("models of your direct messages"),
+    "usage_counts": translatable("daily counts of requests and tokens"),
+    "journal_streams": translatable("answers that were under way"),
+    "questions": translatable("questions that waited for an answer"),
 }
 """The tables that a person should know of; the others have only parts of these."""
 Sure = Literal["yes, delete it"]
@@ -42,16 +43,26 @@ Sure = Literal["yes, delete it"]
 
 async def show_data(context: CommandContext, asker: CommandUser) -> str:
     counts = await context.db.personal_data.counts(_subject(asker))
-    lines = [f"- {counts[name]} {what}" for name, what in WORDS.items() if name in counts]
-    stored = ["Stored about you:", *lines] if lines else ["Nothing is stored about you."]
+    lines = [
+        f"- {counts[name]} {translated(what)}" for name, what in WORDS.items() if name in counts
+    ]
+    stored = (
+        [translated("Stored about you:"), *lines]
+        if lines
+        else [translated("Nothing is stored about you.")]
+    )
     out = asker.person.id in context.db.opt_outs
     state = (
-        "You have opted out: I do not read your messages. `/privacy opt-in` changes that."
+        translated(
+            "You have opted out: I do not read your messages. `/privacy opt-in` changes that."
+        )
         if out
-        else "Messages that I answer, and the messages before them, are sent to the model that "
-        "writes my answers. `/privacy opt-out` keeps yours from it."
+        else translated(
+            "Messages that I answer, and the messages before them, are sent to the model "
+            "that writes my answers. `/privacy opt-out` keeps yours from it."
+        )
     )
-    more = "`/privacy export` gives you a copy, `/privacy delete` deletes it."
+    more = translated("`/privacy export` gives you a copy, `/privacy delete` deletes it.")
     return "\n".join([*stored, *_periods(context), state, *([more] if lines else [])])
 
 
@@ -65,7 +76,10 @@ async def exported(context: CommandContext, asker: CommandUser) -> bytes:
     content = json.dumps(document, ensure_ascii=False, indent=1).encode()
     if len(content) > MOST_BYTES:
         raise CommandRefusedError(
-            "There is more than fits into one file; whoever runs this bot can export it for you."
+            translated(
+                "There is more than fits into one file; whoever runs this bot can export "
+                "it for you."
+            )
         )
     return content
 
@@ -73,10 +87,11 @@ async def exported(context: CommandContext, asker: CommandUser) -> bytes:
 async def delete_data(context: CommandContext, asker: CommandUser) -> str:
     gone = await _delete(context, asker)
     if not gone:
-        return "Nothing was stored about you."
-    return (
-        f"Deleted: {gone} records about you, in all servers and direct messages. "
-        "What you write from now on is stored again; `/privacy opt-out` prevents that."
+        return translated("Nothing was stored about you.")
+    return translated(
+        "Deleted: {gone} records about you, in all servers and direct messages. What you "
+        "write from now on is stored again; `/privacy opt-out` prevents that.",
+        gone=gone,
     )
 
 
@@ -84,15 +99,16 @@ async def opt_out(context: CommandContext, asker: CommandUser) -> str:
     """Stop reading a user's messages, and delete the stored data, which models would still get."""
     await context.db.opt_outs.add(asker.person.id)
     gone = await _delete(context, asker)
-    return (
-        "From now on I do not read your messages, wherever you write them: I do not answer you, "
-        f"and no model gets to see them. Deleted: {gone} records about you."
+    return translated(
+        "From now on I do not read your messages, wherever you write them: I do not "
+        "answer you, and no model gets to see them. Deleted: {gone} records about you.",
+        gone=gone,
     )
 
 
 async def opt_in(context: CommandContext, asker: CommandUser) -> str:
     await context.db.opt_outs.remove(asker.person.id)
-    return "I read your messages again, and answer you."
+    return translated("I read your messages again, and answer you.")
 
 
 async def _delete(context: CommandContext, asker: CommandUser) -> int:
@@ -112,11 +128,17 @@ def _subject(asker: CommandUser) -> DataSubject:
 def _periods(context: CommandContext) -> list[str]:
     settings = context.settings()
     facts = settings.retention_facts_days
-    kept = f"{facts} days" if facts else "until you delete them"
+    kept = translated("{facts} days", facts=facts) if facts else translated("until you delete them")
     return [
-        f"Kept: questions with their answers {settings.turn.short_memory_days} days or as this "
-        f"server has set it, facts {kept}, answers {settings.retention_turns_days} days, "
-        f"counts {settings.retention_usage_days} days."
+        translated(
+            "Kept: questions with their answers {short_memory_days} days or as this "
+            "server has set it, facts {kept}, answers {retention_turns_days} days, "
+            "counts {retention_usage_days} days.",
+            short_memory_days=settings.turn.short_memory_days,
+            kept=kept,
+            retention_turns_days=settings.retention_turns_days,
+            retention_usage_days=settings.retention_usage_days,
+        )
     ]
 
 
@@ -133,7 +155,9 @@ async def export(interaction: Interaction) -> None:
     await interaction.response.defer(ephemeral=True, thinking=True)
     content = await exported(context_of(interaction), asker_of(interaction))
     said: dict[str, Any] = {"file": discord.File(io.BytesIO(content), "my-data.json")}
-    await interaction.followup.send("Everything that is stored about you:", ephemeral=True, **said)
+    await interaction.followup.send(
+        translated("Everything that is stored about you:"), ephemeral=True, **said
+    )
 
 
 @privacy.command(description="Delete everything that is stored about you, in all servers")

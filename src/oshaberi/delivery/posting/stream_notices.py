@@ -9,6 +9,7 @@ from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
 from oshaberi.delivery.posting.send_outcome import Delivered
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import Embed, Post
+from oshaberi.languages import translatable, translated
 from oshaberi.secret_redaction import redact
 
 log = logging.getLogger(__name__)
@@ -16,17 +17,17 @@ log = logging.getLogger(__name__)
 DESCRIPTION_LIMIT = 4096
 
 HEADLINES: dict[ErrorType, str] = {
-    "rate_limit": "The model is asked too often right now",
-    "provider_overloaded": "The model is overloaded right now",
-    "timeout": "The model took too long to answer",
-    "content_blocked": "The model's provider blocked this answer",
-    "auth": "The model's provider does not accept our key",
-    "model_error": "This model cannot be used",
-    "context_length": "The conversation is too long for this model",
-    "balance_exhausted": "The account at the model's provider is empty",
-    "affordability": "The account at the model's provider cannot pay for this answer",
-    "network": "The model could not be reached",
-    "api_error": "The model failed to answer",
+    "rate_limit": translatable("The model is asked too often right now"),
+    "provider_overloaded": translatable("The model is overloaded right now"),
+    "timeout": translatable("The model took too long to answer"),
+    "content_blocked": translatable("The model's provider blocked this answer"),
+    "auth": translatable("The model's provider does not accept our key"),
+    "model_error": translatable("This model cannot be used"),
+    "context_length": translatable("The conversation is too long for this model"),
+    "balance_exhausted": translatable("The account at the model's provider is empty"),
+    "affordability": translatable("The account at the model's provider cannot pay for this answer"),
+    "network": translatable("The model could not be reached"),
+    "api_error": translatable("The model failed to answer"),
 }
 
 
@@ -38,19 +39,25 @@ async def show(embed: Embed, sender: ExactlyOnceSender, response: ResponseState)
 
 
 def error_notice(error: ProviderError) -> Embed:
-    headline = HEADLINES.get(error.type, HEADLINES["api_error"])
+    headline = translated(HEADLINES.get(error.type, HEADLINES["api_error"]))
     body = _body(error.message if error.shown is None else error.shown, headline)
     return Embed(headline, body, offers_retry=True)
 
 
 def timeout_notice(silent_ms: int) -> Embed:
-    seconds = silent_ms / 1000
-    return Embed(HEADLINES["timeout"], f"Nothing came for {seconds:g} seconds.", offers_retry=True)
+    headline = translated(HEADLINES["timeout"])
+    body = translated("Nothing came for {seconds:g} seconds.", seconds=silent_ms / 1000)
+    return Embed(headline, body, offers_retry=True)
 
 
 def flush_limit_notice(limit: int, *, attached: bool) -> Embed:
-    rest = "The rest is attached." if attached else "Use /continue for the rest."
-    return Embed("This answer is very long", f"It was cut after {limit} messages. {rest}")
+    if attached:
+        body = translated("It was cut after {limit} messages. The rest is attached.", limit=limit)
+    else:
+        body = translated(
+            "It was cut after {limit} messages. Use /continue for the rest.", limit=limit
+        )
+    return Embed(translated("This answer is very long"), body)
 
 
 def _body(message: str, headline: str) -> str:

@@ -115,7 +115,7 @@ def _announcement(
         "channel": place | {"permissions": str(world.permissions_of(item.user_id, channel))},
         "data": item.data,
         "app_permissions": str(world.permissions_of(world.bot.id, channel)),
-        "locale": record_payloads.LOCALE,
+        "locale": world.users[item.user_id].locale,
         "entitlements": [],
         "authorizing_integration_owners": {"0": str(channel.guild_id or 0)},
         "context": 0 if channel.guild_id else 1,
@@ -133,11 +133,12 @@ def _who(state: StageState, item: Interaction, channel: Channel) -> Json:
         return {"user": record_payloads.user(world.users[item.user_id])}
     member = record_payloads.member(guild.members[item.user_id])
     member["permissions"] = str(world.permissions_of(item.user_id, channel))
+    locale = guild.changed.get("preferred_locale", record_payloads.LOCALE)
     return {
         "member": member,
         "guild_id": str(guild.id),
-        "guild": {"id": str(guild.id), "locale": record_payloads.LOCALE, "features": []},
-        "guild_locale": record_payloads.LOCALE,
+        "guild": {"id": str(guild.id), "locale": locale, "features": []},
+        "guild_locale": locale,
     }
 
 

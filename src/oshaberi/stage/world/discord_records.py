@@ -53,6 +53,8 @@ class User:
     bot: bool = False
     avatar: str | None = None
     dms_open: bool = True
+    locale: str = "en-US"
+    """The language of their Discord client."""
 
 
 @dataclass(slots=True)

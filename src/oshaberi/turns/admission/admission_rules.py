@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Literal, get_args
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import IncomingMessage, Person
 from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.languages import translatable, translated
 from oshaberi.storage.stored_records import PersonaRecord
 from oshaberi.turns.trigger_words import named_in
 
@@ -45,48 +47,66 @@ Refused = Literal[
 Reason = Admitted | Refused
 
 WHY: dict[str, str] = {
-    "mention": "the bot was mentioned",
-    "reply": "it replies to a message of the bot",
-    "direct": "it is a direct message",
-    "auto": "every message of this channel is answered (auto_channels)",
-    "trigger": "it contains a trigger word of a persona",
-    "persona": "another persona called this one by its trigger word",
-    "burst": "it belongs to the question that its author had begun (burst_wait_ms)",
-    "attention": "the bot and its author had been talking {0} s ago: chance {1}, drew {2}",
-    "overhearing": "the bot had been talking here {0} s ago: chance {1}, drew {2}",
-    "interjection": "the bot may speak unasked (interjection_chance): chance {0}, drew {1}",
-    "own": "it is a message of the bot itself",
-    "bot": "bots are not answered (answer_bots)",
-    "bot_rounds": "bots had answered each other often enough; now a person has to write "
-    "(bot_rounds_limit)",
-    "others": "it mentions or replies to somebody else",
-    "inattentive": "nobody was addressed; the bot had been talking here {0} s ago: chance {1}, "
-    "drew {2}",
-    "uninvited": "nobody was addressed, and the bot did not speak unasked (interjection_chance): "
-    "chance {0}, drew {1}",
-    "copy": "it is the copy that a proxy bot made of a message that was answered",
-    "replaced": "a proxy bot replaced it by its copy",
-    "withdrawn": "it was deleted before its turn",
-    "blocked": "its author is blocked (blocked_users)",
-    "blocked_channel": "its channel or category is blocked (blocked_channels)",
-    "blocked_role": "a role of its author is blocked (blocked_roles)",
-    "unlisted": "only certain users and roles are answered (allowed_users, allowed_roles)",
-    "age_restricted": "the persona that would answer does so only in age-restricted channels "
-    "(`/persona age-restrict`)",
-    "elsewhere": "the bot answers only in certain channels (allowed_channels)",
-    "unaddressed": "nobody was addressed: no mention, reply or trigger word",
-    "mute": "the bot may not write in this channel (Send Messages)",
-    "cooldown": "its author had asked a moment before (cooldown_ms)",
-    "full": "too many messages were waiting already (waiting_limit)",
-    "silent": "the model read it and chose to say nothing (silence_markers, `stay_silent`)",
-    "claimed": "another process of the bot took it",
-    "seen": "it came a second time",
-    "closing": "the bot was shutting down",
-    "continue": "somebody asked to continue",
-    "restart": "its answer had been cut off by a restart of the bot",
-    "regenerate": "somebody asked for another answer",
+    "mention": translatable("the bot was mentioned"),
+    "reply": translatable("it replies to a message of the bot"),
+    "direct": translatable("it is a direct message"),
+    "auto": translatable("every message of this channel is answered (auto_channels)"),
+    "trigger": translatable("it contains a trigger word of a persona"),
+    "persona": translatable("another persona called this one by its trigger word"),
+    "burst": translatable("it belongs to the question that its author had begun (burst_wait_ms)"),
+    "attention": translatable(
+        "the bot and its author had been talking {ago} s ago: chance {chance}, drew {drew}"
+    ),
+    "overhearing": translatable(
+        "the bot had been talking here {ago} s ago: chance {chance}, drew {drew}"
+    ),
+    "interjection": translatable(
+        "the bot may speak unasked (interjection_chance): chance {chance}, drew {drew}"
+    ),
+    "own": translatable("it is a message of the bot itself"),
+    "bot": translatable("bots are not answered (answer_bots)"),
+    "bot_rounds": translatable(
+        "bots had answered each other often enough; now a person has to write (bot_rounds_limit)"
+    ),
+    "others": translatable("it mentions or replies to somebody else"),
+    "inattentive": translatable(
+        "nobody was addressed; the bot had been talking here {ago} s ago: chance "
+        "{chance}, drew {drew}"
+    ),
+    "uninvited": translatable(
+        "nobody was addressed, and the bot did not speak unasked (interjection_chance): "
+        "chance {chance}, drew {drew}"
+    ),
+    "copy": translatable("it is the copy that a proxy bot made of a message that was answered"),
+    "replaced": translatable("a proxy bot replaced it by its copy"),
+    "withdrawn": translatable("it was deleted before its turn"),
+    "blocked": translatable("its author is blocked (blocked_users)"),
+    "blocked_channel": translatable("its channel or category is blocked (blocked_channels)"),
+    "blocked_role": translatable("a role of its author is blocked (blocked_roles)"),
+    "unlisted": translatable(
+        "only certain users and roles are answered (allowed_users, allowed_roles)"
+    ),
+    "age_restricted": translatable(
+        "the persona that would answer does so only in age-restricted channels "
+        "(`/persona age-restrict`)"
+    ),
+    "elsewhere": translatable("the bot answers only in certain channels (allowed_channels)"),
+    "unaddressed": translatable("nobody was addressed: no mention, reply or trigger word"),
+    "mute": translatable("the bot may not write in this channel (Send Messages)"),
+    "cooldown": translatable("its author had asked a moment before (cooldown_ms)"),
+    "full": translatable("too many messages were waiting already (waiting_limit)"),
+    "silent": translatable(
+        "the model read it and chose to say nothing (silence_markers, `stay_silent`)"
+    ),
+    "claimed": translatable("another process of the bot took it"),
+    "seen": translatable("it came a second time"),
+    "closing": translatable("the bot was shutting down"),
+    "continue": translatable("somebody asked to continue"),
+    "restart": translatable("its answer had been cut off by a restart of the bot"),
+    "regenerate": translatable("somebody asked for another answer"),
 }
-"""Each word as the end of a sentence that begins with "Because". `{0}` is its first number."""
+"""Each word as the end of a sentence that begins with "Because". Its placeholders are the
+numbers that were stored, in this order."""
 
 ADMITTED = frozenset(get_args(Admitted))
 UNADDRESSED = frozenset(("auto", "attention", "overhearing", "interjection"))
@@ -121,7 +141,10 @@ def reason_word(told: str) -> str:
 def why_sentence(told: str) -> str | None:
     """Return the sentence for a reason with its numbers; None if there is no such reason."""
     word, *detail = told.split(" ")
-    return f"Because {WHY[word].format(*detail)}." if word in WHY else None
+    if word not in WHY:
+        return None
+    numbers = dict(zip(re.findall(r"{(\w+)}", WHY[word]), detail, strict=False))
+    return translated("Because {reason}.", reason=translated(WHY[word], **numbers))
 
 
 def admission(

@@ -12,6 +12,7 @@ from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.delivery.pacing.typing_indicator import TypingIndicator
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import Embed
+from oshaberi.languages import translatable, translated
 from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.turns.admission.channel_queue import QueuedJob
 from oshaberi.turns.admission.turn_slots import TurnSlots
@@ -19,9 +20,9 @@ from oshaberi.turns.status_reactions import StatusReactions
 from oshaberi.turns.stoppable_waits import until_stopped
 from oshaberi.turns.turn_notices import NoticeSender
 
-OVERLOADED = Embed(
-    "Too many people talk to me right now",
-    "I did not get to this question in time. Please ask again in a few minutes.",
+OVERLOADED = translatable("Too many people talk to me right now")
+ASK_LATER = translatable(
+    "I did not get to this question in time. Please ask again in a few minutes."
 )
 
 
@@ -49,7 +50,8 @@ async def tell_overload(job: QueuedJob, channel: ActiveChannel, reactions: Statu
         return
     if not job.settings.stream.suppress_user_errors:
         sink = job.turn_channel.sink(answering)
-        await NoticeSender(sink, ResponseState(), channel).reply(OVERLOADED)
+        notice = Embed(translated(OVERLOADED), translated(ASK_LATER))
+        await NoticeSender(sink, ResponseState(), channel).reply(notice)
     elif answering is not None:
         reactions.full(job.turn_channel, answering.said.id)
 

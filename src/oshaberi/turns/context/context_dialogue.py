@@ -115,12 +115,10 @@ class ContextDialogue:
             yield incoming.said
 
     def _found_passed(self) -> bool:
-        """Tell whether more than the answers of other personas stands after the question."""
+        """Tell whether more than the answers of other personas to it stands after the question."""
         newest = self._around.newest.id
-        return any(one.id > newest and not self._is_another(one) for one in self._history)
-
-    def _is_another(self, one: ChannelMessage) -> bool:
-        return one.by_us and self._reader.read(one).persona != self._around.persona.name
+        answers = self._around.answered_ids
+        return any(one.id > newest and one.id not in answers for one in self._history)
 
     def _told(self, history: Iterable[ChannelMessage]) -> Iterator[ContextItem]:
         for one in history:

@@ -41,6 +41,8 @@ class TurnSurroundings:
     silence_marker: str = ""
     """Given if nobody addressed the bot: the model writes it to say nothing."""
 
+    answered_ids: frozenset[int] = frozenset()
+    """What other personas have answered to the same question."""
     waiting_ids: frozenset[int] = frozenset()
     """Questions of the history that get an answer of their own after this one."""
 

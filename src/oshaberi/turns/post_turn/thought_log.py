@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from oshaberi.conversation.transcript_lines import plain_name
 from oshaberi.delivery.posting.stream_notices import DESCRIPTION_LIMIT
 from oshaberi.delivery.sink import Embed
+from oshaberi.languages import translated
 from oshaberi.secret_redaction import redact
 from oshaberi.stream.thought_collector import ThoughtLog
 
@@ -18,11 +19,11 @@ def thought_embeds(persona: str, logs: Sequence[ThoughtLog]) -> tuple[Embed, ...
     body = _body(logs)
     if not body:
         return ()
-    title = f"{plain_name(persona)} thought"
+    title = translated("{persona} thought", persona=plain_name(persona))
     head = _head(logs)
     pieces = list(_pieces(body, DESCRIPTION_LIMIT - len(head) - 2))
     if len(pieces) > MOST_EMBEDS:
-        pieces = [*pieces[: MOST_EMBEDS - 1], "… and more than can be shown here."]
+        pieces = [*pieces[: MOST_EMBEDS - 1], translated("… and more than can be shown here.")]
     first, *others = pieces
     return (Embed(title, f"{head}\n\n{first}"), *(Embed(f"{title} …", one) for one in others))
 
@@ -32,7 +33,7 @@ def _head(logs: Sequence[ThoughtLog]) -> str:
     models = dict.fromkeys(f"{log.model} ({log.provider})" for log in logs if log.model)
     seconds = sum(log.duration_ms for log in logs) / 1000
     url = next((log.first_reply_url for log in logs if log.first_reply_url), None)
-    link = [f"[the answer]({url})"] if url else []
+    link = [translated("[the answer]({url})", url=url)] if url else []
     return " · ".join([*models, f"{seconds:.1f} s", *link])[:1000]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from oshaberi.delivery.sink import Embed
+from oshaberi.languages import translatable, translated
 from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.usage_accounts import Subject
 from oshaberi.turns.quotas.request_quota import (
@@ -20,27 +21,44 @@ from oshaberi.turns.turn_services import TurnServices
 log = logging.getLogger(__name__)
 
 USED_UP = "⏳"
-_WHOSE: dict[Subject, str] = {
-    "user": "you may use in a day",
-    "channel": "this channel may use in a day",
-    "server": "this server may use in a day",
+_USED_UP: dict[tuple[Subject, str], str] = {
+    ("user", "requests"): translatable(
+        "The {most:,} requests that you may use in a day are used up."
+    ),
+    ("user", "tokens"): translatable("The {most:,} tokens that you may use in a day are used up."),
+    ("channel", "requests"): translatable(
+        "The {most:,} requests that this channel may use in a day are used up."
+    ),
+    ("channel", "tokens"): translatable(
+        "The {most:,} tokens that this channel may use in a day are used up."
+    ),
+    ("server", "requests"): translatable(
+        "The {most:,} requests that this server may use in a day are used up."
+    ),
+    ("server", "tokens"): translatable(
+        "The {most:,} tokens that this server may use in a day are used up."
+    ),
 }
 
 
 def quota_words(refusal: QuotaRefusal, place: QuotaPlace) -> str:
     """Say which quota is used up and when it renews, in the reader's time zone."""
     if isinstance(refusal, QuotaUnknownError):
-        return "How much was used today cannot be looked up right now. Try again in a moment."
+        return translated(
+            "How much was used today cannot be looked up right now. Try again in a moment."
+        )
     reached, at = refusal.reached, int(refusal.renews_at.timestamp())
     subject = reached.limit.account.subject
-    words = f"The {reached.most:,} {reached.counted} that {_WHOSE[subject]} are used up."
+    words = translated(_USED_UP[subject, reached.counted], most=reached.most)
     who = f"<@{place.user_id}>: " if subject == "user" and place.server_id else ""
-    return f"{who}{words} It goes on <t:{at}:R>, at <t:{at}:t>."
+    again = translated("It goes on {soon}, at {clock}.", soon=f"<t:{at}:R>", clock=f"<t:{at}:t>")
+    return f"{who}{words} {again}"
 
 
 def quota_notice(refusal: QuotaRefusal, place: QuotaPlace) -> Embed:
     unknown = isinstance(refusal, QuotaUnknownError)
-    title = "No model can be asked right now" if unknown else "That was all for today"
+    unknown_title = translated("No model can be asked right now")
+    title = unknown_title if unknown else translated("That was all for today")
     return Embed(title, quota_words(refusal, place))
 
 

@@ -106,12 +106,14 @@ class _WorldBuilder:
 
     def _guild(self, node: JsonNode, seen: set[str]) -> None:
         allowed = {"name", "owner", "everyone", "roles", "members", "channels", "emojis"}
-        allowed |= {"automod", "harmful_links", "id", "system_channel"}
+        allowed |= {"automod", "harmful_links", "id", "system_channel", "locale"}
         fields = node.fields(allowed, ("name", "members", "channels"))
         name = fresh_name(fields["name"], seen, NAME_MOST)
         guild = Guild(self._new_id(fields), name, 0)
         guild.automod_words = texts_of_node(fields.get("automod"))
         guild.harmful_links = texts_of_node(fields.get("harmful_links"))
+        if "locale" in fields:
+            guild.changed["preferred_locale"] = fields["locale"].text()
         self._roles(guild, fields)
         self._members(guild, fields["members"], fields.get("owner"))
         self._emojis(guild, fields.get("emojis"))
@@ -176,6 +178,7 @@ class _WorldBuilder:
             fields = {"name": node}
         else:
             allowed = {"name", "display_name", "nick", "roles", "bot", "avatar", "dms", "id"}
+            allowed |= {"locale"}
             fields = node.fields(allowed, ("name",))
         name = fresh_name(fields["name"], seen, USERNAME_MOST)
         if name == self.world.bot.name:
@@ -187,6 +190,7 @@ class _WorldBuilder:
             user.display_name = fields["display_name"].optional_text()
         if "avatar" in fields:
             user.avatar = fields["avatar"].optional_text()
+        user.locale = fields["locale"].text() if "locale" in fields else user.locale
         user.bot = fields["bot"].flag() if "bot" in fields else user.bot
         user.dms_open = fields["dms"].flag() if "dms" in fields else user.dms_open
         return user, fields

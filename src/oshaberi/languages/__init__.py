@@ -1,0 +1,25 @@
+"""The languages of what the bot says by itself: notices, answers to commands, buttons.
+
+English sentences stand in the code, as gettext's message ids: `translated("Deleted: {name}.",
+name=name)`. `current_language` says in which language the code at hand speaks; a task inherits it
+from whoever started it. `translation_catalogues` reads `catalogues/<language>.po` and the
+operator's own files. Where a sentence has no translation, the English one is said.
+"""
+
+from oshaberi.languages.current_language import (
+    in_language,
+    language_now,
+    speak_language,
+    translatable,
+    translated,
+    translated_count,
+)
+
+__all__ = [
+    "in_language",
+    "language_now",
+    "speak_language",
+    "translatable",
+    "translated",
+    "translated_count",
+]

@@ -1,0 +1,62 @@
+"""In which language the code at hand speaks, and its sentences in that language."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from oshaberi.languages.translation_catalogues import CATALOGUES, ENGLISH
+
+log = logging.getLogger(__name__)
+
+_language: ContextVar[str] = ContextVar("oshaberi_language", default=ENGLISH)
+
+
+def language_now() -> str:
+    """Return the code of the current language, as Discord writes it: `en`, `ja`, `pt-BR`."""
+    return _language.get()
+
+
+def speak_language(code: str) -> None:
+    """Set the language of the current task, and of tasks that it starts from now on."""
+    _language.set(code)
+
+
+@contextmanager
+def in_language(code: str) -> Iterator[None]:
+    """Speak a language inside the block."""
+    before = _language.set(code)
+    try:
+        yield
+    finally:
+        _language.reset(before)
+
+
+def translatable(sentence: str) -> str:
+    """Mark a sentence that stands in a table, and is translated where it is used."""
+    return sentence
+
+
+def translated(sentence: str, /, **values: object) -> str:
+    """Return a sentence in the current language, with its `{placeholders}` filled in."""
+    return _filled(CATALOGUES.sentence(_language.get(), sentence), sentence, values)
+
+
+def translated_count(one: str, many: str, count: int, /, **values: object) -> str:
+    """Return the form of a sentence that fits a number, which is its `{count}`."""
+    english = one if count == 1 else many
+    said = CATALOGUES.counted(_language.get(), one, many, count)
+    return _filled(said, english, {"count": count, **values})
+
+
+def _filled(said: str, english: str, values: Mapping[str, object]) -> str:
+    """Fill in the values; in English, if a translation has other placeholders."""
+    try:
+        return said.format(**values) if values else said
+    except (KeyError, IndexError, ValueError, AttributeError):
+        if said == english:
+            raise
+        log.warning("a translation into %s has wrong placeholders: %s", _language.get(), said)
+        return english.format(**values)

@@ -1,0 +1,48 @@
+"""Which language is spoken where: in a channel, and to the user of a command."""
+
+from __future__ import annotations
+
+AUTO = "auto"
+DISCORD_LOCALES = (
+    "bg",
+    "cs",
+    "da",
+    "de",
+    "el",
+    "es-419",
+    "es-ES",
+    "fi",
+    "fr",
+    "hi",
+    "hr",
+    "hu",
+    "id",
+    "it",
+    "ja",
+    "ko",
+    "lt",
+    "nl",
+    "no",
+    "pl",
+    "pt-BR",
+    "ro",
+    "ru",
+    "sv-SE",
+    "th",
+    "tr",
+    "uk",
+    "vi",
+    "zh-CN",
+    "zh-TW",
+)
+"""The languages of Discord's clients, without the English ones."""
+
+
+def channel_language(setting: str, locale: str) -> str:
+    """Return what is spoken in a channel: the setting `language`, or the server's own."""
+    return reader_language(locale) if setting == AUTO else setting
+
+
+def reader_language(locale: str) -> str:
+    """Return the code of a catalogue for a locale of Discord. English has one for all countries."""
+    return "en" if not locale or locale.startswith("en") else locale

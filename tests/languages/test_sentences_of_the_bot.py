@@ -1,0 +1,123 @@
+"""Everything the bot says by itself can be translated, and the catalogues are complete."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+
+import pytest
+from babel.messages.pofile import read_po
+
+from oshaberi.bot.command_languages import DESCRIPTION_LIMIT
+from oshaberi.languages.translation_catalogues import PACKAGED
+from tests.languages.sentence_collection import (
+    FUNCTIONS,
+    SOURCE,
+    MessageId,
+    sentences,
+    spoken_by_commands,
+)
+
+CATALOGUES = sorted(PACKAGED.glob("*.po"))
+SPEAKING = sorted(
+    [
+        *SOURCE.glob("bot/commands/*.py"),
+        *SOURCE.glob("bot/privacy/*commands.py"),
+        *SOURCE.glob("discord_io/*button.py"),
+        SOURCE / "bot/coordination/crash_recovery.py",
+        SOURCE / "bot/coordination/question_recovery.py",
+        SOURCE / "delivery/posting/stream_notices.py",
+        SOURCE / "turns/admission/admission_rules.py",
+        SOURCE / "turns/admission/turn_slot_wait.py",
+        SOURCE / "turns/post_turn/thought_log.py",
+        SOURCE / "turns/quotas/quota_notices.py",
+        SOURCE / "turns/turn_control.py",
+        SOURCE / "turns/turn_notices.py",
+    ]
+)
+"""The modules whose texts people read."""
+NO_SENTENCES = frozenset(
+    {
+        "/config, /model, /persona, /sprite",
+        "yes, delete it",  # a value; discord.py hands its name to the translator
+    }
+)
+_WORD = re.compile(r"[A-Za-z]{2,}")
+
+
+@pytest.mark.parametrize("file", CATALOGUES, ids=lambda file: file.stem)
+def test_a_catalogue_has_every_sentence_with_its_placeholders(file: Path) -> None:
+    """`python -m tests.languages.sentence_collection` adds what is new."""
+    with file.open("rb") as source:
+        catalogue = {_id(message.id): message.string for message in read_po(source) if message.id}
+    assert set(catalogue) == sentences()
+    for one, said in catalogue.items():
+        forms = [str(form or "") for form in (said if isinstance(said, tuple) else (said,))]
+        assert all(forms), f"{one!r} is not translated"
+        for form in forms:
+            assert _placeholders(form) == _placeholders(one if isinstance(one, str) else one[1])
+
+
+@pytest.mark.parametrize("file", CATALOGUES, ids=lambda file: file.stem)
+def test_descriptions_are_short_enough_for_discord(file: Path) -> None:
+    with file.open("rb") as source:
+        catalogue = read_po(source)
+    for english in spoken_by_commands():
+        found = catalogue.get(english)
+        assert found is not None
+        assert 1 <= len(str(found.string)) <= DESCRIPTION_LIMIT, english
+
+
+@pytest.mark.parametrize("path", SPEAKING, ids=lambda path: path.stem)
+def test_no_sentence_is_said_in_english_only(path: Path) -> None:
+    left = sorted(set(_untranslatable(path)) - NO_SENTENCES)
+    assert left == [], "wrap it in translated() or translatable()"
+
+
+def _id(message_id: str | list[str] | tuple[str, ...]) -> MessageId:
+    if isinstance(message_id, str):
+        return message_id
+    one, many = message_id
+    return one, many
+
+
+def _placeholders(sentence: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(sentence) if name}
+
+
+def _untranslatable(path: Path) -> Iterator[str]:
+    """Texts of at least two words that stand outside of the functions that translate."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    apart = {id(part) for node in ast.walk(tree) for part in _apart(node)}
+    for node in ast.walk(tree):
+        if id(node) in apart:
+            continue
+        if isinstance(node, ast.JoinedStr):
+            constants = [part for part in node.values if isinstance(part, ast.Constant)]
+            apart |= {id(part) for part in constants}
+            text = "".join(str(part.value) for part in constants)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = node.value
+        else:
+            continue
+        if len(_WORD.findall(re.sub(r"<[@#t:][^>]*>|`[^`]*`", "", text))) > 1 and " " in text:
+            yield text
+
+
+def _apart(node: ast.AST) -> Iterator[ast.AST]:
+    """What is no sentence: docstrings, log lines, types, decorators, what is translated."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        yield node.value
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        yield from (part for one in node.decorator_list for part in ast.walk(one))
+        returns = [] if node.returns is None else [node.returns]
+        yield from (part for one in returns for part in ast.walk(one))
+    elif isinstance(node, ast.AnnAssign | ast.arg) and node.annotation is not None:
+        yield from ast.walk(node.annotation)
+    elif isinstance(node, ast.Call):
+        name = ast.unparse(node.func)
+        if name in FUNCTIONS or name.startswith("log.") or name == "app_commands.Group":
+            yield from ast.walk(node)
