@@ -18,7 +18,7 @@ from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.events import Details, Event, Message, SpeakerStop, Table, Thought, Withheld
 from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.reemission import Reemission
-from oshaberi.stream.stream_context import EngineFactory
+from oshaberi.stream.stream_context import StreamTextEngine
 from oshaberi.stream.stream_state import StreamTrigger
 from oshaberi.stream.thought_collector import ThoughtCollector
 from oshaberi.stream.time_limits.inactivity_timer import InactivityTimer
@@ -49,7 +49,7 @@ class ChunkReader:
         self,
         provider: Provider,
         config: StreamConfig,
-        engine: EngineFactory,
+        engine: StreamTextEngine,
         deliverer: Deliverer,
         ledger: Ledger,
         timer: InactivityTimer,

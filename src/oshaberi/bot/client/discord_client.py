@@ -16,10 +16,10 @@ import aiohttp
 import discord
 
 from oshaberi.bot.client.channel_places import places_in
+from oshaberi.bot.client.channels_of_other_shards import ChannelsOfOtherShards
 from oshaberi.bot.client.deleted_messages import forget_deleted
 from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
 from oshaberi.bot.client.gateway_state import GatewayState
-from oshaberi.bot.client.guilds_of_other_shards import ForeignGuilds
 from oshaberi.bot.client.incoming_messages import NOT_FOUND, MessageReader
 from oshaberi.bot.client.missed_messages import MOST_DIRECT, MissedMessages
 from oshaberi.bot.client.movable_shards import MovableShardsClient
@@ -108,7 +108,7 @@ class OshaberiClient(MovableShardsClient):
         self._alone = alone
         self._when_ready = when_ready
         self._take_up = take_up
-        self._elsewhere = ForeignGuilds(self)
+        self._elsewhere = ChannelsOfOtherShards(self)
         self._was_ready = False
         self._is_synced = False
         self._heard = _HandledMessages()

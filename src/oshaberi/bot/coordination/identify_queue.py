@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 
-from oshaberi.bot.coordination.shard_leases import LeaseTable
+from oshaberi.bot.coordination.lease_table import LeaseTable
 
 PAUSE_SECONDS = 5.2
 """Discord says 5; what left apart may arrive closer together."""

@@ -14,8 +14,8 @@ from redis.asyncio.lock import Lock
 from redis.exceptions import LockError, LockNotOwnedError
 
 from oshaberi.bot.coordination.fair_shares import ProcessRank
+from oshaberi.bot.coordination.lease_table import FleetView
 from oshaberi.bot.coordination.redis_calls import reached
-from oshaberi.bot.coordination.shard_leases import FleetView
 
 LEASE_SECONDS = 8.0
 """After that the shards of a process that was killed or hangs go to others."""

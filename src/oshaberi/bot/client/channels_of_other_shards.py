@@ -19,8 +19,8 @@ FRESH_SECONDS = 60.0
 Fetched = discord.abc.GuildChannel | discord.abc.PrivateChannel | discord.Thread
 
 
-class ForeignGuilds:
-    """Fetches such channels for one client."""
+class ChannelsOfOtherShards:
+    """Fetches channels whose guild this client does not know."""
 
     def __init__(self, client: discord.Client) -> None:
         self._client = client

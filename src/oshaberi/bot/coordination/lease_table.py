@@ -1,4 +1,4 @@
-"""Leases on shards: what a process may ask about them, wherever they are kept."""
+"""The interface to the leases on shards: who has which shard, and who may take one."""
 
 from __future__ import annotations
 
