@@ -1,7 +1,7 @@
 """A discord.py client that takes on and gives up single shards while it runs.
 
 discord.py starts all shards of an `AutoShardedClient` once and keeps them. This one starts none by
-itself if there are `ShardTerms`: whoever keeps the leases starts and stops them (decision 20).
+itself if it has `ShardTerms`: the keeper of the leases starts and stops them (decision 20).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FAULTS = (aiohttp.ClientError, discord.DiscordException, ReconnectWebSocket, Tim
 
 
 class ShardTerms(Protocol):
-    """On which terms a client has shards: what it asks the keeper of the leases."""
+    """What a client asks the keeper of the leases about its shards."""
 
     async def begin(self, host: MovableShardsClient, recommended: int, max_concurrency: int) -> int:
         """Return the number of shards of the bot."""
@@ -37,7 +37,7 @@ class ShardTerms(Protocol):
 
 
 class MovableShard(Shard):
-    """A shard that can be given up: then it never connects again, whatever was under way."""
+    """A shard that can be given up. After that it never connects again."""
 
     is_given_up = False
 
@@ -70,7 +70,7 @@ class MovableShard(Shard):
 
 
 class MovableShardsClient(discord.AutoShardedClient):
-    """The client. Without terms it is discord.py's own."""
+    """The client. Without `ShardTerms` it works like discord.py's own."""
 
     # discord.py's own, whose names it has mangled
     _AutoShardedClient__shards: dict[int, Shard]

@@ -1,4 +1,4 @@
-"""The leases on shards in Redis (see shard_leases.py).
+"""The leases on shards in Redis (see lease_table.py).
 
 A lease is a lock of redis-py that expires unless its process renews it. Every process is listed
 while it renews its own entry, so that each can tell its fair share.

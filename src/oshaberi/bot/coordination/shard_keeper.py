@@ -1,8 +1,8 @@
 """Keeps this process's fair share of the shards, by leases (decision 20).
 
-Once a second the leases are renewed and the share is worked out. A new process gets shards from
-the others one after another; those of an ended process are taken by the rest. A process that could
-not renew its leases in time is silent (`RequestFence`). If others have its shards by then, it ends.
+Once a second it renews the leases and computes the share. A new process gets shards from the others
+one after another. When a process ends, the others take its shards. A process that could not renew
+its leases in time sends nothing (`RequestFence`), and ends if others have taken its shards.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ class ContextDialogue:
             yield incoming.said
 
     def _found_passed(self) -> bool:
-        """Tell whether more than the answers of other personas to it stands after the question."""
+        """Tell whether anything follows the question, besides other personas' answers to it."""
         newest = self._around.newest.id
         answers = self._around.answered_ids
         return any(one.id > newest and one.id not in answers for one in self._history)
