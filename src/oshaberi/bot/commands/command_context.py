@@ -212,3 +212,8 @@ def _owns(application: discord.AppInfo | None, user_id: int) -> bool:
     team = application.team
     members = () if team is None else team.members
     return user_id == application.owner.id or any(user_id == one.id for one in members)
+
+
+def told_place(where: Where) -> str:
+    """Return " in #channel" for the end of a sentence; nothing for the whole server."""
+    return "" if where is None else translated(" in <#{channel_id}>", channel_id=where.channel_id)

@@ -19,7 +19,7 @@ from oshaberi.bot.commands.command_context import (
     client_of,
     context_of,
 )
-from oshaberi.bot.commands.model_commands import name_of
+from oshaberi.bot.commands.models.stored_chains import name_of
 from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.languages import translatable, translated, translated_count
 from oshaberi.providers.capabilities import ModelPlace
