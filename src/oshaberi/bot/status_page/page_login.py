@@ -23,7 +23,6 @@ COOKIE = "oshaberi_status"
 SESSION_SECONDS = 12 * 3600
 MOST_SESSIONS = 50
 WARN_SECONDS = 60.0
-LONGEST_TOKEN = 1000
 
 
 class PageLogin:
