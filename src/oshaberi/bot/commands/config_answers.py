@@ -26,17 +26,17 @@ def explained_setting(setting: Setting, here: InheritedSettings, operators: Load
     place = told_place(here.path) if here.path.server_id else ""
     origin_words = here.origin_of(setting, operators)
     return translated(
-        "`{name}` is {value}{place} (from {origin_words}): {what}.\nAllowed: {allowed}. "
-        "Built-in default: `{default}`.{setting}{setting2}",
+        "`{name}` is {value}{place} (from {origin}): {what}.\nAllowed: {allowed}. "
+        "Built-in default: `{default}`.{quota}{remark}",
         name=setting.name,
         value=value,
         place=place,
-        origin_words=origin_words,
+        origin=origin_words,
         what=setting.what,
         allowed=allowed,
         default=default,
-        setting=_operators_quota(setting, operators),
-        setting2=remark_on(setting, here.now),
+        quota=_operators_quota(setting, operators),
+        remark=remark_on(setting, here.now),
     )
 
 
@@ -51,7 +51,7 @@ def own_values_note(stored: StoredSettings, key: str) -> str:
     """Name the channels that a change of the server does not reach."""
     own = [f"<#{one}>" for one, values in stored.channels.items() if key in values]
     more = (
-        translated(" and {value} more", value=len(own) - MOST_NAMED)
+        translated(" and {number} more", number=len(own) - MOST_NAMED)
         if len(own) > MOST_NAMED
         else ""
     )

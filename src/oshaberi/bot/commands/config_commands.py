@@ -112,11 +112,11 @@ async def set_config(
     now = effective(context.settings(), {setting.name: value}, *above)
     more = f"{'' if where else own_values_note(stored, setting.name)}{remark_on(setting, now)}"
     return translated(
-        "`{name}` is now {setting}{where}.{more}",
+        "`{name}` is now {value}{where}.{notes}",
         name=setting.name,
-        setting=told_value(setting, value),
+        value=told_value(setting, value),
         where=told_place(where),
-        more=more,
+        notes=more,
     )
 
 
@@ -168,7 +168,9 @@ def _setting(key: str, where: Where = None) -> Setting:
     if name in DECLARED:
         raise CommandRefusedError(translated("{name}: is set by whoever runs the bot", name=name))
     raise CommandRefusedError(
-        translated("{name}: no such setting; {name2}", name=name[:MOST_SHOWN], name2=_meant(name))
+        translated(
+            "{name}: no such setting; {suggestion}", name=name[:MOST_SHOWN], suggestion=_meant(name)
+        )
     )
 
 
@@ -179,7 +181,7 @@ def _meant(name: str) -> str:
     near = list(dict.fromkeys([*alike, *part]))[:MOST_MEANT]
     if not near:
         return translated("`/config show` lists them")
-    return translated("did you mean {repr}?", repr=" or ".join(map(repr, near)))
+    return translated("did you mean {names}?", names=" or ".join(map(repr, near)))
 
 
 _ONLY_IN = translatable("Only in this channel, thread or category")

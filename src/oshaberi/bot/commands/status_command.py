@@ -57,7 +57,7 @@ async def status_of(context: CommandContext, asker: CommandUser, latency_s: floa
 def _latency(seconds: float) -> str:
     if not math.isfinite(seconds):
         return translated("Discord has not answered a heartbeat yet.")
-    return translated("Discord answers in {value:.0f} ms.", value=seconds * 1000)
+    return translated("Discord answers in {ms:.0f} ms.", ms=seconds * 1000)
 
 
 def _queue(context: CommandContext, asker: CommandUser) -> str:

@@ -64,8 +64,8 @@ async def add_fallback(
     await check_payer(context, added)
     await store_chain(context, asker, (*chain, added), where)
     return translated(
-        "If the others fail, **{added}** answers{where}.",
-        added=name_of(added),
+        "If the others fail, **{model}** answers{where}.",
+        model=name_of(added),
         where=told_place(where),
     )
 
@@ -82,8 +82,8 @@ async def remove_fallback(
         )
     await store_chain(context, asker, (*chain[:number], *chain[number + 1 :]), where)
     return translated(
-        "**{chain}** is no longer a fallback{where}.",
-        chain=name_of(chain[number]),
+        "**{model}** is no longer a fallback{where}.",
+        model=name_of(chain[number]),
         where=told_place(where),
     )
 

@@ -76,7 +76,7 @@ async def add_key(
         else translated("Only your direct messages use it")
     )
     return translated(
-        "The key {added} is stored, encrypted. {used}.", added=described(added), used=used
+        "The key {key} is stored, encrypted. {used}.", key=described(added), used=used
     )
 
 

@@ -40,8 +40,8 @@ async def show_models(context: CommandContext, asker: CommandUser, where: Where 
     own = place_id is not None
     listed = listed_chain(chain, asker.is_owner, own)
     return translated(
-        "{asker}, tried in this order:\n{listed}",
-        asker=origin_of_chain(asker, place_id),
+        "{origin}, tried in this order:\n{listed}",
+        origin=origin_of_chain(asker, place_id),
         listed=listed,
     )
 
@@ -61,7 +61,7 @@ async def set_model(
     rest = (await own_chain(context, asker, where))[1:]
     await store_chain(context, asker, (first, *rest), where)
     return translated(
-        "Answers{where} now come from **{first}**.", where=told_place(where), first=name_of(first)
+        "Answers{where} now come from **{model}**.", where=told_place(where), model=name_of(first)
     )
 
 

@@ -53,13 +53,13 @@ async def set_option(
     await store_chain(context, asker, chain, where)
     if value is None:
         return translated(
-            "`{name}` of **{changed}** is as usual again.", name=name, changed=name_of(changed)
+            "`{option}` of **{model}** is as usual again.", option=name, model=name_of(changed)
         )
     return translated(
-        "`{name}` of **{changed}** is now {params}.",
-        name=name,
-        changed=name_of(changed),
-        params=told_option(params[name]),
+        "`{option}` of **{model}** is now {value}.",
+        option=name,
+        model=name_of(changed),
+        value=told_option(params[name]),
     )
 
 

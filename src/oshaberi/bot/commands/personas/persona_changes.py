@@ -81,13 +81,13 @@ async def set_avatar(
     context.personas_changed(asker.server_id)
     shown = plain(persona.name)
     if avatar_url is None:
-        return translated("**{shown}** has no picture of its own any more.", shown=shown)
+        return translated("**{name}** has no picture of its own any more.", name=shown)
     own = (
         translated(" The default persona shows the bot's own picture.")
         if persona.is_default
         else ""
     )
-    return translated("**{shown}** has a new picture.{own}", shown=shown, own=own)
+    return translated("**{name}** has a new picture.{own}", name=shown, own=own)
 
 
 async def delete_question(context: CommandContext, asker: CommandUser, name: str) -> str:
@@ -114,7 +114,9 @@ async def delete_persona(context: CommandContext, asker: CommandUser, name: str)
         raise CommandRefusedError(translated(BUILT_IN))
     told = await _new_default(context, asker.server_id) if persona.is_default else ""
     context.personas_changed(asker.server_id)
-    return translated("**{name}** is deleted.{told}", name=plain(persona.name), told=told)
+    return translated(
+        "**{name}** is deleted.{new_default}", name=plain(persona.name), new_default=told
+    )
 
 
 async def _new_default(context: CommandContext, server_id: int) -> str:
@@ -158,10 +160,10 @@ async def restrict_by_age(
     shown = plain(persona.name)
     if restricted:
         return translated(
-            "**{shown}** now answers only in channels that Discord marks as age-restricted.",
-            shown=shown,
+            "**{name}** now answers only in channels that Discord marks as age-restricted.",
+            name=shown,
         )
-    return translated("**{shown}** answers in all channels again.", shown=shown)
+    return translated("**{name}** answers in all channels again.", name=shown)
 
 
 async def _may_be_called(

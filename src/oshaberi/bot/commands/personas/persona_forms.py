@@ -44,7 +44,7 @@ async def edit_form(context: CommandContext, asker: CommandUser, name: str) -> C
     async def take(sender: CommandUser, values: dict[str, str]) -> str:
         return await edit_persona(context, sender, persona.name, values)
 
-    return _form(f"Persona: {persona.name}", persona, take)
+    return _form(translated("Persona: {name}", name=persona.name), persona, take)
 
 
 def _form(

@@ -52,12 +52,12 @@ async def list_personas(context: CommandContext, asker: CommandUser) -> str:
 
 
 def _line(persona: PersonaRecord, answers_in: Sequence[int]) -> str:
-    facts = ["default"] if persona.is_default else []
+    facts = [translated("default")] if persona.is_default else []
     if answers_in:
         facts.append(
             translated(
-                "default in {value}",
-                value=", ".join(f"<#{one}>" for one in answers_in[:MOST_PLACES]),
+                "default in {channels}",
+                channels=", ".join(f"<#{one}>" for one in answers_in[:MOST_PLACES]),
             )
         )
     if persona.is_age_restricted:

@@ -48,7 +48,7 @@ async def add_sprite(
     await context.db.personas.save_sprite(asker.server_id, owner.name, sprite)
     context.personas_changed(asker.server_id)
     return translated(
-        "**{name}** now has the sprite {name2}.", name=plain(owner.name), name2=plain(sprite.name)
+        "**{name}** now has the sprite {sprite}.", name=plain(owner.name), sprite=plain(sprite.name)
     )
 
 
@@ -71,7 +71,7 @@ async def remove_sprite(
         )
     context.personas_changed(asker.server_id)
     return translated(
-        "**{name}** no longer has the sprite {name2}.", name=plain(owner.name), name2=plain(name)
+        "**{name}** no longer has the sprite {sprite}.", name=plain(owner.name), sprite=plain(name)
     )
 
 
