@@ -90,8 +90,8 @@ class ChunkReader:
                 stream = self._stream = self._provider.open(request)
             except Exception as error:
                 return self._failed(self._classified(error))
-            # Once per token: nothing here may make a task, a timer or a coroutine of its own, and
-            # of a thousand streams each object that is looked at is far away in memory.
+            # Runs once per token: make no task, timer or coroutine here, and touch few objects.
+            # With a thousand streams, none of them is in the processor's cache.
             touch, normalise = self._timer.touch, self._provider.normalise
             while True:
                 try:

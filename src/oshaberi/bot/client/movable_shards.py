@@ -72,7 +72,7 @@ class MovableShard(Shard):
 class MovableShardsClient(discord.AutoShardedClient):
     """The client. Without `ShardTerms` it works like discord.py's own."""
 
-    # discord.py's own, whose names it has mangled
+    # private attributes of discord.py, under their mangled names
     _AutoShardedClient__shards: dict[int, Shard]
     _AutoShardedClient__queue: asyncio.PriorityQueue[EventItem]
 
@@ -119,7 +119,7 @@ class MovableShardsClient(discord.AutoShardedClient):
         count = await self._terms.begin(self, recommended, limits["max_concurrency"])
         self.shard_count = self._connection.shard_count = count
         self._connection.shard_ids = range(count)
-        # What needs no shard can begin.
+        # There may be no shard for a long time; what needs none begins now.
         self._connection.call_handlers("ready")
         self.dispatch("ready")
 
@@ -130,7 +130,7 @@ class MovableShardsClient(discord.AutoShardedClient):
         try:
             await self._terms.identify_turn(shard_id)
         except BaseException:
-            # Nobody else has it in hand, and its thread would beat on.
+            # Nobody else can close this connection, and its thread would go on sending heartbeats.
             if (socket := self._sockets.get(shard_id)) is not None:
                 await socket.close(code=1000)
             raise

@@ -68,7 +68,7 @@ class CommandContext:
 
     def personas_changed(self, server_id: int) -> None:
         """Empty the persona cache of a server, so that the next turn reads it again."""
-        self.channel_turns.cast.forget(server_id)
+        self.channel_turns.persona_cache.forget(server_id)
 
     def cooldown_end(self, key: KeyRecord) -> datetime | None:
         """Return when the cooldown of a key ends, or None if it can be used now."""

@@ -158,7 +158,7 @@ class ShardKeeper:
                 )
             view = await self._seen()
             if was_closed:
-                # The others may have been cut off too: they get the time to come back.
+                # The others may have lost Redis too. Give them the time to renew their leases.
                 self._believes_from = began_s + self._table.lease_s
             self._fence.close_at = began_s + self._table.lease_s - MARGIN_SECONDS
             await asyncio.gather(*map(self._lose, lost))

@@ -47,9 +47,9 @@ class HeardMessage:
 class MessageAdmission:
     """The admission of one process."""
 
-    def __init__(self, services: TurnServices, cast: PersonaCache) -> None:
+    def __init__(self, services: TurnServices, persona_cache: PersonaCache) -> None:
         self._services = services
-        self._cast = cast
+        self._persona_cache = persona_cache
         self.attention = ChannelAttention()
         self.bot_rounds = BotRounds()
         self.cooldowns = Cooldowns()
@@ -57,7 +57,7 @@ class MessageAdmission:
     async def heard(self, incoming: IncomingMessage) -> HeardMessage:
         """Apply the rules. A proxy bot's message counts as its person's."""
         settings = await self._services.settings(incoming.path)
-        personas = await self._cast.of(incoming.server_id)
+        personas = await self._persona_cache.of(incoming.server_id)
         author = incoming.said.author
         if author.application_id is not None and author.application_id in settings.turn.proxy_bots:
             said = replace(incoming.said, author=replace(author, is_bot=False))
