@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from threading import Thread
 from typing import Any
-from weakref import WeakSet
 
 import aiosqlite
 
@@ -18,24 +17,27 @@ class SqliteDriverThreads:
     """The threads of the connections of one engine."""
 
     def __init__(self) -> None:
-        self._connections: WeakSet[aiosqlite.Connection] = WeakSet()
+        self._connections: list[aiosqlite.Connection] = []
 
     def connect(self, *args: Any, **kwargs: Any) -> aiosqlite.Connection:
         """Make a connection, as SQLAlchemy does, and remember it."""
         connection = aiosqlite.connect(*args, **kwargs)
         _thread_of(connection).daemon = True
-        self._connections.add(connection)
+        self._connections = [*self._running(), connection]
         return connection
 
     async def end(self, wait_s: float) -> None:
         """Close what nobody closed, and wait for the threads, but no longer than `wait_s`."""
-        running = [one for one in self._connections if _thread_of(one).is_alive()]
+        running = self._running()
         for connection in running:
             connection.stop()
         deadline_s = asyncio.get_running_loop().time() + wait_s
         for connection in running:
             left_s = deadline_s - asyncio.get_running_loop().time()
             await asyncio.to_thread(_thread_of(connection).join, max(0.0, left_s))
+
+    def _running(self) -> list[aiosqlite.Connection]:
+        return [one for one in self._connections if _thread_of(one).is_alive()]
 
 
 def _thread_of(connection: aiosqlite.Connection) -> Thread:
