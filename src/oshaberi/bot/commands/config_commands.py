@@ -50,7 +50,7 @@ from oshaberi.turns.generation.model_chain import WHOLE_SERVER
 CHANNEL_KEYS = frozenset({"thought_log_channel_id"})
 PERSONA_KEYS = frozenset({"answering_persona"})
 ALL = "all"
-"""To be said in so many letters: nobody resets a server by pressing Enter twice."""
+"""It has to be typed, so that nobody resets a server by pressing Enter twice."""
 MOST_MEANT = 3
 _LEGEND = translatable(
     "* changed: for the server, or only here, in this channel or category. The others "

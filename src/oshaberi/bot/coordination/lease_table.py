@@ -53,4 +53,4 @@ class LeaseTable(Protocol):
     async def is_paused(self, name: str) -> bool: ...
 
     async def prolong_pause(self, name: str, seconds: float) -> bool:
-        """Let a pause last so long from now. Return False if ours is over."""
+        """Let a pause end `seconds` from now. Return False if ours is over."""
