@@ -85,7 +85,7 @@ class MovableShardsClient(discord.AutoShardedClient):
         if shard_terms is not None:
             self._connection._update_references = self._note_socket  # type: ignore[method-assign]  # noqa: SLF001
         self._caught_up: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
-        """By shard: whether what was missed before it was connected is looked for."""
+        """Set for a shard when the messages that it missed have been found."""
 
     @property
     def has_movable_shards(self) -> bool:
