@@ -140,7 +140,7 @@ def _on_stage(address: str, browser_folder: Path | None) -> None:
 
 
 def _open_browser(address: str, folder: Path) -> None:
-    """Open the address in a browser. It has been printed too, for those who have no browser here."""
+    """Open the address in a browser, if one can be started. The address has been printed too."""
     from oshaberi.local_run.page_opening import opening_page
 
     try:
