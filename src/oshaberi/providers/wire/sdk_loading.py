@@ -19,7 +19,7 @@ _NETWORK = frozenset({"APIConnectionError", "TransportError", "OSError", "Client
 _NO_SUCH_PLACE = frozenset({404, 405})
 _LONGEST = 2000
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-"""Not followed: a model's server may send nobody elsewhere, least of all inside our network."""
+"""Redirects are not followed: a server could send requests into the operator's network."""
 
 
 class StreamError(Exception):
