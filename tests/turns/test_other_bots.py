@@ -100,6 +100,20 @@ def test_the_copy_takes_the_place_of_a_question_that_waits() -> None:
     run_turns(scenario, turn={"burst_wait_ms": 700})
 
 
+def test_a_listed_webhook_that_repeats_somebody_is_not_them() -> None:
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.hear("hi there")
+        original = harness.turn_channel.people[-1]
+        made = harness.turn_channel.write("hi", replace(HOOK, id=ALICE.id))
+        echo = replace(made, copied_id=original.id, webhook=HOOK)
+        assert await harness.channel_turns.submit(echo, harness.turn_channel) == "mention"
+        await harness.channel_turns.idle()
+        assert [turn.user_id for turn in harness.store.turns.kept] == [ALICE.id, HOOK.id]
+
+    turn = {"answer_bots": [HOOK.id], "burst_wait_ms": 700, "follow_up_policy": "queue"}
+    run_turns(scenario, turn=turn)
+
+
 def test_the_copy_of_an_answered_question_is_not_answered_again() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer("m: hi?")

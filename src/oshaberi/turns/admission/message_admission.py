@@ -7,6 +7,7 @@ attention and the cooldown. Nothing here reads the database, except what its cac
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from oshaberi.conversation.conversation_messages import IncomingMessage
@@ -58,10 +59,7 @@ class MessageAdmission:
         """Apply the rules. A proxy bot's message counts as its person's."""
         settings = await self._services.settings(incoming.path)
         personas = await self._cast.of(incoming.server_id)
-        author = incoming.said.author
-        if author.application_id is not None and author.application_id in settings.turn.proxy_bots:
-            said = replace(incoming.said, author=replace(author, is_bot=False))
-            incoming = replace(incoming, said=said)
+        incoming = _by_its_author(incoming, settings.turn.proxy_bots)
         decided = admission(incoming, personas, settings.turn)
         return HeardMessage(incoming, settings, personas, decided)
 
@@ -147,6 +145,20 @@ class MessageAdmission:
             uncalled = talk.answering[0].name
         answering = who_answers(incoming, heard.personas, uncalled=uncalled)
         return allowed_in(answering, incoming.is_age_restricted)
+
+
+def _by_its_author(incoming: IncomingMessage, proxy_bots: Collection[int]) -> IncomingMessage:
+    """Return a proxy's message as a person's, and that of any other webhook as its own.
+
+    Else a listed webhook that repeats somebody's words would have that person's rights.
+    """
+    author = incoming.said.author
+    if author.application_id is not None and author.application_id in proxy_bots:
+        return replace(incoming, said=replace(incoming.said, author=replace(author, is_bot=False)))
+    if incoming.webhook is None:
+        return incoming
+    said = replace(incoming.said, author=incoming.webhook)
+    return replace(incoming, said=said, copied_id=None, webhook=None)
 
 
 def _stored(found: Admission, why: str) -> Admission:
