@@ -112,7 +112,8 @@ async def set_config(
     place_id = WHOLE_SERVER if where is None else where.channel_id
     await context.db.servers.set_config(asker.server_id, setting.name, value, place_id)
     now = effective(context.settings(), {setting.name: value}, *above)
-    more = f"{'' if where else _exceptions(stored, setting.name)}{_remark(setting, now)}"
+    remarks = f"{_remark(setting, now)}{_readers_language(setting)}"
+    more = f"{'' if where else _exceptions(stored, setting.name)}{remarks}"
     return translated(
         "`{name}` is now {setting}{where}.{more}",
         name=setting.name,
@@ -231,6 +232,14 @@ def _remark(setting: Setting, now: EffectiveSettings) -> str:
     """Return what the setting does not do together with another one."""
     remark = live_remark(now.stream) if setting.name in LIVE_KEYS else ""
     return translated("\nNote: {remark}.", remark=remark) if remark else ""
+
+
+def _readers_language(setting: Setting) -> str:
+    """Return why the answer is not in the language that was just set."""
+    if setting.name != "language":
+        return ""
+    remark = translated("answers to commands stay in the language of your Discord")
+    return translated("\nNote: {remark}.", remark=remark)
 
 
 def _operators_quota(setting: Setting, operators: LoadedSettings) -> str:
