@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sqlite3
 import threading
 from contextlib import closing
@@ -15,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from oshaberi.storage import database_engine
 from oshaberi.storage.database_engine import open_engine
 from oshaberi.storage.database_urls import address_of
+from oshaberi.storage.sqlite_driver_threads import SqliteDriverThreads
 
 MOST_STEPS = 10
 WAIT_SECONDS = 30.0
@@ -85,3 +87,19 @@ def test_the_thread_of_work_that_was_given_up_ends_before_the_loop(
         thread.join()
     assert left == []
     assert failures == []
+
+
+def test_what_nobody_closed_is_closed_at_the_end(tmp_path: Path) -> None:
+    async def main() -> None:
+        threads = SqliteDriverThreads()
+        await threads.connect(tmp_path / "a.db")
+        assert [one for one in threading.enumerate() if _is_drivers(one)] != []
+        await threads.end(WAIT_SECONDS)
+        assert [one for one in threading.enumerate() if _is_drivers(one)] == []
+
+    asyncio.run(main())
+    gc.collect()  # a connection that was not closed warns here, and warnings are errors
+
+
+def _is_drivers(thread: threading.Thread) -> bool:
+    return thread.is_alive() and "_connection_worker_thread" in thread.name

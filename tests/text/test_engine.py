@@ -74,6 +74,14 @@ def test_discard_reports_what_it_dropped() -> None:
     assert engine.discard() == [Withheld("b c", "follow_up", 2, (2, 5))]
 
 
+def test_discard_reports_strays_that_waited_for_their_unit() -> None:
+    engine = TextEngine(TextConfig(humanizer_degree=1))
+    events = [*engine.feed("Smith\n.\n\n.\n\n.\n"), *engine.discard()]
+    assert [event for event in events if isinstance(event, Withheld)] == [
+        Withheld("..", "stray", 2, (7, 14))
+    ]
+
+
 def test_discard_of_nothing() -> None:
     engine = TextEngine()
     engine.feed(" \n ")

@@ -59,7 +59,7 @@ async def open_engine(
     finally:
         with outside_work():
             await engine.dispose()
-            await threads.ended(END_SECONDS)
+            await threads.end(END_SECONDS)
 
 
 async def prepare_file(address: DatabaseAddress) -> None:

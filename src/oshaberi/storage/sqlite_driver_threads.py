@@ -1,4 +1,4 @@
-"""Waits for aiosqlite's threads. Each must end before the event loop of its connection does.
+"""Ends aiosqlite's threads. Each must end before the event loop of its connection does.
 
 Work that was cancelled leaves its thread behind, which may wait for somebody else's lock. A thread
 that reports its result to a closed loop ends with a traceback.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from threading import Thread
 from typing import Any
-from weakref import WeakSet
 
 import aiosqlite
 
@@ -18,20 +17,28 @@ class SqliteDriverThreads:
     """The threads of the connections of one engine."""
 
     def __init__(self) -> None:
-        self._threads: WeakSet[Thread] = WeakSet()
+        self._connections: list[aiosqlite.Connection] = []
 
     def connect(self, *args: Any, **kwargs: Any) -> aiosqlite.Connection:
-        """Make a connection, as SQLAlchemy does, and remember its thread."""
+        """Make a connection, as SQLAlchemy does, and remember it."""
         connection = aiosqlite.connect(*args, **kwargs)
-        thread = connection._thread  # noqa: SLF001
-        thread.daemon = True
-        self._threads.add(thread)
+        _thread_of(connection).daemon = True
+        self._connections = [*self._running(), connection]
         return connection
 
-    async def ended(self, wait_s: float) -> None:
-        """Wait until the threads of closed connections have ended, but no longer than `wait_s`."""
+    async def end(self, wait_s: float) -> None:
+        """Close what nobody closed, and wait for the threads, but no longer than `wait_s`."""
+        running = self._running()
+        for connection in running:
+            connection.stop()
         deadline_s = asyncio.get_running_loop().time() + wait_s
-        for thread in list(self._threads):
-            if thread.is_alive():
-                left_s = deadline_s - asyncio.get_running_loop().time()
-                await asyncio.to_thread(thread.join, max(0.0, left_s))
+        for connection in running:
+            left_s = deadline_s - asyncio.get_running_loop().time()
+            await asyncio.to_thread(_thread_of(connection).join, max(0.0, left_s))
+
+    def _running(self) -> list[aiosqlite.Connection]:
+        return [one for one in self._connections if _thread_of(one).is_alive()]
+
+
+def _thread_of(connection: aiosqlite.Connection) -> Thread:
+    return connection._thread  # noqa: SLF001

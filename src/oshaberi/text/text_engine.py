@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from oshaberi.errors import EngineClosedError
-from oshaberi.events import Boundary, Event, Message, Thought, Withheld
+from oshaberi.events import Boundary, Event, Message, Thought
 from oshaberi.text.decision_observer import Decision, Observer
 from oshaberi.text.intake.captured_blocks import Capture, Captured, StrayClose
 from oshaberi.text.intake.character_intake import CharacterIntake
@@ -109,13 +109,8 @@ class TextEngine:
         self._drain()
         self._closed = True
         self._at_most = 0
-        events = self._composer.take()
-        text = self._composer.take_back() + self._boundaries.rest()
-        if text.strip():
-            start = self._composer.sealed
-            span = (start, self._boundaries.end)
-            events.append(Withheld(text.strip(), "follow_up", self._composer.next_segment(), span))
-        return events
+        self._composer.withdraw(self._boundaries.rest(), self._boundaries.end)
+        return self._composer.take()
 
     def preview(self) -> list[Message]:
         """Return what can be shown now of the unfinished text. Changes nothing."""

@@ -120,9 +120,6 @@ class MessageComposer(CopiedState):
         if self._notes:
             self._emit_notes(*self._seal(end))
 
-    def next_segment(self) -> int:
-        return self._segment + 1
-
     def take_back(self) -> str:
         """Remove what waits, and return it as text. It will not be sent."""
         orphan = [self._orphan] if self._orphan else []
@@ -130,6 +127,16 @@ class MessageComposer(CopiedState):
         self._strays, self._orphan = [], None
         waiting, self._gap = self._gap, ""
         return "".join(part.gap + part.text for part in parts) + waiting
+
+    def withdraw(self, rest: str, end: int) -> None:
+        """Withhold what waits, and the text behind it, because something else was asked."""
+        text = (self.take_back() + rest).strip()
+        if not text and not self._notes:
+            return
+        segment, span = self._seal(end)
+        if text:
+            self._out.append(Withheld(text, "follow_up", segment, span))
+        self._emit_notes(segment, span)
 
     # -- S1 -------------------------------------------------------------------------------------
 
