@@ -5,14 +5,17 @@ from __future__ import annotations
 import logging
 
 from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.web import RequestPayloadError
 
 
 class NoClientMistakes(logging.Filter):
-    """Drops log lines about a bad request line or header, which was answered with a 4xx."""
+    """Drops log lines about a bad request line, header or body, which was answered with a 4xx."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None
-        return not (isinstance(error, HttpProcessingError) and error.code < 500)
+        if isinstance(error, HttpProcessingError):
+            return error.code >= 500
+        return not isinstance(error, RequestPayloadError)
 
 
 SERVER_LOG = logging.getLogger("oshaberi.http")

@@ -50,6 +50,17 @@ def test_only_installed_display_modes_can_be_chosen() -> None:
     run_with_client(scenario)
 
 
+def test_who_sets_the_language_is_told_what_stays_in_theirs() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        told = await harness.run("config set", {"key": "language", "value": "ja"})
+        assert told == (
+            "`language` is now `ja`.\n"
+            "Note: answers to commands stay in the language of your Discord."
+        )
+
+    run_with_client(scenario)
+
+
 def test_all_settings_fit_into_one_answer() -> None:
     async def scenario(harness: ClientHarness) -> None:
         await harness.run("config set", {"key": "notify", "value": "first"})

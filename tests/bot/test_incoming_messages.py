@@ -189,9 +189,11 @@ def test_whose_words_a_proxy_repeats() -> None:
         assert (author.name, author.username, author.application_id) == ("Mika | she", "", 466)
         assert author.can_manage_messages
         assert author.role_ids
+        assert copy.webhook is not None
+        assert (copy.webhook.id, copy.webhook.can_manage_messages) == (4711, False)
         _post_proxied(harness, "nobody wrote this")
         unknown = (await harness.heard(5))[-1]
-        assert (unknown.copied_id, unknown.user_id) == (None, 4711)
+        assert (unknown.copied_id, unknown.user_id, unknown.webhook) == (None, 4711, None)
         picture = people.post("general", "", user=MEMBER, files={"cat.png": b"x"}).id
         await harness.heard(6)
         _post_proxied(harness, "", ("cat.png",))

@@ -158,6 +158,61 @@ def test_a_form_of_another_page_does_not_log_in() -> None:
     visit(scenario)
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_a_form_in_a_sandbox_of_another_page_does_not_log_in_or_out(site: str) -> None:
+    foreign = {"Origin": "null", "Sec_Fetch_Site": site}
+
+    async def scenario(visitor: Visitor) -> None:
+        assert (await visitor.post("/login", TOKEN, **foreign)).status == 403
+        ours = {"Origin": "null", "Sec_Fetch_Site": "same-origin"}
+        assert (await visitor.post("/login", TOKEN, **ours)).status == 303
+        assert (await visitor.post("/logout", **foreign)).cookies == {}
+        assert (await visitor.get("/status.json")).status == 200
+
+    visit(scenario)
+
+
+def test_a_browser_that_sends_no_session_keeps_its_cookie() -> None:
+    async def scenario(visitor: Visitor) -> None:
+        """Browsers send our cookie with no form of another site, and some say no more about it."""
+        assert (await visitor.post("/logout", Origin="null")).cookies == {}
+
+    visit(scenario)
+
+
+FORM = "application/x-www-form-urlencoded"
+PART = (
+    b'--x\r\nContent-Disposition: form-data; name="token"\r\nContent-Type: text/plain; charset=odd'
+)
+
+
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        ({"Origin": "http://["}, b""),
+        ({"Origin": "http://[x]"}, b""),
+        ({"Content-Type": f"{FORM}; charset=odd"}, b"token=x"),
+        ({"Content-Type": f"{FORM}; charset=hex"}, b"token=x"),
+        ({"Content-Type": FORM}, b"token=\xff\xfe"),
+        ({"Content-Type": FORM}, b"&" * 5000),
+        ({"Content-Type": FORM, "Content-Encoding": "gzip"}, b"token=x"),
+        ({"Content-Type": "multipart/form-data"}, b"token=x"),
+        ({"Content-Type": "multipart/form-data; boundary=x"}, b"--x\r\nodd"),
+        ({"Content-Type": "multipart/form-data; boundary=x"}, PART + b"\r\n\r\na\r\n--x--\r\n"),
+    ],
+)
+def test_odd_forms_are_refused_and_leave_no_traceback(
+    headers: dict[str, str], body: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(visitor: Visitor) -> None:
+        address = f"{visitor.url}/login"
+        answer = await visitor.session.post(address, data=body, headers=headers)
+        assert 400 <= answer.status < 500
+
+    visit(scenario)
+    assert [one.getMessage() for one in caplog.records if one.levelno > logging.WARNING] == []
+
+
 def test_a_session_ends_after_twelve_hours(monkeypatch: pytest.MonkeyPatch) -> None:
     now_s = 0.0
     made = page_login.PageLogin

@@ -489,6 +489,23 @@ def test_extras_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 'pip install "oshaberi[tables]"' in found["tables"].advice
 
 
+def test_a_display_mode_that_is_not_installed(folder: str) -> None:
+    for mode, state in (("persona", None), ("hologram", "bad")):
+        found = asyncio.run(findings(OSHABERI_DATA_DIR=folder, OSHABERI_DISPLAY_MODE=mode))
+        told = found.get("display mode")
+        assert (told and told.state) == state
+    assert told is not None
+    assert told.text == (
+        "display_mode: 'hologram' is not installed; there are: persona (from OSHABERI_DISPLAY_MODE)"
+    )
+
+
+def test_a_status_page_without_a_port_is_told(folder: str) -> None:
+    token = {"OSHABERI_DATA_DIR": folder, "OSHABERI_STATUS_TOKEN": "long enough a token"}
+    assert asyncio.run(findings(**token))["status page"].state == "note"
+    assert "status page" not in asyncio.run(findings(**token, OSHABERI_HEALTH_PORT="8080"))
+
+
 # -- the command ---------------------------------------------------------------------------------
 
 

@@ -51,6 +51,7 @@ STAYS = {
     "OSHABERI_SECRET_KEY": "no key",
     "OSHABERI_TOOLS": "no_such_module_anywhere",
     "OSHABERI_CONFIG": "no_such_file.toml",
+    "OSHABERI_DISPLAY_MODE": "hologram",
 }
 
 

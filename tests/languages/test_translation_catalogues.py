@@ -28,7 +28,7 @@ def catalogue(folder: Path, language: str, **sentences: str) -> None:
 def ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the package, in use; `operator` beside it is the operator's."""
     folder = tmp_path / "ours"
-    catalogue(folder, "de", Hello="Hallo", Bye="Tschüss {name}")
+    catalogue(folder, "de", **{"Hello": "Hallo", "Bye {name}": "Tschüss {name}"})
     monkeypatch.setattr(current_language, "CATALOGUES", both(folder))
     return folder
 
@@ -50,7 +50,7 @@ def test_english_needs_no_catalogue() -> None:
 def test_a_language_is_spoken_inside_a_block() -> None:
     with in_language("de"):
         assert translated("Hello") == "Hallo"
-        assert translated("Bye", name="Mika") == "Tschüss Mika"
+        assert translated("Bye {name}", name="Mika") == "Tschüss Mika"
         assert translated("Not there") == "Not there"
     assert translated("Hello") == "Hello"
 
@@ -58,7 +58,7 @@ def test_a_language_is_spoken_inside_a_block() -> None:
 @pytest.mark.usefixtures("ours")
 def test_braces_of_values_are_no_placeholders() -> None:
     with in_language("de"):
-        assert translated("Bye", name="{name}{0}") == "Tschüss {name}{0}"
+        assert translated("Bye {name}", name="{name}{0}") == "Tschüss {name}{0}"
 
 
 @pytest.mark.usefixtures("ours")
@@ -91,7 +91,7 @@ def test_a_country_has_what_its_language_has(ours: Path) -> None:
     catalogue(ours, "de-AT", Hello="Servus")
     with in_language("de-AT"):
         assert translated("Hello") == "Servus"
-        assert translated("Bye", name="Mika") == "Tschüss Mika"
+        assert translated("Bye {name}", name="Mika") == "Tschüss Mika"
     with in_language("de-CH"):
         assert translated("Hello") == "Hallo"
 
@@ -101,7 +101,7 @@ def test_the_operator_s_sentences_win(ours: Path) -> None:
     catalogue(ours.parent / "operator", "fr", Hello="Bonjour")
     with in_language("de"):
         assert translated("Hello") == "Moin"
-        assert translated("Bye", name="Mika") == "Tschüss Mika"
+        assert translated("Bye {name}", name="Mika") == "Tschüss Mika"
     with in_language("fr"):
         assert translated("Hello") == "Bonjour"
     assert both(ours).languages() == ["en", "de", "fr"]
@@ -118,13 +118,32 @@ def test_numbers_have_their_forms(ours: Path) -> None:
         assert translated_count("{count} fact", "{count} facts", 5) == "5 件"
 
 
-@pytest.mark.parametrize("broken", [b"\xff\xfe", b"nonsense"])
+def head_with(before: str, after: str) -> bytes:
+    assert before in HEAD
+    counted = 'msgid "{count} fact"\nmsgid_plural "{count} facts"\nmsgstr[0] "x"\nmsgstr[1] "y"\n'
+    return (HEAD.replace(before, after) + counted).encode()
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b"\xff\xfe",
+        b"nonsense",
+        head_with("charset=utf-8", "charset=odd"),
+        head_with("charset=utf-8", "charset=hex"),
+        head_with("nplurals=2", "nplurals=many"),
+        head_with("nplurals=2", "nplurals=7"),
+        head_with("nplurals=2", "nplurals=99999999999"),
+        head_with("(n != 1)", "__import__('os')"),
+    ],
+)
 def test_a_broken_file_is_told_and_english_is_said(
     ours: Path, broken: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     (ours / "it.po").write_bytes(broken)
     with in_language("it"), caplog.at_level(logging.WARNING):
         assert translated("Hello") == "Hello"
+        assert translated_count("{count} fact", "{count} facts", 2) == "2 facts"
     (line,) = caplog.messages
     assert "it.po cannot be read" in line
 
@@ -137,5 +156,35 @@ def test_a_translation_with_wrong_placeholders_is_told_and_not_used(
         assert translated("Hello {name}", name="Mika") == "Hello Mika"
         assert translated("Bye {name}", name="Mika") == "Bye Mika"
     assert len(caplog.messages) == 2
+    caplog.clear()
+    with in_language("it"), caplog.at_level(logging.WARNING):
+        assert translated("Hello {name}", name="Ren") == "Hello Ren"
+    assert caplog.messages == [], "it is told once"
     with pytest.raises(KeyError):
         translated("Hello {name}", nome="Mika")
+
+
+@pytest.mark.parametrize(
+    "said", ["Ciao {name.__class__}", "Ciao {name!r}", "Ciao {name:>9999}", "Ciao", "Ciao {{name}}"]
+)
+def test_a_placeholder_shows_its_value_and_nothing_else(ours: Path, said: str) -> None:
+    catalogue(ours, "it", **{"Hello {name}": said})
+    with in_language("it"):
+        assert translated("Hello {name}", name="{0.__class__}") == "Hello {0.__class__}"
+
+
+@pytest.mark.parametrize(
+    ("many", "said"), [("{count} fatti", "un fatto"), ("{count.real} fatti", "one fact")]
+)
+def test_a_form_may_leave_its_number_out(ours: Path, many: str, said: str) -> None:
+    counted = 'msgid "one fact"\nmsgid_plural "{count} facts"\nmsgstr[0] "un fatto"\n'
+    (ours / "it.po").write_text(f'{HEAD}{counted}msgstr[1] "{many}"\n', encoding="utf-8")
+    with in_language("it"):
+        assert translated_count("one fact", "{count} facts", 1) == said
+
+
+def test_a_formula_that_divides_by_zero_says_english(ours: Path) -> None:
+    (ours / "it.po").write_bytes(head_with("(n != 1)", "1/(n-2)"))
+    with in_language("it"):
+        assert translated_count("{count} fact", "{count} facts", 2) == "2 facts"
+        assert translated_count("{count} fact", "{count} facts", 3) == "y"

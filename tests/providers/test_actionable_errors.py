@@ -90,6 +90,7 @@ def test_the_address_that_was_not_reached(family: Family) -> None:
     problem = asyncio.run(main(connect(family.preset, "m", api_key=KEY, base_url=nobody)))
     assert problem.type == "network"
     assert problem.message.endswith("(at http://127.0.0.1:9/v1; is the server running?)")
+    assert " object at 0x" not in problem.message
     # The path may be somebody's secret.
     assert (problem.shown or "").endswith("(at http://127.0.0.1:9; is the server running?)")
 

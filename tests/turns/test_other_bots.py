@@ -11,6 +11,7 @@ from tests.turns.turn_harness import ALICE, BOB, TurnHarness, run_turns
 
 ROBO = Person(77, "Robo", is_bot=True)
 HOOK = Person(88, "Feed", is_bot=True, application_id=89)
+NOT_HEARD = 4711
 PROXIED = Person(66, "Mika | she", is_bot=True, application_id=PROXY_BOTS[0])
 
 
@@ -60,12 +61,25 @@ def test_the_bot_does_not_go_on_listening_to_bots() -> None:
 def test_a_proxys_message_is_its_persons() -> None:
     async def scenario(harness: TurnHarness) -> None:
         for _ in range(3):
-            assert await harness.answer("hi", PROXIED) == "mention"
-        assert harness.store.turns.kept[-1].user_id == PROXIED.id
+            assert await copied(harness, NOT_HEARD) == "mention"
+            await harness.channel_turns.idle()
+        assert harness.store.turns.kept[-1].user_id == ALICE.id
         unlisted = replace(PROXIED, application_id=1)
         assert await harness.answer("hi", unlisted) == "bot"
 
     run_turns(scenario, turn={"bot_rounds_limit": 1})
+
+
+def test_a_bot_that_is_listed_as_a_proxy_does_not_go_on_for_ever() -> None:
+    async def scenario(harness: TurnHarness) -> None:
+        reasons = [await harness.answer("hi", PROXIED) for _ in range(3)]
+        assert reasons == ["mention", "mention", "bot_rounds"]
+        # Whoever speaks through a proxy writes a message of their own each time.
+        for _ in range(3):
+            await harness.answer("m: hi", BOB, mention=False)
+            assert await harness.answer("hi", PROXIED) == "mention"
+
+    run_turns(scenario, turn={"bot_rounds_limit": 2})
 
 
 def test_no_proxies() -> None:
@@ -98,6 +112,20 @@ def test_the_copy_takes_the_place_of_a_question_that_waits() -> None:
         assert harness.store.questions.ids == []
 
     run_turns(scenario, turn={"burst_wait_ms": 700})
+
+
+def test_a_listed_webhook_that_repeats_somebody_is_not_them() -> None:
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.hear("hi there")
+        original = harness.turn_channel.people[-1]
+        made = harness.turn_channel.write("hi", replace(HOOK, id=ALICE.id))
+        echo = replace(made, copied_id=original.id, webhook=HOOK)
+        assert await harness.channel_turns.submit(echo, harness.turn_channel) == "mention"
+        await harness.channel_turns.idle()
+        assert [turn.user_id for turn in harness.store.turns.kept] == [ALICE.id, HOOK.id]
+
+    turn = {"answer_bots": [HOOK.id], "burst_wait_ms": 700, "follow_up_policy": "queue"}
+    run_turns(scenario, turn=turn)
 
 
 def test_the_copy_of_an_answered_question_is_not_answered_again() -> None:

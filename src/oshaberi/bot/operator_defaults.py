@@ -1,10 +1,12 @@
-"""The operator's models and persona, for servers without their own."""
+"""The operator's models, persona and display mode, for servers without their own."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from oshaberi.config import LoadedSettings
+from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
+from oshaberi.errors import ConfigError
 from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
 from oshaberi.turns.turn_services import NOBODY_YET, OperatorModel
 
@@ -43,3 +45,12 @@ def persona_of(settings: LoadedSettings) -> PersonaRecord:
         is_default=True,
         is_age_restricted=entry.age_restricted,
     )
+
+
+def plug_ins_of(settings: LoadedSettings) -> DeliveryPlugIns:
+    """Return the installed plug-ins. Raises ConfigError if the operator's display mode is none."""
+    plug_ins = DeliveryPlugIns.installed()
+    missing = plug_ins.missing(settings.stream.display_mode)
+    if missing is not None:
+        raise ConfigError(f"{missing} (from {settings.origin('display_mode')})")
+    return plug_ins

@@ -32,12 +32,11 @@ from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.observability.model_health import ModelHealth
 from oshaberi.bot.observability.open_telemetry import open_telemetry
 from oshaberi.bot.observability.systemd_notify import SystemdNotifier
-from oshaberi.bot.operator_defaults import links, persona_of
+from oshaberi.bot.operator_defaults import links, persona_of, plug_ins_of
 from oshaberi.bot.operator_endpoint import OperatorSigns, operator_endpoint
 from oshaberi.bot.privacy.data_retention import DataRetention
 from oshaberi.bot.shutdown import ShutdownSignals
 from oshaberi.config import LoadedSettings, Reloader
-from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
 from oshaberi.discord_io import RequestBudget, RequestFence
 from oshaberi.discord_io.requests.api_address import requests_through
 from oshaberi.discord_io.requests.request_budget import PER_SECOND
@@ -213,7 +212,7 @@ async def open_bot(
             allow_local_models=lambda: live_settings.operators().allow_local_models,
             persona=persona_of(settings),
             observers=(StreamLogger(), bot_metrics, model_health, *observers),
-            plug_ins=DeliveryPlugIns.installed(),
+            plug_ins=plug_ins_of(settings),
             tool_text=installed_tool_text(),
             read_text=read_text,
             alone=shared.alone,

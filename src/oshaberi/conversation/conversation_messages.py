@@ -85,6 +85,8 @@ class IncomingMessage:
     """Whether it mentions another user, a role or everybody."""
     copied_id: int | None = None
     """The message of a person that this one, of a proxy bot, is the copy of."""
+    webhook: Person | None = None
+    """The webhook that sent the copy. Of another bot than a proxy it counts as the author."""
     category_id: int | None = None
     is_age_restricted: bool = False
     """Whether Discord marks the channel, or the thread's channel, as age-restricted."""

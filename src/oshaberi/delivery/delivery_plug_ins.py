@@ -60,6 +60,12 @@ class DeliveryPlugIns:
     def mode_names(self) -> tuple[str, ...]:
         return (PERSONA_MODE, *(name for name in self.display_modes if name != PERSONA_MODE))
 
+    def missing(self, mode: str) -> str | None:
+        """Return what to say about a display mode that is not installed; None if it is."""
+        if mode in self.mode_names:
+            return None
+        return f"display_mode: {mode!r} is not installed; there are: {', '.join(self.mode_names)}"
+
     def shown(self, mode: str, message: PersonaMessage, max_length: int) -> PersonaMessage:
         """Return the message as the mode shows it; unchanged if the mode cannot."""
         if mode == PERSONA_MODE:

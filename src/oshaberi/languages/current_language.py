@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 from oshaberi.languages.translation_catalogues import CATALOGUES, ENGLISH
-
-log = logging.getLogger(__name__)
 
 _language: ContextVar[str] = ContextVar("oshaberi_language", default=ENGLISH)
 
@@ -41,22 +38,15 @@ def translatable(sentence: str) -> str:
 
 def translated(sentence: str, /, **values: object) -> str:
     """Return a sentence in the current language, with its `{placeholders}` filled in."""
-    return _filled(CATALOGUES.sentence(_language.get(), sentence), sentence, values)
+    return _filled(CATALOGUES.sentence(_language.get(), sentence), values)
 
 
 def translated_count(one: str, many: str, count: int, /, **values: object) -> str:
     """Return the form of a sentence that fits a number, which is its `{count}`."""
-    english = one if count == 1 else many
     said = CATALOGUES.counted(_language.get(), one, many, count)
-    return _filled(said, english, {"count": count, **values})
+    return _filled(said, {"count": count, **values})
 
 
-def _filled(said: str, english: str, values: Mapping[str, object]) -> str:
-    """Fill in the values; in English, if a translation has other placeholders."""
-    try:
-        return said.format(**values) if values else said
-    except (KeyError, IndexError, ValueError, AttributeError):
-        if said == english:
-            raise
-        log.warning("a translation into %s has wrong placeholders: %s", _language.get(), said)
-        return english.format(**values)
+def _filled(said: str, values: Mapping[str, object]) -> str:
+    """Fill in the values. A catalogue has no translation with other placeholders."""
+    return said.format(**values) if values else said

@@ -6,14 +6,20 @@ A language is looked up as Discord writes it (`pt-BR`), then without its country
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
 from pathlib import Path
+from string import Formatter
 
 log = logging.getLogger(__name__)
 
 ENGLISH = "en"
+FORMS = re.compile(rb"nplurals\s*=\s*(\d+)")
+MOST_FORMS = 6
+"""Arabic has as many. Babel makes as many as a file says, and a file may say any number."""
+Forms = str | Sequence[str]
 PACKAGED = Path(__file__).with_name("catalogues")
 
 
@@ -44,7 +50,10 @@ class TranslationCatalogues:
         return self._catalogue(language).gettext(english)
 
     def counted(self, language: str, one: str, many: str, count: int) -> str:
-        return self._catalogue(language).ngettext(one, many, count)
+        try:
+            return self._catalogue(language).ngettext(one, many, count)
+        except ArithmeticError:  # a file may say anything about its forms, such as `n/0`
+            return one if count == 1 else many
 
     def _catalogue(self, language: str) -> NullTranslations:
         found = self._read.get(language)
@@ -69,20 +78,51 @@ def read_catalogue(file: Path) -> NullTranslations:
     """Read a `.po` file. One that cannot be read is logged, and has no sentences."""
     # Babel is large and only needed where somebody speaks another language.
     try:
-        from babel.messages.mofile import write_mo
-        from babel.messages.pofile import PoFileError, read_po
+        from babel.messages.pofile import PoFileError
     except ModuleNotFoundError:
         log.warning('%s needs Babel: pip install "oshaberi[bot]"', file.name)
         return NullTranslations()
-    compiled = BytesIO()
     try:
-        with file.open("rb") as source:
-            write_mo(compiled, read_po(source, locale=_locale(file.stem), abort_invalid=True))
-    except (OSError, UnicodeError, ValueError, PoFileError) as error:
+        return _compiled(file)
+    except (OSError, LookupError, ValueError, PoFileError) as error:
         log.warning("the translations %s cannot be read: %s", file, error)
         return NullTranslations()
+
+
+def _compiled(file: Path) -> GNUTranslations:
+    from babel.messages.mofile import write_mo
+    from babel.messages.pofile import read_po
+
+    source, compiled = file.read_bytes(), BytesIO()
+    if any(int(forms) > MOST_FORMS for forms in FORMS.findall(source)):
+        raise ValueError(f"no language has more than {MOST_FORMS} forms (nplurals)")
+    catalogue = read_po(BytesIO(source), locale=_locale(file.stem), abort_invalid=True)
+    for message in catalogue:
+        if message.id and message.string and not have_same_placeholders(message.id, message.string):
+            log.warning("a translation in %s has wrong placeholders: %s", file, message.string)
+            message.string = ""
+    write_mo(compiled, catalogue)
     compiled.seek(0)
     return GNUTranslations(compiled)
+
+
+def have_same_placeholders(english: Forms, said: Forms) -> bool:
+    """Tell whether a translation has the placeholders of the English sentence, written as there.
+
+    Forms for different numbers may leave some out (`one fact`).
+    """
+    if isinstance(english, str) and isinstance(said, str):
+        return _placeholders(english) == _placeholders(said)
+    known = set().union(*map(_placeholders, english))
+    return all(_placeholders(form) <= known for form in said)
+
+
+def _placeholders(sentence: str) -> set[tuple[str | None, ...]]:
+    """Return the fields, with format and conversion. A sentence with a lone brace is one itself."""
+    try:
+        return {part[1:] for part in Formatter().parse(sentence) if part[1] is not None}
+    except ValueError:
+        return {(sentence,)}
 
 
 def _locale(language: str) -> str:

@@ -234,6 +234,7 @@ class ChannelTurns:
         if incoming.said.by_us:
             return "own"
         heard = await self._admission.heard(incoming)
+        incoming = heard.incoming
         if heard.may_belong and self._unbegun.settle_copy(incoming):
             return "copy"
         if arrival == "new" and (told := await self._unbegun.joined(heard, turn_channel)):

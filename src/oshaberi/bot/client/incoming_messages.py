@@ -107,8 +107,9 @@ class MessageReader:
         await self.meet_author(message)
         replied = await self._replied(message)
         original = self._original(message)
+        said = self.said(message, message.author)
         return IncomingMessage(
-            said=self._said_for(self.said(message, message.author), original),
+            said=self._said_for(said, original),
             channel_id=path.channel_id,
             server_id=path.server_id,
             parent_id=path.parent_id,
@@ -119,6 +120,7 @@ class MessageReader:
             is_age_restricted=is_age_restricted(channel),
             mentions_others=self.mentions_others(message),
             copied_id=None if original is None else original.id,
+            webhook=None if original is None else said.author,
         )
 
     def is_private_copy(self, incoming: IncomingMessage) -> bool:

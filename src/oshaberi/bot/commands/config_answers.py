@@ -72,6 +72,14 @@ def remark_on(setting: Setting, now: EffectiveSettings) -> str:
     return translated("\nNote: {remark}.", remark=remark) if remark else ""
 
 
+def language_note(setting: Setting) -> str:
+    """Return why the answer is not in the language that was just set."""
+    if setting.name != "language":
+        return ""
+    remark = translated("answers to commands stay in the language of your Discord")
+    return translated("\nNote: {remark}.", remark=remark)
+
+
 def _operators_quota(setting: Setting, operators: LoadedSettings) -> str:
     most = operators.value(setting.name) if is_quota(setting.name) else 0
     return (

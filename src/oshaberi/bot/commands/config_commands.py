@@ -26,6 +26,7 @@ from oshaberi.bot.commands.command_context import (
 from oshaberi.bot.commands.config_answers import (
     MOST_SHOWN,
     explained_setting,
+    language_note,
     own_values_note,
     remark_on,
     setting_line,
@@ -110,7 +111,8 @@ async def set_config(
     place_id = WHOLE_SERVER if where is None else where.channel_id
     await context.db.servers.set_config(asker.server_id, setting.name, value, place_id)
     now = effective(context.settings(), {setting.name: value}, *above)
-    more = f"{'' if where else own_values_note(stored, setting.name)}{remark_on(setting, now)}"
+    remarks = f"{remark_on(setting, now)}{language_note(setting)}"
+    more = f"{'' if where else own_values_note(stored, setting.name)}{remarks}"
     return translated(
         "`{name}` is now {value}{where}.{notes}",
         name=setting.name,

@@ -13,7 +13,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs
 
 from aiohttp import web
 
@@ -23,6 +23,7 @@ COOKIE = "oshaberi_status"
 SESSION_SECONDS = 12 * 3600
 MOST_SESSIONS = 50
 WARN_SECONDS = 60.0
+FORM = "application/x-www-form-urlencoded"
 
 
 class PageLogin:
@@ -44,8 +45,8 @@ class PageLogin:
 
     async def let_in(self, request: web.Request, response: web.StreamResponse) -> bool:
         """Check the token of a form. If it is right, begin a session with the response."""
-        given = (await request.post()).get("token") if _is_our_form(request) else None
-        right = isinstance(given, str) and hmac.compare_digest(_digest(given), self._token)
+        given = await _given_token(request) if _is_our_form(request) else None
+        right = given is not None and hmac.compare_digest(_digest(given), self._token)
         if not right:
             self._warn(request)
             return False
@@ -64,9 +65,9 @@ class PageLogin:
         return True
 
     def let_out(self, request: web.Request, response: web.StreamResponse) -> None:
-        """End the session of a request."""
-        if _is_our_form(request):
-            self._ends_s.pop(_digest(request.cookies.get(COOKIE, "")), None)
+        """End the session of a request. Without one the browser keeps its cookie, too."""
+        if _is_our_form(request) and COOKIE in request.cookies:
+            self._ends_s.pop(_digest(request.cookies[COOKIE]), None)
             response.del_cookie(COOKIE, httponly=True, samesite="Strict")
 
     def _warn(self, request: web.Request) -> None:
@@ -88,13 +89,27 @@ def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
+async def _given_token(request: web.Request) -> str | None:
+    """Return the token in a form, or None: whoever knocks may send anything."""
+    if request.content_type != FORM:
+        return None
+    try:
+        fields = parse_qs((await request.read()).decode("utf-8", "replace"), max_num_fields=10)
+    except (ValueError, web.RequestPayloadError):
+        return None
+    return fields.get("token", [None])[0]
+
+
 def _is_our_form(request: web.Request) -> bool:
     """Tell whether a form was sent from our own page. Browsers say from which site it comes.
 
-    Of our own page they say `null`, because it asks them to send no referrer.
+    Of our own page they say `Origin: null`, because it asks them to send no referrer. They say so
+    of a sandbox in another page too: there the newer header tells.
     """
+    if request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
+        return False
     origin = request.headers.get("Origin")
-    return origin in (None, "null") or urlsplit(origin).netloc == request.host
+    return origin in (None, "null") or origin.partition("://")[2] == request.host
 
 
 def _is_https(request: web.Request) -> bool:

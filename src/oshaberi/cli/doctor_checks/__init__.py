@@ -31,6 +31,8 @@ async def examine(
         yield finding
     if settings is None:
         return
+    for finding in machine_checks.effects(settings):
+        yield finding
     yield machine_checks.data_folder(settings)
     for finding in machine_checks.disk(settings, storage_checks.database_file(settings)):
         yield finding

@@ -74,6 +74,19 @@ def data_folder(settings: LoadedSettings) -> Finding:
     return good("data folder", str(folder) if folder.exists() else f"{folder} will be created")
 
 
+def effects(settings: LoadedSettings) -> Iterator[Finding]:
+    """Tell of settings that would do nothing here."""
+    from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
+
+    missing = DeliveryPlugIns.installed().missing(settings.stream.display_mode)
+    if missing is not None:
+        text = f"{missing} (from {settings.origin('display_mode')})"
+        yield bad("display mode", text, "install its package, or choose another: docs/plug-ins.md")
+    if settings.status_token is not None and not settings.health_port:
+        text = "status_token is set, but there is no port for the page"
+        yield note("status page", text, "set health_port, for example to 8080")
+
+
 def disk(settings: LoadedSettings, database_file: Path | None) -> Iterator[Finding]:
     """Check the free space where the data folder is, and where a SQLite file is."""
     folders = [settings.data_dir, *([] if database_file is None else [database_file.parent])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
@@ -18,6 +19,8 @@ _TIMEOUTS = frozenset({"APITimeoutError", "TimeoutException", "TimeoutError"})
 _NETWORK = frozenset({"APIConnectionError", "TransportError", "OSError", "ClientError"})
 _NO_SUCH_PLACE = frozenset({404, 405})
 _LONGEST = 2000
+_TLS_OBJECT = re.compile(r" ssl:<[^<>]*>")
+"""What aiohttp says of every connection, encrypted or not."""
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 """Redirects are not followed: a server could send requests into the operator's network."""
 
@@ -111,7 +114,7 @@ def _upstream(inner: Mapping[str, Any]) -> str:
 
 def _network(error: Exception) -> str:
     cause = error.__cause__ or error
-    said = _short(str(cause))
+    said = _TLS_OBJECT.sub("", _short(str(cause)))
     return f"the connection failed ({said})" if said else "the connection failed"
 
 

@@ -7,6 +7,7 @@ attention and the cooldown. The database is read only for what the caches lack.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from oshaberi.conversation.conversation_messages import IncomingMessage
@@ -58,10 +59,7 @@ class MessageAdmission:
         """Apply the rules. A proxy bot's message counts as its person's."""
         settings = await self._services.settings(incoming.path)
         personas = await self._persona_cache.of(incoming.server_id)
-        author = incoming.said.author
-        if author.application_id is not None and author.application_id in settings.turn.proxy_bots:
-            said = replace(incoming.said, author=replace(author, is_bot=False))
-            incoming = replace(incoming, said=said)
+        incoming = _by_its_author(incoming, settings.turn.proxy_bots)
         decided = admission(incoming, personas, settings.turn)
         return HeardMessage(incoming, settings, personas, decided)
 
@@ -78,7 +76,7 @@ class MessageAdmission:
         """
         incoming, config = heard.incoming, heard.settings.turn
         is_bot, is_new = incoming.said.author.is_bot, arrival == "new"
-        if is_new and not is_bot:
+        if is_new and not _may_be_automatic(incoming):
             self.bot_rounds.note_person(incoming.channel_id)
         found = heard.admission
         if not found.ok and arrival == "stored":
@@ -91,7 +89,7 @@ class MessageAdmission:
             return found
         if not self._answering(heard, found.told):
             return Admission("age_restricted")
-        if is_bot and not self.bot_rounds.allows(incoming.channel_id, config.bot_rounds_limit):
+        if not self._has_rounds(incoming, config.bot_rounds_limit):
             return Admission("bot_rounds")
         cooldown_ms = 0 if arrival == "stored" else config.cooldown_ms
         if not self.cooldowns.allows(incoming.user_id, _now_s(), cooldown_ms):
@@ -126,7 +124,7 @@ class MessageAdmission:
         """A job enters the queue."""
         if job.arrival != "stored":
             self.cooldowns.note(job.user_id, _now_s())
-        if job.asked[-1].said.author.is_bot:
+        if _may_be_automatic(job.asked[-1]):
             self.bot_rounds.note_bot(job.turn_channel.channel_id)
 
     def note_talk(self, job: QueuedJob) -> None:
@@ -135,6 +133,10 @@ class MessageAdmission:
         if job.settings.turn.attention_ms and job.is_message and is_person:
             channel_id = job.turn_channel.channel_id
             self.attention.note_talk(channel_id, job.user_id, job.answering, _now_s())
+
+    def _has_rounds(self, incoming: IncomingMessage, most: int) -> bool:
+        channel_id = incoming.channel_id
+        return not _may_be_automatic(incoming) or self.bot_rounds.allows(channel_id, most)
 
     def _answering(self, heard: HeardMessage, why: str) -> tuple[PersonaRecord, ...]:
         """Return who answers; nobody if all of them are for age-restricted channels only.
@@ -147,6 +149,29 @@ class MessageAdmission:
             uncalled = talk.answering[0].name
         answering = who_answers(incoming, heard.personas, uncalled=uncalled)
         return allowed_in(answering, incoming.is_age_restricted)
+
+
+def _may_be_automatic(incoming: IncomingMessage) -> bool:
+    """Tell whether the loop guard counts a message: a bot's, or a proxy's without an original.
+
+    Any bot can be listed as a proxy. Behind a real one stands a message of a person, each time.
+    """
+    author = incoming.said.author
+    return author.is_bot or (author.application_id is not None and incoming.copied_id is None)
+
+
+def _by_its_author(incoming: IncomingMessage, proxy_bots: Collection[int]) -> IncomingMessage:
+    """Return a proxy's message as a person's, and that of any other webhook as its own.
+
+    Else a listed webhook that repeats somebody's words would have that person's rights.
+    """
+    author = incoming.said.author
+    if author.application_id is not None and author.application_id in proxy_bots:
+        return replace(incoming, said=replace(incoming.said, author=replace(author, is_bot=False)))
+    if incoming.webhook is None:
+        return incoming
+    said = replace(incoming.said, author=incoming.webhook)
+    return replace(incoming, said=said, copied_id=None, webhook=None)
 
 
 def _stored(found: Admission, why: str) -> Admission:
