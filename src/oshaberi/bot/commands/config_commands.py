@@ -9,7 +9,6 @@ from typing import Any
 import discord
 from discord import app_commands
 
-from oshaberi.bot.client.incoming_messages import may_see
 from oshaberi.bot.commands.command_answers import Choices, answer, choices
 from oshaberi.bot.commands.command_context import (
     MANAGER,
@@ -22,6 +21,7 @@ from oshaberi.bot.commands.command_context import (
     asked_in,
     asker_of,
     context_of,
+    seen_channel,
 )
 from oshaberi.bot.commands.persona_commands import found, persona_choices
 from oshaberi.bot.inherited_settings import InheritedSettings, settings_in
@@ -313,9 +313,8 @@ async def set_(
     interaction: Interaction, key: str, value: str, place: PlaceOption | None = None
 ) -> None:
     def has_channel(channel_id: int) -> bool:
-        guild, member = interaction.guild, interaction.user
-        found = None if guild is None else guild.get_channel_or_thread(channel_id)
-        if found is None or not isinstance(member, discord.Member) or not may_see(found, member):
+        found, member = seen_channel(interaction, channel_id), interaction.user
+        if found is None or not isinstance(member, discord.Member):
             return False
         return found.permissions_for(member).send_messages
 
