@@ -149,6 +149,23 @@ def test_what_is_not_allowed_is_refused_with_its_reason(
     run_with_client(scenario, PLACES, own=LoadedSettings(server_limits={"waiting_limit": 4}))
 
 
+def test_the_models_of_a_hidden_channel_are_not_offered() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        for place in ("quiet", "chess"):
+            chain = [ModelRecord(harness.server_id, "ollama", name) for name in "ab"]
+            await harness.db.models.set_chain(
+                harness.server_id, chain, channel_id=harness.id_of(place)
+            )
+        remove = "model fallback remove"
+        offered = [
+            await harness.choices(remove, "fallback", options={"in": place}, user=user)
+            for place, user in (("quiet", OWNER), ("chess", ADMIN), ("quiet", ADMIN))
+        ]
+        assert offered == [["1"], ["1"], []]
+
+    run_with_client(scenario, PLACES)
+
+
 def test_in_direct_messages_there_are_no_channels() -> None:
     async def scenario(harness: ClientHarness) -> None:
         harness.stage.people.dm("hi", user=OWNER)

@@ -301,7 +301,7 @@ def test_a_key_that_is_missing(folder: str) -> None:
 def test_a_server_that_is_not_there(folder: str) -> None:
     finding, _asked = ask_model(folder, 200, {}, base_url="http://127.0.0.1:1/v1")
     assert finding.state == "bad"
-    assert "could not be checked" in finding.text
+    assert "could not be checked: no connection to 127.0.0.1:1" in finding.text
 
 
 def test_a_provider_that_can_only_be_asked_for_answers(folder: str) -> None:

@@ -57,6 +57,10 @@ async def list_models(
             return _read(answer.status_code, content)
     except httpx2.TimeoutException:
         return OfferedModels(0, reason=f"no answer within {patience_s:.0f} s")
+    except httpx2.ConnectError as error:
+        # Path, name and password of an address may be secrets. They are not in this part of it.
+        place = error.request.url.netloc.decode()
+        return OfferedModels(0, reason=f"no connection to {place}")
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
         return OfferedModels(0, reason=type(error).__name__)
 

@@ -13,6 +13,7 @@ from discord import app_commands
 
 from oshaberi.bot.client.channel_places import path_of
 from oshaberi.bot.client.discord_people import person_of
+from oshaberi.bot.client.incoming_messages import may_see
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import Person
 from oshaberi.errors import OshaberiError
@@ -45,6 +46,7 @@ class AnyPlace(app_commands.Transformer):
 
 PlaceOption = app_commands.Transform[ChosenPlace, AnyPlace]
 """A channel, thread or category, as the option `in` of a command."""
+SeenChannel = discord.abc.GuildChannel | discord.Thread
 Where = ChannelPath | None
 """The channel, thread or category that a command is about; None: the whole server."""
 
@@ -173,6 +175,15 @@ def typed_place(interaction: Interaction) -> Where:
     """Return the channel of `in` while a command is typed: Discord sends only its id then."""
     place = getattr(interaction.namespace, "in")
     return None if place is None else ChannelPath(interaction.guild_id or 0, place.id)
+
+
+def seen_channel(interaction: Interaction, channel_id: int) -> SeenChannel | None:
+    """Return a channel of this server, or None if it is not there or the user cannot see it."""
+    guild, member = interaction.guild, interaction.user
+    found = None if guild is None else guild.get_channel_or_thread(channel_id)
+    if found is None or not isinstance(member, discord.Member) or not may_see(found, member):
+        return None
+    return found
 
 
 def _chosen(interaction: Interaction, place: PlaceOption | None) -> Where:

@@ -8,7 +8,6 @@ from difflib import get_close_matches
 import discord
 from discord import app_commands
 
-from oshaberi.bot.client.incoming_messages import may_see
 from oshaberi.bot.commands.command_answers import Choices, answer, choices
 from oshaberi.bot.commands.command_context import (
     MANAGER,
@@ -21,6 +20,7 @@ from oshaberi.bot.commands.command_context import (
     asked_in,
     asker_of,
     context_of,
+    seen_channel,
     told_place,
 )
 from oshaberi.bot.commands.config_answers import (
@@ -214,9 +214,8 @@ async def set_(
     interaction: Interaction, key: str, value: str, place: PlaceOption | None = None
 ) -> None:
     def has_channel(channel_id: int) -> bool:
-        guild, member = interaction.guild, interaction.user
-        found = None if guild is None else guild.get_channel_or_thread(channel_id)
-        if found is None or not isinstance(member, discord.Member) or not may_see(found, member):
+        found, member = seen_channel(interaction, channel_id), interaction.user
+        if found is None or not isinstance(member, discord.Member):
             return False
         return found.permissions_for(member).send_messages
 

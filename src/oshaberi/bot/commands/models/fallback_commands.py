@@ -15,6 +15,7 @@ from oshaberi.bot.commands.command_context import (
     asked_in,
     asker_of,
     context_of,
+    seen_channel,
     told_place,
     typed_place,
 )
@@ -142,4 +143,6 @@ async def _providers(_interaction: Interaction, typed: str) -> Choices:
 @remove.autocomplete("fallback")
 async def _fallbacks(interaction: Interaction, typed: str) -> Choices:
     where = typed_place(interaction)
+    if where is not None and seen_channel(interaction, where.channel_id) is None:
+        return []
     return await fallback_choices(context_of(interaction), asker_of(interaction), typed, where)
