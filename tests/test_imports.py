@@ -228,6 +228,16 @@ def test_every_package_has_a_map() -> None:
     assert [name_of(path.parent) for path in without] == []
 
 
+def test_a_map_names_everything_in_its_package() -> None:
+    """A docstring that lists some modules of its package lists all of them."""
+    packages = [path for path in FILES if path.name == "__init__.py"]
+    docs = {path.parent: ast.get_docstring(ast.parse(path.read_text("utf-8"))) for path in packages}
+    maps = {folder: doc for folder, doc in docs.items() if doc and "\n- `" in doc}
+    parts = [path.parent if path.name == "__init__.py" else path for path in FILES]
+    missing = [p for p in parts if p.parent in maps and f"`{p.stem}`" not in maps[p.parent]]
+    assert [name_of(path) for path in missing] == []
+
+
 def loaded_by(statement: str) -> set[str]:
     """What a fresh interpreter has loaded after `statement`, without site packages' own doing."""
     code = f"import sys; before = set(sys.modules); {statement}; print(*set(sys.modules) - before)"

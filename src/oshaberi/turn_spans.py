@@ -1,7 +1,7 @@
 """The spans of the turn that is under way: what it does and for how long, for traces.
 
-Whoever does a step of a turn wraps it: `with turn_span("context"): …`. Unless the turn is traced,
-that costs the look at one variable.
+Whoever does a step of a turn wraps it: `with turn_span("context"): …`. If the turn is
+not traced, that only reads one variable.
 """
 
 from __future__ import annotations

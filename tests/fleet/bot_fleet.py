@@ -160,6 +160,11 @@ class BotFleet:
         """The lines of its answer, as they stand in the channel."""
         return self._said().get(asking.number, [])
 
+    def messages(self, asking: FleetQuestion) -> list[str]:
+        """The messages of its answer; one may have several lines."""
+        prefix = f"question {asking.number} line "
+        return [one for one in self.stage.world.contents(asking.channel) if one.startswith(prefix)]
+
     def _said(self) -> dict[int, list[str]]:
         """By question."""
         found: dict[int, list[str]] = {}

@@ -87,7 +87,7 @@ def test_a_process_that_hung_says_nothing_any_more(tmp_path: Path) -> None:
         await fleet.stage.wait_for(lambda: len(fleet.said(slow)) >= 2, LATER_S)
         hung = fleet.processes.pop("a")
         hung.send(signal.SIGSTOP)
-        said = fleet.said(slow)
+        said, messages = fleet.said(slow), fleet.messages(slow)
         for shard in range(SHARDS):
             fleet.ask(shard, 1)
         await fleet.stage.wait_for(lambda: set(fleet.unanswered()) == {slow}, LATER_S)
@@ -95,11 +95,12 @@ def test_a_process_that_hung_says_nothing_any_more(tmp_path: Path) -> None:
         hung.send(signal.SIGCONT)
         assert await hung.ended() == 75
         assert fleet.said(slow) == said
-        # Whoever takes the answer over sends the one message that was under way, and tells that the
-        # answer was cut.
+        # Whoever takes the answer over sends the one message that was under way (several lines, if
+        # they were joined), and tells that the answer was cut.
         await fleet.answered(LATER_S)
         assert fleet.notices(slow.channel) == 1
-        assert len(fleet.said(slow)) <= len(said) + 1
+        assert fleet.messages(slow)[: len(messages)] == messages
+        assert len(fleet.messages(slow)) <= len(messages) + 1
         assert fleet.problems(may_be_cut=True) == []
 
     play(tmp_path, scenario, "a", "b", is_slow=True)

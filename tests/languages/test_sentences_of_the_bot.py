@@ -24,7 +24,7 @@ from tests.languages.sentence_collection import (
 CATALOGUES = sorted(PACKAGED.glob("*.po"))
 SPEAKING = sorted(
     [
-        *SOURCE.glob("bot/commands/*.py"),
+        *SOURCE.glob("bot/commands/**/*.py"),
         *SOURCE.glob("bot/privacy/*commands.py"),
         *SOURCE.glob("discord_io/*button.py"),
         SOURCE / "bot/coordination/crash_recovery.py",

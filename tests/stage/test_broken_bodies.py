@@ -14,8 +14,8 @@ from tools.discord_constraints import constraint_table as table_of
 from tools.discord_constraints import written
 
 from oshaberi.stage import Settings, Stage
-from oshaberi.stage.request_schema.constraint_check import differences
 from oshaberi.stage.request_schema.constraint_table import TABLE_FILE, constraint_table, route_key
+from oshaberi.stage.request_schema.field_problems import differences
 from oshaberi.stage.rest import ENDPOINTS
 from oshaberi.stage.rest.route_table import RouteHandler
 from tests.stage.broken_bodies import BrokenBodies

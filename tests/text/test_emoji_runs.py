@@ -6,13 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oshaberi.text.messages.emoji_runs import isolate, parts
-from oshaberi.text.urls_and_mentions import CUSTOM_EMOJI
+from oshaberi.text.messages.emoji_runs import has_emoji, parts
+from oshaberi.text.urls_and_mentions import CUSTOM_EMOJI, code_spans
 
 SOUP = "<:soup:111111111111111111>"
 DANCE = "<a:dance:222222222222222222>"
 JOE_1 = "<:joe_1:310000000000000000>"
 JOE_2 = "<:Joe2:320000000000000000>"
+CODE_LIMIT = 500
+
+
+def isolate(line: str, prefix_length: int) -> list[str]:
+    """Split `line` into messages: emoji that stand alone, and the text between them."""
+    if not has_emoji(line):
+        return [line]
+    kept = code_spans(line, CODE_LIMIT)
+    return [part.text for part in parts(line, 0, len(line), prefix_length, kept)]
 
 
 @pytest.mark.parametrize(

@@ -394,7 +394,7 @@ def test_while_the_database_is_away_the_personas_are_those_that_were() -> None:
         spoil(harness.store.personas, "of", away)
         assert await harness.answer("ren?", mention=False) == "trigger"
         with pytest.raises(StorageError):
-            await harness.channel_turns.cast.of(SERVER + 1)
+            await harness.channel_turns.persona_cache.of(SERVER + 1)
 
     run_turns(scenario)
 

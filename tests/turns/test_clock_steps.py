@@ -69,10 +69,11 @@ def test_no_rest_of_the_database_is_longer_than_the_longest() -> None:
 @pytest.mark.parametrize("step", STEPS, ids=str)
 def test_personas_are_looked_up_again(step: timedelta) -> None:
     async def scenario(harness: TurnHarness) -> None:
-        await harness.channel_turns.cast.of(SERVER)
+        await harness.channel_turns.persona_cache.of(SERVER)
         set_clock(harness, step)
         harness.store.personas.all = ()
         await asyncio.sleep(3)
-        assert [one.name for one in await harness.channel_turns.cast.of(SERVER)] == ["Tomori"]
+        personas = await harness.channel_turns.persona_cache.of(SERVER)
+        assert [one.name for one in personas] == ["Tomori"]
 
     run_turns(scenario)

@@ -103,7 +103,7 @@ def test_a_change_holds_at_once(database_url: str) -> None:
         await db.servers.set_config(TOMORI.server_id, "blocked_users", [5])
         assert (await harness.services.settings(path)).turn.blocked_users == (5,)
         await db.personas.delete(TOMORI.server_id, REN.name)
-        personas = await harness.channel_turns.cast.of(TOMORI.server_id)
+        personas = await harness.channel_turns.persona_cache.of(TOMORI.server_id)
         assert REN.name not in [one.name for one in personas]
 
     run_turns_on(database_url, scenario)

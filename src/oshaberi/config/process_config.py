@@ -18,7 +18,7 @@ from oshaberi.text.text_config import check_fields, choice, number, switch
 MOST_SHARDS = 16_384
 MOST_DOLLARS = 1_000_000
 TABLES: Any = {"extra": "forbid"}
-"""Told to pydantic: a key that a table does not have is a mistake."""
+"""Makes pydantic refuse keys that a table does not have."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from oshaberi.text.text_config import TextConfig
 log = logging.getLogger(__name__)
 
 OPERATOR_KEYS = frozenset({"suppress_text_output", "suppress_user_errors", "web_page_tool_enabled"})
-"""Not of the process, but not for admins: they could mute errors or use the operator's network."""
+"""Only the operator may set these: admins could mute errors or use the operator's network."""
 
 SERVER_KEYS: Mapping[str, Setting] = {
     key: setting

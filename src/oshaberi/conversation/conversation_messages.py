@@ -63,7 +63,7 @@ class ChannelMessage:
     embeds: tuple[str, ...] = ()
     """The text of embeds that are not notices of ours."""
     mentions: tuple[Person, ...] = ()
-    """Who stands in the text as `@name`, the bot left out."""
+    """The people that the text mentions as `@name`, without the bot."""
 
 
 @dataclass(frozen=True, slots=True)

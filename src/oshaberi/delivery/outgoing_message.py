@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from oshaberi.delivery.pacing.typing_pace import Wait
-from oshaberi.delivery.queue.code_attachments import RenderedBlock
+from oshaberi.delivery.queue.plug_in_attachments import RenderedBlock
 from oshaberi.events import Identity, Message, Table
 
 _EMOJI_RUN = re.compile(r"(?:<a?:\w+:\d+>\s*)+")

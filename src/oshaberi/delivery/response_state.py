@@ -47,7 +47,7 @@ class ResponseState:
     replied: bool = False
     """Whether the first message, which may reply, was sent."""
     reply_is_due: Callable[[], bool] = _always
-    """Asked before a message that may reply is sent."""
+    """Called before a message that may be a reply is sent: whether it shall be one."""
     replies_always: bool = False
     """Every message replies, not only the first."""
     sent: int = 0

@@ -11,9 +11,9 @@ from oshaberi.delivery.queue.message_queue import MessageQueue
 from oshaberi.delivery.response_state import ResponseState
 
 SHORT_ANSWER = 3
-"""After so many messages more are to come, most likely."""
+"""An answer of this many messages will most likely have more."""
 WRITING_SHARE = 0.5
-"""Of the longest backlog, while the model still writes such an answer."""
+"""The share of the longest backlog that is allowed while the model still writes a long answer."""
 
 
 class MessagePace:

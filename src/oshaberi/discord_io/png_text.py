@@ -9,7 +9,7 @@ from collections.abc import Iterator
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 KEYWORD = b"Source"
 MOST_BYTES = 1_000_000
-"""Of the unpacked text: a picture from elsewhere shall not fill the memory."""
+"""The longest unpacked text, so that no picture from elsewhere can fill the memory."""
 
 _HEADER_END = len(SIGNATURE) + 25  # IHDR is always first, and 13 bytes long
 

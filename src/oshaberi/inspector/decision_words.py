@@ -100,7 +100,7 @@ ENDS = {
     "stop": "The rest of the text, when the answer was stopped",
     "final": "Ended where the text ends",
 }
-"""Of one message, in the inspector: where it ends."""
+"""Where a message ends, for the inspector."""
 KEPT_BACK = {
     "modifier": "The label only says who speaks",
     "own_name": "The persona's own name at the start of a line",

@@ -45,7 +45,7 @@ class LoggedStream:
     chunks: int = 0
     sent: tuple[int, ...] = ()
     notices: list[Sent] = field(default_factory=list, repr=False)
-    """Of the whole response; one about its failure comes when the stream has ended."""
+    """The notices of the whole response. A failure notice comes after the end of the stream."""
     waits: list[LimitWait] = field(default_factory=list, repr=False)
     turn: int = 0
     """Streams of one response have the same number: tools, other keys and other models."""

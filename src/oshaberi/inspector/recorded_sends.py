@@ -16,7 +16,7 @@ from oshaberi.stage.rest.request_log import RequestRecord
 SENDS = ("POST /channels/*/messages", "POST /webhooks/*/*")
 OK = 200
 LATE_S = 2.0
-"""So long after its end a stream's last messages and notices may still leave."""
+"""How long after a stream's end its last messages and notices may still be sent."""
 
 UNDER_WAY_S = 0.1
 

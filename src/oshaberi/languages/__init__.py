@@ -1,9 +1,9 @@
 """The languages of what the bot says by itself: notices, answers to commands, buttons.
 
 English sentences stand in the code, as gettext's message ids: `translated("Deleted: {name}.",
-name=name)`. `current_language` says in which language the code at hand speaks; a task inherits it
-from whoever started it. `translation_catalogues` reads `catalogues/<language>.po` and the
-operator's own files. Where a sentence has no translation, the English one is said.
+name=name)`. `current_language` is the language of the current task; a task inherits it from the
+task that started it. `translation_catalogues` reads `catalogues/<language>.po` and the
+operator's own files. Where a sentence has no translation, the English one is used.
 """
 
 from oshaberi.languages.current_language import (

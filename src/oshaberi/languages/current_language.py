@@ -1,4 +1,4 @@
-"""In which language the code at hand speaks, and its sentences in that language."""
+"""The language of the current task, and sentences translated into it."""
 
 from __future__ import annotations
 

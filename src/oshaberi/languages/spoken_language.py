@@ -1,4 +1,4 @@
-"""Which language is spoken where: in a channel, and to the user of a command."""
+"""Chooses the language for a channel, and for the user of a command."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ DISCORD_LOCALES = (
 
 
 def channel_language(setting: str, locale: str) -> str:
-    """Return what is spoken in a channel: the setting `language`, or the server's own."""
+    """Return the language of a channel: the setting `language`, or the server's own."""
     return reader_language(locale) if setting == AUTO else setting
 
 

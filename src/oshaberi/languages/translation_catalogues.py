@@ -62,7 +62,7 @@ class TranslationCatalogues:
         return found
 
     def _load(self, language: str) -> NullTranslations:
-        """The first that has a sentence says it: the operator's file, the package's, English."""
+        """Load a language: the operator's file comes first, then the package's, then English."""
         chain = NullTranslations()
         for code in dict.fromkeys((_without_country(language), language)):
             for folder in self._folders:

@@ -23,7 +23,7 @@ _KEYS = ("name", "config", *_CONTEXT, "reply_to", "reemits", "chunks", "faults",
 _TEXT = {f.name for f in fields(TextConfig)} - set(_CONTEXT)
 _STREAM = {f.name for f in fields(StreamConfig)} - {"text"}
 _REQUEST = {"llm_stop_strings", "speaker_guard_holdback_chars"}
-"""Told to the model, whose answer the chunks are: checked, with nothing left to do."""
+"""Settings of the request. They are checked and then ignored: a scene has the answer already."""
 _MESSAGE = ("id", "content", "via", "username", "avatar_url", "reply", "at_ms")
 _COUNTS = ("embeds", "typing", "reply_notices")
 _LISTS = ("thoughts", "details", "files")

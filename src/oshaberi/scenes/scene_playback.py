@@ -13,7 +13,7 @@ from oshaberi.scenes.scene import Scene
 from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import ScriptedProvider
 from oshaberi.stream.stops.stop_registry import StopRegistry
-from oshaberi.stream.stream_context import EngineFactory, StreamContext, text_engine
+from oshaberi.stream.stream_context import StreamContext, StreamTextEngine, text_engine
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.text.text_config import TextConfig
 from oshaberi.virtual_time import run_virtual
@@ -45,7 +45,7 @@ def perform(
     *,
     real_time: bool = False,
     on_record: Callable[[Record], None] = _nothing,
-    make_engine: Callable[[TextConfig, Any], EngineFactory] = text_engine,
+    make_engine: Callable[[TextConfig, Any], StreamTextEngine] = text_engine,
     renderer: TableRenderer | None = None,
 ) -> PlayedScene:
     """Play a scene to its end, in virtual time (which takes no time) or in real time."""
@@ -56,7 +56,7 @@ def perform(
 async def _play(
     scene: Scene,
     on_record: Callable[[Record], None],
-    make_engine: Callable[[TextConfig, Any], EngineFactory],
+    make_engine: Callable[[TextConfig, Any], StreamTextEngine],
     renderer: TableRenderer,
 ) -> PlayedScene:
     stops = StopRegistry()

@@ -34,7 +34,7 @@ class HandlerErrorWatch(logging.Handler):
 
 
 def _is_of_people(error: BaseException) -> bool:
-    """Of the errors of commands only those have an `original` that the bot's own code raised."""
+    """Tell whether a user's mistake caused it. If the bot's own code did, it has an `original`."""
     names = {base.__name__ for base in type(error).__mro__}
     return bool(names & _OF_PEOPLE) and not hasattr(error, "original")
 

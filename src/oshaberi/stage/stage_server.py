@@ -37,7 +37,7 @@ IDLE_S = 1e6
 POLL_S = 0.02
 """A predicate may look at the bot too, whose changes the stage does not hear of."""
 PATIENCE_S = 20.0
-"""Only a test that fails waits so long; one on a busy machine may need some of it."""
+"""The longest wait. Only a test that fails waits for all of it."""
 LOOK_S = 0.005
 QUIET_LOOKS = 20
 """Together longer than a handler in another process takes to ask for something."""

@@ -40,7 +40,7 @@ class Settings:
     """How many shards `/gateway/bot` recommends."""
     max_concurrency: int = 1
     identify_s: float = 0.0
-    """So long after an IDENTIFY the next one of its bucket is refused. Discord: 5; 0: never."""
+    """How long after an IDENTIFY the next one of its bucket is refused. Discord: 5; 0: never."""
     session_starts: int | None = None
     """How many IDENTIFYs are allowed. At the next one Discord resets the bot's token."""
     seed: int = 0

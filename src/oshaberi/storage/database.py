@@ -147,7 +147,7 @@ class Database:
         return entries
 
     def _turn_entry(self, traces: TurnTraces) -> WriteEntry:
-        """With what becomes of its question: neither is ever stored without the other."""
+        """Return the entry that stores a turn and settles its question, both or neither."""
         entry = self.turns.adding(traces.turn)
         if traces.cut_question is not None:
             steps = self.questions.keeping(traces.cut_question).steps

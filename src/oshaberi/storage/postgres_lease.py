@@ -25,8 +25,8 @@ STILL_SECONDS = 2.0
 AGAIN_SECONDS = 1.0
 ANSWER_SECONDS = 3.0
 BELIEVE_SECONDS = 6.0
-"""Who has lost its own lock knows nothing of the others for so long: they may have lost theirs
-too, and take it again."""
+"""How long a process that lost its own lock does not judge the others: they may have lost theirs
+too, and take them again."""
 FAULTS = (SQLAlchemyError, OSError, TimeoutError)
 
 _HOLD = text("SELECT pg_advisory_xact_lock_shared(hashtextextended(:what, 0))")

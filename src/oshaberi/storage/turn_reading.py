@@ -6,7 +6,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, bindparam, or_, select
 
-from oshaberi.storage.outages.answer_limits import reads
+from oshaberi.storage.outages.repository_decorators import reads
 from oshaberi.storage.repositories.summary_repository import SUMMARY_OF, summary_record
 from oshaberi.storage.schema import table_rows
 from oshaberi.storage.stored_records import (

@@ -18,7 +18,7 @@ from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.events import Details, Event, Message, SpeakerStop, Table, Thought, Withheld
 from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.reemission import Reemission
-from oshaberi.stream.stream_context import EngineFactory
+from oshaberi.stream.stream_context import StreamTextEngine
 from oshaberi.stream.stream_state import StreamTrigger
 from oshaberi.stream.thought_collector import ThoughtCollector
 from oshaberi.stream.time_limits.inactivity_timer import InactivityTimer
@@ -49,7 +49,7 @@ class ChunkReader:
         self,
         provider: Provider,
         config: StreamConfig,
-        engine: EngineFactory,
+        engine: StreamTextEngine,
         deliverer: Deliverer,
         ledger: Ledger,
         timer: InactivityTimer,
@@ -90,8 +90,8 @@ class ChunkReader:
                 stream = self._stream = self._provider.open(request)
             except Exception as error:
                 return self._failed(self._classified(error))
-            # Once per token: nothing here may make a task, a timer or a coroutine of its own, and
-            # of a thousand streams each object that is looked at is far away in memory.
+            # Runs once per token: make no task, timer or coroutine here, and touch few objects.
+            # With a thousand streams, none of them is in the processor's cache.
             touch, normalise = self._timer.touch, self._provider.normalise
             while True:
                 try:

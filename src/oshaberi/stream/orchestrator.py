@@ -22,7 +22,7 @@ from oshaberi.stream.request_span import traced_request
 from oshaberi.stream.result_report import report
 from oshaberi.stream.silence_marker import MarkerFilteredEngine
 from oshaberi.stream.stops.stop_registry import ActiveChannel, StopRequest
-from oshaberi.stream.stream_context import EngineFactory, StreamContext
+from oshaberi.stream.stream_context import StreamContext, StreamTextEngine
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.stream.stream_state import StreamPhase, StreamTrigger, following
 from oshaberi.stream.stream_status import StreamFacts
@@ -103,7 +103,7 @@ class _Stream:
         self._crashed = False
         self._ends_early = False
 
-    def _made_engine(self) -> EngineFactory:
+    def _made_engine(self) -> StreamTextEngine:
         context = self._context
         engine = context.make_engine(self._config.text, context.response.carry)
         markers = context.silence_markers

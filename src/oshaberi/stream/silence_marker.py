@@ -12,7 +12,7 @@ from typing import Any, Literal
 import regex
 
 from oshaberi.events import Event, Message
-from oshaberi.stream.stream_context import EngineFactory
+from oshaberi.stream.stream_context import StreamTextEngine
 
 _OPENING_SIGNS = "`\"'*_~[(“‘「« \t\n"
 _OPENING = r"""[`"'*_~\[(“‘「«]{0,3}"""
@@ -114,7 +114,7 @@ def _word(text: str) -> int:
 class MarkerFilteredEngine:
     """A text engine that is fed without markers."""
 
-    def __init__(self, engine: EngineFactory, markers: Sequence[str]) -> None:
+    def __init__(self, engine: StreamTextEngine, markers: Sequence[str]) -> None:
         self._engine = engine
         self._filter = SilenceMarkerFilter(markers)
 

@@ -14,7 +14,7 @@ from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.text.text_config import TextConfig
 
 
-class EngineFactory(Protocol):
+class StreamTextEngine(Protocol):
     """A text engine as a stream uses it (stages 05 to 07a)."""
 
     @property
@@ -29,7 +29,7 @@ class EngineFactory(Protocol):
     def carry(self) -> Any: ...
 
 
-def text_engine(config: TextConfig, carry: Any) -> EngineFactory:
+def text_engine(config: TextConfig, carry: Any) -> StreamTextEngine:
     from oshaberi import TextEngine
 
     return TextEngine(config, carried=carry)
@@ -47,7 +47,7 @@ class StreamContext:
     stops: StopRegistry = field(default_factory=StopRegistry)
     response: ResponseState = field(default_factory=ResponseState)
     progress: Callable[[Literal["chunk", "sent"]], None] | None = None
-    make_engine: Callable[[TextConfig, Any], EngineFactory] = text_engine
+    make_engine: Callable[[TextConfig, Any], StreamTextEngine] = text_engine
     renderer: TableRenderer = field(default_factory=PackagedRenderer)
     plug_ins: DeliveryPlugIns = field(default_factory=DeliveryPlugIns)
     silence_markers: tuple[str, ...] = ()

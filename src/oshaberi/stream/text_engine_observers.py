@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from oshaberi.stream.stream_context import EngineFactory, StreamContext, text_engine
+from oshaberi.stream.stream_context import StreamContext, StreamTextEngine, text_engine
 
 if TYPE_CHECKING:
     from oshaberi.text.decision_observer import Decision
@@ -19,7 +19,7 @@ class ObservedEngines:
     def __init__(self) -> None:
         self.listeners: list[Hear] = []
 
-    def __call__(self, config: Any, carry: Any) -> EngineFactory:
+    def __call__(self, config: Any, carry: Any) -> StreamTextEngine:
         from oshaberi import TextEngine
 
         return TextEngine(config, carried=carry, observe=self._tell)

@@ -41,7 +41,7 @@ class ChannelTurns:
 
     def __init__(self, services: TurnServices, *, claim: Claim | None = None) -> None:
         self.services = services
-        self.cast = PersonaCache(services)
+        self.persona_cache = PersonaCache(services)
         self._background = BackgroundTasks()
         self._reactions = StatusReactions(self._background)
         self._runner = TurnRunner(services, self._background, self._waiting_ids)
@@ -49,7 +49,7 @@ class ChannelTurns:
         self._lines: dict[int, ChannelQueue] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._entering: KeyedLocks[int] = KeyedLocks()
-        self._admission = MessageAdmission(services, self.cast)
+        self._admission = MessageAdmission(services, self.persona_cache)
         self._reasons: BoundedCache[int, str] = BoundedCache(MOST_SEEN)
         self._unbegun = UnbegunQuestions(
             self._lines, self._admission, self.questions, self._reasons, self._background, claim
@@ -235,7 +235,7 @@ class ChannelTurns:
             return "own"
         heard = await self._admission.heard(incoming)
         incoming = heard.incoming
-        if heard.may_belong and self._unbegun.is_copy(incoming):
+        if heard.may_belong and self._unbegun.settle_copy(incoming):
             return "copy"
         if arrival == "new" and (told := await self._unbegun.joined(heard, turn_channel)):
             return told

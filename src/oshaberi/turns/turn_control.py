@@ -196,7 +196,7 @@ class TurnControl:
         return bool(allowed_in((persona,), turn_channel.is_age_restricted))
 
     async def _persona(self, turn_channel: TurnChannel, turn: TurnRecord) -> PersonaRecord:
-        personas = await self._channel_turns.cast.of(turn_channel.server_id)
+        personas = await self._channel_turns.persona_cache.of(turn_channel.server_id)
         return persona_called(turn.persona, personas) or default_of(personas)
 
     async def _refusal(self, turn_channel: TurnChannel, by: Person) -> ControlReply | None:
@@ -229,7 +229,7 @@ class TurnControl:
         self, turn_channel: TurnChannel, turn: TurnRecord, asked: IncomingMessage, why: str
     ) -> QueuedJob:
         settings = await self._services.settings(turn_channel.path)
-        personas = await self._channel_turns.cast.of(turn_channel.server_id)
+        personas = await self._channel_turns.persona_cache.of(turn_channel.server_id)
         persona = await self._persona(turn_channel, turn)
         before = asked.said.id if why == "regenerate" else None
         return QueuedJob(

@@ -1,4 +1,4 @@
-"""Where a Discord channel is in its server, and whether it still is."""
+"""Finds the parent and the category of a Discord channel, and whether it was deleted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def path_of(channel: AnyChannel) -> ChannelPath:
 
 
 def is_age_restricted(channel: AnyChannel) -> bool:
-    """Tell whether Discord marks the channel, or the thread's channel. A direct message is not."""
+    """Tell whether a channel, or the channel of a thread, is marked as age-restricted."""
     if getattr(channel, "guild", None) is None:
         return False
     marked = getattr(channel, "is_nsfw", None)

@@ -5,25 +5,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from datetime import timedelta
 from typing import Any
-from urllib.parse import urlsplit
 
-import aiohttp
 import discord
 
 from oshaberi.bot.client.channel_places import places_in
+from oshaberi.bot.client.channels_of_other_shards import ChannelsOfOtherShards
 from oshaberi.bot.client.deleted_messages import forget_deleted
 from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
 from oshaberi.bot.client.gateway_state import GatewayState
-from oshaberi.bot.client.guilds_of_other_shards import ForeignGuilds
 from oshaberi.bot.client.incoming_messages import NOT_FOUND, MessageReader
-from oshaberi.bot.client.missed_messages import MOST_DIRECT, MissedMessages
+from oshaberi.bot.client.login_errors import explained_login
 from oshaberi.bot.client.movable_shards import MovableShardsClient
 from oshaberi.bot.client.unanswered_log import UnansweredLog
+from oshaberi.bot.client.unanswered_search import UnansweredSearch, WhenReady
 from oshaberi.bot.command_languages import CommandTranslator
 from oshaberi.bot.commands import COMMANDS, BotCommandTree, CommandContext
 from oshaberi.bot.commands.message_menu import retry
@@ -37,20 +32,16 @@ from oshaberi.discord_io import (
 )
 from oshaberi.discord_io.retry_button import retry_item
 from oshaberi.discord_io.webhooks.managed_webhooks import Alone, alone_anyway
-from oshaberi.errors import ConfigError, OshaberiError, TemporaryError
-from oshaberi.storage.storage_errors import StorageAwayError
+from oshaberi.errors import OshaberiError
 from oshaberi.turns.admission.admission_rules import ADMITTED
 from oshaberi.turns.admission.channel_queue import Arrival
 from oshaberi.turns.admission.unbegun_questions import CLAIMED, Claim
+from oshaberi.turns.bounded_cache import BoundedCache
 
 log = logging.getLogger(__name__)
 
 KEPT_IDS = 4000
-DATABASE_RETRY_SECONDS = 5.0
-"""After an outage: until open questions are looked for again."""
 SYSTEM = "system"
-
-WhenReady = Callable[[], Awaitable[object]]
 
 
 def intents(*, members: bool = False) -> discord.Intents:
@@ -106,42 +97,19 @@ class OshaberiClient(MovableShardsClient):
         self.reader = MessageReader(self, context.db.opt_outs)
         self.tree = BotCommandTree(self, claim)
         self._alone = alone
-        self._when_ready = when_ready
-        self._take_up = take_up
-        self._elsewhere = ForeignGuilds(self)
+        self._search = UnansweredSearch(self, when_ready, take_up)
+        self._elsewhere = ChannelsOfOtherShards(self)
         self._was_ready = False
         self._is_synced = False
-        self._heard = _HandledMessages()
-        self._settling = asyncio.Lock()
-        self._getting_ready: set[asyncio.Task[Any]] = set()
+        self._handled: BoundedCache[int, None] = BoundedCache(KEPT_IDS)
         for command in COMMANDS:
             self.tree.add_command(command)
 
     async def serve(self, token: str) -> None:
         """Log in and run until closed. Raises a ConfigError of one line if it cannot start."""
-        try:
+        with explained_login():
             await self.login(token)
             await self.connect()
-        except discord.LoginFailure:
-            raise ConfigError(
-                "discord_token: Discord does not accept it; copy it again from the bot's page in "
-                "the Developer Portal"
-            ) from None
-        except discord.PrivilegedIntentsRequired:
-            raise ConfigError(
-                "Discord refuses the intents: switch on Message Content Intent on the bot's page "
-                "in the Developer Portal"
-            ) from None
-        except (aiohttp.ClientConnectionError, TimeoutError) as error:
-            raise TemporaryError(
-                f"Discord cannot be reached: {_place()}: {_reason(error)}; check the network "
-                "of this machine, then start the bot again"
-            ) from None
-        except discord.HTTPException as error:
-            raise TemporaryError(
-                f"Discord refuses the connection: {_place()} answers HTTP {error.status}; "
-                "try again later, and see https://discordstatus.com"
-            ) from None
 
     async def setup_hook(self) -> None:
         self.client_state = ClientState(self, self._alone)
@@ -158,11 +126,7 @@ class OshaberiClient(MovableShardsClient):
         return self.knows_servers_of(self.shard_of(server_id))
 
     async def close(self) -> None:
-        under_way = self._getting_ready - {asyncio.current_task()}
-        for task in under_way:
-            task.cancel()
-        if under_way:
-            await asyncio.wait(under_way)
+        await self._search.close()
         if hasattr(self, "client_state"):
             await self.client_state.close()
         if isinstance(self.loop, asyncio.AbstractEventLoop):  # before a login discord.py cannot
@@ -197,8 +161,9 @@ class OshaberiClient(MovableShardsClient):
         """Submit a message of somebody else, once. Discord may repeat it after a RESUME."""
         if self.reader.is_ours(message) or not self.reader.is_talk(message):
             return
-        if not self._heard.is_new(message.id):
+        if message.id in self._handled:
             return
+        self._handled.put(message.id, None)
         incoming = await self.reader.incoming(message)
         if self.reader.is_private_copy(incoming):
             return
@@ -209,7 +174,7 @@ class OshaberiClient(MovableShardsClient):
         if outcome not in ADMITTED:
             self.unanswered.note(incoming, outcome)
         if outcome == CLAIMED:
-            self._heard.forget(message.id)
+            self._handled.forget(message.id)
 
     async def on_raw_typing(self, typing: discord.RawTypingEvent) -> None:
         self.context.channel_turns.note_typing(typing.channel_id, typing.user_id)
@@ -232,73 +197,22 @@ class OshaberiClient(MovableShardsClient):
         else:
             servers = "1 server" if len(self.guilds) == 1 else f"{len(self.guilds)} servers"
             log.info("connected as %s, in %s", self.user, servers)
-        with self._until_closed():
-            while not await self._got_ready():
-                await asyncio.sleep(DATABASE_RETRY_SECONDS)
-            self._was_ready = True
+        await self._search.run_when_ready()
+        self._was_ready = True
 
     async def on_shard_ready(self, shard_id: int) -> None:
         """Look for what was missed before a shard came to this process, or came back to it."""
         if not self.has_movable_shards and (len(self.shards) == 1 or not self._was_ready):
             return  # `on_ready` looks at all shards
-        with self._until_closed():
-            while not await self._got_ready(shard_id):
-                self.caught_up(shard_id)
-                await asyncio.sleep(DATABASE_RETRY_SECONDS)
+        await self._search.run_when_ready(shard_id, lambda: self.caught_up(shard_id))
         self.caught_up(shard_id)
         if shard_id == 0 and self.has_movable_shards and not self._is_synced:
             self._is_synced = True
             await self._sync()
 
-    async def _got_ready(self, shard_id: int | None = None) -> bool:
-        """Whether the database was there for all of it."""
-        try:
-            async with self._settling:
-                if self._when_ready is not None:
-                    await self._when_ready()
-                    self._when_ready = None
-                if shard_id is None:
-                    await self._look_back()
-            if shard_id is not None:  # shards do not wait for each other
-                await self._look_back(shard_id)
-        except StorageAwayError as error:
-            log.warning("open questions are looked for again soon: %s", error)
-            return False
-        return True
-
-    @contextmanager
-    def _until_closed(self) -> Iterator[None]:
-        """Register the current task, so that it is ended before the database is closed."""
-        task = asyncio.current_task()
-        assert task is not None
-        self._getting_ready.add(task)
-        try:
-            yield
-        finally:
-            self._getting_ready.discard(task)
-
     async def look_back(self) -> None:
         """Find unanswered questions: first the stored ones, then those in the channels."""
-        async with self._settling:
-            await self._look_back()
-
-    async def _look_back(self, shard_id: int | None = None) -> None:
-        if self._take_up is not None:
-            await self._take_up()
-        has_direct = shard_id in (None, 0) and self.has_shard(0)
-        missed_messages = MissedMessages(
-            self.reader,
-            self._last_seen,
-            self._is_for_us,
-            lambda message: self.listen(message, "missed"),
-            self._direct_ids if has_direct else _no_ids,
-            timedelta(seconds=self.context.settings().max_question_age_s),
-            self.context.db.questions.open_in,
-            shard_id,
-        )
-        count = await missed_messages.run()
-        if count:
-            log.info("%d messages came while nobody listened", count)
+        await self._search.run()
 
     async def on_shard_connect(self, shard_id: int) -> None:
         self.gateway_state.connected(shard_id)
@@ -351,18 +265,6 @@ class OshaberiClient(MovableShardsClient):
         ours = isinstance(error, OshaberiError)
         log.error("%s: %s", event_method, error if ours else repr(error), exc_info=not ours)
 
-    async def _last_seen(self, channel_id: int) -> int:
-        """Return the newest message that was handled or whose turn was begun; 0 if none."""
-        db = self.context.db
-        seen, turn = await db.seen.last(channel_id), await db.turns.last(channel_id)
-        return max(seen or 0, (turn.asked_id or 0) if turn else 0)
-
-    async def _direct_ids(self) -> tuple[int, ...]:
-        return await self.context.db.turns.direct_channels(MOST_DIRECT)
-
-    async def _is_for_us(self, message: discord.Message) -> bool:
-        return await self.context.channel_turns.admits(await self.reader.incoming(message))
-
     async def _sync(self) -> None:
         """Register the commands. The bot also works if that fails."""
         try:
@@ -374,33 +276,3 @@ class OshaberiClient(MovableShardsClient):
 
 def _place_ids(guild: discord.Guild) -> tuple[int, ...]:
     return tuple(place.id for place in (*guild.channels, *guild.threads))
-
-
-async def _no_ids() -> tuple[int, ...]:
-    return ()
-
-
-def _place() -> str:
-    return urlsplit(discord.http.Route.BASE).netloc
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__
-
-
-class _HandledMessages:
-    """The ids of the newest handled messages."""
-
-    def __init__(self) -> None:
-        self._ids: OrderedDict[int, None] = OrderedDict()
-
-    def is_new(self, message_id: int) -> bool:
-        if message_id in self._ids:
-            return False
-        self._ids[message_id] = None
-        if len(self._ids) > KEPT_IDS:
-            self._ids.popitem(last=False)
-        return True
-
-    def forget(self, message_id: int) -> None:
-        self._ids.pop(message_id, None)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import discord
 
 LATE_SECONDS = 10.0
-"""An acknowledgement may come so long after the time at which the next heartbeat is due."""
+"""How long after the next heartbeat is due an acknowledgement may come."""
 
 
 class GatewayState:

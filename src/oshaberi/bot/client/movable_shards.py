@@ -1,7 +1,7 @@
 """A discord.py client that takes on and gives up single shards while it runs.
 
 discord.py starts all shards of an `AutoShardedClient` once and keeps them. This one starts none by
-itself if there are `ShardTerms`: whoever keeps the leases starts and stops them (decision 20).
+itself if it has `ShardTerms`: the keeper of the leases starts and stops them (decision 20).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FAULTS = (aiohttp.ClientError, discord.DiscordException, ReconnectWebSocket, Tim
 
 
 class ShardTerms(Protocol):
-    """On which terms a client has shards: what it asks the keeper of the leases."""
+    """What a client asks the keeper of the leases about its shards."""
 
     async def begin(self, host: MovableShardsClient, recommended: int, max_concurrency: int) -> int:
         """Return the number of shards of the bot."""
@@ -37,7 +37,7 @@ class ShardTerms(Protocol):
 
 
 class MovableShard(Shard):
-    """A shard that can be given up: then it never connects again, whatever was under way."""
+    """A shard that can be given up. After that it never connects again."""
 
     is_given_up = False
 
@@ -70,9 +70,9 @@ class MovableShard(Shard):
 
 
 class MovableShardsClient(discord.AutoShardedClient):
-    """The client. Without terms it is discord.py's own."""
+    """The client. Without `ShardTerms` it works like discord.py's own."""
 
-    # discord.py's own, whose names it has mangled
+    # private attributes of discord.py, under their mangled names
     _AutoShardedClient__shards: dict[int, Shard]
     _AutoShardedClient__queue: asyncio.PriorityQueue[EventItem]
 
@@ -85,7 +85,7 @@ class MovableShardsClient(discord.AutoShardedClient):
         if shard_terms is not None:
             self._connection._update_references = self._note_socket  # type: ignore[method-assign]  # noqa: SLF001
         self._caught_up: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
-        """By shard: whether what was missed before it was connected is looked for."""
+        """Set for a shard when the messages that it missed have been found."""
 
     @property
     def has_movable_shards(self) -> bool:
@@ -119,7 +119,7 @@ class MovableShardsClient(discord.AutoShardedClient):
         count = await self._terms.begin(self, recommended, limits["max_concurrency"])
         self.shard_count = self._connection.shard_count = count
         self._connection.shard_ids = range(count)
-        # What needs no shard can begin.
+        # There may be no shard for a long time; what needs none begins now.
         self._connection.call_handlers("ready")
         self.dispatch("ready")
 
@@ -130,7 +130,7 @@ class MovableShardsClient(discord.AutoShardedClient):
         try:
             await self._terms.identify_turn(shard_id)
         except BaseException:
-            # Nobody else has it in hand, and its thread would beat on.
+            # Nobody else can close this connection, and its thread would go on sending heartbeats.
             if (socket := self._sockets.get(shard_id)) is not None:
                 await socket.close(code=1000)
             raise

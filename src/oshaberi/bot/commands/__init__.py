@@ -1,4 +1,12 @@
-"""The bot's commands, as data: one file per group, one table of all of them."""
+"""The bot's commands, and the table of all of them (`COMMANDS`).
+
+- `command_context`: what a command works with, and what its user may do; `command_answers`: how it
+  answers; `input_checks`: which names, addresses and words it takes.
+- `models`: `/model`; `personas`: `/persona` and `/sprite`.
+- `config_commands`: `/config`, with `config_answers`; `memory_commands`: `/memory`.
+- `turn_commands`: `/stop`, `/continue` and `/regenerate`; `message_menu`: the menu of a message.
+- `help_command`, `status_command`, `usage_command`: `/help`, `/status`, `/usage`.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +18,10 @@ from discord import app_commands
 from oshaberi.bot.commands import (
     config_commands,
     help_command,
-    key_commands,
     memory_commands,
     message_menu,
-    model_option_commands,
-    persona_commands,
-    sprite_commands,
+    models,
+    personas,
     status_command,
     turn_commands,
     usage_command,
@@ -43,10 +49,8 @@ COMMANDS: tuple[Registered, ...] = (
     *memory_commands.COMMANDS,
     *privacy_commands.COMMANDS,
     *config_commands.COMMANDS,
-    *key_commands.COMMANDS,
-    *model_option_commands.COMMANDS,
-    *persona_commands.COMMANDS,
-    *sprite_commands.COMMANDS,
+    *models.COMMANDS,
+    *personas.COMMANDS,
     *message_menu.COMMANDS,
 )
 

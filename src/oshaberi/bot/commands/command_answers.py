@@ -202,7 +202,7 @@ async def ask_first(
     label: str,
     work: Callable[[CommandUser], Coroutine[Any, Any, str]],
 ) -> None:
-    """Only to the one who asked: the question, and the button that does it."""
+    """Ask the user to confirm with a button. Nobody else sees the question."""
     view = ConfirmationView(label, work)
     nobody = discord.AllowedMentions.none()
     await interaction.response.send_message(

@@ -70,7 +70,7 @@ class CommandContext:
 
     def personas_changed(self, server_id: int) -> None:
         """Empty the persona cache of a server, so that the next turn reads it again."""
-        self.channel_turns.cast.forget(server_id)
+        self.channel_turns.persona_cache.forget(server_id)
 
     def cooldown_end(self, key: KeyRecord) -> datetime | None:
         """Return when the cooldown of a key ends, or None if it can be used now."""
@@ -223,3 +223,8 @@ def _owns(application: discord.AppInfo | None, user_id: int) -> bool:
     team = application.team
     members = () if team is None else team.members
     return user_id == application.owner.id or any(user_id == one.id for one in members)
+
+
+def told_place(where: Where) -> str:
+    """Return " in #channel" for the end of a sentence; nothing for the whole server."""
+    return "" if where is None else translated(" in <#{channel_id}>", channel_id=where.channel_id)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Any
 
 import discord
 from discord import app_commands
@@ -22,42 +21,42 @@ from oshaberi.bot.commands.command_context import (
     asker_of,
     context_of,
     seen_channel,
+    told_place,
 )
-from oshaberi.bot.commands.persona_commands import found, persona_choices
-from oshaberi.bot.inherited_settings import InheritedSettings, settings_in
+from oshaberi.bot.commands.config_answers import (
+    MOST_SHOWN,
+    explained_setting,
+    language_note,
+    own_values_note,
+    remark_on,
+    setting_line,
+    told_value,
+    value_of,
+)
+from oshaberi.bot.commands.personas.server_personas import persona_choices, persona_named
+from oshaberi.bot.inherited_settings import settings_in
 from oshaberi.config import (
     DECLARED,
     SERVER_KEYS,
-    EffectiveSettings,
-    LoadedSettings,
     Setting,
     check_together,
     effective,
     parse_server_value,
 )
-from oshaberi.config.server_limits import allowed_here, check_limit, is_quota
+from oshaberi.config.server_limits import check_limit
 from oshaberi.config.server_settings import SERVER_ONLY_KEYS
-from oshaberi.conversation.turn_config import TurnConfig
-from oshaberi.delivery.degree_policy import live_remark
-from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.languages import translatable, translated
-from oshaberi.storage.stored_records import StoredSettings
-from oshaberi.text.text_config import TextConfig
 from oshaberi.turns.generation.model_chain import WHOLE_SERVER
 
 CHANNEL_KEYS = frozenset({"thought_log_channel_id"})
 PERSONA_KEYS = frozenset({"answering_persona"})
-LIVE_KEYS = frozenset({"delivery", "notify", "display_mode"})
-MOST_SHOWN = 60
 ALL = "all"
-"""To be said in so many letters: nobody resets a server by pressing Enter twice."""
+"""It has to be typed, so that nobody resets a server by pressing Enter twice."""
 MOST_MEANT = 3
-MOST_NAMED = 5
 _LEGEND = translatable(
     "* changed: for the server, or only here, in this channel or category. The others "
     "are as whoever runs the bot set them. `/config show KEY` explains one."
 )
-
 HasChannel = Callable[[int], bool]
 """Whether the server has a channel of that id in which the asker may write."""
 
@@ -70,8 +69,8 @@ async def show_config(
     setting = None if key is None else _setting(key)
     here = await settings_in(context.db, context.settings(), where or asker.path)
     if setting is not None:
-        return _explained(setting, here, context.settings())
-    listed = "\n".join(_line(one, here) for one in SERVER_KEYS.values())
+        return explained_setting(setting, here, context.settings())
+    listed = "\n".join(setting_line(one, here) for one in SERVER_KEYS.values())
     return f"```\n{listed}\n```{translated(_LEGEND)}"
 
 
@@ -105,21 +104,21 @@ async def set_config(
             )
         )
     if setting.name in PERSONA_KEYS and value:
-        value = (await found(context, asker.server_id, value)).name
+        value = (await persona_named(context, asker.server_id, value)).name
     stored = await context.db.servers.settings(asker.server_id)
     above = stored.layers(() if where is None else where.ids)
     check_together(context.settings(), {setting.name: value}, *above)
     place_id = WHOLE_SERVER if where is None else where.channel_id
     await context.db.servers.set_config(asker.server_id, setting.name, value, place_id)
     now = effective(context.settings(), {setting.name: value}, *above)
-    remarks = f"{_remark(setting, now)}{_readers_language(setting)}"
-    more = f"{'' if where else _exceptions(stored, setting.name)}{remarks}"
+    remarks = f"{remark_on(setting, now)}{language_note(setting)}"
+    more = f"{'' if where else own_values_note(stored, setting.name)}{remarks}"
     return translated(
-        "`{name}` is now {setting}{where}.{more}",
+        "`{name}` is now {value}{where}.{notes}",
         name=setting.name,
-        setting=_told(setting, value),
-        where=_in(where),
-        more=more,
+        value=told_value(setting, value),
+        where=told_place(where),
+        notes=more,
     )
 
 
@@ -139,9 +138,9 @@ async def reset_config(
     again = (
         translated("has its default again")
         if where is None
-        else translated("is inherited again{where}", where=_in(where))
+        else translated("is inherited again{where}", where=told_place(where))
     )
-    return f"`{name}` {again}: {_told(SERVER_KEYS[name], _value(SERVER_KEYS[name], now))}."
+    return f"`{name}` {again}: {told_value(SERVER_KEYS[name], value_of(SERVER_KEYS[name], now))}."
 
 
 def known_keys(typed: str) -> Choices:
@@ -171,7 +170,9 @@ def _setting(key: str, where: Where = None) -> Setting:
     if name in DECLARED:
         raise CommandRefusedError(translated("{name}: is set by whoever runs the bot", name=name))
     raise CommandRefusedError(
-        translated("{name}: no such setting; {name2}", name=name[:MOST_SHOWN], name2=_meant(name))
+        translated(
+            "{name}: no such setting; {suggestion}", name=name[:MOST_SHOWN], suggestion=_meant(name)
+        )
     )
 
 
@@ -182,107 +183,7 @@ def _meant(name: str) -> str:
     near = list(dict.fromkeys([*alike, *part]))[:MOST_MEANT]
     if not near:
         return translated("`/config show` lists them")
-    return translated("did you mean {repr}?", repr=" or ".join(map(repr, near)))
-
-
-def _in(where: Where) -> str:
-    return "" if where is None else translated(" in <#{channel_id}>", channel_id=where.channel_id)
-
-
-def _exceptions(stored: StoredSettings, key: str) -> str:
-    """Name the channels that a change of the server does not reach."""
-    own = [f"<#{one}>" for one, values in stored.channels.items() if key in values]
-    more = (
-        translated(" and {value} more", value=len(own) - MOST_NAMED)
-        if len(own) > MOST_NAMED
-        else ""
-    )
-    return (
-        translated(
-            " Not in {own}{more}, with a value of its own.",
-            own=", ".join(own[:MOST_NAMED]),
-            more=more,
-        )
-        if own
-        else ""
-    )
-
-
-def _explained(setting: Setting, here: InheritedSettings, operators: LoadedSettings) -> str:
-    allowed, default = allowed_here(operators, setting), _shown(setting.default)
-    value = _told(setting, _value(setting, here.now))
-    place = _in(here.path) if here.path.server_id else ""
-    origin_words = here.origin_of(setting, operators)
-    return translated(
-        "`{name}` is {value}{place} (from {origin_words}): {what}.\nAllowed: {allowed}. "
-        "Built-in default: `{default}`.{setting}{setting2}",
-        name=setting.name,
-        value=value,
-        place=place,
-        origin_words=origin_words,
-        what=setting.what,
-        allowed=allowed,
-        default=default,
-        setting=_operators_quota(setting, operators),
-        setting2=_remark(setting, here.now),
-    )
-
-
-def _remark(setting: Setting, now: EffectiveSettings) -> str:
-    """Return what the setting does not do together with another one."""
-    remark = live_remark(now.stream) if setting.name in LIVE_KEYS else ""
-    return translated("\nNote: {remark}.", remark=remark) if remark else ""
-
-
-def _readers_language(setting: Setting) -> str:
-    """Return why the answer is not in the language that was just set."""
-    if setting.name != "language":
-        return ""
-    remark = translated("answers to commands stay in the language of your Discord")
-    return translated("\nNote: {remark}.", remark=remark)
-
-
-def _operators_quota(setting: Setting, operators: LoadedSettings) -> str:
-    most = operators.value(setting.name) if is_quota(setting.name) else 0
-    return (
-        translated(" On the keys of whoever runs the bot: {most:,} at most.", most=most)
-        if most
-        else ""
-    )
-
-
-def _line(setting: Setting, here: InheritedSettings) -> str:
-    text = _shown(_value(setting, here.now))
-    text = text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
-    level = here.level_of(setting.name)
-    return f"  {setting.name} = {text}" if level is None else f"* {setting.name} = {text} ({level})"
-
-
-def _value(setting: Setting, now: EffectiveSettings) -> Any:
-    homes: dict[type, object] = {
-        TextConfig: now.stream.text,
-        StreamConfig: now.stream,
-        TurnConfig: now.turn,
-    }
-    return getattr(homes[setting.section], setting.name)
-
-
-def _told(setting: Setting, value: Any) -> str:
-    """Format a value for Discord: channels and people as mentions, the rest as typed."""
-    sign = setting.about.get("mention")
-    if not sign or not value:
-        return f"`{_shown(value)}`"
-    many = value if isinstance(value, list | tuple) else [value]
-    return ", ".join(f"<{sign}{one}>" for one in many)
-
-
-def _shown(value: Any) -> str:
-    """Format a value as it would be typed, without backticks that could end a code span."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list | tuple):
-        return ", ".join(map(str, value)).replace("`", "'") or "(none)"
-    return str(value).replace("`", "'") or "(none)"
+    return translated("did you mean {names}?", names=" or ".join(map(repr, near)))
 
 
 _ONLY_IN = translatable("Only in this channel, thread or category")

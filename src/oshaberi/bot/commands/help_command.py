@@ -13,8 +13,8 @@ from oshaberi.bot.commands.command_context import (
     asker_of,
     context_of,
 )
-from oshaberi.bot.commands.model_commands import chain_of
-from oshaberi.bot.commands.persona_commands import personas_of
+from oshaberi.bot.commands.models.stored_chains import chain_of
+from oshaberi.bot.commands.personas.server_personas import personas_of
 from oshaberi.languages import translatable, translated
 
 LISTED = (

@@ -19,7 +19,7 @@ from oshaberi.bot.commands.command_context import (
     client_of,
     context_of,
 )
-from oshaberi.bot.commands.model_commands import name_of
+from oshaberi.bot.commands.models.stored_chains import name_of
 from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.languages import translatable, translated, translated_count
 from oshaberi.providers.capabilities import ModelPlace
@@ -57,7 +57,7 @@ async def status_of(context: CommandContext, asker: CommandUser, latency_s: floa
 def _latency(seconds: float) -> str:
     if not math.isfinite(seconds):
         return translated("Discord has not answered a heartbeat yet.")
-    return translated("Discord answers in {value:.0f} ms.", value=seconds * 1000)
+    return translated("Discord answers in {ms:.0f} ms.", ms=seconds * 1000)
 
 
 def _queue(context: CommandContext, asker: CommandUser) -> str:

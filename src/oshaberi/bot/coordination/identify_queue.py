@@ -1,7 +1,8 @@
 """The queue for IDENTIFY, over all processes of the bot.
 
 Discord takes one IDENTIFY in five seconds from each bucket of shards (`shard_id` modulo
-`max_concurrency`). Whoever is too early loses the session, and too many of them cost the token.
+`max_concurrency`). A process that is too early loses its session, and after too many IDENTIFYs in a
+day Discord resets the token.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 
-from oshaberi.bot.coordination.shard_leases import LeaseTable
+from oshaberi.bot.coordination.lease_table import LeaseTable
 
 PAUSE_SECONDS = 5.2
 """Discord says 5; what left apart may arrive closer together."""
@@ -30,7 +31,7 @@ class IdentifyQueue:
         return shard_id % self._max_concurrency
 
     async def reserve(self, shard_id: int) -> None:
-        """Wait for a turn. The connection is made after that, so that it is not open in vain."""
+        """Wait for a turn. Connect only after that, so that the connection does not wait."""
         bucket = self.bucket(shard_id)
         async with self._waiting[bucket]:
             while not await self._table.begin_pause(f"identify:{bucket}", PAUSE_SECONDS):

@@ -24,10 +24,12 @@ BEAT_SECONDS = 20.0
 SILENT_FOR = timedelta(minutes=2)
 """Longer than a restart, and than the clocks of two machines differ."""
 LOOKS_SILENT = 3
-"""So many looks in a row: where the clock was set forward, who is there has beaten by then."""
+"""How many looks in a row must find a process silent. If only the clock was set forward, a running
+process has reported again by then."""
 LEASE_SECONDS = 2.0
 LOOKS_MISSING = 3
-"""So many in a row: whoever has only lost its connection takes its lease again by then."""
+"""How many looks in a row must find the lease missing. A process that only lost its connection has
+taken its lease again by then."""
 
 
 class OrphanedJournals:

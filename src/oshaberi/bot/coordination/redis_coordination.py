@@ -37,7 +37,7 @@ RENEW_SECONDS = 3.0
 POLL_SECONDS = 0.1
 PATIENCE_SECONDS = 600.0
 ANSWER_SECONDS = 1.5
-"""Of Redis: longer is away. Then nobody asks it until it has answered a heartbeat."""
+"""How long Redis may take to answer. After that it is not asked until it answers a heartbeat."""
 LOOK_SECONDS = 1.0
 """How often a Redis that hangs is looked for."""
 
@@ -59,7 +59,7 @@ class RedisCoordination:
         self._here = SingleProcess()
         self._name = secrets.token_hex(8).encode()
         self._others: set[bytes] = set()
-        """Who has claimed what we asked for."""
+        """The processes that had already claimed what this one asked for."""
         self._departed = asyncio.Event()
         self._believes_from = 0.0
         """When what Redis says about the others proves something again."""

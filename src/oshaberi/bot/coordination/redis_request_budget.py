@@ -23,7 +23,7 @@ PER_SECOND = 45
 BUDGET_KEY = "oshaberi:requests"
 REFUSED_KEY = "oshaberi:refused"
 ANSWER_SECONDS = 0.5
-"""Of Redis: a message does not wait longer for it."""
+"""How long a message waits for Redis."""
 SYNC_SECONDS = 2.0
 SLOT_SECONDS = 60
 SLOTS = 10

@@ -1,8 +1,8 @@
 """Keeps this process's fair share of the shards, by leases (decision 20).
 
-Once a second the leases are renewed and the share is worked out. A new process gets shards from
-the others one after another; those of an ended process are taken by the rest. A process that could
-not renew its leases in time is silent (`RequestFence`). If others have its shards by then, it ends.
+Once a second it renews the leases and computes the share. A new process gets shards from the others
+one after another. When a process ends, the others take its shards. A process that could not renew
+its leases in time sends nothing (`RequestFence`), and ends if others have taken its shards.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NoReturn, Protocol
 
 from oshaberi.bot.coordination.fair_shares import fair_share, to_give_up, to_take
 from oshaberi.bot.coordination.identify_queue import IdentifyQueue
-from oshaberi.bot.coordination.shard_leases import FleetView, LeaseTable
+from oshaberi.bot.coordination.lease_table import FleetView, LeaseTable
 from oshaberi.discord_io import RequestFence
 from oshaberi.errors import ConfigError, TemporaryError
 
@@ -25,11 +25,11 @@ log = logging.getLogger(__name__)
 TICK_SECONDS = 1.0
 LEAVING_TICK_SECONDS = 0.2
 MARGIN_SECONDS = 1.0
-"""The fence closes so long before the leases expire."""
+"""How long before the leases expire the fence closes."""
 MOST_SILENT_SECONDS = 30.0
-"""So long a process waits for Redis behind the fence. Then it ends, to be started again."""
+"""How long a process with a closed fence waits for Redis. Then it ends, to be started again."""
 HANDOVER_SECONDS = 30.0
-"""A process that ends hands its shards over one after another, for so long at most."""
+"""How long a process that ends may take to hand over its shards, one after another."""
 FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 30.0
 
 
@@ -72,8 +72,8 @@ class ShardKeeper:
         self._is_leaving = False
         self._is_alone = False
         self._problem: str | None = "not begun"
-        self._believes_from = 0.0
-        """When a shard that seems to be free is free."""
+        self._trusts_leases_from = 0.0
+        """Until then a shard without a lease may belong to a process that could not renew it."""
 
     async def begin(self, host: ShardHost, recommended: int, max_concurrency: int) -> int:
         """Agree with the other processes on the number of shards, and return it."""
@@ -158,8 +158,8 @@ class ShardKeeper:
                 )
             view = await self._seen()
             if was_closed:
-                # The others may have been cut off too: they get the time to come back.
-                self._believes_from = began_s + self._table.lease_s
+                # The others may have lost Redis too. Give them the time to renew their leases.
+                self._trusts_leases_from = began_s + self._table.lease_s
             self._fence.close_at = began_s + self._table.lease_s - MARGIN_SECONDS
             await asyncio.gather(*map(self._lose, lost))
             await self._balance(view, began_s)
@@ -189,7 +189,7 @@ class ShardKeeper:
 
     async def _balance(self, view: FleetView | None, now_s: float) -> None:
         self._share = 0 if view is None else fair_share(view.place, self._shard_count)
-        if view is not None and (not view.remembers or now_s < self._believes_from):
+        if view is not None and (not view.remembers or now_s < self._trusts_leases_from):
             return
         excess = to_give_up(self._held, self._starting, self._share)
         going = [shard_id for shard_id in excess if await self._may_go(shard_id)]

@@ -74,7 +74,7 @@ async def open_telemetry(endpoint: str | None, instance: str) -> AsyncIterator[T
     try:
         yield OpenTelemetryTracer(provider)
     finally:
-        # It sends what is left, and a collector may not answer.
+        # This sends the remaining spans. Wait only briefly: the collector may be down.
         closing = asyncio.get_running_loop().run_in_executor(None, provider.shutdown)
         await asyncio.wait({closing}, timeout=CLOSE_SECONDS)
 

@@ -1,6 +1,7 @@
-"""Lets in whoever knows the token, for twelve hours, by a cookie that scripts cannot read.
+"""The login of the status page: the token starts a session of twelve hours, kept in a cookie.
 
-The token is sent once, in the body of a form: it stands in no URL, no log and no browser history.
+The token is sent once, in the body of a form, so no URL, log or browser history contains it.
+Scripts cannot read the cookie.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class PageLogin:
 
 
 def _digest(text: str) -> bytes:
-    """Return a digest: all have one length, so that a comparison tells nothing about it."""
+    """Return a digest. All have one length, so comparing two does not reveal the token's length."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
@@ -100,7 +101,7 @@ async def _given_token(request: web.Request) -> str | None:
 
 
 def _is_our_form(request: web.Request) -> bool:
-    """Tell whether a form was not sent from another site. Browsers name the site it is from.
+    """Tell whether a form was sent from our own page. Browsers say from which site it comes.
 
     Of our own page they say `Origin: null`, because it asks them to send no referrer. They say so
     of a sandbox in another page too: there the newer header tells.

@@ -86,7 +86,7 @@ _PRIVATE = {**SAFE_HEADERS, "Cache-Control": "no-store"}
 
 
 def _page(name: str, status: int = 200, put: tuple[bytes, bytes] = (b"", b"")) -> web.Response:
-    """Return a page that no browser keeps. `put` is a text of ours that stands in for another."""
+    """Return a page that no browser stores. `put` is a text to replace, and what replaces it."""
     response = file_response(FOLDER / name, POLICY, status)
     response.headers["Cache-Control"] = "no-store"
     if put[0] and isinstance(response.body, bytes):

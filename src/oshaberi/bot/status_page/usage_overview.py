@@ -1,4 +1,4 @@
-"""What models and servers used: today, in the last 30 days, and in all. Read once in a while."""
+"""What models and servers used: today, in the last 30 days, and in all. Kept for 30 seconds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class UsageOverview:
 
 
 class UsageReader:
-    """Reads the overview. Two who look at once share one reading."""
+    """Reads the overview. Simultaneous callers share one query."""
 
     def __init__(self, db: Database) -> None:
         self._db = db

@@ -98,7 +98,7 @@ def _settings(config: Path | None, port: int | None) -> LoadedSettings:
 
 
 def _make_folder(settings: LoadedSettings) -> None:
-    """Where the database and the key file go, if they go there."""
+    """Make the folder for the database and the key file, if they are kept there."""
     kept_here = f"sqlite:///{settings.data_dir}" in settings.database_url
     if not kept_here and settings.secret_key_file.parent != settings.data_dir:
         return
@@ -125,7 +125,7 @@ def _on_discord() -> None:
 
 
 def _on_stage(address: str, browser_folder: Path | None) -> None:
-    """With a folder for it, a browser is opened too."""
+    """Print the stage's address. Open it in a browser if there is a folder for that."""
     palette = TerminalPalette.of(sys.stdout)
     click.echo(f"\n  {palette.paint('Oshaberi', 'bold')} runs on the local stage:\n")
     click.echo(f"  {palette.paint(address, 'bold')}\n")
@@ -140,7 +140,7 @@ def _on_stage(address: str, browser_folder: Path | None) -> None:
 
 
 def _open_browser(address: str, folder: Path) -> None:
-    """The address has been said: whoever has no browser that can be started opens it alone."""
+    """Open the address in a browser, if one can be started. The address has been printed too."""
     from oshaberi.local_run.page_opening import opening_page
 
     try:

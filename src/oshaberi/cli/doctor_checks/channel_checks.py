@@ -1,6 +1,6 @@
 """What the bot may do in each channel: overwrites of channels, and channels full of webhooks.
 
-A channel that the bot cannot see is not looked at: it is hidden on purpose as a rule.
+Channels that the bot cannot see are left out: most of them are hidden on purpose.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _allowed(guild: Json, channel: Json, roles: frozenset[str], my_id: str) -> i
 def _crowded(
     channels: Iterable[Json], webhooks: HttpAnswer, application_id: str
 ) -> tuple[str, ...]:
-    """Return the channels that are full of others' webhooks. Nothing if they may not be listed."""
+    """Return the channels that are full of others' webhooks; none if the bot may not list them."""
     listed = _objects(webhooks.body) if webhooks.status == 200 else []
     ours = {one.get("channel_id") for one in listed if _is_of(one, application_id)}
     counts = Counter(one.get("channel_id") for one in listed)

@@ -35,9 +35,9 @@ from oshaberi.events import Identity, Message
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 0.05
-"""When there was nothing to show yet: the first words shall not wait for a second."""
+"""The pause while there is nothing to show yet: the first words should not wait for a second."""
 QUICK_LOOKS = 20
-"""So many in a row; then once a second, for example as long as a table comes."""
+"""How many quick looks in a row. Then one a second, for example while a table is written."""
 
 
 class LiveEdits:

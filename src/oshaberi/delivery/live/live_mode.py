@@ -33,9 +33,9 @@ class LiveMessage:
     shown: str
     """What can be read in it now."""
     spoken_before: WebhookFace | None = None
-    """Who spoke as the bot before it, should it be taken away."""
+    """The face that the bot had before this message, in case the message is deleted."""
     notice: Sent | None = None
-    """Who is answered, told for it alone."""
+    """A message of its own that notifies the person who is answered."""
 
     @property
     def differs(self) -> bool:

@@ -1,6 +1,7 @@
 """When a message leaves.
 
 - `typing_pace`: how long a person would type (pure).
+- `bucket_pace`: when a message may leave so that Discord's bucket does not run empty (pure).
 - `interruptible_waits`: every wait of a delivery, so that a stop ends all of them at once.
 - `typing_indicator`: shows that somebody is typing.
 """

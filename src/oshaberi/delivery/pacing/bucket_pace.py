@@ -11,9 +11,9 @@ from oshaberi.delivery.sink import RequestRoom
 
 KEPT_FOR_END = 1
 SMALLEST_SPREAD = 3
-"""Of a smaller bucket nothing is kept: there would be next to nothing left."""
+"""In a smaller bucket no request is kept for the end: too few would be left."""
 AT_ONCE = 2
-"""So many requests of a window leave without being spread."""
+"""How many requests of a window leave at once. The others are spread."""
 
 
 def leave_at(room: RequestRoom | None, now: float, *, at_end: bool = False) -> float:

@@ -18,13 +18,13 @@ log = logging.getLogger(__name__)
 KEEP_ALIVE_SECONDS = 8.0
 """Discord shows the indicator for ten seconds."""
 QUIET_SECONDS = 0.75
-"""So long after a message it is shown again; together with the request, less than a second."""
+"""How long after a message it is shown again. With the request it is less than a second."""
 EDITED_QUIET_SECONDS = 1.75
 """The same where a message grows by edits. They come once a second, a little more slowly when
 Discord limits them, and do not end the indicator: it would still be there after the last one."""
 GRACE_SECONDS = 0.9
-"""So long a message on the wire is waited for: an indicator that overtakes it ends, one that
-arrives after it stays for ten seconds."""
+"""How long to wait for a message that is being sent. An indicator that arrives before the message
+ends with it; one that arrives after it stays for ten seconds."""
 
 
 class TypingIndicator:

@@ -11,7 +11,7 @@ from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
 from oshaberi.delivery.outgoing_message import OutgoingMessage, history_of
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.pacing.typing_pace import Wait, pause_ms, table_typing_ms, typing_ms
-from oshaberi.delivery.queue.code_attachments import block_files, rendered_block
+from oshaberi.delivery.queue.plug_in_attachments import block_files, rendered_block
 from oshaberi.delivery.queue.table_attachments import (
     MOST_CODE_MESSAGES,
     TableRenderer,

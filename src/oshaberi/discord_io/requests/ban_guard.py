@@ -78,7 +78,7 @@ class BanGuard:
         return self._count
 
     def note_elsewhere(self, count: int) -> None:
-        """So many were refused within the window in other processes."""
+        """Note how many requests of other processes were refused within the window."""
         self._elsewhere = count
         self._slow_down()
 

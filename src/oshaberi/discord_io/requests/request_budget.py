@@ -60,7 +60,7 @@ class RequestBudget:
         """Called with the seconds that a request had to wait; not if it could leave at once."""
         self._per_second = per_second
         self._left_at: deque[float] = deque()
-        """Of those that have no answer yet."""
+        """When the requests left that have no answer yet."""
         self._answered_at: deque[float] = deque()
         self._waiting: dict[RequestRank, deque[asyncio.Future[None]]] = {
             rank: deque() for rank in RequestRank
@@ -106,7 +106,7 @@ class RequestBudget:
             self._answered_at.append(_now())
 
     async def close(self) -> None:
-        """Nobody waits any more."""
+        """Stop releasing requests."""
         if self._releasing is not None:
             self._releasing.cancel()
             await asyncio.wait({self._releasing}, timeout=1)

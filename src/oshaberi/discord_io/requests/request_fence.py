@@ -24,7 +24,7 @@ def time_since_boot() -> float:
 
 
 class RequestFence:
-    """Open until `close_at`, which somebody moves on again and again; without one, always."""
+    """Open until `close_at`, which the keeper of the leases postpones; without it, always open."""
 
     def __init__(self, now_s: Callable[[], float] = time_since_boot) -> None:
         self.now_s = now_s

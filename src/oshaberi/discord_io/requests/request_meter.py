@@ -1,4 +1,4 @@
-"""Tells how Discord answers: how long it takes, with which status, and who gets no webhook."""
+"""Measures Discord's answers by kind of request: duration, status, refused webhooks."""
 
 from __future__ import annotations
 

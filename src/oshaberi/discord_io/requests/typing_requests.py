@@ -18,7 +18,7 @@ from oshaberi.discord_io.requests.request_watch import RequestSender
 SERVES_SECONDS = 9.5
 """Ten, less the time that a request may take."""
 OFF_SECONDS = 3600.0
-"""Where it is refused it is not shown for so long."""
+"""How long it is not shown in a channel where Discord refused it."""
 
 
 class TypingRequests:

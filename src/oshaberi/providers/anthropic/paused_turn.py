@@ -19,7 +19,7 @@ Fields = dict[str, Any]
 
 MOST_PAUSES = 5
 MOST_KEPT_BYTES = 4 * 1024 * 1024
-"""Of a longer body only the end is kept: it cannot go on after a pause, but it ends well."""
+"""The longest body that is kept whole. A longer one cannot go on after a pause."""
 _KEPT_END_BYTES = 4096
 STOPPED: Event = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
 """Ends an answer that paused too often."""

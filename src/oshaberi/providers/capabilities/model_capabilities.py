@@ -16,7 +16,7 @@ Sampling = Literal["allowed", "one", "unless_thinking", "never"]
 """Whether `temperature` and `top_p` may be sent; `one`: only one of them."""
 
 SystemRole = Literal["system", "user"]
-"""Who says the system text. `user`: it stands before the first thing that a user says."""
+"""The role of the system text. `user`: it is put before the user's first message."""
 
 CallIdShape = Literal["any", "words", "nine"]
 """What the id of a tool call may be: anything up to 40 characters, letters, digits, `_` and `-`,

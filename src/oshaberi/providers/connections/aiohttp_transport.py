@@ -1,4 +1,4 @@
-"""Sends an SDK's HTTP requests with aiohttp, and hands the body of a stream past the SDK's layers.
+"""Sends an SDK's HTTP requests with aiohttp, and reads a streamed body without the SDK's layers.
 
 Errors become those of httpx2, which the SDKs know; redirects are never followed.
 """

@@ -1,7 +1,7 @@
 """The connections to model servers, which all adapters of an event loop share.
 
-A connection stays open for the next request, whichever adapter makes it. aiohttp, because of all
-clients it reads a stream of tokens with the least processor time (docs/performance.md).
+A connection stays open for the next request, whichever adapter makes it. aiohttp is used because it
+reads a stream of tokens with the least processor time of all clients (docs/performance.md).
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ async def repeated_if_stale(request: ClientRequest, handler: ClientHandlerType) 
 
 
 def _connector() -> _SharedConnector:
-    """Return the running loop's connector. It has no limit: turns are limited before."""
+    """Return the running loop's connector. It has no limit: `turn_slots` limits the turns."""
     loop = asyncio.get_running_loop()
     found = _shared.get(loop)
     if found is None:

@@ -3,6 +3,6 @@
 - `model_request`: one request; `context_items`: its messages, tools and tool results.
 - `request_preparation`: fits a request to an endpoint, with `known_window` and `window_budget`
   (length) and `image_fetching` (pictures).
-- `chat_dialogue`, `attachments_as_text`, `stop_strings`, `thinking_levels`: what all families
-  need to build a body.
+- `chat_dialogue`, `attachments_as_text`, `history_as_text`, `call_ids`, `sampling`, `stop_strings`,
+  `thinking_levels`: what all families need to build a body.
 """

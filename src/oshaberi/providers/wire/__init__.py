@@ -5,4 +5,5 @@
   `tool_call_assembly`, `signed_blocks`, `reasoning_tail`, `cited_pages` and `text_outlet`, which
   ends the text by `stop_string_cut` and `speaker_holdback`.
 - `parameter_fallback`: repeats a refused request with fewer parameters.
+- `actionable_errors`: adds to an error what helps to mend it.
 """

@@ -22,7 +22,7 @@ _LONGEST = 2000
 _TLS_OBJECT = re.compile(r" ssl:<[^<>]*>")
 """What aiohttp says of every connection, encrypted or not."""
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-"""Not followed: a model's server may send nobody elsewhere, least of all inside our network."""
+"""Redirects are not followed: a server could send requests into the operator's network."""
 
 
 class StreamError(Exception):

@@ -57,7 +57,7 @@ class TablePage:
 
     rows: tuple[TableRow, ...]
     widths: tuple[int, ...]
-    """Of the columns, with their padding."""
+    """The widths of the columns, with their padding."""
     alignments: tuple[Alignment, ...]
 
     @property

@@ -163,7 +163,7 @@ class ControlActions:
         return told(self._people.run(command, options, channel=channel, user=user_of(said)))
 
     def _choose(self, said: Json) -> Json:
-        """Of a message, or of a `person`."""
+        """Use an entry in the menu of a message, or of a `person`."""
         entry = text_of(said, "entry")
         if said.get("person") is not None:
             person = key_of(said, "person")

@@ -65,7 +65,7 @@ class Fault:
     """What a success says instead, with kind `body`."""
     code: int = 0
     retry_after_s: float = 0.0
-    """With status 429, or with a code that is one."""
+    """Used with status 429, or with a code that means 429."""
     via: bool = True
     """Without it discord.py takes a 429 for a ban, and gives up at once."""
     delay_s: float = 0.0

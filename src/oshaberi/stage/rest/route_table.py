@@ -29,13 +29,13 @@ class RouteCall:
     record: RequestRecord
     headers: dict[str, str] = field(default_factory=dict)
     code: int = 0
-    """Of the refusal, if it was refused."""
+    """Discord's code of the refusal, if the request was refused."""
     refused: RefusalError | None = None
     """Its body could not be read; said only to those who are let in."""
     reason: str | None = None
     """For the audit log."""
     created: bool = False
-    """Of the routes that answer 200 or 201: whether it made something new."""
+    """Whether something new was made: routes answer 201 then, and 200 otherwise."""
 
     def id(self, name: str) -> int:
         return snowflake(self.path[name], name)

@@ -39,7 +39,7 @@ def check_embeds(body: Json, errors: FormErrors) -> list[Json] | None:
 
 
 def _stored(embed: Json) -> Json:
-    """Without what is null, and with what the sender left out."""
+    """Return the embed without null values, and with defaults for what the sender left out."""
     kept = {key: value for key, value in embed.items() if value is not None}
     if "fields" in kept:
         kept["fields"] = [field | {"inline": bool(field.get("inline"))} for field in kept["fields"]]

@@ -2,7 +2,8 @@
 
 - `discord_records`: users, guilds, channels, messages; `world_state`: all of them.
 - `description`: builds a world from a short description.
-- `people_actions`: what people do; `message_posting`, `reaction_changes`, `world_changes`: what
-  becomes of it, by `permissions` and `mention_rules`.
+- `people_actions`: what people do; `message_posting`, `reaction_changes`, `poll_changes`,
+  `guild_changes`, `world_changes`: what becomes of it, by `permissions`, `mention_rules` and
+  `content_filters`.
 - `event_bus`: tells whoever listens; `snowflakes` and `nonces`: ids.
 """

@@ -66,7 +66,7 @@ class Application:
     token: str
     owner_id: int
     privileged: frozenset[str]
-    """Of `members`, `presences`, `message_content`: the intents the portal grants."""
+    """The intents that the portal grants: `members`, `presences`, `message_content`."""
 
 
 @dataclass(slots=True)

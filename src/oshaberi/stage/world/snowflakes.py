@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 EPOCH_MS = 1_420_070_400_000
 _TIME_SHIFT = 22
 DIGITS_MOST = 20
-"""Of an id, which has 64 bits."""
+"""The most digits that an id of 64 bits can have."""
 
 
 class Snowflakes:

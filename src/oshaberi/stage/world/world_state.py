@@ -75,7 +75,7 @@ class World:
 
     @staticmethod
     def default_description() -> Mapping[str, object]:
-        """Of the small world, to begin a description with."""
+        """Return the description of the small world, as a start for one's own."""
         from oshaberi.stage.world.description.world_description import DEFAULT
 
         return DEFAULT

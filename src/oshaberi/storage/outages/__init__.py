@@ -2,5 +2,5 @@
 
 - `driver_errors`: which errors of the drivers mean that the database is away.
 - `database_circuit_breaker`: the circuit breaker; nobody waits for a database that does not answer.
-- `answer_limits`: the decorators of the repositories' methods.
+- `repository_decorators`: the decorators of the repositories' methods.
 """

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import bindparam, delete, insert, or_, select
 
-from oshaberi.storage.outages.answer_limits import reads, writes
+from oshaberi.storage.outages.repository_decorators import reads, writes
 from oshaberi.storage.schema import table_rows
 from oshaberi.storage.stored_records import Exchange
 from oshaberi.storage.transactions import Transactions, beyond_newest, count

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlalchemy import ColumnElement, and_, delete, func, select
 
-from oshaberi.storage.outages.answer_limits import reads, writes
+from oshaberi.storage.outages.repository_decorators import reads, writes
 from oshaberi.storage.schema import table_rows
 from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.stored_records import Fact

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from sqlalchemy import Subquery, and_, delete, func, or_, select
 
-from oshaberi.storage.outages.answer_limits import reads, writes
+from oshaberi.storage.outages.repository_decorators import reads, writes
 from oshaberi.storage.schema.table_rows import InstanceRow, JournalStreamRow, QuestionRow
 from oshaberi.storage.transactions import Transactions
 

@@ -13,7 +13,7 @@ from typing import cast
 from sqlalchemy import Executable, bindparam, delete, select, update
 
 from oshaberi.delivery.bookkeeping.send_journal import JournalAwayError
-from oshaberi.storage.outages.answer_limits import reads, writes
+from oshaberi.storage.outages.repository_decorators import reads, writes
 from oshaberi.storage.schema import table_rows
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import JournalledPost, JournalledStream, PostState

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, and_, delete, func, select, update
 
 from oshaberi.storage.changes.change_feed import StoredChange
 from oshaberi.storage.key_scope import UNOWNED, KeyScope, ScopeKind, key_scope
-from oshaberi.storage.outages.answer_limits import reads, writes
+from oshaberi.storage.outages.repository_decorators import reads, writes
 from oshaberi.storage.schema.table_rows import ApiKeyRow
 from oshaberi.storage.secret_vault import SecretVault
 from oshaberi.storage.storage_errors import StorageError

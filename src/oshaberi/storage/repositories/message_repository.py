@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Executable, bindparam, delete, select
 
-from oshaberi.storage.outages.answer_limits import reads
+from oshaberi.storage.outages.repository_decorators import reads
 from oshaberi.storage.schema.table_rows import SpriteMessageRow, TableSourceRow
 from oshaberi.storage.transactions import Transactions, beyond_newest
 from oshaberi.storage.writing.write_entries import WriteEntry, WriteStep

@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from oshaberi.storage.changes.change_feed import StoredChange
-from oshaberi.storage.outages.answer_limits import reads, writes
+from oshaberi.storage.outages.repository_decorators import reads, writes
 from oshaberi.storage.schema.table_rows import PersonaRow, SpriteRow
 from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord

@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from sqlalchemy import Executable, bindparam, case, delete, select, update
 
-from oshaberi.storage.outages.answer_limits import reads, writes
+from oshaberi.storage.outages.repository_decorators import reads, writes
 from oshaberi.storage.schema.table_rows import Base, QuestionRow
 from oshaberi.storage.stored_records import StoredQuestion
 from oshaberi.storage.transactions import Transactions

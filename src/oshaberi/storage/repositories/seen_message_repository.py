@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Executable
 
-from oshaberi.storage.outages.answer_limits import reads
+from oshaberi.storage.outages.repository_decorators import reads
 from oshaberi.storage.schema.table_rows import SeenMessageRow
 from oshaberi.storage.transactions import Transactions
 from oshaberi.storage.writing.write_entries import WriteStep

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, delete, select
 
 from oshaberi.storage.changes.change_feed import StoredChange
-from oshaberi.storage.outages.answer_limits import reads, writes
+from oshaberi.storage.outages.repository_decorators import reads, writes
 from oshaberi.storage.schema.table_rows import ChannelSettingRow, ModelRow, ServerSettingRow
 from oshaberi.storage.stored_records import StoredSettings
 from oshaberi.storage.transactions import Transactions, count

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, delete, insert, select
 
-from oshaberi.storage.outages.answer_limits import reads, writes
+from oshaberi.storage.outages.repository_decorators import reads, writes
 from oshaberi.storage.schema import table_rows
 from oshaberi.storage.stored_records import ConversationSummary
 from oshaberi.storage.transactions import Transactions, count

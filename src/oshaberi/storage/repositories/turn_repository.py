@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Executable, bindparam, delete, func, insert, or_, select, update
 
-from oshaberi.storage.outages.answer_limits import reads, writes
+from oshaberi.storage.outages.repository_decorators import reads, writes
 from oshaberi.storage.schema import table_rows
 from oshaberi.storage.schema.table_rows import TurnMessageRow, TurnRow
 from oshaberi.storage.stored_records import TAKEN_BACK, TurnRecord

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Executable, and_, bindparam, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from oshaberi.storage.outages.answer_limits import reads, writes
+from oshaberi.storage.outages.repository_decorators import reads, writes
 from oshaberi.storage.schema.table_rows import QuotaNotice
 from oshaberi.storage.schema.table_rows import UsageCount as Row
 from oshaberi.storage.transactions import Transactions, count

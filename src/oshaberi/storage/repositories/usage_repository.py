@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Executable, func, select
 
-from oshaberi.storage.outages.answer_limits import reads
+from oshaberi.storage.outages.repository_decorators import reads
 from oshaberi.storage.schema.table_rows import UsageRow as Row
 from oshaberi.storage.stored_records import UsageRecord
 from oshaberi.storage.transactions import Transactions

@@ -22,9 +22,9 @@ from oshaberi.virtual_time import VirtualLoop, outside_work
 log = logging.getLogger(__name__)
 
 INTERVAL_SECONDS = 0.03
-"""From the beginning of one transaction to that of the next, if one follows at once."""
+"""The time between the beginnings of two transactions, if one follows at once."""
 LINGER_SECONDS = 5.0
-"""So long an entry that nobody waits for may wait for others, unless it says otherwise."""
+"""How long an entry that nobody waits for may wait for others, unless it says otherwise."""
 MOST_AT_ONCE = 500
 MOST_KEPT = 20_000
 MOST_KEPT_CHARACTERS = 64 * 1024 * 1024

@@ -12,12 +12,11 @@ from typing import NamedTuple
 
 from oshaberi.text.line_kinds import block_kind, indent, marker_end
 from oshaberi.text.text_measure import extends, has_visible
-from oshaberi.text.urls_and_mentions import CUSTOM_EMOJI, code_spans
+from oshaberi.text.urls_and_mentions import CUSTOM_EMOJI
 
 _SENTENCE_ENDS = tuple(".!?。！？")
 _PUNCTUATION = re.compile(r"[.,!?;:。！？、，…]+")
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
-_CODE_LIMIT = 500  # as far as inline code ever reaches
 
 
 class EmojiPart(NamedTuple):
@@ -37,14 +36,6 @@ class _Emoji(NamedTuple):
 def has_emoji(text: str) -> bool:
     """Tell whether `text` may have a custom emoji."""
     return "<:" in text or "<a:" in text
-
-
-def isolate(line: str, prefix_length: int) -> list[str]:
-    """Split `line` into messages: emoji that stand alone, and the text between them."""
-    if not has_emoji(line):
-        return [line]
-    kept = code_spans(line, _CODE_LIMIT)
-    return [part.text for part in parts(line, 0, len(line), prefix_length, kept)]
 
 
 def parts(

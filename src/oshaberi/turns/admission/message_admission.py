@@ -1,7 +1,7 @@
 """Decides about each message that is heard, with what is known of earlier ones.
 
 `admission_rules` decides by the message alone; here come the loop guard for bots, the bot's
-attention and the cooldown. Nothing here reads the database, except what its caches have not seen.
+attention and the cooldown. The database is read only for what the caches lack.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class HeardMessage:
 class MessageAdmission:
     """The admission of one process."""
 
-    def __init__(self, services: TurnServices, cast: PersonaCache) -> None:
+    def __init__(self, services: TurnServices, persona_cache: PersonaCache) -> None:
         self._services = services
-        self._cast = cast
+        self._persona_cache = persona_cache
         self.attention = ChannelAttention()
         self.bot_rounds = BotRounds()
         self.cooldowns = Cooldowns()
@@ -58,13 +58,13 @@ class MessageAdmission:
     async def heard(self, incoming: IncomingMessage) -> HeardMessage:
         """Apply the rules. A proxy bot's message counts as its person's."""
         settings = await self._services.settings(incoming.path)
-        personas = await self._cast.of(incoming.server_id)
+        personas = await self._persona_cache.of(incoming.server_id)
         incoming = _by_its_author(incoming, settings.turn.proxy_bots)
         decided = admission(incoming, personas, settings.turn)
         return HeardMessage(incoming, settings, personas, decided)
 
     async def admits(self, incoming: IncomingMessage) -> bool:
-        """Tell whether a message would be answered later. Bots do not wait for that."""
+        """Tell whether a missed message would be answered. Messages of bots are not."""
         heard = await self.heard(incoming)
         is_bot = heard.incoming.said.author.is_bot
         return heard.admission.ok and not is_bot and bool(self._answering(heard, ""))
@@ -72,7 +72,7 @@ class MessageAdmission:
     def decide(self, heard: HeardMessage, arrival: Arrival, stored_why: str) -> Admission:
         """Decide with what is known of earlier messages.
 
-        What was admitted once is not refused later: `stored_why` is why.
+        A stored question is not refused any more: `stored_why` is why it was admitted.
         """
         incoming, config = heard.incoming, heard.settings.turn
         is_bot, is_new = incoming.said.author.is_bot, arrival == "new"

@@ -24,7 +24,7 @@ DEFAULT_SLOTS = 200
 (docs/performance.md)."""
 DEFAULT_WAIT_SECONDS = 120
 NEAR_PLACES = 10
-"""So many of those that are next know that their turn is near."""
+"""How many of the waiting turns are told that they are next soon."""
 
 
 class NoTurnSlotError(OshaberiError):

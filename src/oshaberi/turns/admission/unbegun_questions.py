@@ -81,8 +81,8 @@ class UnbegunQuestions:
         if job.burst is not None and is_complete(heard.incoming):
             job.burst.end()
 
-    def is_copy(self, incoming: IncomingMessage) -> bool:
-        """Tell whether it is the copy of an answered message. One that waits gives way to it."""
+    def settle_copy(self, incoming: IncomingMessage) -> bool:
+        """Drop the original of a copy if it still waits. Return True if it is answered already."""
         copied_id = incoming.copied_id
         if copied_id is None or self.drop(incoming.channel_id, copied_id, "replaced"):
             return False

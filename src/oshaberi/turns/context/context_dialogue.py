@@ -115,7 +115,7 @@ class ContextDialogue:
             yield incoming.said
 
     def _found_passed(self) -> bool:
-        """Tell whether more than the answers of other personas to it stands after the question."""
+        """Tell whether anything follows the question, besides other personas' answers to it."""
         newest = self._around.newest.id
         answers = self._around.answered_ids
         return any(one.id > newest and one.id not in answers for one in self._history)
@@ -171,7 +171,7 @@ class ContextDialogue:
     def _file(self, file: AttachedFile, *, is_old: bool) -> Iterator[Part]:
         text = self._around.texts.get(file.url)
         if text is not None:
-            # Moved in like every message, so that no line of it passes for a speaker's.
+            # Indented like every message, so that no line of the file looks like a speaker's label.
             yield FilePart(plain_name(file.name), INDENT + indented(text), mime=file.mime)
         elif is_image(file) and (not is_old or file.url in self._old_images):
             yield ImagePart(file.url, mime=file.mime)

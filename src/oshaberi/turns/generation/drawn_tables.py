@@ -8,7 +8,7 @@ from functools import partial
 
 from oshaberi.delivery.bookkeeping.character_ledger import DELIVERED, Ledger
 from oshaberi.delivery.delivery_plug_ins import AttachmentRenderer, DeliveryPlugIns
-from oshaberi.delivery.queue.code_attachments import rendered_block
+from oshaberi.delivery.queue.plug_in_attachments import rendered_block
 from oshaberi.delivery.queue.table_attachments import TableRenderer
 from oshaberi.delivery.sink import File
 from oshaberi.events import Table

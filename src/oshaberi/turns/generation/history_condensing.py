@@ -38,7 +38,7 @@ KEPT_SHARE = 0.6
 FEWEST_MESSAGES = 2
 PATIENCE_S = 90.0
 PAUSE_S = 600.0
-"""After a summary that failed, the channel is left alone for so long."""
+"""How long no summary is tried in a channel after one failed."""
 
 
 class HistoryCondenser:

@@ -32,7 +32,7 @@ def join(state: StageState, guild: Guild, user: User) -> Member:
 
 
 def leave(state: StageState, guild: Guild, user_id: int) -> None:
-    """By themselves, kicked or banned: the bot hears the same. Their messages stay."""
+    """Remove a member who left, was kicked or was banned. Their messages stay."""
     member = guild.members.get(user_id)
     if member is None:
         raise refusal(10007)
@@ -73,7 +73,7 @@ def _tell_ban(state: StageState, name: str, guild: Guild, user: User) -> None:
 
 
 def top_position(guild: Guild, user_id: int) -> int:
-    """Of somebody's highest role; nobody stands above the owner."""
+    """Return the position of a member's highest role. The owner is above all."""
     if user_id == guild.owner_id:
         return 1 << 30
     member = guild.members.get(user_id)

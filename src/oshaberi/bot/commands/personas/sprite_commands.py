@@ -17,7 +17,11 @@ from oshaberi.bot.commands.command_context import (
     context_of,
 )
 from oshaberi.bot.commands.input_checks import checked_sprite, checked_url
-from oshaberi.bot.commands.persona_commands import found, persona_choices, personas_of
+from oshaberi.bot.commands.personas.server_personas import (
+    persona_choices,
+    persona_named,
+    personas_of,
+)
 from oshaberi.languages import translated
 from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord
 
@@ -29,7 +33,7 @@ async def add_sprite(
 ) -> str:
     """Add a sprite. One of the same name is replaced."""
     asker.must_manage()
-    owner = await found(context, asker.server_id, persona)
+    owner = await persona_named(context, asker.server_id, persona)
     sprite = SpriteRecord(checked_sprite(name), checked_url(url), identity)
     others = [one for one in owner.sprites if one.name.casefold() != sprite.name.casefold()]
     if len(others) >= MOST_SPRITES:
@@ -44,14 +48,14 @@ async def add_sprite(
     await context.db.personas.save_sprite(asker.server_id, owner.name, sprite)
     context.personas_changed(asker.server_id)
     return translated(
-        "**{name}** now has the sprite {name2}.", name=plain(owner.name), name2=plain(sprite.name)
+        "**{name}** now has the sprite {sprite}.", name=plain(owner.name), sprite=plain(sprite.name)
     )
 
 
 async def list_sprites(context: CommandContext, asker: CommandUser, persona: str | None) -> str:
     personas = await personas_of(context, asker.server_id)
     if persona is not None:
-        personas = (await found(context, asker.server_id, persona),)
+        personas = (await persona_named(context, asker.server_id, persona),)
     lines = [_line(one) for one in personas if one.sprites]
     return "\n".join(lines) or translated("There are no sprites. Add one with `/sprite add`.")
 
@@ -60,14 +64,14 @@ async def remove_sprite(
     context: CommandContext, asker: CommandUser, persona: str, name: str
 ) -> str:
     asker.must_manage()
-    owner = await found(context, asker.server_id, persona)
+    owner = await persona_named(context, asker.server_id, persona)
     if not await context.db.personas.delete_sprite(asker.server_id, owner.name, name.strip()):
         raise CommandRefusedError(
             translated("There is no sprite {name}; `/sprite list` shows all.", name=plain(name))
         )
     context.personas_changed(asker.server_id)
     return translated(
-        "**{name}** no longer has the sprite {name2}.", name=plain(owner.name), name2=plain(name)
+        "**{name}** no longer has the sprite {sprite}.", name=plain(owner.name), sprite=plain(name)
     )
 
 

@@ -24,9 +24,9 @@ from oshaberi.bot.commands.command_context import (
     asker_of,
     context_of,
 )
-from oshaberi.bot.commands.model_commands import (
+from oshaberi.bot.commands.models.model_commands import model
+from oshaberi.bot.commands.models.model_input_checks import (
     checked_provider,
-    model,
     provider_choices,
     provider_names,
 )
@@ -76,7 +76,7 @@ async def add_key(
         else translated("Only your direct messages use it")
     )
     return translated(
-        "The key {added} is stored, encrypted. {used}.", added=described(added), used=used
+        "The key {key} is stored, encrypted. {used}.", key=described(added), used=used
     )
 
 
@@ -181,6 +181,3 @@ async def _providers(_interaction: Interaction, typed: str) -> Choices:
 @remove.autocomplete("key")
 async def _keys(interaction: Interaction, typed: str) -> Choices:
     return await key_choices(context_of(interaction), asker_of(interaction), typed)
-
-
-COMMANDS = (model,)

@@ -8,7 +8,6 @@ from discord import app_commands
 
 from oshaberi.bot.commands.command_answers import Choices, answer, choices
 from oshaberi.bot.commands.command_context import (
-    Command,
     CommandContext,
     CommandRefusedError,
     CommandUser,
@@ -17,13 +16,8 @@ from oshaberi.bot.commands.command_context import (
     Where,
     asked_in,
 )
-from oshaberi.bot.commands.model_commands import (
-    model,
-    name_of,
-    own_chain,
-    store_chain,
-    told_option,
-)
+from oshaberi.bot.commands.models.model_commands import model
+from oshaberi.bot.commands.models.stored_chains import name_of, own_chain, store_chain, told_option
 from oshaberi.languages import translated
 from oshaberi.providers.adapter_registry import unknown
 from oshaberi.providers.model_options import OPTIONS, parsed_option
@@ -59,13 +53,13 @@ async def set_option(
     await store_chain(context, asker, chain, where)
     if value is None:
         return translated(
-            "`{name}` of **{changed}** is as usual again.", name=name, changed=name_of(changed)
+            "`{option}` of **{model}** is as usual again.", option=name, model=name_of(changed)
         )
     return translated(
-        "`{name}` of **{changed}** is now {params}.",
-        name=name,
-        changed=name_of(changed),
-        params=told_option(params[name]),
+        "`{option}` of **{model}** is now {value}.",
+        option=name,
+        model=name_of(changed),
+        value=told_option(params[name]),
     )
 
 
@@ -95,7 +89,3 @@ async def option_(
 @option_.autocomplete("option")
 async def _options(_interaction: Interaction, typed: str) -> Choices:
     return option_choices(typed)
-
-
-COMMANDS: tuple[Command, ...] = ()
-"""None beside the group `/model`, which it joins."""

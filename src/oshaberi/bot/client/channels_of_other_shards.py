@@ -14,13 +14,13 @@ from oshaberi.turns.bounded_cache import BoundedCache, KeyedLocks
 
 MOST_GUILDS = 100
 FRESH_SECONDS = 60.0
-"""So long a guild is taken to be as it was: many channels of one are asked for together."""
+"""How long a fetched guild is used again: channels of one guild are often fetched together."""
 
 Fetched = discord.abc.GuildChannel | discord.abc.PrivateChannel | discord.Thread
 
 
-class ForeignGuilds:
-    """Fetches such channels for one client."""
+class ChannelsOfOtherShards:
+    """Fetches channels whose guild this client does not know."""
 
     def __init__(self, client: discord.Client) -> None:
         self._client = client
@@ -37,7 +37,7 @@ class ForeignGuilds:
         guild = await self._guild(channel.guild.id)
         channel = await guild.fetch_channel(channel_id)
         if isinstance(channel, discord.Thread) and channel.parent is None:
-            # What may be done in a thread is said by its channel.
+            # The permissions in a thread are those of its channel.
             parent = await guild.fetch_channel(channel.parent_id)
             if not isinstance(parent, discord.Thread):
                 guild._add_channel(parent)  # noqa: SLF001
@@ -57,6 +57,6 @@ class ForeignGuilds:
         guild = await self._client.fetch_guild(guild_id, with_counts=False)
         me = self._client.user
         if me is not None:
-            # There is no other way to say who we are there.
+            # discord.py has no public way to add the bot's own member.
             guild._add_member(await guild.fetch_member(me.id))  # noqa: SLF001
         return guild

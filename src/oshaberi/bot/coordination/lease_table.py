@@ -1,4 +1,4 @@
-"""Leases on shards: what a process may ask about them, wherever they are kept."""
+"""The interface to the leases on shards: who has which shard, and who may take one."""
 
 from __future__ import annotations
 
@@ -53,4 +53,4 @@ class LeaseTable(Protocol):
     async def is_paused(self, name: str) -> bool: ...
 
     async def prolong_pause(self, name: str, seconds: float) -> bool:
-        """Let a pause last so long from now. Return False if ours is over."""
+        """Let a pause end `seconds` from now. Return False if ours is over."""

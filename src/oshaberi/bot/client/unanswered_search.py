@@ -1,0 +1,130 @@
+"""Looks for unanswered questions when the bot or one of its shards gets ready.
+
+First come the stored questions, then those in the channels (`missed_messages`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import discord
+
+from oshaberi.bot.client.missed_messages import MOST_DIRECT, MissedMessages
+from oshaberi.storage.storage_errors import StorageAwayError
+
+if TYPE_CHECKING:
+    from oshaberi.bot.client.discord_client import OshaberiClient
+
+log = logging.getLogger(__name__)
+
+DATABASE_RETRY_SECONDS = 5.0
+"""After an outage: until open questions are looked for again."""
+
+WhenReady = Callable[[], Awaitable[object]]
+
+
+class UnansweredSearch:
+    """Searches for one client.
+
+    `when_ready` is awaited once, before the first search. `take_up` is awaited before every
+    search: it resumes stored questions without an answer.
+    """
+
+    def __init__(
+        self, client: OshaberiClient, when_ready: WhenReady | None, take_up: WhenReady | None
+    ) -> None:
+        self._client = client
+        self._when_ready = when_ready
+        self._take_up = take_up
+        self._lock = asyncio.Lock()
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def run_when_ready(
+        self, shard_id: int | None = None, on_outage: Callable[[], None] | None = None
+    ) -> None:
+        """Search on one shard, or on all. Tries again until the database is there for all of it."""
+        with self._until_closed():
+            while not await self._is_done(shard_id):
+                if on_outage is not None:
+                    on_outage()
+                await asyncio.sleep(DATABASE_RETRY_SECONDS)
+
+    async def run(self) -> None:
+        """Search on all shards."""
+        async with self._lock:
+            await self._search()
+
+    async def close(self) -> None:
+        """End the searches that are under way: they need the database."""
+        under_way = self._tasks - {asyncio.current_task()}
+        for task in under_way:
+            task.cancel()
+        if under_way:
+            await asyncio.wait(under_way)
+
+    async def _is_done(self, shard_id: int | None) -> bool:
+        try:
+            async with self._lock:
+                if self._when_ready is not None:
+                    await self._when_ready()
+                    self._when_ready = None
+                if shard_id is None:
+                    await self._search()
+            if shard_id is not None:  # shards do not wait for each other
+                await self._search(shard_id)
+        except StorageAwayError as error:
+            log.warning("open questions are looked for again soon: %s", error)
+            return False
+        return True
+
+    @contextmanager
+    def _until_closed(self) -> Iterator[None]:
+        """Register the current task, so that it is ended before the database is closed."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            yield
+        finally:
+            self._tasks.discard(task)
+
+    async def _search(self, shard_id: int | None = None) -> None:
+        if self._take_up is not None:
+            await self._take_up()
+        client = self._client
+        has_direct = shard_id in (None, 0) and client.has_shard(0)
+        missed_messages = MissedMessages(
+            client.reader,
+            self._last_seen,
+            self._is_for_us,
+            lambda message: client.listen(message, "missed"),
+            self._direct_ids if has_direct else _no_ids,
+            timedelta(seconds=client.context.settings().max_question_age_s),
+            client.context.db.questions.open_in,
+            shard_id,
+        )
+        count = await missed_messages.run()
+        if count:
+            log.info("%d messages came while nobody listened", count)
+
+    async def _last_seen(self, channel_id: int) -> int:
+        """Return the newest message that was handled or whose turn was begun; 0 if none."""
+        db = self._client.context.db
+        seen, turn = await db.seen.last(channel_id), await db.turns.last(channel_id)
+        return max(seen or 0, (turn.asked_id or 0) if turn else 0)
+
+    async def _direct_ids(self) -> tuple[int, ...]:
+        return await self._client.context.db.turns.direct_channels(MOST_DIRECT)
+
+    async def _is_for_us(self, message: discord.Message) -> bool:
+        incoming = await self._client.reader.incoming(message)
+        return await self._client.context.channel_turns.admits(incoming)
+
+
+async def _no_ids() -> tuple[int, ...]:
+    return ()

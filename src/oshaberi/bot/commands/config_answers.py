@@ -1,0 +1,116 @@
+"""Puts settings into words for `/config`: values, their origin, and what to know about them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oshaberi.bot.commands.command_context import told_place
+from oshaberi.bot.inherited_settings import InheritedSettings
+from oshaberi.config import EffectiveSettings, LoadedSettings, Setting
+from oshaberi.config.server_limits import allowed_here, is_quota
+from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.delivery.degree_policy import live_remark
+from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.languages import translated
+from oshaberi.storage.stored_records import StoredSettings
+from oshaberi.text.text_config import TextConfig
+
+LIVE_KEYS = frozenset({"delivery", "notify", "display_mode"})
+MOST_SHOWN = 60
+MOST_NAMED = 5
+
+
+def explained_setting(setting: Setting, here: InheritedSettings, operators: LoadedSettings) -> str:
+    allowed, default = allowed_here(operators, setting), _shown(setting.default)
+    value = told_value(setting, value_of(setting, here.now))
+    place = told_place(here.path) if here.path.server_id else ""
+    origin_words = here.origin_of(setting, operators)
+    return translated(
+        "`{name}` is {value}{place} (from {origin}): {what}.\nAllowed: {allowed}. "
+        "Built-in default: `{default}`.{quota}{remark}",
+        name=setting.name,
+        value=value,
+        place=place,
+        origin=origin_words,
+        what=setting.what,
+        allowed=allowed,
+        default=default,
+        quota=_operators_quota(setting, operators),
+        remark=remark_on(setting, here.now),
+    )
+
+
+def setting_line(setting: Setting, here: InheritedSettings) -> str:
+    text = _shown(value_of(setting, here.now))
+    text = text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
+    level = here.level_of(setting.name)
+    return f"  {setting.name} = {text}" if level is None else f"* {setting.name} = {text} ({level})"
+
+
+def own_values_note(stored: StoredSettings, key: str) -> str:
+    """Name the channels that a change of the server does not reach."""
+    own = [f"<#{one}>" for one, values in stored.channels.items() if key in values]
+    more = (
+        translated(" and {number} more", number=len(own) - MOST_NAMED)
+        if len(own) > MOST_NAMED
+        else ""
+    )
+    return (
+        translated(
+            " Not in {own}{more}, with a value of its own.",
+            own=", ".join(own[:MOST_NAMED]),
+            more=more,
+        )
+        if own
+        else ""
+    )
+
+
+def remark_on(setting: Setting, now: EffectiveSettings) -> str:
+    """Return what the setting does not do together with another one."""
+    remark = live_remark(now.stream) if setting.name in LIVE_KEYS else ""
+    return translated("\nNote: {remark}.", remark=remark) if remark else ""
+
+
+def language_note(setting: Setting) -> str:
+    """Return why the answer is not in the language that was just set."""
+    if setting.name != "language":
+        return ""
+    remark = translated("answers to commands stay in the language of your Discord")
+    return translated("\nNote: {remark}.", remark=remark)
+
+
+def _operators_quota(setting: Setting, operators: LoadedSettings) -> str:
+    most = operators.value(setting.name) if is_quota(setting.name) else 0
+    return (
+        translated(" On the keys of whoever runs the bot: {most:,} at most.", most=most)
+        if most
+        else ""
+    )
+
+
+def value_of(setting: Setting, now: EffectiveSettings) -> Any:
+    homes: dict[type, object] = {
+        TextConfig: now.stream.text,
+        StreamConfig: now.stream,
+        TurnConfig: now.turn,
+    }
+    return getattr(homes[setting.section], setting.name)
+
+
+def told_value(setting: Setting, value: Any) -> str:
+    """Format a value for Discord: channels and people as mentions, the rest as typed."""
+    sign = setting.about.get("mention")
+    if not sign or not value:
+        return f"`{_shown(value)}`"
+    many = value if isinstance(value, list | tuple) else [value]
+    return ", ".join(f"<{sign}{one}>" for one in many)
+
+
+def _shown(value: Any) -> str:
+    """Format a value as it would be typed, without backticks that could end a code span."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value)).replace("`", "'") or "(none)"
+    return str(value).replace("`", "'") or "(none)"

@@ -1,0 +1,121 @@
+"""`/model`: shows, sets and resets the models of a server or of one channel."""
+
+from __future__ import annotations
+
+from discord import app_commands
+
+from oshaberi.bot.commands.command_answers import Choices, answer
+from oshaberi.bot.commands.command_context import (
+    MANAGER,
+    CommandContext,
+    CommandUser,
+    Interaction,
+    PlaceOption,
+    Where,
+    asked_in,
+    told_place,
+)
+from oshaberi.bot.commands.models.model_input_checks import (
+    check_payer,
+    checked_model,
+    provider_choices,
+)
+from oshaberi.bot.commands.models.stored_chains import (
+    inherited_chain,
+    listed_chain,
+    name_of,
+    origin_of_chain,
+    own_chain,
+    store_chain,
+)
+from oshaberi.languages import translatable, translated
+
+
+async def show_models(context: CommandContext, asker: CommandUser, where: Where = None) -> str:
+    chain, place_id = await inherited_chain(context, asker, where or asker.path)
+    if not chain:
+        return translated(
+            "No model is set. Give a key with `/model key add`, then choose one: `/model set`."
+        )
+    own = place_id is not None
+    listed = listed_chain(chain, asker.is_owner, own)
+    return translated(
+        "{origin}, tried in this order:\n{listed}",
+        origin=origin_of_chain(asker, place_id),
+        listed=listed,
+    )
+
+
+async def set_model(
+    context: CommandContext,
+    asker: CommandUser,
+    provider: str,
+    model: str,
+    base_url: str | None,
+    where: Where = None,
+) -> str:
+    """Set the first model of the chain. Its fallbacks stay."""
+    asker.must_manage()
+    first = await checked_model(context, asker, provider, model, base_url)
+    await check_payer(context, first)
+    rest = (await own_chain(context, asker, where))[1:]
+    await store_chain(context, asker, (first, *rest), where)
+    return translated(
+        "Answers{where} now come from **{model}**.", where=told_place(where), model=name_of(first)
+    )
+
+
+async def reset_models(context: CommandContext, asker: CommandUser, where: Where = None) -> str:
+    asker.must_manage()
+    await store_chain(context, asker, (), where)
+    return await show_models(context, asker, where)
+
+
+model = app_commands.Group(
+    name="model", description="Which models answer here", default_permissions=MANAGER
+)
+fallback = app_commands.Group(
+    name="fallback", description="What is tried when a model fails", parent=model
+)
+DESCRIBED = {
+    "provider": translatable("Who runs the model"),
+    "name": translatable("The model, as its provider calls it"),
+    "base_url": translatable("Another server of the same kind (only the bot's owner)"),
+    "place": translatable("Only in this channel, thread or category"),
+}
+SHOWN_IN = translatable("In this channel, thread or category; where you are if left out")
+
+
+@model.command(description="List the models that answer here, in order")
+@app_commands.rename(place="in")
+@app_commands.describe(place=SHOWN_IN)
+async def show(interaction: Interaction, place: PlaceOption | None = None) -> None:
+    context, asker, where = asked_in(interaction, place)
+    await answer(interaction, show_models(context, asker, where))
+
+
+@model.command(name="set", description="Choose the model that answers, here or in one channel")
+@app_commands.rename(name="model", place="in")
+@app_commands.describe(**DESCRIBED)
+async def set_(
+    interaction: Interaction,
+    provider: str,
+    name: str,
+    base_url: str | None = None,
+    place: PlaceOption | None = None,
+) -> None:
+    context, asker, where = asked_in(interaction, place)
+    await answer(interaction, set_model(context, asker, provider, name, base_url, where))
+
+
+@model.command(description="Remove the models set here, and use those that are inherited")
+@app_commands.rename(place="in")
+@app_commands.describe(place=DESCRIBED["place"])
+async def reset(interaction: Interaction, place: PlaceOption | None = None) -> None:
+    context, asker, where = asked_in(interaction, place)
+    await answer(interaction, reset_models(context, asker, where))
+
+
+@set_.autocomplete("provider")
+async def _providers(_interaction: Interaction, typed: str) -> Choices:
+    return provider_choices(typed)
