@@ -59,6 +59,7 @@ def test_a_rich_conversation_has_no_barriers(
     page.locator(".message").last.focus()
     page.get_by_role("button", name="Whisper").click()
     expect(page.locator(".message.ephemeral")).to_be_visible()
+    expect(page.locator(".button.busy")).to_have_count(0)
     assert barriers(page) == []
 
 
