@@ -193,6 +193,7 @@ class OpenMarkers(CopiedState):
         self.stack = [(kind, at - by) for kind, at in self.stack]
         self.links = [OpenLink(link.at - by, link.target) for link in self.links]
         self.held = [boundary.moved(by) for boundary in self.held]
+        self.free = [boundary.moved(by) for boundary in self.free]
         self.spans = [(start - by, end - by, atom) for start, end, atom in self.spans]
 
     def clear(self) -> None:
