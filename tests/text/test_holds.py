@@ -355,3 +355,15 @@ def test_a_url_may_have_begun(text: str, at: int) -> None:
 @pytest.mark.parametrize(("longest", "suffix"), [(100, "**)"), (10, "**)"), (9, "**"), (4, "")])
 def test_what_fits_no_message_is_not_closed(longest: int, suffix: str) -> None:
     assert closing("(ab **x", [("(", 0), ("**", 4)], longest) == suffix
+
+
+def test_every_place_moves_with_the_buffer() -> None:
+    """A freed boundary may wait for the next piece too: found by fuzzing (L2)."""
+    markers = OpenMarkers(500, None)
+    markers.held = [HeldBoundary(30, 31, "newline")]
+    markers.free = [HeldBoundary(20, 21, "newline", 25)]
+    markers.spans = [(12, 14, True)]
+    markers.shift(10)
+    assert markers.held == [HeldBoundary(20, 21, "newline")]
+    assert markers.free == [HeldBoundary(10, 11, "newline", 15)]
+    assert markers.spans == [(2, 4, True)]
