@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
-from oshaberi.stage.rules.api_refusals import refusal
+from oshaberi.stage.api_refusals import refusal
 from oshaberi.stage.stage_errors import StageError
 from oshaberi.stage.world import permissions
 from oshaberi.stage.world.discord_records import (
@@ -28,10 +28,8 @@ from oshaberi.stage.world.discord_records import (
     User,
     Webhook,
 )
+from oshaberi.stage.world.interaction_record import Interaction
 from oshaberi.stage.world.snowflakes import Snowflakes
-
-if TYPE_CHECKING:
-    from oshaberi.stage.interactions.interaction_flow import Interaction
 
 Key = int | str
 """A test's way to say who or where: a name or an id."""
