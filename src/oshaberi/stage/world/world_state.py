@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 from oshaberi.stage.api_refusals import refusal
 from oshaberi.stage.stage_errors import StageError
 from oshaberi.stage.world import permissions
+from oshaberi.stage.world.description.world_description import DEFAULT, read_description
 from oshaberi.stage.world.discord_records import (
     THREADS,
     Application,
@@ -67,15 +68,16 @@ class World:
 
         With a date of foundation the same description always gets the same ids.
         """
-        from oshaberi.stage.world.description.world_description import build
-
-        return build(description, founded)
+        found = read_description(description, founded)
+        world = cls(found.application, found.snowflakes)
+        world.users |= found.users
+        world.guilds |= found.guilds
+        world.channels |= found.channels
+        return world
 
     @staticmethod
     def default_description() -> Mapping[str, object]:
         """Return the description of the small world, as a start for one's own."""
-        from oshaberi.stage.world.description.world_description import DEFAULT
-
         return DEFAULT
 
     @property
