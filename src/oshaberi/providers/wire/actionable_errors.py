@@ -9,8 +9,8 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from oshaberi.chunks import ProviderError
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.model_listing import can_list, list_models
+from oshaberi.providers.request.endpoint import Endpoint
 
 SHOWN_NAMES = 8
 SHOWN_KEY = 4
