@@ -147,7 +147,6 @@ class TestLiveMode:
         _result, watch = played(slowly("Some more words. " * 30, 200), 1, delivery="live")
         assert watch.asked_at == [0.0]
 
-
     @pytest.mark.parametrize("latency_ms", [200, 800])
     def test_nor_while_its_edits_are_sent(self, latency_ms: int) -> None:
         slow = [ScriptedFault("edit", nth, delay_ms=latency_ms) for nth in range(1, 99)]
