@@ -108,7 +108,8 @@ class ExactlyOnceSender:
 
     async def edit(self, sent: Sent, post: Post) -> EditOutcome:
         """Edit a message. Edits may be repeated, since they are idempotent."""
-        outcome = await self._change(sent, lambda wire: self._sink.edit(sent, post, wire))
+        with self._response.indicator.message_on_the_way(grows=True):
+            outcome = await self._change(sent, lambda wire: self._sink.edit(sent, post, wire))
         self._response.indicator.message_grew()
         return outcome
 
