@@ -62,7 +62,9 @@ class StreamParts:
             None if context.progress is None else self._on_chunk,
         )
         self.closing = EngineClosing(self.output, self.engine, self.deliverer, self.ledger)
-        self.reader = ChunkReader(provider, self.output, self.deliverer.queue, self.timer, thinking)
+        self.reader = ChunkReader(
+            provider, self.output, self.deliverer.queue, self.waits, self.timer, thinking
+        )
 
     def _on_sent(self) -> None:
         self.timer.touch()

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from oshaberi.chunks import Chunk, ProviderError, ToolCall
+from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.queue.message_queue import MessageQueue
 from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.reading.model_output import ModelOutput
@@ -41,12 +42,14 @@ class ChunkReader:
         provider: Provider,
         output: ModelOutput,
         queue: MessageQueue,
+        waits: InterruptibleWaits,
         timer: InactivityTimer,
         thinking: ThinkingLimit,
     ) -> None:
         self._provider = provider
         self._output = output
         self._queue = queue
+        self._waits = waits
         self._timer = timer
         self._thinking = thinking
         self._stopped = False
@@ -117,7 +120,7 @@ class ChunkReader:
             return self._called(chunk.calls)
         if output.thinks_too_long:
             error = self._thinking.error(self._provider.name)
-            return ReadingEnd(StreamTrigger.TIMEOUT, error=error)
+            return self._hurrying(ReadingEnd(StreamTrigger.TIMEOUT, error=error))
         if output.is_ahead:
             await self._wait_for_room()
         return None
@@ -126,7 +129,12 @@ class ChunkReader:
         self._output.flush_for_call()
         if self._output.guarded:
             return ReadingEnd(StreamTrigger.GUARD)
-        return ReadingEnd(StreamTrigger.CALL, calls=calls)
+        return self._hurrying(ReadingEnd(StreamTrigger.CALL, calls=calls))
+
+    def _hurrying(self, end: ReadingEnd) -> ReadingEnd:
+        """End simulated waits at once (spec 04 O4a), before the next one begins."""
+        self._waits.hurry()
+        return end
 
     async def _feed_slices(self, *, is_text: bool) -> None:
         output = self._output
@@ -165,7 +173,7 @@ class ChunkReader:
 
     def _failed(self, error: ProviderError) -> ReadingEnd:
         self._output.finish()
-        return ReadingEnd(StreamTrigger.ERROR, error=error)
+        return self._hurrying(ReadingEnd(StreamTrigger.ERROR, error=error))
 
     def _classified(self, error: Exception) -> ProviderError:
         try:
