@@ -21,7 +21,21 @@ if TYPE_CHECKING:
     from oshaberi.storage.personal_data.table_ownership import DataSubject
 
 T = TypeVar("T")
-DISCORD_ID = click.IntRange(1, 2**63 - 1)
+
+
+class DiscordId(click.ParamType[int]):
+    """A number that can be an id. The help does not show its range, unlike `click.IntRange`."""
+
+    name = "id"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        number = int(click.INT.convert(value, param, ctx))
+        if not 1 <= number < 2**63:
+            self.fail(f"{number} is not in the range of Discord's ids.", param, ctx)
+        return number
+
+
+DISCORD_ID = DiscordId()
 OWNER_ONLY = 0o600
 CACHED = frozenset({"server_settings", "personas", "sprites", "models", "api_keys"})
 """Tables that a running bot reads once."""
