@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from oshaberi.chunks import ProviderError
+from oshaberi.errors import Sentence
 from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
 from oshaberi.providers.capabilities.request_negotiation import (
@@ -129,7 +130,7 @@ class GoogleAdapter(Adapter):
             finally:
                 answered.response.close()
         else:
-            raise StreamError(our_failure("this google-genai is not supported"))
+            raise StreamError(our_failure(Sentence("this google-genai is not supported")))
 
     async def _connected(self) -> Any:
         """Return the SDK's client, on the connections that all adapters share."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 
 from oshaberi.chunks import ProviderError
+from oshaberi.errors import Sentence
 
 
 class ThinkingLimit:
@@ -38,5 +39,7 @@ class ThinkingLimit:
         return self._time() - self._since >= self._most_s
 
     def error(self, provider: str) -> ProviderError:
-        words = f"It thought for {self._most_s:g} seconds and said nothing."
+        words = Sentence(
+            "It thought for {seconds:g} seconds and said nothing.", seconds=self._most_s
+        )
         return ProviderError("timeout", words, provider=provider)
