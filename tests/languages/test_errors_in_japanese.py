@@ -27,9 +27,9 @@ from oshaberi.delivery.posting.stream_notices import error_notice
 from oshaberi.errors import ConfigError, Sentence
 from oshaberi.languages import in_language, said
 from oshaberi.providers.adapter_registry import connect
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.error_classification import ProviderFailure, provider_error
 from oshaberi.providers.model_options import parsed_option
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.wire.actionable_errors import explained
 from oshaberi.storage.stored_records import StoredSettings
 

@@ -25,7 +25,6 @@ CATALOGUES = sorted(PACKAGED.glob("*.po"))
 SPEAKING = sorted(
     [
         *SOURCE.glob("bot/commands/**/*.py"),
-        *SOURCE.glob("bot/privacy/*commands.py"),
         *SOURCE.glob("discord_io/*button.py"),
         SOURCE / "bot/coordination/crash_recovery.py",
         SOURCE / "bot/coordination/question_recovery.py",

@@ -25,6 +25,7 @@ from oshaberi.bot.coordination.orphaned_journals import OrphanedJournals
 from oshaberi.bot.coordination.process_coordination import ProcessCoordination, shared_state
 from oshaberi.bot.coordination.question_recovery import QuestionRecovery
 from oshaberi.bot.coordination.shard_keeper import ShardKeeper
+from oshaberi.bot.data_retention import DataRetention
 from oshaberi.bot.database_pruning import prune_regularly
 from oshaberi.bot.direct_message_keys import adopt_direct_keys
 from oshaberi.bot.live_settings import LiveSettings
@@ -34,7 +35,6 @@ from oshaberi.bot.observability.open_telemetry import open_telemetry
 from oshaberi.bot.observability.systemd_notify import SystemdNotifier
 from oshaberi.bot.operator_defaults import links, persona_of, plug_ins_of
 from oshaberi.bot.operator_endpoint import OperatorSigns, operator_endpoint
-from oshaberi.bot.privacy.data_retention import DataRetention
 from oshaberi.bot.shutdown import ShutdownSignals
 from oshaberi.config import LoadedSettings, Reloader
 from oshaberi.discord_io import RequestBudget, RequestFence

@@ -10,22 +10,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from oshaberi.config.loaded_settings import LoadedSettings
+from oshaberi.config.server_keys import SERVER_KEYS, is_quota
 from oshaberi.config.setting_declarations import DECLARED, Setting
 from oshaberi.config.setting_errors import no_such_setting
 from oshaberi.errors import ConfigError, Sentence
 from oshaberi.text.text_config import not_allowed
 
-QUOTA_PREFIX = "quota_"
 SPARING = frozenset({"cooldown_ms"})
 """Numbers of which less costs more: the operator's own value is the least."""
 ALLOWING_PEOPLE = ("allowed_users", "allowed_roles")
 ALLOWING = frozenset({*ALLOWING_PEOPLE, "allowed_channels"})
 BLOCKING = frozenset({"blocked_users", "blocked_roles", "blocked_channels"})
-
-
-def is_quota(key: str) -> bool:
-    """Tell whether a setting is a quota. Server quotas and operator quotas apply side by side."""
-    return key.startswith(QUOTA_PREFIX)
 
 
 def most_allowed(settings: LoadedSettings, setting: Setting) -> int | None:
@@ -126,8 +121,6 @@ def _allows_some(settings: LoadedSettings, key: str) -> bool:
 
 def check_limit_table(limits: Mapping[str, int]) -> None:
     """Check the operator's `server_limits`: numbers that admins may change, within their range."""
-    from oshaberi.config.server_settings import SERVER_KEYS
-
     for key, value in limits.items():
         path = f"server_limits.{key}"
         if key not in DECLARED:

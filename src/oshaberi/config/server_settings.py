@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from oshaberi.config.loaded_settings import LoadedSettings
-from oshaberi.config.process_config import ProcessConfig
 from oshaberi.config.renamed_settings import with_new_names
-from oshaberi.config.server_limits import is_quota, limited
-from oshaberi.config.setting_declarations import DECLARED, Setting, within
+from oshaberi.config.server_keys import SERVER_KEYS, is_quota
+from oshaberi.config.server_limits import limited
+from oshaberi.config.setting_declarations import DECLARED, within
 from oshaberi.config.setting_errors import no_such_setting
 from oshaberi.config.value_parsing import read
 from oshaberi.conversation.turn_config import TurnConfig
@@ -21,18 +21,6 @@ from oshaberi.text.text_config import TextConfig
 
 log = logging.getLogger(__name__)
 
-OPERATOR_KEYS = frozenset({"suppress_text_output", "suppress_user_errors", "web_page_tool_enabled"})
-"""Only the operator may set these: admins could mute errors or use the operator's network."""
-
-SERVER_KEYS: Mapping[str, Setting] = {
-    key: setting
-    for key, setting in DECLARED.items()
-    if setting.section is not ProcessConfig and key not in OPERATOR_KEYS
-}
-SERVER_ONLY_KEYS = frozenset({"auto_channels", "allowed_channels", "blocked_channels"}) | {
-    key for key in SERVER_KEYS if key.endswith("_per_server_day")
-}
-"""They name channels themselves, or count for the whole server: no channel has its own."""
 NO_QUOTAS: Mapping[str, Any] = {key: 0 for key in SERVER_KEYS if is_quota(key)}
 
 

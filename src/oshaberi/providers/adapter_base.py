@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from oshaberi.chunks import Chunk, ProviderError, Usage
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.endpoint import Endpoint, place_of
+from oshaberi.providers.request.endpoint import Endpoint, place_of
 from oshaberi.providers.request.model_request import Request, RequestSize
 from oshaberi.providers.request.request_preparation import left_out
 from oshaberi.providers.wire.chunk_assembler import ChunkAssembler

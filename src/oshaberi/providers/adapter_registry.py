@@ -16,11 +16,11 @@ from urllib.parse import urlsplit
 from oshaberi.errors import ConfigError, Sentence
 from oshaberi.plug_in_loading import plug_in_error
 from oshaberi.providers.adapter_base import Adapter
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.local_context_windows import LocalWindow
 from oshaberi.providers.model_options import TEXT_LIMITS
 from oshaberi.providers.provider_presets import PRESETS, Preset
 from oshaberi.providers.request.context_items import Part
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.text.text_config import TextConfig
 
 GROUP = "oshaberi.providers"

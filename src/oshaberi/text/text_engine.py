@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from oshaberi.errors import EngineClosedError
 from oshaberi.events import Boundary, Event, Message, Thought
@@ -27,10 +27,10 @@ from oshaberi.text.segments.overflow_cuts import CutWindow
 from oshaberi.text.segments.segment_boundaries import SegmentBoundaries
 from oshaberi.text.text_config import TextConfig
 
-_SENTENCE_MAY_END = re.compile(r"[\n>.!?。．｡！？…]")
-_LARGE = 4096
-_SHARE = 16
-_WHILE_PACKING = 64
+_SENTENCE_MAY_END: Final = re.compile(r"[\n>.!?。．｡！？…]")
+_LARGE: Final = 4096
+_SHARE: Final = 16
+_WHILE_PACKING: Final = 64
 
 
 @dataclass(frozen=True, slots=True)

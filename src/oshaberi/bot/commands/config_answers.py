@@ -7,7 +7,8 @@ from typing import Any
 from oshaberi.bot.commands.command_context import told_place
 from oshaberi.bot.inherited_settings import InheritedSettings, Level
 from oshaberi.config import EffectiveSettings, LoadedSettings, Setting
-from oshaberi.config.server_limits import allowed_here, is_quota
+from oshaberi.config.server_keys import is_quota
+from oshaberi.config.server_limits import allowed_here
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.delivery.degree_policy import live_remark
 from oshaberi.delivery.stream_config import StreamConfig

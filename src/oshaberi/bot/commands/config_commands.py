@@ -43,8 +43,8 @@ from oshaberi.config import (
     effective,
     parse_server_value,
 )
+from oshaberi.config.server_keys import SERVER_ONLY_KEYS
 from oshaberi.config.server_limits import check_limit
-from oshaberi.config.server_settings import SERVER_ONLY_KEYS
 from oshaberi.languages import translatable, translated
 from oshaberi.turns.generation.model_chain import WHOLE_SERVER
 

@@ -11,18 +11,18 @@ from oshaberi.providers.anthropic.anthropic_request_body import FAMILY, Fields, 
 from oshaberi.providers.anthropic.anthropic_wire_events import Event, read
 from oshaberi.providers.anthropic.paused_turn import STOPPED, KeptBody, PausedTurn
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.capabilities.request_negotiation import (
-    RequestNegotiation,
-    known_capabilities,
-)
 from oshaberi.providers.connections.sdk_clients import http_client, pieces_of
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.error_classification import provider_error
 from oshaberi.providers.key_redaction import KeyRedactor
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.history_as_text import has_images
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.request.request_preparation import prepared
 from oshaberi.providers.wire.actionable_errors import explained
+from oshaberi.providers.wire.request_negotiation import (
+    RequestNegotiation,
+    known_capabilities,
+)
 from oshaberi.providers.wire.sdk_loading import (
     NO_KEY,
     load_sdk,

@@ -17,20 +17,20 @@ from oshaberi.chunks import ProviderError
 from oshaberi.errors import Sentence
 from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.capabilities.request_negotiation import (
-    RequestNegotiation,
-    known_capabilities,
-)
 from oshaberi.providers.connections.streamed_body import StreamedBody
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.error_classification import ProviderFailure, our_failure, provider_error
 from oshaberi.providers.google.google_request_body import FAMILY, arguments
 from oshaberi.providers.google.google_wire_events import GeminiEvent, error_failure, follow, read
 from oshaberi.providers.google.partial_calls import PartialCalls
 from oshaberi.providers.key_redaction import KeyRedactor
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.history_as_text import has_images
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.wire.actionable_errors import explained
+from oshaberi.providers.wire.request_negotiation import (
+    RequestNegotiation,
+    known_capabilities,
+)
 from oshaberi.providers.wire.sdk_loading import (
     NO_KEY,
     REDIRECTS,

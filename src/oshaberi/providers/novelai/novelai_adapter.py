@@ -15,12 +15,12 @@ from typing import Any
 
 from oshaberi.chunks import Chunk, ProviderError
 from oshaberi.providers.adapter_base import Adapter
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.error_classification import ProviderFailure, provider_error
 from oshaberi.providers.key_redaction import KeyRedactor
 from oshaberi.providers.request.attachments_as_text import as_text
 from oshaberi.providers.request.chat_dialogue import DialogueTurn, system_text, turns
 from oshaberi.providers.request.context_items import ToolRound
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.request.request_preparation import prepared
 from oshaberi.providers.request.stop_strings import stop_strings

@@ -12,21 +12,21 @@ from typing import Any
 from oshaberi.chunks import ProviderError
 from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.capabilities.request_negotiation import (
-    RequestNegotiation,
-    known_capabilities,
-)
 from oshaberi.providers.connections.sdk_clients import http_client, pieces_of
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.error_classification import FAILED_CALL, provider_error
 from oshaberi.providers.key_redaction import KeyRedactor
 from oshaberi.providers.openai_chat.openai_chat_request_body import FAMILY, body
 from oshaberi.providers.openai_chat.openai_chat_wire_events import Event, read
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.history_as_text import has_images
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.request.request_preparation import prepared
 from oshaberi.providers.wire.actionable_errors import explained
 from oshaberi.providers.wire.parameter_fallback import MANDATORY, Body
+from oshaberi.providers.wire.request_negotiation import (
+    RequestNegotiation,
+    known_capabilities,
+)
 from oshaberi.providers.wire.sdk_loading import (
     NO_KEY,
     StreamError,

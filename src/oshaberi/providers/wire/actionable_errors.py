@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from oshaberi.chunks import ProviderError
 from oshaberi.errors import Sentence
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.model_listing import can_list, list_models
+from oshaberi.providers.request.endpoint import Endpoint
 
 SHOWN_NAMES = 8
 SHOWN_KEY = 4

@@ -7,6 +7,7 @@ numbered, and accounts for everything in V since the one before it.
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from oshaberi.events import Boundary, Event, Message, Table, Withheld
 from oshaberi.text import markdown_tables
@@ -19,9 +20,9 @@ from oshaberi.text.normalize.names.username_alternation import SpriteUsernames
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.text_measure import utf16_len
 
-_PUNCTUATION = frozenset(".,!?;:。！？、，…")
-_ALONE = re.compile(r"[.,!?;。！？、，…]+|[.,!?;:。！？、，…]{1,2}")
-_ORPHANS_MAX = 100
+_PUNCTUATION: Final = frozenset(".,!?;:。！？、，…")
+_ALONE: Final = re.compile(r"[.,!?;。！？、，…]+|[.,!?;:。！？、，…]{1,2}")
+_ORPHANS_MAX: Final = 100
 
 
 class MessageComposer(CopiedState):

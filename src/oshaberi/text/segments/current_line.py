@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.line_kinds import BlockKind, block_kind, indent
 from oshaberi.text.segments.line_breaks import LineBreak
 from oshaberi.text.segments.visible_buffer import VisibleBuffer
 from oshaberi.text.sentences.inline_lists import begins_items
 
-_HEAD = 64
+_HEAD: Final = 64
 
 
 class CurrentLine(CopiedState):

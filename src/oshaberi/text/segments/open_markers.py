@@ -6,36 +6,39 @@ leads to. Positions are indexes into the text that the caller reads; `shift` fol
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Final, Literal
 
 from oshaberi.events import Boundary
-from oshaberi.text.copied_state import CopiedState
+from oshaberi.text.copied_state import CopiedState, SharedValue
 from oshaberi.text.decision_observer import Observer
 
-_CODE_LIMIT = 500
+_CODE_LIMIT: Final = 500
 
-_ROUND = frozenset({"(", "]("})
+_ROUND: Final = frozenset({"(", "]("})
 
 Rule = Literal["H1", "H2", "H3"]
 """Why a boundary waits no longer: closed, or literal because of a blank line, or of its age."""
 
-CLOSERS = {
+CLOSERS: Final = {
     "(": ")", "（": "）", '"': '"', "「": "」", "『": "』", "“": "”", "„": "“", "«": "»",
     "»": "«", "《": "》", "*": "*", "**": "**", "***": "***", "~~": "~~", "||": "||", "](": ")",
 }  # fmt: skip
 """What a forced flush appends for each kind of opener."""
 
-KINDS = (*CLOSERS, "[", "\\]", "\\end", ">>>")
+KINDS: Final = (*CLOSERS, "[", "\\]", "\\end", ">>>")
 
 
-class HeldBoundary(NamedTuple):
+class HeldBoundary(SharedValue):
     """A boundary that waits for an open marker."""
 
-    at: int
-    cut: int
-    reason: Boundary
-    mend: int = 0
-    """Where the carried punctuation begins: the white space from `at` to here goes (B3)."""
+    __slots__ = ("at", "cut", "mend", "reason")
+
+    def __init__(self, at: int, cut: int, reason: Boundary, mend: int = 0) -> None:
+        self.at = at
+        self.cut = cut
+        self.reason = reason
+        self.mend = mend
+        """Where the carried punctuation begins: the white space from `at` to here goes (B3)."""
 
     def moved(self, by: int) -> HeldBoundary:
         mend = self.mend - by if self.mend else 0
@@ -50,11 +53,14 @@ def code_limit(hold_limit: int) -> int:
     return min(hold_limit, _CODE_LIMIT)
 
 
-class OpenLink(NamedTuple):
+class OpenLink(SharedValue):
     """A `[` that may begin a link; `target` once `](` was read. Atoms do not expire (L5)."""
 
-    at: int
-    target: bool = False
+    __slots__ = ("at", "target")
+
+    def __init__(self, at: int, target: bool = False) -> None:
+        self.at = at
+        self.target = target
 
 
 class OpenMarkers(CopiedState):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from oshaberi.events import Boundary
 from oshaberi.text.closed_pair_scan import interest_in, url_start
 from oshaberi.text.code_block_splitting import CodeBlock
-from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.decision_observer import Observer
 from oshaberi.text.line_kinds import is_rule
 from oshaberi.text.markdown_tables import is_row
@@ -32,13 +32,13 @@ from oshaberi.text.sentences.sentence_ends import TERMINATORS, run_end, sentence
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.urls_and_mentions import BACKTICKS, URL_STOP, inline_code_close, url_end
 
-_LINES = interest_in(MARKS)
-_SENTENCES = interest_in(MARKS + TERMINATORS)
-_QUOTE_BLOCK = ">>> "
-_QUOTED_FENCE = re.compile(r"[> \t]*")
+_LINES: Final = interest_in(MARKS)
+_SENTENCES: Final = interest_in(MARKS + TERMINATORS)
+_QUOTE_BLOCK: Final = ">>> "
+_QUOTED_FENCE: Final = re.compile(r"[> \t]*")
 
 
-class ProseReader(CopiedState):
+class ProseReader(SegmentReader):
     """Reads prose during the whole stream; other readers read code and tables in between."""
 
     def __init__(

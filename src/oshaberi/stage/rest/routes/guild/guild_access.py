@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from oshaberi.stage.api_refusals import refusal
 from oshaberi.stage.rest.route_table import RouteCall
-from oshaberi.stage.rules.api_refusals import refusal
 from oshaberi.stage.world.discord_records import Guild, Member
-from oshaberi.stage.world.guild_changes.member_changes import top_position
 from oshaberi.stage.world.permissions import Permission, in_guild
+from oshaberi.stage.world_changes.member_changes import top_position
 
 
 def guild_of(call: RouteCall, *needed: Permission) -> Guild:

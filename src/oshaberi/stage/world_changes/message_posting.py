@@ -6,13 +6,12 @@ import mimetypes
 import struct
 from dataclasses import dataclass
 
+from oshaberi.stage.api_refusals import bad_form, refusal
 from oshaberi.stage.payloads import record_payloads
 from oshaberi.stage.payloads.message_payloads import gateway_message, message
-from oshaberi.stage.rules.api_refusals import bad_form, refusal
+from oshaberi.stage.rules import mention_rules
 from oshaberi.stage.rules.message_rules import FORWARD, SETTABLE, MessageDraft, Upload
 from oshaberi.stage.stage_state import StageState
-from oshaberi.stage.world import mention_rules
-from oshaberi.stage.world.content_filters import check_filters
 from oshaberi.stage.world.discord_records import (
     Attachment,
     Channel,
@@ -24,8 +23,9 @@ from oshaberi.stage.world.discord_records import (
     User,
 )
 from oshaberi.stage.world.permissions import ALL, Permission
-from oshaberi.stage.world.poll_changes import new_poll
 from oshaberi.stage.world.snowflakes import created_at, iso, now_iso
+from oshaberi.stage.world_changes.content_filters import check_filters
+from oshaberi.stage.world_changes.poll_changes import new_poll
 
 _NO_TEXT = frozenset({ChannelType.CATEGORY, ChannelType.FORUM})
 _PNG = b"\x89PNG\r\n\x1a\n"
