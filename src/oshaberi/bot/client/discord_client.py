@@ -30,6 +30,7 @@ from oshaberi.discord_io import (
     RequestMeter,
     RequestTrace,
 )
+from oshaberi.discord_io.requests.bucket_sweep import BucketSweep
 from oshaberi.discord_io.retry_button import retry_item
 from oshaberi.discord_io.webhooks.managed_webhooks import Alone, alone_anyway
 from oshaberi.errors import OshaberiError
@@ -91,6 +92,7 @@ class OshaberiClient(MovableShardsClient):
             http_trace=RequestTrace(self.guard, self.budget, self.fence, self.request_meter),
             **options,
         )
+        BucketSweep(self.http)
         self.gateway_state = GatewayState(self)
         self.unanswered = UnansweredLog()
         self.context = context

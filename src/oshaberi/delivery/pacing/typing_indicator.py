@@ -37,6 +37,7 @@ class TypingIndicator:
         self._asking: asyncio.Task[None] | None = None
         self._asked_at: float | None = None
         self._sending_since: float | None = None
+        self._held_until = 0.0
 
     @property
     def is_on(self) -> bool:
@@ -48,6 +49,10 @@ class TypingIndicator:
             return
         self._sink = sink
         self._set(after_seconds)
+
+    def hold(self, seconds: float) -> None:
+        """Do not show it before so many seconds have passed, whoever asks for it."""
+        self._held_until = _now() + seconds
 
     def rest(self) -> None:
         """Ask for it no more: the answer has ended, or nothing more will come."""
@@ -105,6 +110,9 @@ class TypingIndicator:
 
     def _due(self) -> None:
         if self._sink is None:
+            return
+        if (left := self._held_until - _now()) > 0:
+            self._set(left)
             return
         since = self._sending_since
         if since is not None and (left := since + GRACE_SECONDS - _now()) > 0:
