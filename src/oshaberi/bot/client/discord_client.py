@@ -30,6 +30,7 @@ from oshaberi.discord_io import (
     RequestMeter,
     RequestTrace,
 )
+from oshaberi.discord_io.received_histories import ReceivedHistories
 from oshaberi.discord_io.requests.bucket_sweep import BucketSweep
 from oshaberi.discord_io.retry_button import retry_item
 from oshaberi.discord_io.webhooks.managed_webhooks import Alone, alone_anyway
@@ -94,6 +95,7 @@ class OshaberiClient(MovableShardsClient):
         )
         BucketSweep(self.http)
         self.gateway_state = GatewayState(self)
+        self.histories = ReceivedHistories(self._is_live, self.shard_of)
         self.unanswered = UnansweredLog()
         self.context = context
         self.reader = MessageReader(self, context.db.opt_outs)
@@ -114,10 +116,18 @@ class OshaberiClient(MovableShardsClient):
             await self.connect()
 
     async def setup_hook(self) -> None:
-        self.client_state = ClientState(self, self._alone)
+        self.client_state = ClientState(self, self._alone, self.histories)
         self.add_dynamic_items(retry_item(retry))
         if not self.has_movable_shards and self.has_shard(0):
             await self._sync()
+
+    def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
+        """Let the histories hear of each event before another one can come."""
+        self.histories.hear(event, *args)
+        super().dispatch(event, *args, **kwargs)
+
+    def _is_live(self, server_id: int) -> bool:
+        return self.gateway_state.is_connected(self.shard_of(server_id))
 
     def server_ids(self) -> frozenset[int] | None:
         """Return the ids of the bot's servers on its shards; None until Discord has told."""

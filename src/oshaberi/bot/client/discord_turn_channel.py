@@ -233,14 +233,24 @@ class DiscordTurnChannel:
         """Return past messages, oldest first; none if the channel cannot be read."""
         if limit <= 0 or not may_read_history(self._channel):
             return []
+        found = self._client_state.histories.known(self._channel, before, limit)
+        if found is None:
+            found = await self._read(before, limit)
+        return [message for message in reversed(found) if self._reader.is_talk(message)]
+
+    async def _read(self, before: int | None, limit: int) -> list[discord.Message]:
+        """Return past messages from Discord, newest first; those received if it is in trouble."""
         edge = None if before is None else discord.Object(before)
+        histories = self._client_state.histories
         try:
-            async with asyncio.timeout(HISTORY_S):
-                found = [item async for item in self._channel.history(limit=limit, before=edge)]
+            with histories.reading(self._channel, before, limit) as keep:
+                async with asyncio.timeout(HISTORY_S):
+                    found = [item async for item in self._channel.history(limit=limit, before=edge)]
+                keep(found)
+                return found
         except NOT_FOUND as error:
             log.warning("channel %s: its history cannot be read: %s", self.channel_id, error)
-            found = [] if _is_refused(error) else self._received(before, limit)
-        return [message for message in reversed(found) if self._reader.is_talk(message)]
+            return [] if _is_refused(error) else self._received(before, limit)
 
     def _received(self, before: int | None, limit: int) -> list[discord.Message]:
         """Return what was said here since the bot started, newest first."""
