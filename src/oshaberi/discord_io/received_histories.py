@@ -15,7 +15,8 @@ from contextlib import contextmanager
 import discord
 
 MOST_MESSAGES = 10_000
-"""Of all channels together, some 30 MB. The channels that were used last are kept."""
+"""Of all channels together, when one is read; twice as many at most until then, some 30 MB. The
+channels that were used last are kept."""
 LONGEST_SECONDS = 3600.0
 """Then it is read again: links to files are valid for a day only."""
 KEPT_KINDS = (discord.TextChannel, discord.VoiceChannel, discord.StageChannel, discord.DMChannel)
