@@ -18,10 +18,10 @@ from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.stage import Settings as StageSettings
 from oshaberi.stage import Stage
-from oshaberi.stage.interactions.interaction_flow import Interaction
 from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stage.testing import logged_in, staged
 from oshaberi.stage.world.discord_records import StageMessage
+from oshaberi.stage.world.interaction_record import Interaction
 from oshaberi.storage import Database, SecretVault
 from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.turns.admission.channel_queue import Arrival

@@ -12,8 +12,8 @@ import pytest
 from oshaberi.delivery.sink import Post, WebhookFace, WireState
 from oshaberi.discord_io import received_histories as module
 from oshaberi.discord_io.received_histories import ReceivedHistories
-from oshaberi.stage.world import world_changes
 from oshaberi.stage.world.permissions import Permission
+from oshaberi.stage.world_changes import channel_changes
 from tests.bot.client_harness import MEMBER, OWNER, ClientHarness, run_with_client, world
 
 MOCHI = WebhookFace("Mochi", "https://pictures.test/mochi.png")
@@ -201,7 +201,7 @@ def test_a_channel_that_was_hidden_for_a_while_is_read_again() -> None:
         stage.deny("general", "view_channel")
         stage.people.post("general", "said in secret", user=OWNER)
         channel.overwrites[stage.world.bot.id].deny &= ~Permission.VIEW_CHANNEL
-        world_changes.channel_changed(stage.state, channel)
+        channel_changes.channel_changed(stage.state, channel)
         stage.people.post("general", "said in public", user=OWNER)
         await agrees(harness, read=2)
         await agrees(harness, read=2)

@@ -13,7 +13,6 @@ from oshaberi.errors import OshaberiError
 from oshaberi.providers.model_options import options_of
 from oshaberi.providers.request.context_items import ContextItem, Item, ToolRound
 from oshaberi.providers.request.model_request import Request
-from oshaberi.secret_redaction import redact
 from oshaberi.storage.stored_records import ModelRecord
 from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import Provider
@@ -160,5 +159,5 @@ def _unusable(candidate: ModelCandidate, error: Exception) -> ProviderError:
     """Return the error for a candidate. Only errors of ours are shown in full."""
     ours = isinstance(error, OshaberiError)
     log.warning("%s cannot be used: %s", candidate.model.provider, error, exc_info=not ours)
-    words = redact(str(error)) if ours else type(error).__name__
+    words = error.args[0] if ours and error.args else type(error).__name__
     return ProviderError("model_error", words, provider=candidate.model.provider)

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Sequence
 
 from oshaberi.chunks import ProviderError
+from oshaberi.errors import Sentence
 from oshaberi.providers.request.context_items import ContextItem, ToolRound
 from oshaberi.secret_redaction import redact
 from oshaberi.stream.stream_result import StreamResult
@@ -136,7 +137,8 @@ class ModelGeneration:
 
 
 NO_MODEL = ProviderError(
-    "model_error", "No model is set up. A member with Manage Server can choose one with /model."
+    "model_error",
+    Sentence("No model is set up. A member with Manage Server can choose one with /model."),
 )
 
 
