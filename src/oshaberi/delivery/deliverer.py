@@ -158,6 +158,9 @@ class Deliverer:
             broken = await self._step(item)
             if broken is not None:
                 return broken
+            if self.queue:
+                # A sink that answers at once must not keep others, or a stop, waiting.
+                await asyncio.sleep(0)
         if self._waits.halted:
             return None
         return await self._live_edits.correct() or await self._overrun.attach()
