@@ -256,7 +256,7 @@ async def open_bot(
             fence=fence,
             budget=RequestBudget(0 if settings.discord_api_url else PER_SECOND),
         )
-        bot_metrics.watch(client.guard, client.budget, client.request_meter)
+        bot_metrics.discord_requests.watch(client.guard, client.budget, client.request_meter)
         db.watch(bot_metrics.database_meter())
         client.unanswered.on_unanswered = bot_metrics.note_unanswered
         bot_metrics.process_gauges.watch(

@@ -74,7 +74,7 @@ class _Inspector:
         }
 
     def _sends(self, kept: LoggedStream) -> list[Json]:
-        """What was recorded while it ran; the trace beside it is played again."""
+        """Return the sends as they were recorded. The trace beside them comes from a replay."""
         channel = number_in(kept.channel)
         if channel is None:
             return []

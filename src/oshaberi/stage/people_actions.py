@@ -147,7 +147,7 @@ class PeopleActions:
         reaction_changes.remove(self._state, self._message(message), self._who(user), name, number)
 
     def vote(self, message: MessageKey, answer: str, *, user: Key | None = None) -> None:
-        """In a poll: by an answer's text, or its number."""
+        """Vote in a poll, for an answer given by its text or its number."""
         poll_changes.vote(self._state, self._message(message), self._who(user), answer)
 
     def press(

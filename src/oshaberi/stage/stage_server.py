@@ -228,7 +228,7 @@ class Stage:
 
     @property
     def problems(self) -> list[str]:
-        """What a test fails for at its end. One that wants such a thing clears the list."""
+        """The reasons why a test fails at its end. A test that expects them clears the list."""
         return self.state.journal.problems
 
     def check(self) -> None:

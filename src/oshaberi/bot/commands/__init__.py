@@ -85,6 +85,6 @@ def _entries(command: Registered) -> Iterator[DescribedCommand]:
 
 
 def _option(option: app_commands.Parameter) -> str:
-    """As whoever types it sees it."""
+    """Return the option as its user sees it: in brackets if it may be left out."""
     name = str(option.display_name)
     return name if option.required else f"[{name}]"

@@ -14,9 +14,8 @@ from importlib import import_module
 from typing import Any
 
 from oshaberi.chunks import Chunk, ProviderError
-from oshaberi.providers.adapter_base import Adapter
+from oshaberi.providers.adapter_base import EndpointAdapter
 from oshaberi.providers.error_classification import ProviderFailure, provider_error
-from oshaberi.providers.key_redaction import KeyRedactor
 from oshaberi.providers.request.attachments_as_text import as_text
 from oshaberi.providers.request.chat_dialogue import DialogueTurn, system_text, turns
 from oshaberi.providers.request.context_items import ToolRound
@@ -42,7 +41,7 @@ SCENE_BREAK = "***"
 Event = Mapping[str, Any]
 
 
-class NovelAIAdapter(Adapter):
+class NovelAIAdapter(EndpointAdapter):
     """One model behind `POST {base_url}/ai/generate-stream`.
 
     The quirks `user` and `assistant` are the labels of the two sides.
@@ -52,12 +51,8 @@ class NovelAIAdapter(Adapter):
     continues = True
 
     def __init__(self, endpoint: Endpoint) -> None:
-        self.name = endpoint.name
-        self.model = endpoint.model
-        self.reemits = endpoint.reemits
-        self.endpoint = endpoint
+        super().__init__(endpoint)
         self._aiohttp = load_sdk("aiohttp", "novelai")
-        self._redact = KeyRedactor.of(endpoint)
         connections = import_module("oshaberi.providers.connections.model_connections")
         self._session = connections.ModelSession(trust_env=True)
 

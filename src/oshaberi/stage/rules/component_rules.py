@@ -28,7 +28,7 @@ ComponentPath = tuple[str | int, ...]
 
 
 def check_components(body: Json, errors: FormErrors, *, v2: bool = False) -> list[Json] | None:
-    """`v2`: whether the message has the flag IS_COMPONENTS_V2."""
+    """Check the components of a message. `v2` says whether it has the flag IS_COMPONENTS_V2."""
     if body.get("components") is None:
         return None
     rows = field_types.objects(body, "components")

@@ -96,7 +96,7 @@ def _check_reference(
 
 
 def _check_forward(state: StageState, found: StageMessage | None, draft: MessageDraft) -> None:
-    """From any channel that the bot sees; with no words of its own."""
+    """Check a forwarded message: from a channel that the bot sees, without text of its own."""
     if draft.content or draft.embeds or draft.components or draft.uploads:
         raise refusal(160011)
     if found is None or found.ephemeral_to is not None:
@@ -182,7 +182,7 @@ def post(
 
 
 def _snapshot(state: StageState, item: StageMessage) -> Json:
-    """What a forwarded message keeps of its original."""
+    """Return what a forwarded message keeps of its original."""
     reference = item.reference or {}
     original = state.world.find_message(int(reference["channel_id"]), int(reference["message_id"]))
     whole = shown(state, original)

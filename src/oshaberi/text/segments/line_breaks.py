@@ -43,12 +43,14 @@ def read_break(text: str, at: int, limit: int) -> LineBreak | None:
 
     That character must come before `limit`; else returns None.
     """
-    found = _SOLID.search(text, at + 1, limit)
+    after = at + 1
+    if after < min(len(text), limit) and not text[after].isspace():
+        return LineBreak(at, after, after)  # the usual case
+    found = _SOLID.search(text, after, limit)
     if found is None:
         return None
     solid = found.start()
-    line = text.rfind("\n", at, solid) + 1
-    return LineBreak(at, line, solid)
+    return LineBreak(at, text.rfind("\n", at, solid) + 1, solid)
 
 
 def carry_end(text: str, at: int, final: bool) -> int:

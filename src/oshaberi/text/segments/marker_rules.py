@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from oshaberi.text.segments.open_markers import OpenLink, OpenMarkers
+from oshaberi.text.segments.open_markers import OpenMarkers
 from oshaberi.text.urls_and_mentions import DISCORD_TOKEN
 
 MARKS: Final = '*~|()（）"「」『』“”„«»《》[]\\<'
@@ -98,12 +98,12 @@ def _either(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
 
 
 def _link_text(open_markers: OpenMarkers, _text: str, at: int, _final: bool) -> int:
-    open_markers.links.append(OpenLink(at))
+    open_markers.labels.append(at)
     return at + 1
 
 
 def _link_target(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
-    if not open_markers.links:
+    if not open_markers.has_links:
         return at + 1
     if at + 1 == len(text) and not final:
         return WAIT

@@ -115,7 +115,7 @@ class VisibleBuffer(CopiedState):
             self.emit("text", body + suffix, boundary.reason, cut, ends_line)
             self.gap = trail
         else:
-            self.gap = _short(self.gap + raw)
+            self.gap = short_gap(self.gap + raw)
             self.move_start(cut)
 
     def emit(
@@ -154,7 +154,7 @@ class VisibleBuffer(CopiedState):
         return text
 
 
-def _short(gap: str) -> str:
+def short_gap(gap: str) -> str:
     """Reduce a long gap to its meaning: a space, a line break or a paragraph break."""
     if len(gap) <= CONTEXT:
         return gap

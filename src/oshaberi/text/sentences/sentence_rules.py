@@ -292,19 +292,24 @@ def _spaced_ellipsis(spot: SentenceSpot) -> int | None:
     After a word (`word. . . . Next`) the first dot is the sentence's own.
     """
     text, at = spot.text, spot.at
-    first = at
-    while first - 2 >= spot.low and text.startswith(". ", first - 2):
-        first -= 2
+    is_first = at - 2 < spot.low or text[at - 2 : at] != ". "
     more = _SPACED_DOTS.match(text, spot.end) if text.startswith(" .", spot.end) else None
     if more is None:
-        if first == at:
+        if is_first:
             return None
-        glued = first > spot.low and not text[first - 1].isspace()
-        return YES if spot.kind == "upper" and at - first >= 6 and not glued else NO
-    glued = first == at > spot.low and not text[at - 1].isspace()
+        return YES if spot.kind == "upper" and _is_pause(text, spot.low, at) else NO
+    glued = is_first and at > spot.low and not text[at - 1].isspace()
     if not spot.final and more.end() + 1 >= len(text):
         return UNDECIDED
     if not glued or more.end() - at < 6:
         return NO
     kind, _ = following(text, more.end(), spot.final)
     return UNDECIDED if kind == "more" else YES if kind == "upper" else NO
+
+
+def _is_pause(text: str, low: int, at: int) -> bool:
+    """Tell whether at least three dots stand before the one at `at`, apart from any word."""
+    first = at
+    while first - 2 >= low and text.startswith(". ", first - 2):
+        first -= 2
+    return at - first >= 6 and (first == low or text[first - 1].isspace())

@@ -107,7 +107,7 @@ async def pins(call: RouteCall) -> object:
 
 @routes.on("GET", "/channels/{channel_id}/pins")
 async def old_pins(call: RouteCall) -> object:
-    """As older clients ask."""
+    """Return the pins as older clients ask for them."""
     channel = call.channel()
     pinned = [m for m in call.state.world.history(channel.id) if m.pinned]
     return as_read(call.state, pinned[::-1])

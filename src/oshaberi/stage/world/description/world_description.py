@@ -141,7 +141,7 @@ class _WorldBuilder:
         self._system_channel(guild, fields.get("system_channel"))
 
     def _system_channel(self, guild: Guild, node: JsonNode | None) -> None:
-        """Where Discord says who joined: the first text channel, another one, or (null) none."""
+        """Set where Discord says who joined: the first text channel, another, or (null) none."""
         own = {c.id: c for c in self.world.channels.values() if c.guild_id == guild.id}
         texts = {number: c for number, c in own.items() if c.type == ChannelType.TEXT}
         if node is None:
@@ -283,7 +283,7 @@ class _WorldBuilder:
 
 
 def _token(bot_id: int) -> str:
-    """As Discord's: its first part is the bot's id, which some libraries read from it."""
+    """Return a token like Discord's: some libraries read the bot's id from its first part."""
     head = base64.urlsafe_b64encode(str(bot_id).encode()).decode().rstrip("=")
     return f"{head}.stage.{secrets.token_urlsafe(24)}"
 

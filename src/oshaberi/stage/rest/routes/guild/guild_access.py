@@ -30,7 +30,7 @@ def member_of(call: RouteCall, guild: Guild) -> Member:
 
 
 def require_above(call: RouteCall, guild: Guild, user_id: int) -> None:
-    """Nobody moderates the owner, or somebody whose highest role is not below their own."""
+    """Refuse to moderate the owner, or a member whose highest role is not below the bot's."""
     bot_id = call.state.world.bot.id
     if user_id != bot_id and top_position(guild, user_id) >= top_position(guild, bot_id):
         raise refusal(50013)

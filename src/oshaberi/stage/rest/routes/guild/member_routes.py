@@ -26,7 +26,7 @@ _NEEDED = {
 
 @routes.on("GET", "/guilds/{guild_id}/members/search")
 async def search(call: RouteCall) -> object:
-    """By the beginning of a name or nickname."""
+    """Find members by the beginning of a name or nickname."""
     guild = guild_of(call)
     start, most = call.query["query"].lower(), call.number("limit", 1, 1, 1000)
     people = [m for m in guild.members.values() if _called(m, start)]
