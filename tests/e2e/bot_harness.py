@@ -19,13 +19,13 @@ from oshaberi.config import LoadedSettings, load
 from oshaberi.errors import ConfigError
 from oshaberi.stage import Settings as StageSettings
 from oshaberi.stage import Stage
-from oshaberi.stage.interactions.interaction_flow import Interaction
 from oshaberi.stage.model_servers import ModelServer, OpenAIWire
 from oshaberi.stage.model_servers.model_script import Say, Step
 from oshaberi.stage.model_servers.wire_format import WireFormat
 from oshaberi.stage.scaled_loop import run_scaled, scale_of
 from oshaberi.stage.testing import staged
 from oshaberi.stage.world.discord_records import StageMessage
+from oshaberi.stage.world.interaction_record import Interaction
 from oshaberi.storage import Database
 from oshaberi.storage.stored_records import PersonaRecord
 from tests.bot.client_harness import MEMBER, OWNER, world

@@ -17,7 +17,7 @@ from oshaberi.stage.model_servers import ModelServer, OpenAIWire
 from oshaberi.stage.model_servers.model_script import Say, Stall
 from oshaberi.stage.rules.message_rules import MessageDraft
 from oshaberi.stage.testing import staged
-from oshaberi.stage.world import message_posting
+from oshaberi.stage.world_changes import message_posting
 from tests.bot.client_harness import MEMBER, OWNER, world
 from tests.e2e.bot_harness import (
     FAST,

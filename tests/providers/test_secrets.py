@@ -10,8 +10,8 @@ import pytest
 
 from oshaberi.chunks import ProviderError
 from oshaberi.providers.adapter_base import Adapter
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.key_redaction import KeyRedactor
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.stage.model_servers import ModelServer
 from oshaberi.stage.model_servers.model_script import (
     Cut,

@@ -18,7 +18,6 @@ from oshaberi.delivery.live.edit_pace import EditTurns
 from oshaberi.delivery.live.live_edits import LiveEdits
 from oshaberi.delivery.outgoing_message import OutgoingMessage
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
-from oshaberi.delivery.pacing.typing_indicator import EDITED_QUIET_SECONDS, QUIET_SECONDS
 from oshaberi.delivery.posting.error_code_recovery import TOKEN_REVOKED
 from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
 from oshaberi.delivery.posting.length_limit_notice import LimitOverrun
@@ -92,9 +91,8 @@ class Deliverer:
             self._outcomes,
         )
         self._preview = preview if shows_unfinished(config) else None
-        response.indicator.quiet_seconds = (
-            EDITED_QUIET_SECONDS if self.shows_unfinished else QUIET_SECONDS
-        )
+        response.indicator.is_last_message = lambda: self._response_ends and not self.queue
+        response.indicator.next_edit_at = self._next_edit_at if self.shows_unfinished else None
         self._closing = False
         self._response_ends = False
 
@@ -160,6 +158,9 @@ class Deliverer:
             broken = await self._step(item)
             if broken is not None:
                 return broken
+            if self.queue:
+                # A sink that answers at once must not keep others, or a stop, waiting.
+                await asyncio.sleep(0)
         if self._waits.halted:
             return None
         return await self._live_edits.correct() or await self._overrun.attach()
@@ -288,6 +289,9 @@ class Deliverer:
                 if broken is not None:
                     return broken
         return None
+
+    def _next_edit_at(self) -> float | None:
+        return self._live_edits.next_at(is_text_waiting=bool(self.queue))
 
     def _may_begin(self) -> bool:
         """Tell whether a message may be begun for unfinished text."""

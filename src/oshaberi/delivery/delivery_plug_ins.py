@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from oshaberi.delivery.sink import File, WebhookFace
 from oshaberi.plug_in_loading import load_plug_ins, plug_in_error
@@ -34,6 +35,13 @@ class PersonaMessage:
     """The sprite that the model chose."""
     number: int = 0
     """How many messages of this response were sent before."""
+
+
+class RenderedBlock(NamedTuple):
+    """A code block for which there is an attachment renderer."""
+
+    language: str
+    code: str
 
 
 DisplayMode = Callable[[PersonaMessage], PersonaMessage]

@@ -110,7 +110,7 @@ class Database:
         return {what: error for what, error in zip(entries, errors, strict=True) if error}
 
     def queue_turn(self, traces: TurnTraces) -> None:
-        """For a turn that ends with its process: written soon, at the latest when it closes."""
+        """Queue the record of a turn that ends with its process. Closing writes what is left."""
         for entry in self._entries(traces).values():
             self._store.writer.queue_entry(entry)
 

@@ -61,6 +61,7 @@ class Turn:
         self._settings = settings
         self._channel = channel
         self._response = response_to(turn_request, turn_channel, settings.turn.reply_mode)
+        self._response.indicator.awaits_words = turn_request.is_uninvited
         self._newest_id = turn_request.newest.said.id
         self._renderer = DrawnTables(services.renderer, services.plug_ins)
         self._bare_sink = turn_channel.sink(turn_request.answering)

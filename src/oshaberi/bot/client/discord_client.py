@@ -164,6 +164,8 @@ class OshaberiClient(MovableShardsClient):
         if message.id in self._handled:
             return
         self._handled.put(message.id, None)
+        if arrival == "new" and await self._is_ignored(message):
+            return
         incoming = await self.reader.incoming(message)
         if self.reader.is_private_copy(incoming):
             return
@@ -175,6 +177,18 @@ class OshaberiClient(MovableShardsClient):
             self.unanswered.note(incoming, outcome)
         if outcome == CLAIMED:
             self._handled.forget(message.id)
+
+    async def _is_ignored(self, message: discord.Message) -> bool:
+        """Tell whether a message is not for us, as far as that can be told quickly."""
+        unaddressed = self.reader.unaddressed(message)
+        if unaddressed is None:
+            return False
+        reason = await self.context.channel_turns.why_ignored(unaddressed)
+        if reason is None:
+            return False
+        log.debug("message %s in channel %s: %s", message.id, message.channel.id, reason)
+        self.unanswered.count(reason)
+        return True
 
     async def on_raw_typing(self, typing: discord.RawTypingEvent) -> None:
         self.context.channel_turns.note_typing(typing.channel_id, typing.user_id)

@@ -13,7 +13,7 @@ import aiohttp
 import discord
 
 from oshaberi.bot.client.channel_places import is_age_restricted, path_of
-from oshaberi.bot.client.discord_people import AnyUser, RecentMembers, person_of
+from oshaberi.bot.client.discord_people import AnyUser, RecentMembers, person_of, roles_of
 from oshaberi.bot.client.proxied_messages import original_of
 from oshaberi.conversation.conversation_messages import (
     AttachedFile,
@@ -23,6 +23,7 @@ from oshaberi.conversation.conversation_messages import (
 )
 from oshaberi.discord_io.channel_address import may_write
 from oshaberi.discord_io.webhooks.reply_notice import is_reply_notice
+from oshaberi.turns.admission.unaddressed_messages import UnaddressedMessage
 from oshaberi.turns.bounded_cache import BoundedCache
 
 NOT_FOUND = (discord.HTTPException, aiohttp.ClientError, OSError, TimeoutError)
@@ -99,6 +100,35 @@ class MessageReader:
         """Keep a person's message, to know it again if a proxy bot repeats it."""
         if message.webhook_id is None and message.guild is not None and not message.author.bot:
             self._recent.append(message)
+
+    def unaddressed(self, message: discord.Message) -> UnaddressedMessage | None:
+        """Return a person's message as one that does not address the bot.
+
+        None if it does, or if that takes longer to find out: then read it as `incoming`.
+        """
+        author, guild = message.author, message.guild
+        is_person = message.webhook_id is None and not author.bot
+        if guild is None or not is_person or not isinstance(author, discord.Member):
+            return None
+        is_reply = message.type is discord.MessageType.reply
+        if not is_reply and message.type is not discord.MessageType.default:
+            return None
+        if self.mentions_us(message) or (is_reply and not self._replies_to_others(message)):
+            return None
+        self.recent_members.meet(message)
+        return UnaddressedMessage(
+            id=message.id,
+            path=path_of(message.channel),
+            user_id=author.id,
+            role_ids=roles_of(author),
+            text=readable(message, self.recent_members, author),
+            is_for_others=is_reply or self.mentions_others(message),
+        )
+
+    def _replies_to_others(self, message: discord.Message) -> bool:
+        """Tell whether it replies to a message that Discord sent along and that is not ours."""
+        known = None if message.reference is None else message.reference.resolved
+        return isinstance(known, discord.Message) and not self.is_ours(known)
 
     async def incoming(self, message: discord.Message) -> IncomingMessage:
         channel = message.channel
@@ -212,6 +242,8 @@ def readable(
         viewer = recent_members.known(viewer, message.guild)
 
     def named(text: str) -> str:
+        if "<" not in text:
+            return text
         return _TOKENS.sub(
             lambda token: _shown(message, token, recent_members, viewer) or token[0], text
         )

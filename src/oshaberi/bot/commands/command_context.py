@@ -217,6 +217,13 @@ def turn_channel_of(interaction: Interaction) -> DiscordTurnChannel:
     return client_of(interaction).turn_channel(channel)
 
 
+def asked_here(
+    interaction: Interaction,
+) -> tuple[CommandContext, CommandUser, DiscordTurnChannel]:
+    """Return what a command about the conversation in its own channel works with."""
+    return context_of(interaction), asker_of(interaction), turn_channel_of(interaction)
+
+
 def _owns(application: discord.AppInfo | None, user_id: int) -> bool:
     if application is None:
         return False

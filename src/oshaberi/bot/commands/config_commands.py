@@ -43,8 +43,8 @@ from oshaberi.config import (
     effective,
     parse_server_value,
 )
+from oshaberi.config.server_keys import SERVER_ONLY_KEYS
 from oshaberi.config.server_limits import check_limit
-from oshaberi.config.server_settings import SERVER_ONLY_KEYS
 from oshaberi.languages import translatable, translated
 from oshaberi.turns.generation.model_chain import WHOLE_SERVER
 
@@ -144,7 +144,7 @@ async def reset_config(
 
 
 def known_keys(typed: str) -> Choices:
-    shown = ((f"{key}: {setting.what}", key) for key, setting in SERVER_KEYS.items())
+    shown = ((f"{key}: {translated(one.what)}", key) for key, one in SERVER_KEYS.items())
     return choices(typed, shown)
 
 
@@ -183,7 +183,7 @@ def _meant(name: str) -> str:
     near = list(dict.fromkeys([*alike, *part]))[:MOST_MEANT]
     if not near:
         return translated("`/config show` lists them")
-    return translated("did you mean {names}?", names=" or ".join(map(repr, near)))
+    return translated("did you mean {names}?", names=" / ".join(map(repr, near)))
 
 
 _ONLY_IN = translatable("Only in this channel, thread or category")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from oshaberi.delivery.pacing.answer_deadline import WithdrawnError
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.posting.error_code_recovery import (
     TOKEN_REVOKED,
@@ -47,8 +48,6 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-ANSWER_SECONDS = 20.0
-CLOSING_SECONDS = 10.0
 PATIENCE_SECONDS = 90.0
 RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0)
 SLOW_MODE_SECONDS = 60.0
@@ -58,10 +57,6 @@ MESSAGE_GONE = 10008
 TOO_OLD_TO_EDIT = 30046
 
 DOUBTS = (AmbiguousError, OSError, TimeoutError)
-
-
-class _WithdrawnError(Exception):
-    """A stop came before the request was sent."""
 
 
 @dataclass(slots=True)
@@ -97,7 +92,7 @@ class ExactlyOnceSender:
                 outcome = await self._refused(case, refusal)
             except DOUBTS as doubt:
                 outcome = await self._doubted(case, doubt)
-            except _WithdrawnError:
+            except WithdrawnError:
                 outcome = Uncertain(AmbiguousError("stopped")) if case.doubted else Withdrawn()
             except Exception as error:
                 # A fault of the sink itself: it cannot tell us what became of the message.
@@ -108,7 +103,8 @@ class ExactlyOnceSender:
 
     async def edit(self, sent: Sent, post: Post) -> EditOutcome:
         """Edit a message. Edits may be repeated, since they are idempotent."""
-        outcome = await self._change(sent, lambda wire: self._sink.edit(sent, post, wire))
+        with self._response.indicator.message_on_the_way(grows=True):
+            outcome = await self._change(sent, lambda wire: self._sink.edit(sent, post, wire))
         self._response.indicator.message_grew()
         return outcome
 
@@ -130,7 +126,7 @@ class ExactlyOnceSender:
                 outcome = await self._edit_refused(case, refusal)
             except DOUBTS as doubt:
                 outcome = await self._edit_doubted(case, doubt)
-            except _WithdrawnError:
+            except WithdrawnError:
                 outcome = Withdrawn()
             except Exception as error:
                 return Failed(error, uncertain=True)
@@ -147,7 +143,7 @@ class ExactlyOnceSender:
                 return False
             sent = await self._request(lambda wire: self._sink.reply_notice(face, wire))
             self._response.notices += [sent] if sent is not None else []
-        except _WithdrawnError:
+        except WithdrawnError:
             pass
         except Exception as error:
             log.info("no reply notice: %s", error)
@@ -184,7 +180,7 @@ class ExactlyOnceSender:
                 log.warning("no webhook, speaking as the bot: %s", doubt)
                 return False
             if not await self._waits.hold(case.next_delay()):
-                raise _WithdrawnError from doubt
+                raise WithdrawnError from doubt
             return await self._have_webhook(case)
         return True
 
@@ -300,40 +296,16 @@ class ExactlyOnceSender:
         """Call the sink once. On a stop, a sent request is awaited, an unsent one withdrawn."""
         wanted_at = _now()
         wire = WireState(wanted_at)
-        task = asyncio.create_task(make(wire))
         try:
-            await self._answer(task, wire)
+            with self._waits.answer.of(wire):
+                return await make(wire)
         finally:
-            await _finish(task)
             self._note_wait(wanted_at, wire)
-        if task.cancelled():
-            raise AmbiguousError("the request was cut off")
-        return task.result()
 
     def _note_wait(self, wanted_at: float, wire: WireState) -> None:
         """Discord's limits are waited for without a word; the inspector shows them."""
         if wire.on_wire and wire.left_at - wanted_at >= NOTED_WAIT_SECONDS:
             self._response.limit_waits.append(LimitWait(wanted_at, wire.left_at))
-
-    async def _answer(self, task: asyncio.Task[T], wire: WireState) -> None:
-        while not task.done():
-            if self._waits.halted:
-                await self._closing_answer(task, wire)
-                return
-            left = wire.left_at + ANSWER_SECONDS - _now() if wire.on_wire else ANSWER_SECONDS
-            if left <= 0:
-                raise AmbiguousError(f"no answer within {ANSWER_SECONDS:.0f} s")
-            await self._waits.until(task, left)
-
-    async def _closing_answer(self, task: asyncio.Task[T], wire: WireState) -> None:
-        """Wait a limited time for a request on the wire; never cancel it (spec 04 O1)."""
-        if not wire.on_wire:
-            raise _WithdrawnError
-        await asyncio.wait({task}, timeout=CLOSING_SECONDS)
-        if not task.done():
-            if not wire.on_wire:
-                raise _WithdrawnError
-            raise AmbiguousError(f"no answer within {CLOSING_SECONDS:.0f} s of the stop")
 
 
 def _without_reply(case: _SendAttempts, refusal: DiscordRefusalError) -> Outcome | None:
@@ -343,14 +315,6 @@ def _without_reply(case: _SendAttempts, refusal: DiscordRefusalError) -> Outcome
     if refusal.code == MESSAGE_GONE and case.doubted and case.post.face is None:
         return Delivered(Sent(None))  # its nonce is known, so it was there and was deleted
     return Refused(refusal)
-
-
-async def _finish(task: asyncio.Task[Any]) -> None:
-    if not task.done():
-        task.cancel()
-        await asyncio.wait({task}, timeout=1)
-    if task.done() and not task.cancelled():
-        task.exception()  # seen: asyncio shall not complain about it
 
 
 def _now() -> float:

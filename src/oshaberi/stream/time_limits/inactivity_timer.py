@@ -14,10 +14,10 @@ class InactivityTimer:
 
     def __init__(self, timeout_ms: int, on_expiry: Callable[[], None]) -> None:
         self._loop = asyncio.get_running_loop()
-        self._time = self._loop.time
         self._seconds = timeout_ms / 1000
         self._on_expiry = on_expiry
-        self._deadline = self._time() + self._seconds
+        self.touched_at = self._loop.time()
+        """When the last sign of life came. Who has the time at hand sets it."""
         self._running = False
         self._handle: asyncio.TimerHandle | None = None
 
@@ -28,7 +28,7 @@ class InactivityTimer:
             self._arm()
 
     def touch(self) -> None:
-        self._deadline = self._time() + self._seconds
+        self.touched_at = self._loop.time()
 
     def stop(self) -> None:
         self._running = False
@@ -41,14 +41,14 @@ class InactivityTimer:
         """Tell whether the time is over. If not, the timer is set again."""
         if not self._running:
             return False
-        if self._time() >= self._deadline:
+        if self._loop.time() >= self.touched_at + self._seconds:
             return True
         if self._handle is None:
             self._arm()
         return False
 
     def _arm(self) -> None:
-        self._handle = self._loop.call_at(self._deadline, self._fire)
+        self._handle = self._loop.call_at(self.touched_at + self._seconds, self._fire)
 
     def _fire(self) -> None:
         self._handle = None

@@ -7,36 +7,37 @@ pieces is not thinking.
 
 from __future__ import annotations
 
-import asyncio
-
 from oshaberi.chunks import ProviderError
+from oshaberi.errors import Sentence
 
 
 class ThinkingLimit:
-    """The limit of one stream."""
+    """The limit of one stream. Times are the loop's."""
 
     def __init__(self, most_ms: int) -> None:
         self._most_s = most_ms / 1000
-        self._time = asyncio.get_running_loop().time
-        self._since: float | None = None
+        self.since: float | None = None
+        """When the thinking began; None while something visible comes."""
 
     def restart(self) -> None:
         """Restart: something visible came, or the model had to wait."""
-        self._since = None
+        self.since = None
 
-    def passed(self, text: str, captured: bool) -> bool:
+    def passed(self, text: str, captured: bool, now: float) -> bool:
         """Note a chunk's text. Return whether the limit has passed.
 
         `captured`: the text belongs to a captured block.
         """
         if not captured and (text[-1:].isalnum() or text[text.rfind(">") + 1 :].strip()):
-            self._since = None
+            self.since = None
             return False
-        if self._since is None:
-            self._since = self._time()
+        if self.since is None:
+            self.since = now
             return False
-        return self._time() - self._since >= self._most_s
+        return now - self.since >= self._most_s
 
     def error(self, provider: str) -> ProviderError:
-        words = f"It thought for {self._most_s:g} seconds and said nothing."
+        words = Sentence(
+            "It thought for {seconds:g} seconds and said nothing.", seconds=self._most_s
+        )
         return ProviderError("timeout", words, provider=provider)

@@ -7,7 +7,7 @@ a guess, while a character that could change it has not arrived.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Final
 
 from oshaberi.text.sentences.abbreviations import (
     BANG_NAMES,
@@ -19,47 +19,60 @@ from oshaberi.text.sentences.abbreviations import (
     rule_of,
 )
 
-TERMINATORS = ".!?…‥。．｡！？‼⁇⁈⁉।॥؟۔"
+TERMINATORS: Final = ".!?…‥。．｡！？‼⁇⁈⁉।॥؟۔"
 
-UNDECIDED = -1
-NO = 0
-YES = 1
+UNDECIDED: Final = -1
+NO: Final = 0
+YES: Final = 1
 
-BACK = 80
-_MAX_GAP = 16
-_MAX_WORD = 24
+BACK: Final = 80
+_MAX_GAP: Final = 16
+_MAX_WORD: Final = 24
 
-_GAP = re.compile(r"[^\S\n]*")
-_OPENERS = re.compile(r"[\"'“‘«‹(\[{*_~|「『（【¿¡]+")
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-_SPACED_DOTS = re.compile(r"(?: \.(?=[\s\"'”’)\]]|$)){1,20}")
-_ROMAN = re.compile(r"[IVXLC]{2,}")
-_ONLY_A_TIME = re.compile(
+_GAP: Final = re.compile(r"[^\S\n]*")
+_OPENERS: Final = re.compile(r"[\"'“‘«‹(\[{*_~|「『（【¿¡]+")
+_WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_SPACED_DOTS: Final = re.compile(r"(?: \.(?=[\s\"'”’)\]]|$)){1,20}")
+_ROMAN: Final = re.compile(r"[IVXLC]{2,}")
+_ONLY_A_TIME: Final = re.compile(
     r"(?:^|[.!?…][\"'”’)]*\s+)[\"'“‘(]*(?:At|By|Around|About|Before|After|Since|Until|From|On)"
     r"(?: \w+){0,2} ?[\d:]* ?\d{0,2}[ap]\.m$",
     re.IGNORECASE,
 )
 
-_ALL = frozenset(TERMINATORS)
-_EMPHASIS = frozenset("*_~|")
-_JOINTS = frozenset(",)]}、，—–»”’」』")
-_LEADING = "\"'“‘«‹([{*_~|「『（【¿¡<•⁃‣·-–—>#"
+_ALL: Final = frozenset(TERMINATORS)
+_EMPHASIS: Final = frozenset("*_~|")
+_JOINTS: Final = frozenset(",)]}、，—–»”’」』")
+_LEADING: Final = "\"'“‘«‹([{*_~|「『（【¿¡<•⁃‣·-–—>#"
 
 
-class SentenceSpot(NamedTuple):
+class SentenceSpot:
     """A run of terminators, the closers after it, and what comes next."""
 
-    text: str
-    at: int
-    end: int
-    close: int
-    low: int
-    """How far back one may look."""
-    final: bool
-    kind: str = "end"
-    """Of what follows: end, lower, upper, digit, joint, other."""
-    ahead: int = 0
-    """Where it is."""
+    __slots__ = ("ahead", "at", "close", "end", "final", "kind", "low", "text")
+
+    def __init__(
+        self,
+        text: str,
+        at: int,
+        end: int,
+        close: int,
+        low: int,
+        final: bool,
+        kind: str = "end",
+        ahead: int = 0,
+    ) -> None:
+        self.text = text
+        self.at = at
+        self.end = end
+        self.close = close
+        self.low = low
+        """How far back one may look."""
+        self.final = final
+        self.kind = kind
+        """Of what follows: end, lower, upper, digit, joint, other."""
+        self.ahead = ahead
+        """Where it is."""
 
     @property
     def quoted(self) -> bool:
@@ -279,19 +292,24 @@ def _spaced_ellipsis(spot: SentenceSpot) -> int | None:
     After a word (`word. . . . Next`) the first dot is the sentence's own.
     """
     text, at = spot.text, spot.at
-    first = at
-    while first - 2 >= spot.low and text.startswith(". ", first - 2):
-        first -= 2
+    is_first = at - 2 < spot.low or text[at - 2 : at] != ". "
     more = _SPACED_DOTS.match(text, spot.end) if text.startswith(" .", spot.end) else None
     if more is None:
-        if first == at:
+        if is_first:
             return None
-        glued = first > spot.low and not text[first - 1].isspace()
-        return YES if spot.kind == "upper" and at - first >= 6 and not glued else NO
-    glued = first == at > spot.low and not text[at - 1].isspace()
+        return YES if spot.kind == "upper" and _is_pause(text, spot.low, at) else NO
+    glued = is_first and at > spot.low and not text[at - 1].isspace()
     if not spot.final and more.end() + 1 >= len(text):
         return UNDECIDED
     if not glued or more.end() - at < 6:
         return NO
     kind, _ = following(text, more.end(), spot.final)
     return UNDECIDED if kind == "more" else YES if kind == "upper" else NO
+
+
+def _is_pause(text: str, low: int, at: int) -> bool:
+    """Tell whether at least three dots stand before the one at `at`, apart from any word."""
+    first = at
+    while first - 2 >= low and text.startswith(". ", first - 2):
+        first -= 2
+    return at - first >= 6 and (first == low or text[first - 1].isspace())

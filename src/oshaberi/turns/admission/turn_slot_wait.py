@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.conversation.turn_channel import TurnChannel
@@ -38,7 +38,7 @@ async def turn_slot(
         else:
             near = asyncio.Event()
             slot = slots.slot(place.server_id, place.channel_id, near)
-            async with _typing_when(near, place):
+            async with nullcontext() if job.is_uninvited else _typing_when(near, place):
                 await until_stopped(channel, stack.enter_async_context(slot))
         yield
 

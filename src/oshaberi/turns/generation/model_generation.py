@@ -15,7 +15,7 @@ from oshaberi.chunks import ProviderError, Usage
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.delivery.sink import Sink
 from oshaberi.delivery.stream_config import StreamConfig
-from oshaberi.errors import OshaberiError
+from oshaberi.errors import OshaberiError, Sentence
 from oshaberi.providers.model_options import options_of
 from oshaberi.providers.request.context_items import ContextItem, Item, ToolDeclaration, ToolRound
 from oshaberi.providers.request.model_request import Request
@@ -266,7 +266,8 @@ class ModelGeneration:
 
 
 NO_MODEL = ProviderError(
-    "model_error", "No model is set up. A member with Manage Server can choose one with /model."
+    "model_error",
+    Sentence("No model is set up. A member with Manage Server can choose one with /model."),
 )
 
 
@@ -299,7 +300,7 @@ def _unusable(candidate: ModelCandidate, error: Exception) -> ProviderError:
     """Return the error for a candidate. Only errors of ours are shown in full."""
     ours = isinstance(error, OshaberiError)
     log.warning("%s cannot be used: %s", candidate.model.provider, error, exc_info=not ours)
-    words = redact(str(error)) if ours else type(error).__name__
+    words = error.args[0] if ours and error.args else type(error).__name__
     return ProviderError("model_error", words, provider=candidate.model.provider)
 
 
