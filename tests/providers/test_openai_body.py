@@ -141,7 +141,7 @@ def test_thinking(preset: str, wanted: Thinking, expected: dict[str, Any]) -> No
 
 @pytest.mark.parametrize("wrong", ["much", -1, True, 1.5])
 def test_thinking_is_checked(wrong: Any) -> None:
-    with pytest.raises(ConfigError, match=r"thinking: .* is not one of: off, low, medium, high"):
+    with pytest.raises(ConfigError, match=r"thinking: .* is not one of off, low, medium, high"):
         Request((HI,), thinking=wrong)
 
 

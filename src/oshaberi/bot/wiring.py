@@ -271,10 +271,9 @@ async def open_bot(
         await stack.enter_async_context(bot_metrics.process_gauges.measuring_lag())
         await stack.enter_async_context(shared.share_requests(client.guard, client.budget))
         stack.push_async_callback(client.close)
-        recovery = CrashRecovery(db, settings.instance, client.find_turn_channel, shared.alone)
-        questions = QuestionRecovery(
-            db, settings.instance, client.find_turn_channel, channel_turns, max_age
-        )
+        find, say_in = client.find_turn_channel, live_settings.language_of
+        recovery = CrashRecovery(db, settings.instance, find, shared.alone, say_in)
+        questions = QuestionRecovery(db, settings.instance, find, channel_turns, max_age, say_in)
         orphaned_journals = OrphanedJournals(
             db, settings.instance, recovery, questions, client.is_ready, leases
         )

@@ -11,11 +11,12 @@ from oshaberi.config.loaded_settings import LoadedSettings
 from oshaberi.config.renamed_settings import with_new_names
 from oshaberi.config.server_keys import SERVER_KEYS, is_quota
 from oshaberi.config.server_limits import limited
-from oshaberi.config.setting_declarations import DECLARED, near, within
+from oshaberi.config.setting_declarations import DECLARED, within
+from oshaberi.config.setting_errors import no_such_setting
 from oshaberi.config.value_parsing import read
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.delivery.stream_config import StreamConfig
-from oshaberi.errors import ConfigError
+from oshaberi.errors import ConfigError, Sentence
 from oshaberi.text.text_config import TextConfig
 
 log = logging.getLogger(__name__)
@@ -80,8 +81,8 @@ def parse_server_value(key: str, text: str) -> Any:
     """Parse and check what an admin typed for a setting. A ConfigError says what is allowed."""
     if key not in SERVER_KEYS:
         if key in DECLARED:
-            raise ConfigError(f"{key}: is set by whoever runs the bot")
-        raise ConfigError(f"{key}: no such setting{near(key, SERVER_KEYS)}")
+            raise ConfigError(Sentence("{name}: is set by whoever runs the bot", name=key))
+        raise ConfigError(no_such_setting(key, SERVER_KEYS))
     from oshaberi.config.settings_schema import checked
 
     value = checked(SERVER_KEYS[key], read(SERVER_KEYS[key].about, text))

@@ -36,6 +36,8 @@ class TypingIndicator:
     """The indicator of one response: off until `keep_alive`, off again after `rest`."""
 
     def __init__(self) -> None:
+        self.awaits_words = False
+        """Whether it is shown only after `words_came`: nobody asked, perhaps nothing is said."""
         self.next_edit_at: Callable[[], float | None] | None = None
         """In live mode: tells when the growing message is edited next; None if nothing is new."""
         self.is_last_message: Callable[[], bool] = _goes_on
@@ -47,6 +49,7 @@ class TypingIndicator:
         self._news_at = float("-inf")
         self._sending_since: float | None = None
         self._grows = False
+        self._held_until = 0.0
 
     @property
     def is_on(self) -> bool:
@@ -59,6 +62,16 @@ class TypingIndicator:
         self._sink = sink
         self._news_at = _now()
         self._set(after_seconds)
+
+    def hold(self, seconds: float) -> None:
+        """Do not show it before so many seconds have passed, whoever asks for it."""
+        self._held_until = _now() + seconds
+
+    def words_came(self) -> None:
+        """Show it from now on, unless a message comes first: the model says something."""
+        self.awaits_words = False
+        if self.is_on:
+            self._set(QUIET_SECONDS)
 
     def rest(self) -> None:
         """Ask for it no more: the answer has ended, or nothing more will come."""
@@ -136,9 +149,9 @@ class TypingIndicator:
             self._due()
 
     def _due(self) -> None:
-        if self._sink is None:
+        if self._sink is None or self.awaits_words:
             return
-        left = max(self._sent_at(), self._edited_at()) - _now()
+        left = max(self._held_until, self._sent_at(), self._edited_at()) - _now()
         if left > 0:
             self._set(left)
             return

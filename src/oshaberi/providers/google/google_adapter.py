@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from oshaberi.chunks import ProviderError
+from oshaberi.errors import Sentence
 from oshaberi.providers.adapter_base import EndpointAdapter
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
 from oshaberi.providers.connections.streamed_body import StreamedBody
@@ -122,7 +123,7 @@ class GoogleAdapter(EndpointAdapter):
             finally:
                 answered.response.close()
         else:
-            raise StreamError(our_failure("this google-genai is not supported"))
+            raise StreamError(our_failure(Sentence("this google-genai is not supported")))
 
     async def _connected(self) -> Any:
         """Return the SDK's client, on the connections that all adapters share."""

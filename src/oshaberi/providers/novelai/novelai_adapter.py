@@ -15,7 +15,7 @@ from typing import Any
 
 from oshaberi.chunks import Chunk, ProviderError
 from oshaberi.providers.adapter_base import EndpointAdapter
-from oshaberi.providers.error_classification import ProviderFailure, our_failure, provider_error
+from oshaberi.providers.error_classification import ProviderFailure, provider_error
 from oshaberi.providers.request.attachments_as_text import as_text
 from oshaberi.providers.request.chat_dialogue import DialogueTurn, system_text, turns
 from oshaberi.providers.request.context_items import ToolRound
@@ -24,14 +24,19 @@ from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.request.request_preparation import prepared
 from oshaberi.providers.request.stop_strings import stop_strings
 from oshaberi.providers.wire.actionable_errors import explained
-from oshaberi.providers.wire.sdk_loading import StreamError, body_failure, load_sdk, read_failure
+from oshaberi.providers.wire.sdk_loading import (
+    StreamError,
+    body_failure,
+    load_sdk,
+    read_failure,
+    refused_by_page,
+)
 from oshaberi.providers.wire.sse_decoder import SseDecoder
 from oshaberi.providers.wire.wire_event_steps import FinishStep, Step
 
 DEFAULT_BASE_URL = "https://text.novelai.net"
 DEFAULT_LENGTH = 150
 SCENE_BREAK = "***"
-_NO_SUCH_PLACE = frozenset({404, 405})
 
 Event = Mapping[str, Any]
 
@@ -238,6 +243,5 @@ async def _check(response: Any) -> None:
 
 def _failure(said: Any, status: int | None) -> ProviderFailure:
     if not said or (isinstance(said, str) and said.lstrip().startswith("<")):
-        hint = "; is the base URL right?" if status in _NO_SUCH_PLACE else ""
-        return our_failure(f"HTTP {status}{hint}", status=status)
+        return refused_by_page(status)
     return body_failure(said, status)
