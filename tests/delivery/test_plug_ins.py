@@ -53,11 +53,11 @@ def only_error(caplog: pytest.LogCaptureFixture) -> str:
 
 
 def plug_in(monkeypatch: pytest.MonkeyPatch, *points: EntryPoint) -> None:
-    def entry_points(**wanted: Any) -> EntryPoints:
-        return EntryPoints(points).select(**wanted)
+    def found(group: str) -> EntryPoints:
+        return EntryPoints(points).select(group=group)
 
-    monkeypatch.setattr(plug_in_loading, "entry_points", entry_points)
-    monkeypatch.setattr("oshaberi.providers.adapter_registry.entry_points", entry_points)
+    monkeypatch.setattr(plug_in_loading, "installed_entry_points", found)
+    monkeypatch.setattr("oshaberi.providers.adapter_registry.installed_entry_points", found)
 
 
 def test_what_cannot_be_loaded_is_left_out(

@@ -52,6 +52,8 @@ def utf16_offset(text: str, start: int, units: int) -> int:
 
 def extends(text: str, at: int) -> bool:
     """Tell whether the character at `at` belongs to the one before it."""
+    if at >= len(text) or text[at] < "\u0300" or "\u309b" <= text[at] < "\ua66f":
+        return False  # the usual case: Latin letters and signs, kana, Han
     return _EXTENDS.match(text, at) is not None
 
 
