@@ -26,6 +26,7 @@ _TAG: Final = regex.compile(
 _SUMMARY: Final = re.compile(r"<summary\b[^<>\n]*>.*?</summary\s*>", re.IGNORECASE | re.DOTALL)
 # A `<` before one of these signs begins no tag: most of them need no closer look.
 _TICK_OR_TAG: Final = re.compile(r"`|<(?![\x00-,:-@\[-^`{-\x7f])")
+_TAG_STOP: Final = re.compile(r"[<>\n]")
 _TAG_MAX: Final = 200
 
 
@@ -260,6 +261,9 @@ def _run_end(buffer: str, at: int) -> int:
 
 def match_tag(buffer: str, at: int, final: bool) -> regex.Match[str] | None:
     """Return the tag at `at`, perhaps incomplete; None if no tag of ours begins there (C5)."""
+    stop = _TAG_STOP.search(buffer, at + 1, at + _TAG_MAX)
+    if stop and buffer[stop.start()] != ">":
+        return None
     found = _TAG.match(buffer, at, min(len(buffer), at + _TAG_MAX), partial=True)
     if found is None or not found.partial:
         return found
