@@ -10,10 +10,6 @@ _CLUSTER: Final = regex.compile(r"\X")
 _LAST_PLAIN: Final = regex.compile(r"(?r)[ -~\n\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]")
 _LAST_FLAGS: Final = regex.compile(r"(?r)[\U0001f1e6-\U0001f1ff]{4,}")
 _EXTENDS: Final = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
-# Latin letters, signs, East Asian punctuation, kana and Han, full-width forms.
-_NEVER_EXTEND: Final = (
-    *((0, 0x2FF), (0x2010, 0x20CF), (0x3000, 0x3029), (0x309B, 0xA66E), (0xFF00, 0xFF9D)),
-)
 _CLUSTER_TAIL: Final = 16
 _VISIBLE: Final = regex.compile(r"[^\s\x1c-\x1f\p{Cf}]")
 
@@ -63,9 +59,14 @@ def extends(text: str, at: int) -> bool:
     if at >= len(text):
         return False
     code = ord(text[at])
-    for first, last in _NEVER_EXTEND:
-        if first <= code <= last:
-            return False  # the usual case
+    if (
+        code < 0x300  # Latin letters and signs
+        or 0x2010 <= code < 0x20D0  # dashes, quotes and other signs
+        or 0x3000 <= code < 0x302A  # East Asian punctuation
+        or 0x309B <= code < 0xA66F  # kana, Han
+        or 0xFF00 <= code < 0xFF9E  # full-width forms
+    ):
+        return False  # the usual case
     return _EXTENDS.match(text, at) is not None
 
 

@@ -16,7 +16,7 @@ import regex
 
 from oshaberi.events import Details, Thought
 from oshaberi.text.copied_state import CopiedState
-from oshaberi.text.urls_and_mentions import BACKTICKS, inline_code_close
+from oshaberi.text.urls_and_mentions import backticks_end, inline_code_close
 
 _FAMILY: Final = r"(?P<think>(?:[\w.-]{1,32}:)?(?:think|thinking|reasoning))"
 _TAG: Final = regex.compile(
@@ -207,7 +207,7 @@ class Capture(CopiedState):
 
     def _backticks(self, at: int, final: bool) -> int:
         buffer = self._buffer
-        end = _run_end(buffer, at)
+        end = backticks_end(buffer, at)
         if end == len(buffer) and not final:
             return -1
         ticks = end - at
@@ -229,7 +229,7 @@ class Capture(CopiedState):
         if tick < 0:
             self._show(at, len(buffer))
             return len(buffer)
-        end = _run_end(buffer, tick)
+        end = backticks_end(buffer, tick)
         if end == len(buffer) and not final:
             if tick == at:
                 return -1
@@ -252,11 +252,6 @@ class Capture(CopiedState):
                     return
         self._last = text[-1]
         self._shown.append(text)
-
-
-def _run_end(buffer: str, at: int) -> int:
-    run = BACKTICKS.match(buffer, at)
-    return run.end() if run else at
 
 
 def match_tag(buffer: str, at: int, final: bool) -> regex.Match[str] | None:
