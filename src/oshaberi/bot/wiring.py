@@ -27,12 +27,12 @@ from oshaberi.bot.coordination.question_recovery import QuestionRecovery
 from oshaberi.bot.coordination.shard_keeper import ShardKeeper
 from oshaberi.bot.data_retention import DataRetention
 from oshaberi.bot.database_pruning import prune_regularly
-from oshaberi.bot.direct_message_keys import adopt_direct_keys
 from oshaberi.bot.live_settings import LiveSettings
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.observability.model_health import ModelHealth
 from oshaberi.bot.observability.open_telemetry import open_telemetry
 from oshaberi.bot.observability.systemd_notify import SystemdNotifier
+from oshaberi.bot.old_direct_message_keys import adopt_direct_keys
 from oshaberi.bot.operator_defaults import links, persona_of, plug_ins_of
 from oshaberi.bot.operator_endpoint import OperatorSigns, operator_endpoint
 from oshaberi.bot.shutdown import ShutdownSignals

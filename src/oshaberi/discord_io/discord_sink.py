@@ -28,6 +28,7 @@ from oshaberi.discord_io.arrival_check import Arrivals, Author, Claims, SeenArri
 from oshaberi.discord_io.channel_address import ChannelAddress, may_read_history
 from oshaberi.discord_io.guild_directory import bot_name
 from oshaberi.discord_io.mention_policy import MentionPolicy
+from oshaberi.discord_io.received_histories import ReceivedHistories
 from oshaberi.discord_io.requests.bucket_headers import KnownRooms
 from oshaberi.discord_io.requests.circuit_breaker import CircuitBreaker
 from oshaberi.discord_io.requests.request_parameters import (
@@ -73,6 +74,7 @@ class SharedSinkState:
     typing: TypingRequests
     rooms: KnownRooms
     sources: TableSourceLookup
+    histories: ReceivedHistories
 
 
 class DiscordSink:
@@ -135,22 +137,24 @@ class DiscordSink:
         if sent.id is None:
             raise DiscordRefusalError(MESSAGE_GONE)
         form = edit_form(post, self._mentions.allowed(post.content))
-        if sent.via == "webhook":
-            hook, thread_id = self._hook(), self._address.thread_id
-            await self._shared.webhook_http.edit(hook, sent.id, form, thread_id, wire)
-            return
-        request = self._http.edit_message(self._address.channel_id, sent.id, params=form)
-        await self._shared.line.call(request, wire, self._noted("edit"))
+        with self._shared.histories.changing(self._address.channel_id):
+            if sent.via == "webhook":
+                hook, thread_id = self._hook(), self._address.thread_id
+                await self._shared.webhook_http.edit(hook, sent.id, form, thread_id, wire)
+                return
+            request = self._http.edit_message(self._address.channel_id, sent.id, params=form)
+            await self._shared.line.call(request, wire, self._noted("edit"))
 
     async def delete(self, sent: Sent, wire: WireState) -> None:
         if sent.id is None:
             raise DiscordRefusalError(MESSAGE_GONE)
-        if sent.via == "webhook":
-            hook, thread_id = self._hook(), self._address.thread_id
-            await self._shared.webhook_http.delete(hook, sent.id, thread_id, wire)
-            return
-        request = self._http.delete_message(self._address.channel_id, sent.id)
-        await self._shared.line.call(request, wire)
+        with self._shared.histories.changing(self._address.channel_id):
+            if sent.via == "webhook":
+                hook, thread_id = self._hook(), self._address.thread_id
+                await self._shared.webhook_http.delete(hook, sent.id, thread_id, wire)
+                return
+            request = self._http.delete_message(self._address.channel_id, sent.id)
+            await self._shared.line.call(request, wire)
 
     async def typing(self, ms: int | None) -> None:
         """Show the typing indicator for so long; for None, until it is kept alive again."""
@@ -165,6 +169,7 @@ class DiscordSink:
         key = f"notice {self._address.channel_id} {self._answering.id}"
         created = id_of(await self._execute(key, form, wire))
         self._shared.claims.claim(created, "notice")
+        self._shared.histories.note_sent(self._address.channel_id, created)
         return Sent(created, via="webhook")
 
     async def open_webhook(self) -> None:
@@ -243,6 +248,7 @@ class DiscordSink:
 
     def _sent(self, message_id: int, post: Post) -> Sent:
         self._shared.claims.claim(message_id, post.nonce)
+        self._shared.histories.note_sent(self._address.channel_id, message_id)
         self._newest = max(self._newest, message_id)
         if shows_table(post):
             self._shared.sources.remember(message_id, post.files[0].source)

@@ -120,7 +120,7 @@ def have_same_placeholders(english: Forms, said: Forms) -> bool:
 
 
 def _placeholders(sentence: str) -> set[tuple[str | None, ...]]:
-    """Return the fields, with format and conversion. A sentence with a lone brace is one itself."""
+    """Return the fields, with their formats. A sentence with a lone brace matches only itself."""
     try:
         return {part[1:] for part in Formatter().parse(sentence) if part[1] is not None}
     except ValueError:

@@ -13,7 +13,7 @@ from discord import app_commands
 
 from oshaberi.bot.client.channel_places import path_of
 from oshaberi.bot.client.discord_people import person_of
-from oshaberi.bot.client.incoming_messages import may_see
+from oshaberi.bot.client.message_text import may_see
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import Person
 from oshaberi.errors import OshaberiError

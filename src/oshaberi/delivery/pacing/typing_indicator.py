@@ -49,6 +49,7 @@ class TypingIndicator:
         self._news_at = float("-inf")
         self._sending_since: float | None = None
         self._grows = False
+        self._held_until = 0.0
 
     @property
     def is_on(self) -> bool:
@@ -61,6 +62,10 @@ class TypingIndicator:
         self._sink = sink
         self._news_at = _now()
         self._set(after_seconds)
+
+    def hold(self, seconds: float) -> None:
+        """Do not show it before so many seconds have passed, whoever asks for it."""
+        self._held_until = _now() + seconds
 
     def words_came(self) -> None:
         """Show it from now on, unless a message comes first: the model says something."""
@@ -146,7 +151,7 @@ class TypingIndicator:
     def _due(self) -> None:
         if self._sink is None or self.awaits_words:
             return
-        left = max(self._sent_at(), self._edited_at()) - _now()
+        left = max(self._held_until, self._sent_at(), self._edited_at()) - _now()
         if left > 0:
             self._set(left)
             return
