@@ -145,8 +145,9 @@ def _token(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
 def _run(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
     """Read `*`, `**`, `***`, `~~` or `||`. Longer runs are decoration."""
     mark = text[at]
-    found = _RUN[mark].match(text, at)
-    end = found.end() if found else at + 1
+    end = at + 1
+    if text[end : end + 1] == mark and (found := _RUN[mark].match(text, at)):
+        end = found.end()
     if end - at < 4 and not _decided(text, end, final):
         return WAIT
     kind = text[at:end]
