@@ -159,8 +159,13 @@ class ExactlyOnceSender:
         if case.post.face is not None and not await self._have_webhook(case):
             return NoWebhook()
         values = {"oshaberi.via": case.post.via, "oshaberi.attempt": case.retries + 1}
-        with turn_span("send", values), self._response.indicator.message_on_the_way():
-            sent = await self._request(lambda wire: self._sink.send(case.post, wire))
+        indicator = self._response.indicator
+        indicator.message_leaves()
+        try:
+            with turn_span("send", values):
+                sent = await self._request(lambda wire: self._sink.send(case.post, wire))
+        finally:
+            indicator.message_is_settled()
         return Delivered(sent)
 
     async def _have_webhook(self, case: _SendAttempts) -> bool:
