@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import timing
-from bench.processor_clock import ProcessorLoop, run_in_processor_time
+from bench.processor_clock import run_in_processor_time
 from bench.taps import NullSink, Tap, pump
 from bench.tokens import chunk_json
 from oshaberi import TextConfig
@@ -213,8 +213,6 @@ async def _lags(seconds: float) -> list[float]:
     end, lags = loop.time() + seconds, []
     while (now := loop.time()) < end:
         await asyncio.sleep(_BEAT_SECONDS)
-        if isinstance(loop, ProcessorLoop):
-            loop.correct()
         lags.append(loop.time() - now - _BEAT_SECONDS)
     return lags
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from bench.engines import text_engine
-from bench.processor_clock import ProcessorLoop, run_in_processor_time
+from bench.processor_clock import run_in_processor_time
 from bench.report import cost_json, stop_json, stop_table, stream_tables
 from bench.stops import SITUATIONS, Situation, Speaker, Stops, Watch
 from bench.streams import Clock, Cost, Load
@@ -76,21 +76,18 @@ def test_a_stream_that_ends_by_itself_is_not_measured() -> None:
 def test_in_processor_time_only_our_own_work_makes_us_late() -> None:
     async def main() -> tuple[float, float]:
         loop = asyncio.get_running_loop()
-        assert isinstance(loop, ProcessorLoop)
         began = loop.time()
         await asyncio.sleep(3600)
         time.sleep(0.05)  # somebody else has the processor
-        loop.correct()
         idle, began = loop.time() - began, loop.time()
-        while timing.clock() - worked < 0.05:
+        worked = timing.clock()
+        while timing.clock() - worked < 0.02:
             pass
-        loop.correct()
         return idle, loop.time() - began
 
-    worked = timing.clock()
     idle, busy = run_in_processor_time(main())
     assert 3600 <= idle < 3600.045
-    assert 0 < busy < 0.06
+    assert 0.02 <= busy < 0.06
 
 
 @pytest.mark.slow

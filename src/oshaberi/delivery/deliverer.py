@@ -23,6 +23,7 @@ from oshaberi.delivery.pacing.typing_indicator import EDITED_QUIET_SECONDS, QUIE
 from oshaberi.delivery.posting.error_code_recovery import TOKEN_REVOKED
 from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
 from oshaberi.delivery.posting.length_limit_notice import LimitOverrun
+from oshaberi.delivery.posting.message_edits import MessageEdits
 from oshaberi.delivery.posting.message_poster import MessagePoster
 from oshaberi.delivery.posting.outcome_handling import OutcomeHandler
 from oshaberi.delivery.posting.send_outcome import Broken, Delivered, Outcome, Refused, Unavailable
@@ -85,7 +86,7 @@ class Deliverer:
         self._edit_turns = EditTurns(sink, self.queue, waits)
         self._live_edits = LiveEdits(
             config.text.max_single_message_length,
-            self._sender,
+            MessageEdits(sink, waits, response),
             self._poster,
             response,
             self.delivery_record,

@@ -16,8 +16,9 @@ from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
 from oshaberi.bot.client.incoming_messages import NOT_FOUND
 from oshaberi.delivery.bookkeeping.send_journal import post_of_body
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
-from oshaberi.delivery.posting.exactly_once import RETRY_SECONDS, ExactlyOnceSender
+from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
 from oshaberi.delivery.posting.send_outcome import Delivered, Failed, NoWebhook
+from oshaberi.delivery.posting.sink_requests import RETRY_SECONDS
 from oshaberi.delivery.posting.webhook_identity import bold_name, introduced
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import (
