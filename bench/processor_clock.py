@@ -36,8 +36,8 @@ class ProcessorLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         selector = _NeverSleepingSelector()
         selector.on_turn = self._turn
-        self._idle = 0.0
-        self._turn(0)
+        self._idle = self._latest = self._ahead = 0.0
+        self._corrected()
         super().__init__(selector)
 
     def time(self) -> float:
