@@ -20,13 +20,12 @@ from oshaberi.delivery.live.live_growth import LiveGrowth
 from oshaberi.delivery.outgoing_message import OutgoingMessage
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.pacing.typing_indicator import EDITED_QUIET_SECONDS, QUIET_SECONDS
-from oshaberi.delivery.posting.error_code_recovery import TOKEN_REVOKED
 from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
 from oshaberi.delivery.posting.length_limit_notice import LimitOverrun
 from oshaberi.delivery.posting.message_edits import MessageEdits
 from oshaberi.delivery.posting.message_poster import MessagePoster
-from oshaberi.delivery.posting.outcome_handling import OutcomeHandler
-from oshaberi.delivery.posting.send_outcome import Broken, Delivered, Outcome, Refused, Unavailable
+from oshaberi.delivery.posting.outcome_handling import OutcomeHandler, refuses_pictures
+from oshaberi.delivery.posting.send_outcome import Broken, Delivered
 from oshaberi.delivery.posting.stream_notices import show
 from oshaberi.delivery.queue.message_limits import MessageLimits
 from oshaberi.delivery.queue.message_queue import MessageQueue
@@ -272,7 +271,7 @@ class Deliverer:
         item.attempted = True
         began = _now()
         outcome, post = await self._poster.send(item, silent=silent, files=files)
-        if files and _pictures_unwanted(outcome):
+        if files and refuses_pictures(outcome):
             # Perhaps only pictures are not wanted here; if it is more, the text will tell.
             self.queue.put_back(self._builder.plain(item))
             return None
@@ -294,12 +293,6 @@ class Deliverer:
 
     def _ready_or_halted(self) -> bool:
         return self.queue.ready(self._least) or self._waits.halted
-
-
-def _pictures_unwanted(outcome: Outcome) -> bool:
-    if isinstance(outcome, Unavailable):
-        return not outcome.uncertain and outcome.error.code != TOKEN_REVOKED
-    return isinstance(outcome, Refused)
 
 
 def _now() -> float:
