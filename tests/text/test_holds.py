@@ -20,6 +20,7 @@ from oshaberi.text.segments.segment_boundaries import SegmentBoundaries
 from oshaberi.text.text_config import TextConfig
 
 from .engine_runs import messages, run, shown
+from .plain_values import fields
 
 PAIRS = [
     ("(", ")"),
@@ -257,7 +258,8 @@ def test_expiry_frees_boundaries_before_the_next_opener() -> None:
     open_markers.wait(HeldBoundary(7, 7, "newline"))
     assert open_markers.expiry() == 11
     open_markers.expire()
-    assert (open_markers.free, open_markers.held) == (held(2, 4), held(7))
+    assert fields(open_markers.free) == fields(held(2, 4))
+    assert fields(open_markers.held) == fields(held(7))
     assert open_markers.open["("] == 1
 
 
@@ -268,9 +270,10 @@ def test_shift_moves_every_place() -> None:
     open_markers.spans.append((18, 19, True))
     open_markers.shift(10)
     assert open_markers.stack == [("(", 10)]
-    assert open_markers.held == [HeldBoundary(15, 17, "newline", 16)]
+    assert fields(open_markers.held) == fields([HeldBoundary(15, 17, "newline", 16)])
     assert open_markers.spans == [(8, 9, True)]
-    assert HeldBoundary(25, 27, "newline").moved(10) == HeldBoundary(15, 17, "newline")
+    moved = HeldBoundary(25, 27, "newline").moved(10)
+    assert fields([moved]) == fields([HeldBoundary(15, 17, "newline")])
 
 
 def test_forced_flush_keeps_the_openers_of_the_last_line() -> None:
@@ -279,7 +282,7 @@ def test_forced_flush_keeps_the_openers_of_the_last_line() -> None:
     open_markers.wait(HeldBoundary(3, 3, "newline"))
     open_markers.push("**", 6)
     assert open_markers.force(4, 10) == [("**", 6)]
-    assert open_markers.free == held(3)
+    assert fields(open_markers.free) == fields(held(3))
 
 
 def test_cut_forgets_what_has_left() -> None:
@@ -290,7 +293,8 @@ def test_cut_forgets_what_has_left() -> None:
     open_markers.wait(HeldBoundary(12, 12, "newline"))
     open_markers.spans += [(0, 4, True), (8, 14, True)]
     open_markers.cut(10)
-    assert (open_markers.stack, open_markers.held, open_markers.free) == ([], [], held(12))
+    assert (open_markers.stack, open_markers.held) == ([], [])
+    assert fields(open_markers.free) == fields(held(12))
     assert open_markers.spans == [(8, 14, True)]
 
 
@@ -364,6 +368,6 @@ def test_every_place_moves_with_the_buffer() -> None:
     markers.free = [HeldBoundary(20, 21, "newline", 25)]
     markers.spans = [(12, 14, True)]
     markers.shift(10)
-    assert markers.held == [HeldBoundary(20, 21, "newline")]
-    assert markers.free == [HeldBoundary(10, 11, "newline", 15)]
+    assert fields(markers.held) == fields([HeldBoundary(20, 21, "newline")])
+    assert fields(markers.free) == fields([HeldBoundary(10, 11, "newline", 15)])
     assert markers.spans == [(2, 4, True)]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.events import Alignment, Boundary, Table, Withheld
+from oshaberi.events import Alignment, Table, Withheld
 from oshaberi.text.markdown_tables import cells, header_width, is_row, parse, separator
+from oshaberi.text.segments.reader_protocol import SegmentReader
 from oshaberi.text.segments.table_reader import TableReader
 from oshaberi.text.segments.visible_buffer import NEVER, VisibleBuffer
 
@@ -142,32 +143,19 @@ def test_rows_as_they_come(rest: str, told: str | None) -> None:
     assert bool(buffer.take()) == (told == "end")
 
 
-class Behind:
-    """Who goes on reading."""
-
-    def read(self, final: bool) -> None:
-        raise AssertionError(final)
-
-    def close(self, reason: Boundary, trim: bool) -> None:
-        raise AssertionError(reason, trim)
-
-    def shift(self, by: int) -> None:
-        raise AssertionError(by)
-
-
 class Successor:
     """Gives another reader behind the table than for the table as text."""
 
     def __init__(self) -> None:
-        self.behind, self.again = Behind(), Behind()
+        self.behind, self.again = SegmentReader(), SegmentReader()
 
-    def begin(self, _at: int) -> Behind:
+    def begin(self, _at: int) -> SegmentReader:
         return self.behind
 
-    def behind_code(self, at: int) -> Behind:
+    def behind_code(self, at: int) -> SegmentReader:
         raise AssertionError(at)
 
-    def refuse_table(self) -> Behind:
+    def refuse_table(self) -> SegmentReader:
         return self.again
 
 

@@ -25,16 +25,16 @@ from oshaberi.bot.coordination.orphaned_journals import OrphanedJournals
 from oshaberi.bot.coordination.process_coordination import ProcessCoordination, shared_state
 from oshaberi.bot.coordination.question_recovery import QuestionRecovery
 from oshaberi.bot.coordination.shard_keeper import ShardKeeper
+from oshaberi.bot.data_retention import DataRetention
 from oshaberi.bot.database_pruning import prune_regularly
-from oshaberi.bot.direct_message_keys import adopt_direct_keys
 from oshaberi.bot.live_settings import LiveSettings
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.observability.model_health import ModelHealth
 from oshaberi.bot.observability.open_telemetry import open_telemetry
 from oshaberi.bot.observability.systemd_notify import SystemdNotifier
+from oshaberi.bot.old_direct_message_keys import adopt_direct_keys
 from oshaberi.bot.operator_defaults import links, persona_of, plug_ins_of
 from oshaberi.bot.operator_endpoint import OperatorSigns, operator_endpoint
-from oshaberi.bot.privacy.data_retention import DataRetention
 from oshaberi.bot.shutdown import ShutdownSignals
 from oshaberi.config import LoadedSettings, Reloader
 from oshaberi.discord_io import RequestBudget, RequestFence
@@ -256,7 +256,7 @@ async def open_bot(
             fence=fence,
             budget=RequestBudget(0 if settings.discord_api_url else PER_SECOND),
         )
-        bot_metrics.watch(client.guard, client.budget, client.request_meter)
+        bot_metrics.discord_requests.watch(client.guard, client.budget, client.request_meter)
         db.watch(bot_metrics.database_meter())
         client.unanswered.on_unanswered = bot_metrics.note_unanswered
         bot_metrics.process_gauges.watch(
@@ -271,10 +271,9 @@ async def open_bot(
         await stack.enter_async_context(bot_metrics.process_gauges.measuring_lag())
         await stack.enter_async_context(shared.share_requests(client.guard, client.budget))
         stack.push_async_callback(client.close)
-        recovery = CrashRecovery(db, settings.instance, client.find_turn_channel, shared.alone)
-        questions = QuestionRecovery(
-            db, settings.instance, client.find_turn_channel, channel_turns, max_age
-        )
+        find, say_in = client.find_turn_channel, live_settings.language_of
+        recovery = CrashRecovery(db, settings.instance, find, shared.alone, say_in)
+        questions = QuestionRecovery(db, settings.instance, find, channel_turns, max_age, say_in)
         orphaned_journals = OrphanedJournals(
             db, settings.instance, recovery, questions, client.is_ready, leases
         )

@@ -16,14 +16,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from oshaberi.config.hot_reload import Reloader
     from oshaberi.config.loaded_settings import LoadedSettings
-    from oshaberi.config.process_config import (
-        McpServerEntry,
-        ModelEntry,
-        PersonaEntry,
-        ProcessConfig,
-    )
+    from oshaberi.config.process_config import ProcessConfig
+    from oshaberi.config.server_keys import SERVER_KEYS
     from oshaberi.config.server_settings import (
-        SERVER_KEYS,
         EffectiveSettings,
         check_together,
         effective,
@@ -31,6 +26,7 @@ if TYPE_CHECKING:
     )
     from oshaberi.config.setting_declarations import DECLARED, Setting
     from oshaberi.config.settings_loading import load
+    from oshaberi.config.toml_tables import McpServerEntry, ModelEntry, PersonaEntry
 
 __all__ = [
     "DECLARED",
@@ -52,10 +48,11 @@ __all__ = [
 _HOMES = {
     "setting_declarations": ("DECLARED", "Setting"),
     "settings_loading": ("load",),
-    "process_config": ("McpServerEntry", "ModelEntry", "PersonaEntry", "ProcessConfig"),
+    "process_config": ("ProcessConfig",),
+    "toml_tables": ("McpServerEntry", "ModelEntry", "PersonaEntry"),
     "hot_reload": ("Reloader",),
+    "server_keys": ("SERVER_KEYS",),
     "server_settings": (
-        "SERVER_KEYS",
         "EffectiveSettings",
         "check_together",
         "effective",

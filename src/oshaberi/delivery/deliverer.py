@@ -19,7 +19,6 @@ from oshaberi.delivery.live.live_edits import LiveEdits
 from oshaberi.delivery.live.live_growth import LiveGrowth
 from oshaberi.delivery.outgoing_message import OutgoingMessage
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
-from oshaberi.delivery.pacing.typing_indicator import EDITED_QUIET_SECONDS, QUIET_SECONDS
 from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
 from oshaberi.delivery.posting.length_limit_notice import LimitOverrun
 from oshaberi.delivery.posting.message_edits import MessageEdits
@@ -97,9 +96,8 @@ class Deliverer:
             self._growth = LiveGrowth(
                 preview, self._live_edits, self.queue, self._may_begin, self._is_silent
             )
-        response.indicator.quiet_seconds = (
-            EDITED_QUIET_SECONDS if self.shows_unfinished else QUIET_SECONDS
-        )
+        response.indicator.is_last_message = lambda: self._response_ends and not self.queue
+        response.indicator.next_edit_at = self._next_edit_at if self.shows_unfinished else None
         self._is_live = config.delivery == "live"
         self._paces = paces(config)
         self._least = 2 if config.notify == "last" else 1
@@ -217,9 +215,6 @@ class Deliverer:
             if len(self.queue) == waiting:
                 return  # it came back: it has not left in time
 
-    def _may_leave(self) -> bool:
-        return not self._waits.halted and self.queue.ready(self._least)
-
     def _may_send(self) -> bool:
         return self._closing or not self._waits.halted
 
@@ -250,7 +245,7 @@ class Deliverer:
             self._room.join()
             await self._pace.wait(self.queue.first)
         await self._room.wait()
-        if not self._may_leave():
+        if self._waits.halted or not self.queue.ready(self._least):
             return None
         silent = self._is_silent()
         return await self._send(self.queue.take(), silent, files)
@@ -284,6 +279,9 @@ class Deliverer:
         if seconds > BLOCKED_SECONDS:
             self.queue.join_waiting()
         return broken
+
+    def _next_edit_at(self) -> float | None:
+        return self._live_edits.next_at(is_text_waiting=bool(self.queue))
 
     def _may_begin(self) -> bool:
         """Tell whether a message may be begun for unfinished text."""

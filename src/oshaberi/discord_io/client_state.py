@@ -10,6 +10,7 @@ from oshaberi.discord_io.arrival_check import Arrivals, Claims
 from oshaberi.discord_io.discord_sink import DiscordSink
 from oshaberi.discord_io.mention_policy import MentionPolicy
 from oshaberi.discord_io.message_removal import MessageRemoval
+from oshaberi.discord_io.received_histories import ReceivedHistories
 from oshaberi.discord_io.requests.ban_guard import BanGuard
 from oshaberi.discord_io.requests.bucket_headers import KnownRooms
 from oshaberi.discord_io.requests.circuit_breaker import CircuitBreaker
@@ -31,7 +32,12 @@ class ClientState:
     keeps other processes from creating a second webhook at the same moment.
     """
 
-    def __init__(self, client: discord.Client, alone: Alone = alone_anyway) -> None:
+    def __init__(
+        self,
+        client: discord.Client,
+        alone: Alone = alone_anyway,
+        histories: ReceivedHistories | None = None,
+    ) -> None:
         trace = client.http.http_trace
         self.guard = trace.guard if isinstance(trace, RequestTrace) else BanGuard()
         self.budget = trace.budget if isinstance(trace, RequestTrace) else RequestBudget()
@@ -40,6 +46,7 @@ class ClientState:
         rooms = KnownRooms()
         line = RequestSender(client, self.guard)
         self.sources = TableSourceLookup()
+        self.histories = histories or ReceivedHistories()
         self._shared = SharedSinkState(
             client=client,
             line=line,
@@ -51,6 +58,7 @@ class ClientState:
             typing=TypingRequests(client, line, self.guard, self.budget),
             rooms=rooms,
             sources=self.sources,
+            histories=self.histories,
         )
         client.add_dynamic_items(TableText(self.sources).item())
 
@@ -71,7 +79,8 @@ class ClientState:
         self, channel: discord.abc.MessageableChannel, message_ids: Iterable[int]
     ) -> None:
         """Delete our messages, whether the bot or a webhook sent them."""
-        await MessageRemoval(self._shared, channel).remove(message_ids)
+        with self.histories.changing(channel.id):
+            await MessageRemoval(self._shared, channel).remove(message_ids)
 
     @property
     def allows_reactions(self) -> bool:

@@ -106,22 +106,24 @@ class DiscordSink:
         if sent.id is None:
             raise DiscordRefusalError(MESSAGE_GONE)
         form = edit_form(post, self._mentions.allowed(post.content))
-        if sent.via == "webhook":
-            hook, thread_id = self._hook(), self._address.thread_id
-            await self._shared.webhook_http.edit(hook, sent.id, form, thread_id, wire)
-            return
-        request = self._http.edit_message(self._address.channel_id, sent.id, params=form)
-        await self._shared.line.call(request, wire, self._noted("edit"))
+        with self._shared.histories.changing(self._address.channel_id):
+            if sent.via == "webhook":
+                hook, thread_id = self._hook(), self._address.thread_id
+                await self._shared.webhook_http.edit(hook, sent.id, form, thread_id, wire)
+                return
+            request = self._http.edit_message(self._address.channel_id, sent.id, params=form)
+            await self._shared.line.call(request, wire, self._noted("edit"))
 
     async def delete(self, sent: Sent, wire: WireState) -> None:
         if sent.id is None:
             raise DiscordRefusalError(MESSAGE_GONE)
-        if sent.via == "webhook":
-            hook, thread_id = self._hook(), self._address.thread_id
-            await self._shared.webhook_http.delete(hook, sent.id, thread_id, wire)
-            return
-        request = self._http.delete_message(self._address.channel_id, sent.id)
-        await self._shared.line.call(request, wire)
+        with self._shared.histories.changing(self._address.channel_id):
+            if sent.via == "webhook":
+                hook, thread_id = self._hook(), self._address.thread_id
+                await self._shared.webhook_http.delete(hook, sent.id, thread_id, wire)
+                return
+            request = self._http.delete_message(self._address.channel_id, sent.id)
+            await self._shared.line.call(request, wire)
 
     async def typing(self, ms: int | None) -> None:
         """Show the typing indicator for so long; for None, until it is kept alive again."""
@@ -136,6 +138,7 @@ class DiscordSink:
         key = f"notice {self._address.channel_id} {self._answering.id}"
         created = id_of(await self._execute(key, form, wire))
         self._shared.claims.claim(created, "notice")
+        self._shared.histories.note_sent(self._address.channel_id, created)
         return Sent(created, via="webhook")
 
     async def open_webhook(self) -> None:
@@ -205,6 +208,7 @@ class DiscordSink:
 
     def _sent(self, message_id: int, post: Post) -> Sent:
         self._shared.claims.claim(message_id, post.nonce)
+        self._shared.histories.note_sent(self._address.channel_id, message_id)
         self._newest = max(self._newest, message_id)
         if shows_table(post):
             self._shared.sources.remember(message_id, post.files[0].source)

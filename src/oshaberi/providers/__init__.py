@@ -9,7 +9,6 @@ families share. `error_classification` names what failed.
 
 from oshaberi.providers.adapter_base import Adapter, RawChunk
 from oshaberi.providers.adapter_registry import connect, families, family
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.provider_presets import PRESETS, Preset
 from oshaberi.providers.request.context_items import (
     ContextItem,
@@ -23,6 +22,7 @@ from oshaberi.providers.request.context_items import (
     ToolRound,
     said,
 )
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.model_request import Request, Thinking
 
 __all__ = [

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from oshaberi.scenes.scene import Scene, rechunk
+from oshaberi.scenes.scene import Scene
 from oshaberi.scenes.scene_expectations import differences
 from oshaberi.scenes.scene_files import find_scenes, load_scene
 from oshaberi.scenes.scene_parsing import parse_scene
+from oshaberi.scenes.scene_rechunking import rechunk
 
 __all__ = ["Scene", "differences", "find_scenes", "load_scene", "parse_scene", "rechunk"]

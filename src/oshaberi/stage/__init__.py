@@ -3,8 +3,8 @@
 The real, unmodified discord.py logs in to it. `oshaberi.stage.testing` has what tests need.
 """
 
-from oshaberi.stage.rest.injected_faults import EDIT, SEND, TYPING, WEBHOOK, Fault
-from oshaberi.stage.rules.api_refusals import RefusalError
+from oshaberi.stage.api_refusals import RefusalError
+from oshaberi.stage.requests.injected_faults import EDIT, SEND, TYPING, WEBHOOK, Fault
 from oshaberi.stage.stage_errors import (
     StageError,
     StageProblemsError,

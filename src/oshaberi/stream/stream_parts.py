@@ -10,6 +10,7 @@ from oshaberi.delivery.deliverer import Deliverer
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.sink import Sink
 from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.stream.first_words import FirstWordsEngine
 from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.reading.chunk_reader import ChunkReader
 from oshaberi.stream.reading.engine_closing import EngineClosing
@@ -78,6 +79,9 @@ class StreamParts:
 
 def _engine(config: StreamConfig, context: StreamContext) -> StreamTextEngine:
     engine = context.make_engine(config.text, context.response.carry)
+    indicator = context.response.indicator
+    if indicator.awaits_words:
+        engine = FirstWordsEngine(engine, indicator.words_came)
     markers = context.silence_markers
     return MarkerFilteredEngine(engine, markers) if markers else engine
 

@@ -6,14 +6,15 @@ The same markers (`marker_rules`) and the same bookkeeping (`open_markers`) as t
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from oshaberi.text.segments.marker_rules import MARKS, read_mark
 from oshaberi.text.segments.open_markers import OpenMarkers, code_limit
 from oshaberi.text.urls_and_mentions import BACKTICKS, URL_STOP, inline_code_close, url_end
 
-_SCHEME = re.compile(r"(?:https?|ftps?)$", re.IGNORECASE)
-_BEGUN = re.compile(r"(?:h|htt?|f|ft|(?:https?|ftps?)(?::/{0,2})?)$", re.IGNORECASE)
-_BEGUN_MAX = 8
+_SCHEME: Final = re.compile(r"(?:https?|ftps?)$", re.IGNORECASE)
+_BEGUN: Final = re.compile(r"(?:h|htt?|f|ft|(?:https?|ftps?)(?::/{0,2})?)$", re.IGNORECASE)
+_BEGUN_MAX: Final = 8
 
 
 def interest_in(marks: str) -> re.Pattern[str]:
@@ -25,7 +26,7 @@ def interest_in(marks: str) -> re.Pattern[str]:
     return re.compile(rf"[\n`:{re.escape(marks)}](?<!:(?!//))")
 
 
-_INTEREST = interest_in(MARKS)
+_INTEREST: Final = interest_in(MARKS)
 
 
 def url_start(text: str, colon: int) -> int:

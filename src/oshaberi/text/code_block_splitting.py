@@ -7,20 +7,22 @@ text is kept.
 from __future__ import annotations
 
 import re
+from typing import Final
 
 import regex
 
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.text_measure import grapheme_edge, utf16_len, utf16_offset
 
-FENCE = "```"
-_LONGEST_TAG = 40
-_TAG = re.compile(rf"[\w+#.-]{{1,{_LONGEST_TAG}}}(?!\S)", re.ASCII)
-_LONG_RUN = re.compile(r"`{3,}")
-_GAP = chr(0xDFFF)  # an inserted U+200B on its way out; no text holds a lone half of a character
-_TAB = 4
+FENCE: Final = "```"
+_LONGEST_TAG: Final = 40
+_TAG: Final = re.compile(rf"[\w+#.-]{{1,{_LONGEST_TAG}}}(?!\S)", re.ASCII)
+_LONG_RUN: Final = re.compile(r"`{3,}")
+# An inserted U+200B on its way out: no text holds a lone half of a character.
+_GAP: Final = chr(0xDFFF)
+_TAB: Final = 4
 # The last blank behind which a cut breaks no character; what follows it must be there.
-BLANK = regex.compile(r"(?r)\s(?=[^\p{GCB=EX}\p{GCB=SM}\p{GCB=ZWJ}])")
+BLANK: Final = regex.compile(r"(?r)\s(?=[^\p{GCB=EX}\p{GCB=SM}\p{GCB=ZWJ}])")
 
 
 class CodeBlock(CopiedState):

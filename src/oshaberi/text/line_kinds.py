@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, cast
+from typing import Final, Literal, cast
 
 BlockKind = Literal["text", "list", "quote", "heading", "subtext", "table"]
 
 # A marker counts with a blank behind it; `>` also alone, as the empty line inside a quote.
 # `||` opens a spoiler, not a row.
-_MARKER = re.compile(
+_MARKER: Final = re.compile(
     r"[ \t]*(?:"
     r"(?P<list>(?:[-*•+]|[0-9]{1,9}[.)])[ \t]+)"
     r"|(?P<quote>(?:>>>|>)(?:[ \t]+|(?=\n|\Z)))"
@@ -18,13 +18,13 @@ _MARKER = re.compile(
     r"|(?P<table>\|(?!\|))"
     r")"
 )
-_MARKER_BEGINS = frozenset(" \t-*•+>#|0123456789")
-_FENCE = re.compile(r"[ \t]*```")
-_RULE = re.compile(
+_MARKER_BEGINS: Final = frozenset(" \t-*•+>#|0123456789")
+_FENCE: Final = re.compile(r"[ \t]*```")
+_RULE: Final = re.compile(
     r"[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,}|\*(?:[ \t]\*){2,}|-(?:[ \t]-){2,}|>{1,3})[ \t]*"
 )
-_INTRO_ENDS = (":", "：")
-_TAB = 4
+_INTRO_ENDS: Final = (":", "：")
+_TAB: Final = 4
 
 
 def block_kind(line: str) -> BlockKind:

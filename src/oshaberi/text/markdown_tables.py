@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from typing import Final
 
 from oshaberi.events import Alignment
 from oshaberi.text.urls_and_mentions import code_spans
 
-_CELL_BAR = re.compile(r"\\.|\|+|`")
-_DASHES = re.compile(r":?-+:?")
-_ALIGNMENTS: dict[tuple[bool, bool], Alignment] = {
+_CELL_BAR: Final = re.compile(r"\\.|\|+|`")
+_DASHES: Final = re.compile(r":?-+:?")
+_ALIGNMENTS: Final[dict[tuple[bool, bool], Alignment]] = {
     (False, False): "none",
     (True, False): "left",
     (False, True): "right",
     (True, True): "center",
 }
-_INLINE_CODE = 500
+_INLINE_CODE: Final = 500
 
 Grid = tuple[tuple[str, ...], tuple[tuple[str, ...], ...], tuple[Alignment, ...]]
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from oshaberi.events import SpeakerStop
-from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.messages.message_composer import MessageComposer
 from oshaberi.text.messages.message_packing import PackedPart
 from oshaberi.text.normalize.normalizer_table import Normalizers
 from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
-from oshaberi.text.segments.visible_buffer import Segment
+from oshaberi.text.segments.visible_buffer import Segment, SegmentReceiver
 from oshaberi.text.text_measure import has_visible
 
 
-class SegmentDelivery(CopiedState):
+class SegmentDelivery(SegmentReceiver):
     """Remembers whether something was read before, and whether the speaker guard has struck."""
 
     def __init__(self, normalizers: Normalizers, composer: MessageComposer) -> None:

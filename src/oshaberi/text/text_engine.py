@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from oshaberi.errors import EngineClosedError
 from oshaberi.events import Boundary, Event, Message, Thought
@@ -27,10 +27,10 @@ from oshaberi.text.segments.overflow_cuts import CutWindow
 from oshaberi.text.segments.segment_boundaries import SegmentBoundaries
 from oshaberi.text.text_config import TextConfig
 
-_SENTENCE_MAY_END = re.compile(r"[\n>.!?。．｡！？…]")
-_LARGE = 4096
-_SHARE = 16
-_WHILE_PACKING = 64
+_SENTENCE_MAY_END: Final = re.compile(r"[\n>.!?。．｡！？…]")
+_LARGE: Final = 4096
+_SHARE: Final = 16
+_WHILE_PACKING: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,8 @@ class TextEngine:
         self._pending: list[str] = []
         self._waiting = 0
         self._by_sentence = config.humanizer_degree == 3
+        self._by_line = not self._by_sentence
+        """Only a line break or a `>` can end something now."""
         self._in_code = False
         self._longest = config.max_single_message_length
         self._reach = CutWindow.of(config.flush_buffer_size).limit
@@ -85,7 +87,9 @@ class TextEngine:
         self._pending.append(text)
         self._waiting += len(text)
         # Reading in larger bites costs less and changes nothing: decisions go by position.
-        if self._waiting < self._at_most and (self._ends_nothing(text) or self._can_wait(text)):
+        if self._waiting < self._at_most and (
+            (self._by_line and "\n" not in text and ">" not in text) or self._can_wait(text)
+        ):
             return []
         return self._read_pending()
 
@@ -132,16 +136,13 @@ class TextEngine:
 
     # -- the way of the text --------------------------------------------------------------------
 
-    def _ends_nothing(self, text: str) -> bool:
-        """Whether no line, block or sentence can end in `text`."""
-        if self._in_code:
-            return "`" not in text
-        if self._by_sentence:
-            return _SENTENCE_MAY_END.search(text) is None
-        return "\n" not in text and ">" not in text
-
     def _can_wait(self, text: str) -> bool:
-        """Whether what ends a line, a block or a sentence in `text` says nothing yet."""
+        """Whether `text` ends no line, block or sentence, or what it ends says nothing yet."""
+        if self._in_code:
+            if "`" not in text:
+                return True
+        elif self._by_sentence and _SENTENCE_MAY_END.search(text) is None:
+            return True
         newline = text.find("\n")
         if newline >= 0 and text[newline:].isspace():
             self._at_most = self._at_least
@@ -195,6 +196,7 @@ class TextEngine:
         if held > _LARGE:
             self._at_least = held // _SHARE
         self._in_code = self._boundaries.reads_code and self._capture.is_settled
+        self._by_line = not (self._in_code or self._by_sentence)
         reach = self._longest if self._in_code else self._reach
         at_most = 1 if self._boundaries.waits_for_next else reach - held
         self._at_most = max(at_most, self._at_least, 1)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import regex
 
-_CLUSTER = regex.compile(r"\X")
-_LAST_PLAIN = regex.compile(r"(?r)[ -~\n\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]")
-_LAST_FLAGS = regex.compile(r"(?r)[\U0001f1e6-\U0001f1ff]{4,}")
-_EXTENDS = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
-_CLUSTER_TAIL = 16
-_VISIBLE = regex.compile(r"[^\s\x1c-\x1f\p{Cf}]")
+_CLUSTER: Final = regex.compile(r"\X")
+_LAST_PLAIN: Final = regex.compile(r"(?r)[ -~\n\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]")
+_LAST_FLAGS: Final = regex.compile(r"(?r)[\U0001f1e6-\U0001f1ff]{4,}")
+_EXTENDS: Final = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
+_CLUSTER_TAIL: Final = 16
+_VISIBLE: Final = regex.compile(r"[^\s\x1c-\x1f\p{Cf}]")
 
 
 def utf16_len(text: str) -> int:
@@ -50,6 +52,8 @@ def utf16_offset(text: str, start: int, units: int) -> int:
 
 def extends(text: str, at: int) -> bool:
     """Tell whether the character at `at` belongs to the one before it."""
+    if at >= len(text) or text[at] < "\u0300" or "\u309b" <= text[at] < "\ua66f":
+        return False  # the usual case: Latin letters and signs, kana, Han
     return _EXTENDS.match(text, at) is not None
 
 

@@ -7,25 +7,26 @@ parts.
 from __future__ import annotations
 
 import re
+from typing import Final
 
-DISCORD_TOKEN = re.compile(
+DISCORD_TOKEN: Final = re.compile(
     r"<(?:a?:\w{1,32}:\d{1,20}"  # custom emoji
     r"|@[!&]?\d{1,20}|\#\d{1,20}"  # user, role, channel
     r"|t:-?\d{1,17}(?::[tTdDfFRsS])?"  # timestamp
     r"|/[^<>:\n]{1,100}:\d{1,20}"  # slash command
     r")>"
 )
-CUSTOM_EMOJI = re.compile(r"<a?:(\w{1,32}):(\d{1,20})>")
+CUSTOM_EMOJI: Final = re.compile(r"<a?:(\w{1,32}):(\d{1,20})>")
 
-URL_START = re.compile(r"(?:https?|ftps?)://", re.IGNORECASE)
-URL_STOP = re.compile(
+URL_START: Final = re.compile(r"(?:https?|ftps?)://", re.IGNORECASE)
+URL_STOP: Final = re.compile(
     r"[\s<>\"`|"
     r"\u3000-\u3003\u3008-\u3011\u3014-\u301f"  # CJK punctuation and brackets
     r"\uff01\uff08\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\uff5e\uff61-\uff64]"  # full-width
 )
-_GIVEN_BACK = frozenset(".,;:!?'*_~]”’“‘„«»")
+_GIVEN_BACK: Final = frozenset(".,;:!?'*_~]”’“‘„«»")
 
-BACKTICKS = re.compile(r"`+")
+BACKTICKS: Final = re.compile(r"`+")
 
 
 def url_end(text: str, start: int, stop: int) -> int:

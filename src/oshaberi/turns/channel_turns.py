@@ -18,6 +18,7 @@ from oshaberi.turns.admission.channel_queue import Arrival, BusyChannel, Channel
 from oshaberi.turns.admission.follow_up_policy import queue_follow_up
 from oshaberi.turns.admission.message_admission import MessageAdmission
 from oshaberi.turns.admission.open_questions import OpenQuestions
+from oshaberi.turns.admission.unaddressed_messages import UnaddressedMessage
 from oshaberi.turns.admission.unbegun_questions import CLAIMED, Claim, UnbegunQuestions
 from oshaberi.turns.background_tasks import BackgroundTasks
 from oshaberi.turns.bounded_cache import BoundedCache, KeyedLocks
@@ -88,6 +89,21 @@ class ChannelTurns:
             raise
         self._reasons.put(incoming.said.id, told)
         return reason_word(told)
+
+    async def why_ignored(self, message: UnaddressedMessage) -> str | None:
+        """Return in one word why a new message is ignored; None if `submit` has to decide.
+
+        What comes first in its channel is decided first.
+        """
+        settings, personas = await self._admission.known(message.path)
+        channel_id = message.path.channel_id
+        is_quiet = channel_id not in self._lines and channel_id not in self._entering
+        if not is_quiet or self._closing or message.id in self._reasons:
+            return None
+        reason = self._admission.why_ignored(message, personas, settings)
+        if reason is not None:
+            self._reasons.put(message.id, reason)
+        return reason
 
     async def admits(self, incoming: IncomingMessage) -> bool:
         """Tell whether a message would be answered, regardless of earlier ones."""

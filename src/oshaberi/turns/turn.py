@@ -25,9 +25,10 @@ from oshaberi.turns.context.context_gathering import surroundings
 from oshaberi.turns.context.turn_surroundings import TurnSurroundings
 from oshaberi.turns.generation.drawn_tables import DrawnTables
 from oshaberi.turns.generation.engine_config import text_config
+from oshaberi.turns.generation.generation_setup import GenerationSetup
 from oshaberi.turns.generation.history_condensing import HistoryCondenser
 from oshaberi.turns.generation.model_chain import ModelCandidate, chain_of
-from oshaberi.turns.generation.model_generation import GenerationSetup, ModelGeneration
+from oshaberi.turns.generation.model_generation import ModelGeneration
 from oshaberi.turns.generation.reply_mode import may_reply, response_to
 from oshaberi.turns.generation.tool_loop import ToolLoop
 from oshaberi.turns.post_turn.answer_times import AnswerTimes, answer_times
@@ -42,6 +43,9 @@ from oshaberi.turns.turn_request import TurnRequest
 from oshaberi.turns.turn_services import EffectiveConfigs, TurnServices
 
 log = logging.getLogger(__name__)
+
+CROWDED_SECONDS = 2.0
+"""When the typing indicator is shown first while many turns run: by then most have an answer."""
 
 
 class Turn:
@@ -61,6 +65,7 @@ class Turn:
         self._settings = settings
         self._channel = channel
         self._response = response_to(turn_request, turn_channel, settings.turn.reply_mode)
+        self._response.indicator.awaits_words = turn_request.is_uninvited
         self._newest_id = turn_request.newest.said.id
         self._renderer = DrawnTables(services.renderer, services.plug_ins)
         self._bare_sink = turn_channel.sink(turn_request.answering)
@@ -141,6 +146,8 @@ class Turn:
             return StreamResult("error", data=error)
 
     async def _answer(self) -> StreamResult:
+        if self._services.slots.is_crowded:
+            self._response.indicator.hold(CROWDED_SECONDS)
         self._keep_typing(after_seconds=QUIET_SECONDS)
         try:
             return await self._answer_asked()
@@ -154,9 +161,7 @@ class Turn:
     async def _answer_asked(self) -> StreamResult:
         candidates: tuple[ModelCandidate, ...] = ()
         if self._turn_request.kind != "deliver":
-            work = chain_of(self._services, self._turn_channel.path, self._turn_request.user_id)
-            candidates = await until_stopped(self._channel, work)
-            refusal = await until_stopped(self._channel, self._quota.refusal(candidates))
+            candidates, refusal = await until_stopped(self._channel, self._models())
             if refusal is not None:
                 await self._tell_quota(refusal)
                 return StreamResult("error", data=refusal)
@@ -175,6 +180,12 @@ class Turn:
         if self._turn_request.kind == "deliver":
             return await self._delivered(scene)
         return await self._generated(scene, around, candidates)
+
+    async def _models(self) -> tuple[tuple[ModelCandidate, ...], QuotaRefusal | None]:
+        """Return the models that may be asked, and why none of them may be asked now."""
+        asker = self._turn_request.user_id
+        candidates = await chain_of(self._services, self._turn_channel.path, asker)
+        return candidates, await self._quota.refusal(candidates)
 
     async def _gathered(self) -> TurnSurroundings:
         """Collect the surroundings, with the typing indicator shown."""

@@ -103,7 +103,8 @@ def test_unknown_ambiguous_or_without_image_is_stripped(modifier: str) -> None:
     run(normalizers, "Tomori (mad): first")
     work = SegmentWork([TextPiece(f"Tomori ({modifier}): hi")])
     normalizers.run(work)
-    assert work.pieces == [TextPiece("hi")]
+    [piece] = work.pieces
+    assert (piece.text, piece.identity, piece.labelled) == ("hi", None, False)
     assert work.withheld == [(f"Tomori ({modifier}): ", "modifier")]
     assert normalizers.carry().active is None
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
 from oshaberi.bot.client.incoming_messages import NOT_FOUND
+from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.delivery.bookkeeping.send_journal import post_of_body
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
@@ -55,6 +56,8 @@ IN_DOUBT = translatable("One message of it may be missing: I could not check whe
 
 T = TypeVar("T")
 FindRoom = Callable[[int], Awaitable[DiscordTurnChannel | None]]
+LanguageOf = Callable[[ChannelPath, str], Awaitable[str]]
+"""Returns the language of notices in a channel, from its path and the server's locale."""
 
 
 @dataclass(slots=True)
@@ -65,16 +68,27 @@ class _Settled:
     in_doubt: bool = False
 
 
+async def servers_language(_path: ChannelPath, locale: str) -> str:
+    """Return the language that the server has in Discord."""
+    return reader_language(locale)
+
+
 class CrashRecovery:
     """Finishes the streams of this `instance` that no process runs any more."""
 
     def __init__(
-        self, db: Database, instance: str, find_turn_channel: FindRoom, alone: Alone = nobody_else
+        self,
+        db: Database,
+        instance: str,
+        find_turn_channel: FindRoom,
+        alone: Alone = nobody_else,
+        language_of: LanguageOf = servers_language,
     ) -> None:
         self._db = db
         self._instance = instance
         self._find_room = find_turn_channel
         self._alone = alone
+        self._language_of = language_of
         self._free = asyncio.Semaphore(AT_ONCE)
 
     async def run(self, keys: Collection[str] | None = None) -> int:
@@ -132,8 +146,7 @@ class CrashRecovery:
     ) -> None:
         sink = await _sink_of(stream, turn_channel, turns)
         settled = await self._settle_posts(stream, sink)
-        # The settings of the server may be read later; its own language is known.
-        with in_language(reader_language(turn_channel.locale)):
+        with in_language(await self._language_of(turn_channel.path, turn_channel.locale)):
             await self._tell(stream, sink, settled)
         earlier = _continued(stream, turns)
         await self._db.turns.remember(

@@ -124,6 +124,14 @@ class LiveEdits:
         shown = (live for live in (self.live.last, self.live.draft) if live)
         return max((self._looked_at + again, *map(self._turns.due_at, shown)))
 
+    def next_at(self, *, is_text_waiting: bool) -> float | None:
+        """Return when a message is edited next; None if there is nothing new to be read."""
+        is_new = self._text_came and not self._rests and self._vain_looks == 0
+        shown = [live for live in (self.live.last, self.live.draft) if live]
+        if not shown or not (is_new or is_text_waiting):
+            return None
+        return max(map(self._turns.due_at, shown))
+
     async def show(
         self, preview: Callable[[], Sequence[Message]], may_begin: bool, silent: bool
     ) -> Broken | None:

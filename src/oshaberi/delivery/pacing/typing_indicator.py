@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from oshaberi.delivery.sink import Sink
@@ -19,25 +19,38 @@ KEEP_ALIVE_SECONDS = 8.0
 """Discord shows the indicator for ten seconds."""
 QUIET_SECONDS = 0.75
 """How long after a message it is shown again. With the request it is less than a second."""
-EDITED_QUIET_SECONDS = 1.75
-"""The same where a message grows by edits. They come once a second, a little more slowly when
-Discord limits them, and do not end the indicator: it would still be there after the last one."""
+LONGEST_SILENCE_SECONDS = 0.95
+"""When it is shown although a message is being sent: the next one would end it anyway."""
 GRACE_SECONDS = 0.9
-"""How long to wait for a message that is being sent. An indicator that arrives before the message
-ends with it; one that arrives after it stays for ten seconds."""
+"""How long to wait for the last message while it is sent, and for every edit. An indicator that
+arrives before the last message ends with it; one that arrives after it stays for ten seconds."""
+EDIT_QUIET_SECONDS = 0.9
+"""How long after an edit it is shown, unless the next edit is due. Edits come once a second."""
+EDIT_LATE_SECONDS = 1.5
+"""How long after the last news an edit that Discord's limits delay is waited for."""
+EDIT_MARGIN_SECONDS = 0.05
+"""An edit that is due now has been sent so many seconds later."""
 
 
 class TypingIndicator:
     """The indicator of one response: off until `keep_alive`, off again after `rest`."""
 
     def __init__(self) -> None:
-        self.quiet_seconds = QUIET_SECONDS
+        self.awaits_words = False
+        """Whether it is shown only after `words_came`: nobody asked, perhaps nothing is said."""
+        self.next_edit_at: Callable[[], float | None] | None = None
+        """In live mode: tells when the growing message is edited next; None if nothing is new."""
+        self.is_last_message: Callable[[], bool] = _goes_on
+        """Tells whether the message that is being sent ends the answer."""
         self._sink: Sink | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._due_at = 0.0
         self._asking: asyncio.Task[None] | None = None
         self._asked_at: float | None = None
+        self._news_at = float("-inf")
         self._sending_since: float | None = None
+        self._grows = False
+        self._held_until = 0.0
 
     @property
     def is_on(self) -> bool:
@@ -48,7 +61,18 @@ class TypingIndicator:
         if self.is_on and (self._asked_at is not None or after_seconds):
             return
         self._sink = sink
+        self._news_at = _now()
         self._set(after_seconds)
+
+    def hold(self, seconds: float) -> None:
+        """Do not show it before so many seconds have passed, whoever asks for it."""
+        self._held_until = _now() + seconds
+
+    def words_came(self) -> None:
+        """Show it from now on, unless a message comes first: the model says something."""
+        self.awaits_words = False
+        if self.is_on:
+            self._set(QUIET_SECONDS)
 
     def rest(self) -> None:
         """Ask for it no more: the answer has ended, or nothing more will come."""
@@ -59,27 +83,29 @@ class TypingIndicator:
 
     async def close(self) -> None:
         self.rest()
+        self.next_edit_at, self.is_last_message = None, _goes_on
         await _end(self._asking)
 
-    def message_leaves(self) -> None:
-        """Hold the indicator back for a moment, while a message may arrive."""
-        self._sending_since = _now()
+    def message_leaves(self, *, grows: bool = False) -> None:
+        """Hold the indicator back for a moment, while a message or an edit may arrive."""
+        self._sending_since, self._grows = _now(), grows
 
     def message_is_settled(self) -> None:
-        """Note that the message has arrived, or that it did not."""
+        """Note that the message or the edit has arrived, or that it did not."""
         self._sending_since = None
 
     def message_came(self) -> None:
         """Note a message of ours, which has ended the indicator."""
-        self._asked_at = None
+        self._asked_at, self._news_at = None, _now()
         if self.is_on:
-            self._set(self.quiet_seconds)
+            self._set(self._quiet_seconds)
 
     def message_grew(self) -> None:
         """Note an edit. The indicator is not needed for a while, but still shown if it was."""
+        self._news_at = _now()
         if self.is_on:
             shown_until = _now() if self._asked_at is None else self._asked_at + KEEP_ALIVE_SECONDS
-            self._set(max(self.quiet_seconds, shown_until - _now()))
+            self._set(max(self._quiet_seconds, shown_until - _now()))
 
     async def show_during(self, wait: Coroutine[Any, Any, None], seconds: float) -> None:
         """Show it during the wait of `seconds` before a paced message."""
@@ -91,6 +117,25 @@ class TypingIndicator:
             await wait
         finally:
             await _end(task)
+
+    @property
+    def _quiet_seconds(self) -> float:
+        return QUIET_SECONDS if self.next_edit_at is None else EDIT_QUIET_SECONDS
+
+    def _sent_at(self) -> float:
+        """Return until when a message on its way is waited for."""
+        if self._sending_since is None:
+            return float("-inf")
+        late = self._sending_since + GRACE_SECONDS
+        if self._grows or self.is_last_message():
+            return late
+        return min(late, self._news_at + LONGEST_SILENCE_SECONDS)
+
+    def _edited_at(self) -> float:
+        """Return when the next edit has been sent, if it comes soon."""
+        due = None if self.next_edit_at is None else self.next_edit_at()
+        soon = due is not None and due <= self._news_at + EDIT_LATE_SECONDS
+        return due + EDIT_MARGIN_SECONDS if due is not None and soon else float("-inf")
 
     def _set(self, seconds: float) -> None:
         """Show it in so many seconds. A timer that fires too early is set again then."""
@@ -119,10 +164,10 @@ class TypingIndicator:
             self._due()
 
     def _due(self) -> None:
-        if self._sink is None:
+        if self._sink is None or self.awaits_words:
             return
-        since = self._sending_since
-        if since is not None and (left := since + GRACE_SECONDS - _now()) > 0:
+        left = max(self._held_until, self._sent_at(), self._edited_at()) - _now()
+        if left > 0:
             self._set(left)
             return
         self._note_asked()
@@ -132,6 +177,10 @@ class TypingIndicator:
     def _note_asked(self) -> None:
         self._asked_at = _now()
         self._set(KEEP_ALIVE_SECONDS)
+
+
+def _goes_on() -> bool:
+    return False
 
 
 async def _show(sink: Sink, ms: int | None) -> None:

@@ -43,8 +43,13 @@ class MessageEdits:
 
     async def edit(self, sent: Sent, post: Post) -> EditOutcome:
         """Edit a message."""
-        outcome = await self._change(sent, lambda wire: self._sink.edit(sent, post, wire))
-        self._response.indicator.message_grew()
+        indicator = self._response.indicator
+        indicator.message_leaves(grows=True)
+        try:
+            outcome = await self._change(sent, lambda wire: self._sink.edit(sent, post, wire))
+        finally:
+            indicator.message_is_settled()
+        indicator.message_grew()
         return outcome
 
     async def delete(self, sent: Sent) -> EditOutcome:

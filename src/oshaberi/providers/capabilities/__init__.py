@@ -1,8 +1,8 @@
 """What a model can do, as data, and what its refusals taught.
 
 `capability_table` knows models by family and name, `learned_limits` remembers what an endpoint
-refused, and `request_negotiation` changes one request after a refusal (`refusal_rules`).
-`token_calibration` knows how an endpoint counts tokens.
+refused, and `refusal_rules` says what a refusal teaches. `token_calibration` knows
+how an endpoint counts tokens.
 """
 
 from oshaberi.providers.capabilities.capability_table import capabilities_of

@@ -111,7 +111,7 @@ class StopRegistry:
         *,
         may_manage: bool = True,
     ) -> StopAnswer:
-        """Request a stop for a user, who may need to own the turn."""
+        """Request a stop for a user. Without `may_manage` only the turn's own user can stop it."""
         entry = self._channels.get(channel)
         if entry is None:
             return "idle"

@@ -8,6 +8,7 @@ pieces is not thinking.
 from __future__ import annotations
 
 from oshaberi.chunks import ProviderError
+from oshaberi.errors import Sentence
 
 
 class ThinkingLimit:
@@ -28,5 +29,7 @@ class ThinkingLimit:
         return now - self._since >= self._most_s
 
     def error(self, provider: str) -> ProviderError:
-        words = f"It thought for {self._most_s:g} seconds and said nothing."
+        words = Sentence(
+            "It thought for {seconds:g} seconds and said nothing.", seconds=self._most_s
+        )
         return ProviderError("timeout", words, provider=provider)

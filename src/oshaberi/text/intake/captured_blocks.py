@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import Final
 
 import regex
 
@@ -17,15 +18,15 @@ from oshaberi.events import Details, Thought
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.urls_and_mentions import BACKTICKS, inline_code_close
 
-_FAMILY = r"(?P<think>(?:[\w.-]{1,32}:)?(?:think|thinking|reasoning))"
-_TAG = regex.compile(
+_FAMILY: Final = r"(?P<think>(?:[\w.-]{1,32}:)?(?:think|thinking|reasoning))"
+_TAG: Final = regex.compile(
     rf"<(?P<close>/?)(?:{_FAMILY}|(?P<details>details))(?:[^\S\n][^<>\n]{{0,195}})?>",
     regex.IGNORECASE,
 )
-_SUMMARY = re.compile(r"<summary\b[^<>\n]*>.*?</summary\s*>", re.IGNORECASE | re.DOTALL)
+_SUMMARY: Final = re.compile(r"<summary\b[^<>\n]*>.*?</summary\s*>", re.IGNORECASE | re.DOTALL)
 # A `<` before one of these signs begins no tag: most of them need no closer look.
-_TICK_OR_TAG = re.compile(r"`|<(?![\x00-,:-@\[-^`{-\x7f])")
-_TAG_MAX = 200
+_TICK_OR_TAG: Final = re.compile(r"`|<(?![\x00-,:-@\[-^`{-\x7f])")
+_TAG_MAX: Final = 200
 
 
 class CaptureMode(Enum):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from oshaberi.text.copied_state import CopiedState
 
 # Raw patterns: mypyc compiles no literal that holds half a character.
-_ODD = re.compile(r"[\r\0\ud800-\udfff]")
-_MAY_GO_ON = re.compile(r"[\r\ud800-\udbff]\Z")
-_PAIR = re.compile(r"[\ud800-\udbff][\udc00-\udfff]")
-_LONE = re.compile(r"[\ud800-\udfff]")
+_ODD: Final = re.compile(r"[\r\0\ud800-\udfff]")
+_MAY_GO_ON: Final = re.compile(r"[\r\ud800-\udbff]\Z")
+_PAIR: Final = re.compile(r"[\ud800-\udbff][\udc00-\udfff]")
+_LONE: Final = re.compile(r"[\ud800-\udfff]")
 
 
 class CharacterIntake(CopiedState):

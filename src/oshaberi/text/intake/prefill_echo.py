@@ -9,17 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from enum import Enum, auto
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import regex
 
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.intake.captured_blocks import match_tag
 
-_THOUGHT_ENDS = re.compile(
+_THOUGHT_ENDS: Final = re.compile(
     r"</(?:[\w.-]{1,32}:)?(?:think|thinking|reasoning)[^\S\n]*>", re.IGNORECASE
 )
-_LONGEST_END = 64
+_LONGEST_END: Final = 64
 
 
 class PrefillState(Enum):

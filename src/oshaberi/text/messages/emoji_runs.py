@@ -8,15 +8,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from oshaberi.text.line_kinds import block_kind, indent, marker_end
 from oshaberi.text.text_measure import extends, has_visible
 from oshaberi.text.urls_and_mentions import CUSTOM_EMOJI
 
-_SENTENCE_ENDS = tuple(".!?。！？")
-_PUNCTUATION = re.compile(r"[.,!?;:。！？、，…]+")
-_NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
+_SENTENCE_ENDS: Final = tuple(".!?。！？")
+_PUNCTUATION: Final = re.compile(r"[.,!?;:。！？、，…]+")
+_NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9]+")
 
 
 class EmojiPart(NamedTuple):

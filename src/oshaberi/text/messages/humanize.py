@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import re
+from typing import Final
 
 from oshaberi.text.sentences.abbreviations import UNITS, keeps_period
 from oshaberi.text.text_measure import has_visible
@@ -15,10 +16,11 @@ from oshaberi.text.urls_and_mentions import protected
 
 Span = tuple[int, int]
 
-_CODE_LIMIT = 500
+_CODE_LIMIT: Final = 500
+_IDLE: Final = random.Random(0)
 
 # Each piece stops at the next of its own openers, so a failed attempt is not repeated.
-_ASIDE = re.compile(
+_ASIDE: Final = re.compile(
     r"\[[^\[\]\n]{0,500}\]\([^()\s]{0,2000}(?:\([^()\s]{0,500}\)[^()\s]{0,500})?\)"  # a link
     r"|<[^\s<>][^<>\n]{0,200}>"
     r"|(?<!\w):\w{2,32}:"
@@ -29,17 +31,31 @@ _ASIDE = re.compile(
     r"|\$(?=\S)[^$\n]{1,200}(?<=\S)\$(?!\d)"
     r"|(?<!\w)[:;=][-']?[A-Z](?!\w)"  # :D keeps its mouth
 )
-_ASIDE_OPENERS = re.compile(r"[\[<~/:;=\"“„«「『《$]")
-_BLOCKS = (("```", "```"), ("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)"), ("\\begin{", "\\end{"))
-_LABEL = re.compile(r"\s*[*_]*\w[^\s:]{0,31}(?: (?![a-z])[^\s:]{1,31}){0,3}:[*_]*(?=\s|$)")
+_ASIDE_OPENERS: Final = re.compile(r"[\[<~/:;=\"“„«「『《$]")
+_BLOCKS: Final = (
+    ("```", "```"),
+    ("$$", "$$"),
+    ("\\[", "\\]"),
+    ("\\(", "\\)"),
+    ("\\begin{", "\\end{"),
+)
+_LABEL: Final = re.compile(r"\s*[*_]*\w[^\s:]{0,31}(?: (?![a-z])[^\s:]{1,31}){0,3}:[*_]*(?=\s|$)")
 
-_WORD = re.compile(r"[@#\\]?\w+(?:[.@\\'’]\w+)*")
-_LITERAL = re.compile(r"[@#.\\]")
-_MEASURED = re.compile(r"[\d°º][ \u00a0\u202f]?\Z")
-_PAUSE = re.compile(r"[,;](?<=\w.)(?=[ \t]+[\w\"'“‘(«*])")
-_LAST_PERIOD = re.compile(r"[.。．｡](?=[*_~|]{0,6}\s*$)")
-_NO_PERIOD_AFTER = frozenset(".…‥。．｡!?！？,;:、，*_~|")
-_LIST_NUMBER = re.compile(r"(?:^|\n)[ \t]*\d{1,3}$")
+_WORD: Final = re.compile(r"[@#\\]?\w+(?:[.@\\'’]\w+)*")
+_LITERAL: Final = re.compile(r"[@#.\\]")
+_MEASURED: Final = re.compile(r"[\d°º][ \u00a0\u202f]?\Z")
+_PAUSE: Final = re.compile(r"[,;](?<=\w.)(?=[ \t]+[\w\"'“‘(«*])")
+_LAST_PERIOD: Final = re.compile(r"[.。．｡](?=[*_~|]{0,6}\s*$)")
+_NO_PERIOD_AFTER: Final = frozenset(".…‥。．｡!?！？,;:、，*_~|")
+_LIST_NUMBER: Final = re.compile(r"(?:^|\n)[ \t]*\d{1,3}$")
+
+
+def humanize_seeded(text: str, seed: str) -> str:
+    """Return `humanize` of the text, with a random source of its own.
+
+    Only commas and semicolons draw from it, and to make one costs more than all the rest.
+    """
+    return humanize(text, random.Random(seed) if "," in text or ";" in text else _IDLE)
 
 
 def humanize(text: str, rng: random.Random) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 import regex
 
@@ -12,12 +13,12 @@ from oshaberi.text.messages.protected_ranges import ProtectedRanges
 from oshaberi.text.sentences.sentence_ends import sentence_ends
 from oshaberi.text.text_measure import extends, grapheme_edge
 
-_LEAD = re.compile(r"[\s.,!?;:。！？、，…]*")
+_LEAD: Final = re.compile(r"[\s.,!?;:。！？、，…]*")
 # Searched backwards; each needs one character behind it, so that the limit itself counts.
-_BLANK_LINE = regex.compile(r"(?r)\n[^\S\n]*\n")
-_NEWLINE = regex.compile(r"(?rs)\n(?=.)")
-_INTRO_LINES = 4  # more of them in a row announce nothing
-_SENTENCE_VIEW = 100  # what a sentence end may depend on, before and behind it
+_BLANK_LINE: Final = regex.compile(r"(?r)\n[^\S\n]*\n")
+_NEWLINE: Final = regex.compile(r"(?rs)\n(?=.)")
+_INTRO_LINES: Final = 4  # more of them in a row announce nothing
+_SENTENCE_VIEW: Final = 100  # what a sentence end may depend on, before and behind it
 
 
 def message_end(text: str, start: int, high: int, kept: ProtectedRanges) -> int:

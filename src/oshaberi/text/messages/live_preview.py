@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import regex
 
@@ -27,13 +27,13 @@ from oshaberi.text.normalize.normalizer_table import Normalizers
 from oshaberi.text.segments.segment_boundaries import SegmentBoundaries
 from oshaberi.text.text_config import TextConfig
 
-_SCRIPT = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}、。！？」』）]"
-_EDGE = regex.compile(rf"(?r)\s|(?<={_SCRIPT})(?=[^\s\p{{M}}\u200d、。！？」』）ー])")
-_UNDECIDED = re.compile(
+_SCRIPT: Final = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}、。！？」』）]"
+_EDGE: Final = regex.compile(rf"(?r)\s|(?<={_SCRIPT})(?=[^\s\p{{M}}\u200d、。！？」』）ー])")
+_UNDECIDED: Final = re.compile(
     r"\[[^\]\n]{0,500}\Z|\[[^\]\n]*\]\([^)\n]{0,500}\Z|<[A-Za-z/:#!][^<>\n]{0,200}\Z"
 )
-_COLON = re.compile("[:：]")
-_LAST_WORD = regex.compile(r"(?r)\S+\Z")
+_COLON: Final = re.compile("[:：]")
+_LAST_WORD: Final = regex.compile(r"(?r)\S+\Z")
 
 
 class PreviewParts(NamedTuple):

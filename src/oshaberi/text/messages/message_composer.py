@@ -7,6 +7,7 @@ numbered, and accounts for everything in V since the one before it.
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from oshaberi.events import Boundary, Event, Message, Table, Withheld
 from oshaberi.text import markdown_tables
@@ -16,12 +17,13 @@ from oshaberi.text.line_kinds import begins_block
 from oshaberi.text.messages.message_packing import MessagePacking, PackedPart, PackingPolicy
 from oshaberi.text.messages.segment_chunker import SegmentChunker
 from oshaberi.text.normalize.names.username_alternation import SpriteUsernames
+from oshaberi.text.segments.visible_buffer import short_gap
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.text_measure import utf16_len
 
-_PUNCTUATION = frozenset(".,!?;:。！？、，…")
-_ALONE = re.compile(r"[.,!?;。！？、，…]+|[.,!?;:。！？、，…]{1,2}")
-_ORPHANS_MAX = 100
+_PUNCTUATION: Final = frozenset(".,!?;:。！？、，…")
+_ALONE: Final = re.compile(r"[.,!?;。！？、，…]+|[.,!?;:。！？、，…]{1,2}")
+_ORPHANS_MAX: Final = 100
 
 
 class MessageComposer(CopiedState):
@@ -106,7 +108,7 @@ class MessageComposer(CopiedState):
 
     def skip(self, gap: str) -> None:
         """Note a segment with no text left: only white space, or a paragraph break."""
-        self._gap += gap
+        self._gap = short_gap(self._gap + gap)
 
     def finish(self, boundary: Boundary, end: int) -> None:
         """Send everything that waits."""
@@ -241,11 +243,9 @@ class MessageComposer(CopiedState):
     def _humanized(self, text: str) -> str:
         if text.startswith("```"):
             return text
-        from random import Random
+        from oshaberi.text.messages.humanize import humanize_seeded
 
-        from oshaberi.text.messages.humanize import humanize
-
-        shown = humanize(text, Random(f"{self._config.seed}:{self.count}"))
+        shown = humanize_seeded(text, f"{self._config.seed}:{self.count}")
         if self._observer and shown != text:
             self._observer.transform("humanize", text, shown)
         return shown

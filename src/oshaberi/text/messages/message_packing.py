@@ -5,8 +5,8 @@ Parts that share a message wait here for each other, with the text between them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
+from typing import Final
 
 from oshaberi.events import Boundary, Identity
 from oshaberi.text.copied_state import CopiedState
@@ -14,7 +14,7 @@ from oshaberi.text.line_kinds import BlockKind, block_kind
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.text_measure import utf16_len
 
-_SAME_BLOCK = frozenset({"list", "quote", "subtext"})
+_SAME_BLOCK: Final = frozenset({"list", "quote", "subtext"})
 
 
 class PackingPolicy(Enum):
@@ -26,20 +26,36 @@ class PackingPolicy(Enum):
     ALL = auto()
 
 
-@dataclass(slots=True)
 class PackedPart:
     """A piece of text that goes into a message."""
 
-    text: str
-    boundary: Boundary
-    end: int
-    gap: str
-    identity: Identity | None = None
-    labelled: bool = False
-    is_code: bool = False
-    kind: BlockKind = "text"
-    joiner: str = ""
-    """What goes between it and the part before it, in one message."""
+    __slots__ = (
+        *("boundary", "end", "gap", "identity", "is_code", "joiner", "kind", "labelled", "text"),
+    )
+
+    def __init__(
+        self,
+        text: str,
+        boundary: Boundary,
+        end: int,
+        gap: str,
+        identity: Identity | None = None,
+        labelled: bool = False,
+    ) -> None:
+        self.text = text
+        self.boundary = boundary
+        self.end = end
+        self.gap = gap
+        self.identity = identity
+        self.labelled = labelled
+        self.is_code = False
+        self.kind: BlockKind = "text"
+        self.joiner = ""
+        """What goes between it and the part before it, in one message."""
+
+    def __getnewargs__(self) -> tuple[str, Boundary, int, str]:
+        """Return what a copy is made of: mypyc's `__new__` asks for what `__init__` needs."""
+        return self.text, self.boundary, self.end, self.gap
 
 
 class MessagePacking(CopiedState):

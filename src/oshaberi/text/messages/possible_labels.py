@@ -7,16 +7,17 @@ and a foreign speaker's line must never be seen (S7).
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from oshaberi.text.normalize.names.own_label_pattern import MACROS
 from oshaberi.text.normalize.names.speaker_guard import RESERVED, SpeakerGuard
 from oshaberi.text.text_config import TextConfig
 
-_ANY_SPEAKER = re.compile(r"[\w .'’*~()（）-]{0,66}\Z")
-_MOST_WORDS = 4
-_LONGEST_MODIFIER = 70
-_BOLD = re.compile(r"\A(?:\*{1,3}|__)")
-_BEHIND_NAME = re.compile(r"[*_]{0,3}\s*(?:[(（][^\n]*)?\Z")
+_ANY_SPEAKER: Final = re.compile(r"[\w .'’*~()（）-]{0,66}\Z")
+_MOST_WORDS: Final = 4
+_LONGEST_MODIFIER: Final = 70
+_BOLD: Final = re.compile(r"\A(?:\*{1,3}|__)")
+_BEHIND_NAME: Final = re.compile(r"[*_]{0,3}\s*(?:[(（][^\n]*)?\Z")
 
 
 class PossibleLabels:

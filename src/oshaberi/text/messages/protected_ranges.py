@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
+from typing import Final
 
 import regex
 
 from oshaberi.text.closed_pair_scan import find_spans
 from oshaberi.text.text_measure import fits
 
-_FENCE_RUN = re.compile("`{3,}")
+_FENCE_RUN: Final = re.compile("`{3,}")
 
 
 class ProtectedRanges:

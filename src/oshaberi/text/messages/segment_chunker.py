@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from oshaberi.text.code_block_splitting import split_code
 from oshaberi.text.copied_state import CopiedState
@@ -20,9 +20,9 @@ from oshaberi.text.sentences.sentence_ends import sentence_ends
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.text_measure import fits, has_visible, utf16_len, utf16_offset
 
-_NEWLINES = re.compile(r"\n\s*(?<=\n)")
-_PUNCTUATION = re.compile(r"[.,!?;:。！？、，]+|[.,!?;:。！？、，…]{1,2}")
-_ELLIPSIS = ("...", "。。")
+_NEWLINES: Final = re.compile(r"\n\s*(?<=\n)")
+_PUNCTUATION: Final = re.compile(r"[.,!?;:。！？、，]+|[.,!?;:。！？、，…]{1,2}")
+_ELLIPSIS: Final = ("...", "。。")
 
 
 class ChunkLine(NamedTuple):

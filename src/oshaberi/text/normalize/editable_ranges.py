@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from oshaberi.text.urls_and_mentions import code_spans, urls
 
@@ -11,8 +11,8 @@ Spans = list[tuple[int, int]]
 Edit = tuple[int, int, str]
 
 # Letters of scripts that are written without spaces: no word edge is to be seen beside them.
-UNSPACED = r"\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_CLOSERS = frozenset(",.!?;:)]}。、，！？；：）」』】")
+UNSPACED: Final = r"\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_CLOSERS: Final = frozenset(",.!?;:)]}。、，！？；：）」』】")
 
 
 class RangedRule(Protocol):

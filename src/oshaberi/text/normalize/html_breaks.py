@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from oshaberi.text.normalize.editable_ranges import code_and_urls, outside
-from oshaberi.text.normalize.segment_pieces import SegmentWork
+from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork
 from oshaberi.text.segments.open_markers import code_limit
 from oshaberi.text.text_config import TextConfig
 
-_BREAK = re.compile(r"</?br[ \t]{0,8}/?>", re.IGNORECASE)
+_BREAK: Final = re.compile(r"</?br[ \t]{0,8}/?>", re.IGNORECASE)
 
 
-class HtmlBreaks:
+class HtmlBreaks(Normalizer):
     """Makes one newline of each; none is added where a newline follows anyway."""
 
     def __init__(self, config: TextConfig) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final
 
 from oshaberi.events import Identity
 from oshaberi.text.copied_state import CopiedState
@@ -23,7 +23,7 @@ from oshaberi.text.normalize.names.render_modifier_labels import RenderModifiers
 from oshaberi.text.normalize.names.speaker_guard import SpeakerGuard
 from oshaberi.text.normalize.names.username_alternation import SpriteUsernames, SpriteUsernameState
 from oshaberi.text.normalize.rule_lines import RuleLines
-from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
+from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork, TextPiece
 from oshaberi.text.normalize.stray_tags import StrayTags
 from oshaberi.text.normalize.uncensor import Uncensor
 from oshaberi.text.text_config import TextConfig
@@ -32,26 +32,20 @@ from oshaberi.text.text_measure import has_visible
 # Each row: the step of the specification, then its rules in order. Cleaning first makes the
 # lines and letters what a reader would see, so that labels and shortcodes are found in them; it
 # ends with the lines that the others may have emptied.
-NORMALIZERS: tuple[tuple[str, ...], ...] = (
+NORMALIZERS: Final[tuple[tuple[str, ...], ...]] = (
     ("S2", "modifiers"),
     ("S3", "emoji_repeats"),
     ("S4", "tags", "breaks", "uncensor", "own_name", "shortcodes", "rules"),
     ("S5", "mentions"),
     ("S7", "speaker_guard"),
 )
-ORDER = tuple(name for _, *names in NORMALIZERS for name in names)
-_FOR_TOOLS = tuple(
+ORDER: Final = tuple(name for _, *names in NORMALIZERS for name in names)
+_FOR_TOOLS: Final = tuple(
     name for step, *names in NORMALIZERS if step in ("S3", "S4", "S5") for name in names
 )
-_FOR_TABLES = ("emoji_repeats", "shortcodes", "mentions")
+_FOR_TABLES: Final = ("emoji_repeats", "shortcodes", "mentions")
 
-_FENCE = re.compile(r"`{3,}")
-
-
-class Normalizer(Protocol):
-    """One rule. Changes a segment in place."""
-
-    def apply(self, work: SegmentWork) -> None: ...
+_FENCE: Final = re.compile(r"`{3,}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,16 +5,18 @@ A subtext marker alone on its line joins the next line (spec 05 C7).
 
 from __future__ import annotations
 
+from typing import Final
+
 from oshaberi.text.line_kinds import is_rule
-from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
+from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork, TextPiece
 from oshaberi.text.text_config import TextConfig
 
-_HINTS = ("---", "***", "___", "===", ">", "-#", "* *", "- -")
-_BEGINNINGS = frozenset("-*_=> \t")
-_SUBTEXT = "-#"
+_HINTS: Final = ("---", "***", "___", "===", ">", "-#", "* *", "- -")
+_BEGINNINGS: Final = frozenset("-*_=> \t")
+_SUBTEXT: Final = "-#"
 
 
-class RuleLines:
+class RuleLines(Normalizer):
     """Handles whole lines only, not the parts that an overflow cut leaves."""
 
     def __init__(self, _config: TextConfig) -> None: ...

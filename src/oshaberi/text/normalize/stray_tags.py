@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from oshaberi.text.normalize.editable_ranges import code_and_urls, outside, rewrite
-from oshaberi.text.normalize.segment_pieces import SegmentWork
+from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork
 from oshaberi.text.segments.open_markers import code_limit
 from oshaberi.text.text_config import TextConfig
 
-_TAG = re.compile(
+_TAG: Final = re.compile(
     r"</?(?:[\w-]{1,32}:)?(?:thinking|think|reasoning)(?:\s[^<>\n]{0,160})?/?>", re.IGNORECASE
 )
 
 
-class StrayTags:
+class StrayTags(Normalizer):
     """Removes these tags and leaves everything else that looks like HTML."""
 
     def __init__(self, config: TextConfig) -> None:

@@ -7,39 +7,40 @@ letters become plain. Full-width punctuation is ordinary in East Asian text: it 
 from __future__ import annotations
 
 import unicodedata
+from typing import Final
 
 import regex
 
-from oshaberi.text.normalize.segment_pieces import SegmentWork
+from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork
 from oshaberi.text.segments.open_markers import code_limit
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.urls_and_mentions import protected
 
-_BRAILLE_BLANK = "\u2800"
+_BRAILLE_BLANK: Final = "\u2800"
 # Some format characters are visible (Arabic number signs); some invisible ones are no format.
-_INVISIBLE = regex.compile(
+_INVISIBLE: Final = regex.compile(
     r"[[\p{Cf}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u3164\uffa0\ufe00-\ufe0f"
     r"\U000e0100-\U000e01ef]--[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd]]+",
     regex.V1,
 )
-_PICTURE = regex.compile(r"[\p{Extended_Pictographic}\p{Emoji_Modifier}\u20e3]")
-_JOINING = regex.compile(
+_PICTURE: Final = regex.compile(r"[\p{Extended_Pictographic}\p{Emoji_Modifier}\u20e3]")
+_JOINING: Final = regex.compile(
     r"[\p{Arabic}\p{Syriac}\p{Mongolian}\p{Nko}\p{Devanagari}\p{Bengali}\p{Gurmukhi}\p{Gujarati}"
     r"\p{Oriya}\p{Tamil}\p{Telugu}\p{Kannada}\p{Malayalam}\p{Sinhala}\p{Khmer}\p{Myanmar}]"
 )
-_HAN = regex.compile(r"\p{Han}")
-_BLACK_FLAG = "\U0001f3f4"
-_JOINERS = frozenset("\u200c\u200d")
-_PRESENTATION = frozenset("\ufe0e\ufe0f")
-_KEYCAPS = frozenset("0123456789#*")
+_HAN: Final = regex.compile(r"\p{Han}")
+_BLACK_FLAG: Final = "\U0001f3f4"
+_JOINERS: Final = frozenset("\u200c\u200d")
+_PRESENTATION: Final = frozenset("\ufe0e\ufe0f")
+_KEYCAPS: Final = frozenset("0123456789#*")
 
 # A mathematical alphabet, with the letters that older blocks lend it.
-_LENT = "ℂℊℋℌℍℎℐℑℒℕℙℚℛℜℝℤℨℬℭℯℰℱℳℴ"
-_MATHEMATICAL = regex.compile(r"[\U0001d400-\U0001d7ff]")
-_FANCY = regex.compile(rf"[{_LENT}\U0001d400-\U0001d7ff]+")
-_WIDE = regex.compile(r"[\uff01-\uff5e]+")
-_WIDE_LETTER = regex.compile(r"[Ａ-Ｚａ-ｚ０-９]")
-_WIDE_FOLDED = {
+_LENT: Final = "ℂℊℋℌℍℎℐℑℒℕℙℚℛℜℝℤℨℬℭℯℰℱℳℴ"
+_MATHEMATICAL: Final = regex.compile(r"[\U0001d400-\U0001d7ff]")
+_FANCY: Final = regex.compile(rf"[{_LENT}\U0001d400-\U0001d7ff]+")
+_WIDE: Final = regex.compile(r"[\uff01-\uff5e]+")
+_WIDE_LETTER: Final = regex.compile(r"[Ａ-Ｚａ-ｚ０-９]")
+_WIDE_FOLDED: Final = {
     ord(wide): chr(ord(wide) - 0xFEE0)
     for wide in map(chr, range(0xFF01, 0xFF5F))
     # Not those that would become markup.
@@ -47,7 +48,7 @@ _WIDE_FOLDED = {
 }
 
 
-class Uncensor:
+class Uncensor(Normalizer):
     """Works outside code, URLs and Discord tokens."""
 
     def __init__(self, config: TextConfig) -> None:

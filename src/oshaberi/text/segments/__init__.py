@@ -2,6 +2,7 @@
 
 - `segment_boundaries` hands V to a reader (`reader_protocol`): `prose_reader`, `code_reader` or
   `table_reader`.
+- `block_opening`: where prose gives way to code or a table.
 - `visible_buffer`: the part of V that has not left yet.
 - `current_line`, `line_breaks`: what is known of the line being read.
 - `marker_rules`, `open_markers`: brackets, quotes and emphasis that delay a boundary.

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from oshaberi.events import Boundary
 from oshaberi.text.code_block_splitting import CodeBlock
-from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.segments.reader_protocol import BlockSuccessor, SegmentReader
 from oshaberi.text.segments.visible_buffer import VisibleBuffer
 from oshaberi.text.urls_and_mentions import BACKTICKS
 
 
-class CodeReader(CopiedState):
+class CodeReader(SegmentReader):
     """Reads a code block. `leave` returns the reader for the text after it."""
 
     def __init__(

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from oshaberi.text.copied_state import CopiedState
-from oshaberi.text.line_kinds import BlockKind, block_kind, indent
-from oshaberi.text.segments.line_breaks import LineBreak
+from oshaberi.text.line_kinds import BlockKind, block_kind, indent, is_rule
+from oshaberi.text.segments.line_breaks import (
+    PUNCTUATION,
+    LineBreak,
+    carry_end,
+    ellipsis_stays,
+    joins_block,
+)
 from oshaberi.text.segments.visible_buffer import VisibleBuffer
 from oshaberi.text.sentences.inline_lists import begins_items
+from oshaberi.text.text_config import TextConfig
 
-_HEAD = 64
+_HEAD: Final = 64
 
 
 class CurrentLine(CopiedState):
     """Reads the line's beginning at most once, so that it may leave the buffer."""
 
-    def __init__(self, buffer: VisibleBuffer) -> None:
+    def __init__(self, buffer: VisibleBuffer, config: TextConfig) -> None:
         self._buffer = buffer
+        self._blocks = config.paragraph_mode == "blocks" and config.humanizer_degree > 0
         self.begin(0)
 
     def begin(self, at: int, item: int | None = None) -> None:
@@ -55,14 +65,40 @@ class CurrentLine(CopiedState):
         kind = self.kind()
         return kind if self.item is None else "list"
 
+    def unsent(self, brk: LineBreak) -> str:
+        """Return what is in the buffer of this line, which ends at `brk`."""
+        return self._buffer.text[max(self._buffer.line, self._buffer.start) : brk.at]
+
     def item_goes_on(self, brk: LineBreak) -> bool:
         """Tell whether the next line is indented deeper than this line's list item."""
+        if brk.solid == brk.line:
+            return False
         self.kind()
         if self.item is None:
             return False
         return indent(self._buffer.text[brk.line : brk.solid]) > self.item
 
-    def is_bare_subtext(self, brk: LineBreak) -> bool:
+    def joins_next(self, brk: LineBreak, final: bool) -> int:
+        """Tell whether the next line stays with this one: 0, 1 or WAIT."""
+        if self._is_bare_subtext(brk):
+            return 1
+        text = self._buffer.text
+        joined = joins_block(text, self.block(), brk, final) if self._blocks else 0
+        if joined == 0 and text[brk.solid] in PUNCTUATION:
+            return ellipsis_stays(text, brk.solid, self._buffer.limit, final)
+        return joined
+
+    def carried_end(self, brk: LineBreak, final: bool) -> int:
+        """Return the end of the next line's punctuation that belongs here; 0 if none, or WAIT.
+
+        A rule vanishes (spec 06 S4), so nothing joins it.
+        """
+        text = self._buffer.text
+        if text[brk.solid] not in PUNCTUATION or is_rule(self.unsent(brk)):
+            return 0
+        return carry_end(text, brk.solid, final)
+
+    def _is_bare_subtext(self, brk: LineBreak) -> bool:
         """Tell whether the line is only `-#`, which joins the next line (C7)."""
         line = self._buffer.line
         if not self._buffer.whole_line() or not self._buffer.text.startswith("-#", line):

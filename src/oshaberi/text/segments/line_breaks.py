@@ -6,33 +6,36 @@ Pure functions over the text known so far; None or WAIT means that more text is 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Final
 
 from oshaberi.text import markdown_tables
 from oshaberi.text.line_kinds import BlockKind, begins_block, block_kind
 from oshaberi.text.segments.marker_rules import WAIT
 
-_SOLID = re.compile(r"\S")
-PUNCTUATION = frozenset(".,!?;。！？、，…")
+_SOLID: Final = re.compile(r"\S")
+PUNCTUATION: Final = frozenset(".,!?;。！？、，…")
 """With any of these a line may begin that belongs to the line before."""
-_CARRIED = re.compile(r"[.,!?;。！？、，]+")
-_ELLIPSIS = re.compile(r"\.\.\.|。。")
-_SEPARATOR_CHARS = re.compile(r"[|:\- \t]*")
-_SHORT_ELLIPSIS = re.compile(r"(?:…[.,!?;。！？、，…]?|[.,!?;。！？、，]…)(?![^\s])")
-_CARRY_MAX = 16
-_MARKER_MAX = 12
-_JOINS_LIKE = frozenset({"list", "quote", "subtext"})
+_CARRIED: Final = re.compile(r"[.,!?;。！？、，]+")
+_ELLIPSIS: Final = re.compile(r"\.\.\.|。。")
+_SEPARATOR_CHARS: Final = re.compile(r"[|:\- \t]*")
+_SHORT_ELLIPSIS: Final = re.compile(r"(?:…[.,!?;。！？、，…]?|[.,!?;。！？、，]…)(?![^\s])")
+_CARRY_MAX: Final = 16
+_MARKER_MAX: Final = 12
+_JOINS_LIKE: Final = frozenset({"list", "quote", "subtext"})
 
 
-class LineBreak(NamedTuple):
+class LineBreak:
     """A newline and the start of the next visible line."""
 
-    at: int
-    line: int
-    """Where the next line that is not blank begins, its indentation included."""
-    solid: int
-    """Its first character that is not white space."""
-    blank: bool
+    __slots__ = ("at", "blank", "line", "solid")
+
+    def __init__(self, at: int, line: int, solid: int) -> None:
+        self.at = at
+        self.line = line
+        """Where the next line that is not blank begins, its indentation included."""
+        self.solid = solid
+        """Its first character that is not white space."""
+        self.blank = line > at + 1
 
 
 def read_break(text: str, at: int, limit: int) -> LineBreak | None:
@@ -40,12 +43,14 @@ def read_break(text: str, at: int, limit: int) -> LineBreak | None:
 
     That character must come before `limit`; else returns None.
     """
-    found = _SOLID.search(text, at + 1, limit)
+    after = at + 1
+    if after < min(len(text), limit) and not text[after].isspace():
+        return LineBreak(at, after, after)  # the usual case
+    found = _SOLID.search(text, after, limit)
     if found is None:
         return None
     solid = found.start()
-    line = text.rfind("\n", at, solid) + 1
-    return LineBreak(at, line, solid, line > at + 1)
+    return LineBreak(at, text.rfind("\n", at, solid) + 1, solid)
 
 
 def carry_end(text: str, at: int, final: bool) -> int:

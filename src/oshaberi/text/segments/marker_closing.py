@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from oshaberi.text.closed_pair_scan import find_spans
 from oshaberi.text.segments.open_markers import CLOSERS
 from oshaberi.text.text_measure import utf16_len
 
-_RUNS = "*~|"
-_ENDS_IN_BREAK = re.compile(r"<br\s*/?>$", re.IGNORECASE)
-_CLOSING = "[\"'」』”’»）)\\]*_~|]*"
-_CLAUSE_END = re.compile(rf"[.!?…]+{_CLOSING}(?=\s|$)|[。！？]+{_CLOSING}|\n")
+_RUNS: Final = "*~|"
+_ENDS_IN_BREAK: Final = re.compile(r"<br\s*/?>$", re.IGNORECASE)
+_CLOSING: Final = "[\"'」』”’»）)\\]*_~|]*"
+_CLAUSE_END: Final = re.compile(rf"[.!?…]+{_CLOSING}(?=\s|$)|[。！？]+{_CLOSING}|\n")
 
 
 def closing(text: str, openers: list[tuple[str, int]], longest: int) -> str:

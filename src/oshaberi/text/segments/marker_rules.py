@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Final
 
-from oshaberi.text.segments.open_markers import OpenLink, OpenMarkers
+from oshaberi.text.segments.open_markers import OpenMarkers
 from oshaberi.text.urls_and_mentions import DISCORD_TOKEN
 
-MARKS = '*~|()（）"「」『』“”„«»《》[]\\<'
-WAIT = -1
+MARKS: Final = '*~|()（）"「」『』“”„«»《》[]\\<'
+WAIT: Final = -1
 
-_TOKEN_MAX = 130
-_RUN = {mark: re.compile(re.escape(mark) + "+") for mark in "*~|"}
-_TOKEN_STOP = re.compile(r"[<>\n]")
-_OPENING = frozenset("([{（［【「『《〈«“„‘'*_~|—–")
-_SAD_EYES = frozenset(":=;")
-_LATEX = ("\\begin", "\\end")
-_REST = {"*": "**", "**": "*"}
-_OPENERS_OF = {
+_TOKEN_MAX: Final = 130
+_RUN: Final = {mark: re.compile(re.escape(mark) + "+") for mark in "*~|"}
+_TOKEN_STOP: Final = re.compile(r"[<>\n]")
+_OPENING: Final = frozenset("([{（［【「『《〈«“„‘'*_~|—–")
+_SAD_EYES: Final = frozenset(":=;")
+_LATEX: Final = ("\\begin", "\\end")
+_REST: Final = {"*": "**", "**": "*"}
+_OPENERS_OF: Final = {
     "）": "（", "」": "「", "』": "『", "》": "《", "”": "“„", "“": "„", "«": "»", "»": "«",
 }  # fmt: skip
 
@@ -97,12 +98,12 @@ def _either(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
 
 
 def _link_text(open_markers: OpenMarkers, _text: str, at: int, _final: bool) -> int:
-    open_markers.links.append(OpenLink(at))
+    open_markers.labels.append(at)
     return at + 1
 
 
 def _link_target(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
-    if not open_markers.links:
+    if not open_markers.has_links:
         return at + 1
     if at + 1 == len(text) and not final:
         return WAIT
@@ -250,7 +251,7 @@ def _may_be_latex(tail: str) -> bool:
     return len(tail) < 2 or any(word.startswith(tail) for word in _LATEX)
 
 
-MARK_HANDLERS: dict[str, Callable[[OpenMarkers, str, int, bool], int]] = {
+MARK_HANDLERS: Final[dict[str, Callable[[OpenMarkers, str, int, bool], int]]] = {
     "(": _paren,
     ")": _paren_close,
     '"': _quote,

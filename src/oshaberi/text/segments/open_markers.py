@@ -6,36 +6,39 @@ leads to. Positions are indexes into the text that the caller reads; `shift` fol
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Final, Literal
 
 from oshaberi.events import Boundary
-from oshaberi.text.copied_state import CopiedState
+from oshaberi.text.copied_state import CopiedState, SharedValue
 from oshaberi.text.decision_observer import Observer
 
-_CODE_LIMIT = 500
+_CODE_LIMIT: Final = 500
 
-_ROUND = frozenset({"(", "]("})
+_ROUND: Final = frozenset({"(", "]("})
 
 Rule = Literal["H1", "H2", "H3"]
 """Why a boundary waits no longer: closed, or literal because of a blank line, or of its age."""
 
-CLOSERS = {
+CLOSERS: Final = {
     "(": ")", "（": "）", '"': '"', "「": "」", "『": "』", "“": "”", "„": "“", "«": "»",
     "»": "«", "《": "》", "*": "*", "**": "**", "***": "***", "~~": "~~", "||": "||", "](": ")",
 }  # fmt: skip
 """What a forced flush appends for each kind of opener."""
 
-KINDS = (*CLOSERS, "[", "\\]", "\\end", ">>>")
+KINDS: Final = (*CLOSERS, "[", "\\]", "\\end", ">>>")
 
 
-class HeldBoundary(NamedTuple):
+class HeldBoundary(SharedValue):
     """A boundary that waits for an open marker."""
 
-    at: int
-    cut: int
-    reason: Boundary
-    mend: int = 0
-    """Where the carried punctuation begins: the white space from `at` to here goes (B3)."""
+    __slots__ = ("at", "cut", "mend", "reason")
+
+    def __init__(self, at: int, cut: int, reason: Boundary, mend: int = 0) -> None:
+        self.at = at
+        self.cut = cut
+        self.reason = reason
+        self.mend = mend
+        """Where the carried punctuation begins: the white space from `at` to here goes (B3)."""
 
     def moved(self, by: int) -> HeldBoundary:
         mend = self.mend - by if self.mend else 0
@@ -50,13 +53,6 @@ def code_limit(hold_limit: int) -> int:
     return min(hold_limit, _CODE_LIMIT)
 
 
-class OpenLink(NamedTuple):
-    """A `[` that may begin a link; `target` once `](` was read. Atoms do not expire (L5)."""
-
-    at: int
-    target: bool = False
-
-
 class OpenMarkers(CopiedState):
     """The stack of openers, oldest first, and the boundaries that they hold."""
 
@@ -65,10 +61,24 @@ class OpenMarkers(CopiedState):
         self._observer = observer
         self.open: dict[str, int] = dict.fromkeys(KINDS, 0)
         self.stack: list[tuple[str, int]] = []
-        self.links: list[OpenLink] = []
+        self.labels: list[int] = []
+        """Where a `[` may begin a link: those of this line, and one that holds earlier lines."""
+        self.targets: list[int] = []
+        """Where a link begins whose `](` was read. Atoms outlast their hold on a line (L5)."""
+        self._lapsed = -1
+        """Where the newest link begins whose hold has ended."""
         self.held: list[HeldBoundary] = []
         self.free: list[HeldBoundary] = []
         self.spans: list[tuple[int, int, bool]] = []
+
+    @property
+    def has_links(self) -> bool:
+        return bool(self.labels or self.targets)
+
+    def links(self) -> list[int]:
+        """Return where the first and the last open link begin."""
+        ends = [*self.labels[:1], *self.labels[-1:], *self.targets[:1], *self.targets[-1:]]
+        return [min(ends), max(ends)] if ends else []
 
     def push(self, kind: str, at: int) -> None:
         self.stack.append((kind, at))
@@ -82,13 +92,12 @@ class OpenMarkers(CopiedState):
             self.open[opened] -= 1
             if opened == kind:
                 break
-        while self.links and self.links[-1].at > at:
-            self.links.pop()
+        self._drop_links(at + 1)
         self._pair(kind, at, end)
 
     def shorten(self, kind: str, to: str) -> None:
         """Close part of a longer opener: `***a**` leaves a `*` open at the same place."""
-        at = self.stack[max(i for i, (opened, _) in enumerate(self.stack) if opened == kind)][1]
+        at = next(at for opened, at in reversed(self.stack) if opened == kind)
         self._discard_inside(at - 1)
         self.push(to, at)
 
@@ -97,12 +106,12 @@ class OpenMarkers(CopiedState):
 
         Inside a target it is an ordinary character.
         """
-        if not self.links or self.links[-1].target:
+        if not self._newest_is_label():
             return
-        at = self.links.pop().at
+        at = self.labels.pop()
         if is_link:
             self._discard_inside(at - 1)
-            self.links.append(OpenLink(at, target=True))
+            self.targets.append(at)
             self.push("](", at)
         else:
             self._drop_label()
@@ -110,18 +119,16 @@ class OpenMarkers(CopiedState):
 
     def round_closed(self, end: int) -> None:
         """Handle `)`: close the newest `(` or `[text](`, else a link whose hold expired."""
-        links = self.links
         if self.open["("] or self.open["]("]:
             kind, at = next(opener for opener in reversed(self.stack) if opener[0] in _ROUND)
             if kind == "(":
                 self.close("(", end)
                 return
-        elif links and links[-1].target:
-            at = links[-1].at
+        elif self.targets and not self._newest_is_label():
+            at = self.targets[-1]
         else:
             return
-        while links and links[-1].at >= at:
-            links.pop()
+        self._drop_links(at)
         self._discard_inside(at - 1)
         self._pair("](", at, end)
 
@@ -136,22 +143,27 @@ class OpenMarkers(CopiedState):
         """Drop the oldest opener, which was literal."""
         kind = self._drop_oldest()
         if kind == "[":
-            self.links = [link for link in self.links if link.target]
+            self.labels = []
         self._release(kind, rule)
 
     def line_break(self) -> None:
-        """Handle a newline. The newest link's text may go on, and holds lines from now on."""
-        label = self.links[-1:]
-        self.links = [link for link in self.links if link.target and self.open["]("]]
+        """Handle a newline. The newest link's text may go on, and holds lines from now on.
+
+        A target whose hold has ended goes no further than its line.
+        """
+        self.labels = self.labels[-1:] if self._newest_is_label() else []
+        lapsed = 0 if self.open["]("] else len(self.targets)
+        while lapsed < len(self.targets) and self.targets[lapsed] <= self._lapsed:
+            lapsed += 1
+        del self.targets[:lapsed]
         self._drop_label()
-        if label and not label[0].target:
-            self.links += label
-            self._hold_label(label[0].at)
+        if self.labels:
+            self._hold_label(self.labels[0])
         self._release("[", "H2")
 
     def blank_line(self, at: int) -> None:
         """Drop all openers as literal (H2). A `>>> ` quote ends here."""
-        self.links = []
+        self.labels, self.targets = [], []
         while self.stack:
             if self.stack[0][0] == ">>>":
                 self.close(">>>", at)
@@ -166,7 +178,7 @@ class OpenMarkers(CopiedState):
 
     def force(self, line_start: int, end: int) -> list[tuple[str, int]]:
         """Drop the openers of earlier lines for a forced flush. Return those of the last."""
-        self.links = []
+        self.labels, self.targets = [], []
         while self.stack and self.stack[0][1] < line_start:
             if self.stack[0][0] == ">>>":
                 last = [opener for opener in self.stack if opener[1] >= line_start]
@@ -180,7 +192,8 @@ class OpenMarkers(CopiedState):
         kind = self.stack[0][0] if self.stack else "["
         while self.stack and self.stack[0][1] < at:
             self._drop_oldest()
-        self.links = [link for link in self.links if link.at >= at]
+        self.labels = [link for link in self.labels if link >= at]
+        self.targets = [link for link in self.targets if link >= at]
         self.held = [boundary for boundary in self.held if boundary.cut > at]
         self._release(kind, "H2")
         self.passed(at)
@@ -191,13 +204,16 @@ class OpenMarkers(CopiedState):
 
     def shift(self, by: int) -> None:
         self.stack = [(kind, at - by) for kind, at in self.stack]
-        self.links = [OpenLink(link.at - by, link.target) for link in self.links]
+        self.labels = [link - by for link in self.labels]
+        self.targets = [link - by for link in self.targets]
+        self._lapsed -= by
         self.held = [boundary.moved(by) for boundary in self.held]
         self.free = [boundary.moved(by) for boundary in self.free]
         self.spans = [(start - by, end - by, atom) for start, end, atom in self.spans]
 
     def clear(self) -> None:
         self._drop_all()
+        self._lapsed = -1
         self.held, self.free, self.spans = [], [], []
 
     def _pair(self, kind: str, at: int, end: int) -> None:
@@ -220,19 +236,35 @@ class OpenMarkers(CopiedState):
         self.open["["] += 1
 
     def _drop_label(self) -> None:
+        """Drop the `[` that holds lines. There is one at most, among the newest openers."""
         if self.open["["]:
-            self.stack = [opener for opener in self.stack if opener[0] != "["]
+            place = len(self.stack) - 1
+            while self.stack[place][0] != "[":
+                place -= 1
+            del self.stack[place]
             self.open["["] = 0
 
     def _drop_oldest(self) -> str:
-        kind, _ = self.stack.pop(0)
+        kind, at = self.stack.pop(0)
         self.open[kind] -= 1
+        if kind == "](":
+            self._lapsed = at
         return kind
 
     def _drop_all(self) -> None:
         for kind, _ in self.stack:
             self.open[kind] = 0
-        self.stack, self.links = [], []
+        self.stack, self.labels, self.targets = [], [], []
+
+    def _newest_is_label(self) -> bool:
+        return bool(self.labels) and (not self.targets or self.labels[-1] > self.targets[-1])
+
+    def _drop_links(self, at: int) -> None:
+        """Drop the links that begin at `at` or after it."""
+        while self.labels and self.labels[-1] >= at:
+            self.labels.pop()
+        while self.targets and self.targets[-1] >= at:
+            self.targets.pop()
 
     def _release(self, kind: str, rule: Rule) -> None:
         held = self.held
@@ -241,8 +273,10 @@ class OpenMarkers(CopiedState):
         floor = held[-1].at
         if self.stack:
             floor = min(floor, self.stack[0][1])
-        if self.links:
-            floor = min(floor, self.links[0].at)
+        if self.labels:
+            floor = min(floor, self.labels[0])
+        if self.targets:
+            floor = min(floor, self.targets[0])
         count = 0
         while count < len(held) and held[count].at <= floor:
             count += 1

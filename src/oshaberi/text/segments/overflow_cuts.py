@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from oshaberi.text.sentences.sentence_ends import TERMINATORS, sentence_end
 from oshaberi.text.text_measure import extends, grapheme_edge, has_visible, whole_edge
 
-_SPACE = re.compile(r"\s")
-_NEWLINE = re.compile(r"\n")
-_TERMINATOR = re.compile(f"[{re.escape(TERMINATORS)}]+")
-_LOOK_BACK = 80
+_SPACE: Final = re.compile(r"\s")
+_NEWLINE: Final = re.compile(r"\n")
+_TERMINATOR: Final = re.compile(f"[{re.escape(TERMINATORS)}]+")
+_LOOK_BACK: Final = 80
 
 Stretch = tuple[int, int]
 

@@ -2,61 +2,47 @@
 
 from __future__ import annotations
 
-import re
+from typing import Final
 
 from oshaberi.events import Boundary
 from oshaberi.text.closed_pair_scan import interest_in, url_start
-from oshaberi.text.code_block_splitting import CodeBlock
-from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.decision_observer import Observer
-from oshaberi.text.line_kinds import is_rule
 from oshaberi.text.markdown_tables import is_row
-from oshaberi.text.segments.code_reader import CodeReader
+from oshaberi.text.segments.block_opening import BlockOpening
 from oshaberi.text.segments.current_line import CurrentLine
-from oshaberi.text.segments.line_breaks import (
-    PUNCTUATION,
-    LineBreak,
-    carry_end,
-    ellipsis_stays,
-    heads_table,
-    joins_block,
-    read_break,
-)
+from oshaberi.text.segments.line_breaks import LineBreak, heads_table, read_break
 from oshaberi.text.segments.marker_rules import MARK_HANDLERS, MARKS, WAIT
 from oshaberi.text.segments.open_markers import HeldBoundary, OpenMarkers, code_limit
 from oshaberi.text.segments.reader_protocol import SegmentReader
 from oshaberi.text.segments.segment_release import SegmentRelease
-from oshaberi.text.segments.table_reader import TableReader
 from oshaberi.text.segments.visible_buffer import NEVER, VisibleBuffer
 from oshaberi.text.sentences.sentence_ends import TERMINATORS, run_end, sentence_end
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.urls_and_mentions import BACKTICKS, URL_STOP, inline_code_close, url_end
 
-_LINES = interest_in(MARKS)
-_SENTENCES = interest_in(MARKS + TERMINATORS)
-_QUOTE_BLOCK = ">>> "
-_QUOTED_FENCE = re.compile(r"[> \t]*")
+_LINES: Final = interest_in(MARKS)
+_SENTENCES: Final = interest_in(MARKS + TERMINATORS)
+_QUOTE_BLOCK: Final = ">>> "
 
 
-class ProseReader(CopiedState):
+class ProseReader(SegmentReader):
     """Reads prose during the whole stream; other readers read code and tables in between."""
 
     def __init__(
         self, buffer: VisibleBuffer, config: TextConfig, observer: Observer | None
     ) -> None:
         self._buffer = buffer
-        self._config = config
         self._interest = _SENTENCES if config.humanizer_degree == 3 else _LINES
-        self._blocks = config.paragraph_mode == "blocks" and config.humanizer_degree > 0
         self._code_limit = code_limit(config.hold_limit)
         self._open_markers = OpenMarkers(config.hold_limit, observer)
         self._release = SegmentRelease(buffer, self._open_markers, config, observer)
+        self._blocks = BlockOpening(buffer, self._open_markers, self._release, config)
         self._next: SegmentReader | None = None
         self._pos = 0
         self._period = 0
         self._in_url = False
         self._tables_off = False
-        self._line = CurrentLine(buffer)
+        self._line = CurrentLine(buffer, config)
         self.waits_for_next = False
         """A line or sentence has ended, and the next character says how."""
 
@@ -131,17 +117,17 @@ class ProseReader(CopiedState):
         while True:
             period = self._period or NEVER
             expiry = self._open_markers.expiry() if self._open_markers.stack else NEVER
-            due = min(period, expiry, self._buffer.limit)
-            if due > at:
-                return
-            if due == period:
+            limit = self._buffer.limit
+            if period <= at and period <= expiry and period <= limit:
                 self._period = 0
                 self._release.use(HeldBoundary(period, period, "period"))
-            elif due == expiry:
+            elif expiry <= at and expiry <= limit:
                 self._open_markers.expire()
                 self._release.use_free()
-            else:
+            elif limit <= at:
                 self._overflow(open_url)
+            else:
+                return
 
     # -- lines ----------------------------------------------------------------------------------
 
@@ -173,44 +159,33 @@ class ProseReader(CopiedState):
                 self.waits_for_next = True
                 return WAIT
             if separator_end:
-                return self._begin_table(separator_end)
+                rows = min(separator_end + 1, len(text))
+                self._next = self._blocks.table(rows, self)
+                return rows
         return self._end_line(brk, final)
 
-    def _ends_rule(self, brk: LineBreak) -> bool:
-        """Tell whether the line is a rule. It vanishes (spec 06 S4), so nothing joins it."""
-        return is_rule(self._unsent_line(brk))
-
-    def _unsent_line(self, brk: LineBreak) -> str:
-        return self._buffer.text[max(self._buffer.line, self._buffer.start) : brk.at]
-
     def _end_line(self, brk: LineBreak, final: bool) -> int:
-        text = self._buffer.text
-        continued = brk.solid > brk.line and self._line.item_goes_on(brk)
-        joined = int(continued or self._line.is_bare_subtext(brk))
-        if not joined and self._blocks:
-            joined = joins_block(text, self._line.block(), brk, final)
-        carried = 0
-        if not joined and text[brk.solid] in PUNCTUATION:
-            joined = ellipsis_stays(text, brk.solid, self._buffer.limit, final)
-            if not self._ends_rule(brk):
-                carried = carry_end(text, brk.solid, final)
+        line = self._line
+        continued = line.item_goes_on(brk)
+        joined = 1 if continued else line.joins_next(brk, final)
+        carried = 0 if joined else line.carried_end(brk, final)
         if joined == WAIT or carried == WAIT:
             self.waits_for_next = True
             return WAIT
-        if self._tables_off and not is_row(self._unsent_line(brk), leading_bar=False):
+        if self._tables_off and not is_row(line.unsent(brk), leading_bar=False):
             self._tables_off = False
-        if brk.blank or self._open_markers.links or self._open_markers.free:
+        if brk.blank or self._open_markers.has_links or self._open_markers.free:
             self._leave_line(brk)
-        if carried and text[self._buffer.start : brk.at].strip():
+        if carried and self._buffer.text[self._buffer.start : brk.at].strip():
             self._release.use(HeldBoundary(brk.at, carried, "newline", brk.solid))
         elif not joined:
             self._release.use(HeldBoundary(brk.at, brk.line, "newline"))
-        self._line.begin(brk.line, self._line.item if continued else None)
+        line.begin(brk.line, line.item if continued else None)
         return brk.solid
 
     def _leave_line(self, brk: LineBreak) -> None:
         open_markers = self._open_markers
-        if open_markers.links:
+        if open_markers.has_links:
             open_markers.line_break()
         if brk.blank:
             open_markers.blank_line(brk.at)
@@ -246,7 +221,7 @@ class ProseReader(CopiedState):
         if end == len(text) and not final:
             return WAIT
         if end - at > 2:
-            self._begin_code(at, end - at)
+            self._next = self._blocks.code(at, end - at, self)
             return end
         close = inline_code_close(text, end, end - at, self._code_limit, final)
         if close > 0:
@@ -301,36 +276,11 @@ class ProseReader(CopiedState):
         self._settle(len(self._buffer.text))
         self._release.close(reason, trim)
 
-    # -- code and tables ------------------------------------------------------------------------
-
-    def _begin_code(self, at: int, ticks: int) -> None:
-        """Release the text before the fence (B1). Quote marks before it belong to it."""
-        buffer = self._buffer
-        self._open_markers.literal()
-        self._release.use_free()
-        prefix = buffer.text[buffer.line : at] if buffer.whole_line() else "-"
-        quoted = _QUOTED_FENCE.fullmatch(prefix) is not None
-        cut = buffer.line if quoted else at
-        self._release.leave(HeldBoundary(cut, cut, "code_open"))
-        whole = self._config.humanizer_degree == 0
-        longest = NEVER if whole else self._config.max_single_message_length
-        block = CodeBlock(longest, prefix if quoted else "", ticks)
-        self._next = CodeReader(buffer, block, ticks, at + ticks, self)
+    # -- behind code and tables -----------------------------------------------------------------
 
     def behind_code(self, at: int) -> SegmentReader:
         self._pos, self._period = at, 0
         return self
-
-    def _begin_table(self, separator_end: int) -> int:
-        """Release the text before the header and hold the table (B7)."""
-        buffer = self._buffer
-        self._open_markers.literal()
-        self._release.use_free()
-        self._release.leave(HeldBoundary(buffer.line, buffer.line, "newline"))
-        after = min(separator_end + 1, len(buffer.text))
-        longest = self._config.flush_buffer_size_code_block
-        self._next = TableReader(buffer, after, longest, self)
-        return after
 
     def refuse_table(self) -> SegmentReader:
         """Too long: it and every following row are text."""

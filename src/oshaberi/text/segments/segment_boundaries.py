@@ -6,6 +6,8 @@ text so far does not decide, reading stops there and continues with the next pie
 
 from __future__ import annotations
 
+from typing import Final
+
 from oshaberi.events import Boundary
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.decision_observer import Observer
@@ -22,7 +24,7 @@ from oshaberi.text.segments.visible_buffer import (
 )
 from oshaberi.text.text_config import TextConfig
 
-_WORTH_IT = 2048
+_WORTH_IT: Final = 2048
 
 
 class SegmentBoundaries(CopiedState):

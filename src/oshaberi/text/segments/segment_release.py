@@ -36,7 +36,7 @@ class SegmentRelease(CopiedState):
     def use(self, boundary: HeldBoundary) -> None:
         """Cut here, or hold the boundary while an earlier marker is open."""
         open_markers = self._open_markers
-        if open_markers.stack or (open_markers.links and boundary.reason == "period"):
+        if open_markers.stack or (boundary.reason == "period" and open_markers.has_links):
             open_markers.wait(boundary)
             if self._observer:
                 marker = open_markers.stack[0][0] if open_markers.stack else "["
@@ -96,7 +96,7 @@ class SegmentRelease(CopiedState):
             open_url = begun_url(self._buffer.text, self._buffer.limit)
         atoms = [(begin, end) for begin, end, atom in open_markers.spans if atom]
         atoms += [(begin, NEVER) for begin in (open_url,) if begin >= 0]
-        atoms += [(link.at, NEVER) for link in (*open_markers.links[:1], *open_markers.links[-1:])]
+        atoms += [(link, NEVER) for link in open_markers.links()]
         spans = [(begin, end) for begin, end, atom in open_markers.spans if not atom]
         spans += [(begin, NEVER) for _, begin in open_markers.stack[:1]]
         return atoms, spans

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from enum import Enum, auto
+from typing import Final
 
 from oshaberi.events import Boundary
-from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.markdown_tables import is_row
 from oshaberi.text.segments.reader_protocol import BlockSuccessor, SegmentReader
 from oshaberi.text.segments.visible_buffer import VisibleBuffer
 
-_SOLID = re.compile(r"[^ \t]")
+_SOLID: Final = re.compile(r"[^ \t]")
 
 
 class TableVerdict(Enum):
@@ -21,7 +21,7 @@ class TableVerdict(Enum):
     TOO_LONG = auto()
 
 
-class TableReader(CopiedState):
+class TableReader(SegmentReader):
     """Reads a table. Its header begins the segment; `pos` is the line after the separator.
 
     `leave` returns the reader for the text after the table, `refuse` the one that reads it

@@ -6,38 +6,51 @@ Positions are indexes into `text`, which keeps a little of the released text as 
 from __future__ import annotations
 
 import sys
-from typing import Literal, NamedTuple, Protocol
+from typing import Final, Literal
 
 from oshaberi.events import Boundary
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.decision_observer import Observer
 from oshaberi.text.segments.open_markers import HeldBoundary
 
-NEVER = sys.maxsize
-CONTEXT = 128
-_GOES_ON = frozenset({"period", "overflow", "code_open"})
+NEVER: Final = sys.maxsize
+CONTEXT: Final = 128
+_GOES_ON: Final = frozenset({"period", "overflow", "code_open"})
 
 SegmentKind = Literal["text", "code", "table", "trimmed"]
 
 
-class Segment(NamedTuple):
+class Segment:
     """A stretch of V that leaves stage 05."""
 
-    kind: SegmentKind
-    text: str
-    boundary: Boundary
-    end: int
-    """Where it ends in V."""
-    gap: str
-    """The white space between the text before it and its own."""
-    line_start: bool
-    ends_line: bool
+    __slots__ = ("boundary", "end", "ends_line", "gap", "kind", "line_start", "text")
+
+    def __init__(
+        self,
+        kind: SegmentKind,
+        text: str,
+        boundary: Boundary,
+        end: int,
+        gap: str,
+        line_start: bool,
+        ends_line: bool,
+    ) -> None:
+        self.kind = kind
+        self.text = text
+        self.boundary = boundary
+        self.end = end
+        """Where it ends in V."""
+        self.gap = gap
+        """The white space between the text before it and its own."""
+        self.line_start = line_start
+        self.ends_line = ends_line
 
 
-class SegmentReceiver(Protocol):
+class SegmentReceiver(CopiedState):
     """Takes the segments as they leave."""
 
-    def deliver(self, segment: Segment) -> None: ...
+    def deliver(self, segment: Segment) -> None:
+        raise NotImplementedError
 
 
 class VisibleBuffer(CopiedState):
@@ -102,7 +115,7 @@ class VisibleBuffer(CopiedState):
             self.emit("text", body + suffix, boundary.reason, cut, ends_line)
             self.gap = trail
         else:
-            self.gap = _short(self.gap + raw)
+            self.gap = short_gap(self.gap + raw)
             self.move_start(cut)
 
     def emit(
@@ -141,7 +154,7 @@ class VisibleBuffer(CopiedState):
         return text
 
 
-def _short(gap: str) -> str:
+def short_gap(gap: str) -> str:
     """Reduce a long gap to its meaning: a space, a line break or a paragraph break."""
     if len(gap) <= CONTEXT:
         return gap

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum, auto
+from typing import Final
 
 
 class AbbreviationRule(Enum):
@@ -26,43 +27,43 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_BOUND = _words("mr mrs mx dr prof messrs mme mlle vs v cf viz e.g i.e a.k.a p.s n.b")
-_LOOSE = _words(
+_BOUND: Final = _words("mr mrs mx dr prof messrs mme mlle vs v cf viz e.g i.e a.k.a p.s n.b")
+_LOOSE: Final = _words(
     "sr jr st mt ft inc ltd co corp llc bros dept univ assn gmbh etc ibid approx esp incl excl misc"
     " resp orig temp ave blvd bldg apt lbs oz hrs yrs mins ph.d ed.d m.sc b.sc ll.b ll.m d.phil"
 )
 # Small letters make these ordinary words or slang: `fr.`, `a rep.`, `in the sun.`
-_LOOSE_AS_WRITTEN = _words(
+_LOOSE_AS_WRITTEN: Final = _words(
     "Ms Fr Rev Gen Col Capt Cmdr Lt Sgt Cpl Maj Adm Gov Sen Rep Hon Pres Supt Esq Rd"
     " Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun"
 )
-_DEGREES = _words("PhD MD BA MA BSc MSc MBA DDS")
-_NUMBER = _words(
+_DEGREES: Final = _words("PhD MD BA MA BSc MSc MBA DDS")
+_NUMBER: Final = _words(
     "no nos n° nº № nr vol vols fig figs ref refs pp p ch chs sec secs eq eqs art para pt pts ca"
     " est jan feb mar apr jun jul aug sep sept oct nov dec"
 )
-_MONTH = _words("Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec")
+_MONTH: Final = _words("Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec")
 
-_ACRONYM = re.compile(r"(?:[^\W\d_]\.-?)+[^\W\d_]")
-_CLOCK = re.compile(r"\d{0,2}[ap]\.m", re.IGNORECASE)
-_CLAUSE_EDGE = re.compile(r"[-–—/(\[\"“'‘]")
+_ACRONYM: Final = re.compile(r"(?:[^\W\d_]\.-?)+[^\W\d_]")
+_CLOCK: Final = re.compile(r"\d{0,2}[ap]\.m", re.IGNORECASE)
+_CLAUSE_EDGE: Final = re.compile(r"[-–—/(\[\"“'‘]")
 
 # Letters that stand in front of a number: page, circa, note, born, died, line.
-NUMBERED_LETTERS = frozenset("pcnbdl")
+NUMBERED_LETTERS: Final = frozenset("pcnbdl")
 
 # Units with a capital only in front, beside the single letters.
-UNITS = _words("Hz Pa Wh Ah Sv Bq Gy Wb Nm Kb Mb Gb Tb Kbps Mbps Gbps Tbps")
+UNITS: Final = _words("Hz Pa Wh Ah Sv Bq Gy Wb Nm Kb Mb Gb Tb Kbps Mbps Gbps Tbps")
 
-BANG_NAMES = _words("yahoo jeopardy")
+BANG_NAMES: Final = _words("yahoo jeopardy")
 
-ZONES = _words(
+ZONES: Final = _words(
     "UTC GMT EST EDT ET CST CDT CT MST MDT MT PST PDT PT CET CEST BST IST JST KST Eastern Central"
     " Pacific Mountain Monday Tuesday Wednesday Thursday Friday Saturday Sunday Mon Tue Wed Thu Fri"
     " Sat Sun January February March April June July August September October November December"
     " Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec"
 )
 
-STARTERS = _words(
+STARTERS: Final = _words(
     "a after all also although an and another any anyway are as at be because before both but by"
     " can come could did do does during each even every everyone everything finally first for from"
     " get go had has have he hence her here hers his how however i if in instead is it its just"
@@ -74,7 +75,7 @@ STARTERS = _words(
     " whether which while who whom whose why wow would yes yesterday yet you your"
 )
 
-SPEECH = _words(
+SPEECH: Final = _words(
     "said says say asked asks replied replies answered answers whispered whispers shouted shouts"
     " yelled cried exclaimed muttered murmured added adds continued called laughed sighed wrote"
 )

@@ -7,12 +7,13 @@ must be the successor of the one before, in the same style: prose is not touched
 from __future__ import annotations
 
 import re
+from typing import Final
 
-_MARKER = r"([•⁃‣·] ?)?(\d{1,3}|[a-z])(\.\)|\.|\))(?= )"
-_HEAD = re.compile(r"[ \t]{0,8}" + _MARKER)
-_FIRST = re.compile(r"^[ \t]*" + _MARKER, re.MULTILINE)
-_LATER = re.compile(r"(?<= )" + _MARKER)
-_CAPITAL_BEHIND = re.compile(r"[.)]+ +[\"'“‘(*_]*[^\W\d_a-z]")
+_MARKER: Final = r"([•⁃‣·] ?)?(\d{1,3}|[a-z])(\.\)|\.|\))(?= )"
+_HEAD: Final = re.compile(r"[ \t]{0,8}" + _MARKER)
+_FIRST: Final = re.compile(r"^[ \t]*" + _MARKER, re.MULTILINE)
+_LATER: Final = re.compile(r"(?<= )" + _MARKER)
+_CAPITAL_BEHIND: Final = re.compile(r"[.)]+ +[\"'“‘(*_]*[^\W\d_a-z]")
 
 
 def begins_items(text: str, line: int) -> bool:

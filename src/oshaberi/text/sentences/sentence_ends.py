@@ -7,8 +7,7 @@ before (on the line, not before `start`) and about 80 behind the run, so each ca
 from __future__ import annotations
 
 import re
-
-import regex
+from typing import Final
 
 from oshaberi.text.sentences.inline_lists import item_breaks
 from oshaberi.text.sentences.sentence_rules import (
@@ -23,34 +22,35 @@ from oshaberi.text.sentences.sentence_rules import (
     after_mark,
     following,
 )
+from oshaberi.text.text_measure import extends
 
 __all__ = ["TERMINATORS", "UNDECIDED", "run_end", "sentence_end", "sentence_ends"]
 
-_MAX_RUN = 64
-_MAX_CLOSERS = 16
+_MAX_RUN: Final = 64
+_MAX_CLOSERS: Final = 16
 
-_RUN = re.compile(f"[{TERMINATORS}]+")
-_CLOSERS = re.compile(r"[\"'”’»›)\]}」』）】〉》］｝*_~|]*")
+_RUN: Final = re.compile(f"[{TERMINATORS}]+")
+_CLOSERS: Final = re.compile(r"[\"'”’»›)\]}」』）】〉》］｝*_~|]*")
 # Behind 。！？ nothing separates the sentences, so what decorates the first goes with it.
-_WIDE_CLOSERS = re.compile(
+_WIDE_CLOSERS: Final = re.compile(
     r"[”’»›)\]}」』）】〉》］｝♪♫♡♥☆★～〜\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d"
     r"\U0001f300-\U0001faff\U000e0020-\U000e007f]*"
 )
-_EITHER_WAY = re.compile(r"\"|'|\*{1,3}|_{1,3}|~{1,2}|\|{1,2}")
-_EXTENDS = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
+_EITHER_WAY: Final = re.compile(r"\"|'|\*{1,3}|_{1,3}|~{1,2}|\|{1,2}")
+_EITHER_MARKS: Final = frozenset("\"'*_~|")
 # What goes on behind a quotation: Japanese particles, Chinese "he said", commas.
-_SPOKEN = re.compile(
+_SPOKEN: Final = re.compile(
     r"と(?![にこきて])|って|なんて|など|[のをがへ]|に(?!ほ)|は(?!い)|だと|です"
     r"|[他她它我你您]们?(?:说|問|问|道|喊|叫|笑|答)"
 )
-_REACH = 4
+_REACH: Final = 4
 
-_ALL = frozenset(TERMINATORS)
-_WIDE = frozenset("。．｡！？")
-_DOTS = frozenset(".…‥")
-_WIDE_DOTS = frozenset("。．｡")
-_QUOTES = frozenset("\"'”’»)]」』）】〉》")
-_LAUGHS = ("（笑）", "(笑)", "（笑)", "(笑）")
+_ALL: Final = frozenset(TERMINATORS)
+_WIDE: Final = frozenset("。．｡！？")
+_DOTS: Final = frozenset(".…‥")
+_WIDE_DOTS: Final = frozenset("。．｡")
+_QUOTES: Final = frozenset("\"'”’»)]」』）】〉》")
+_LAUGHS: Final = ("（笑）", "(笑)", "（笑)", "(笑）")
 
 
 def run_end(text: str, at: int) -> int:
@@ -148,6 +148,8 @@ def _wide_close(text: str, low: int, at: int, end: int) -> int:
     while close - end <= _MAX_CLOSERS:
         closers = _WIDE_CLOSERS.match(text, close, end + _MAX_CLOSERS + 1)
         close = closers.end() if closers else close
+        if text[close : close + 1] not in _EITHER_MARKS:
+            break
         either = _EITHER_WAY.match(text, close)
         if either is None:
             break
@@ -159,12 +161,12 @@ def _wide_close(text: str, low: int, at: int, end: int) -> int:
 
 def _wide_end(spot: SentenceSpot) -> int:
     """Decide for a run that ends in 。！？, which needs no white space after it."""
-    text, at, end, close = spot[:4]
+    text, at, end, close = spot.text, spot.at, spot.end, spot.close
     if text[end - 1] == "．" and text[max(spot.low, at - 1) : at].isdigit():
         return NO
     if text[close].isspace():
         return close
-    if _EXTENDS.match(text, close) or text[close - 1] == "\u200d" or text[close] in "、，,":
+    if extends(text, close) or text[close - 1] == "\u200d" or text[close] in "、，,":
         return NO
     if end - at > 1 and _WIDE_DOTS.issuperset(text[at:end]):
         return NO
@@ -180,7 +182,7 @@ def _wide_tail(spot: SentenceSpot, quoted: bool) -> int:
         return UNDECIDED
     if quoted and _SPOKEN.match(text, close, close + _REACH):
         return NO
-    laughs = text.startswith(_LAUGHS, close) and not _EXTENDS.match(text, close + 3)
+    laughs = text.startswith(_LAUGHS, close) and not extends(text, close + 3)
     return close + 3 if laughs else close
 
 

@@ -7,7 +7,7 @@ a guess, while a character that could change it has not arrived.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Final
 
 from oshaberi.text.sentences.abbreviations import (
     BANG_NAMES,
@@ -19,47 +19,63 @@ from oshaberi.text.sentences.abbreviations import (
     rule_of,
 )
 
-TERMINATORS = ".!?…‥。．｡！？‼⁇⁈⁉।॥؟۔"
+TERMINATORS: Final = ".!?…‥。．｡！？‼⁇⁈⁉।॥؟۔"
 
-UNDECIDED = -1
-NO = 0
-YES = 1
+UNDECIDED: Final = -1
+NO: Final = 0
+YES: Final = 1
 
-BACK = 80
-_MAX_GAP = 16
-_MAX_WORD = 24
+BACK: Final = 80
+_MAX_GAP: Final = 16
+_MAX_WORD: Final = 24
 
-_GAP = re.compile(r"[^\S\n]*")
-_OPENERS = re.compile(r"[\"'“‘«‹(\[{*_~|「『（【¿¡]+")
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-_SPACED_DOTS = re.compile(r"(?: \.(?=[\s\"'”’)\]]|$)){1,20}")
-_ROMAN = re.compile(r"[IVXLC]{2,}")
-_ONLY_A_TIME = re.compile(
+_GAP: Final = re.compile(r"[^\S\n]*")
+_OPENING: Final = frozenset("\"'“‘«‹([{*_~|「『（【¿¡")
+_OPENERS: Final = re.compile(r"[\"'“‘«‹(\[{*_~|「『（【¿¡]+")
+_WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_SPACED_DOTS: Final = re.compile(r"(?: \.(?=[\s\"'”’)\]]|$)){1,20}")
+_BEHIND_DOTS: Final = frozenset("\"'”’)]")
+_ROMAN: Final = re.compile(r"[IVXLC]{2,}")
+_ONLY_A_TIME: Final = re.compile(
     r"(?:^|[.!?…][\"'”’)]*\s+)[\"'“‘(]*(?:At|By|Around|About|Before|After|Since|Until|From|On)"
     r"(?: \w+){0,2} ?[\d:]* ?\d{0,2}[ap]\.m$",
     re.IGNORECASE,
 )
 
-_ALL = frozenset(TERMINATORS)
-_EMPHASIS = frozenset("*_~|")
-_JOINTS = frozenset(",)]}、，—–»”’」』")
-_LEADING = "\"'“‘«‹([{*_~|「『（【¿¡<•⁃‣·-–—>#"
+_ALL: Final = frozenset(TERMINATORS)
+_EMPHASIS: Final = frozenset("*_~|")
+_JOINTS: Final = frozenset(",)]}、，—–»”’」』")
+_LEADING: Final = "\"'“‘«‹([{*_~|「『（【¿¡<•⁃‣·-–—>#"
+_LEADING_OR_BLANK: Final = _LEADING + " \t"
 
 
-class SentenceSpot(NamedTuple):
+class SentenceSpot:
     """A run of terminators, the closers after it, and what comes next."""
 
-    text: str
-    at: int
-    end: int
-    close: int
-    low: int
-    """How far back one may look."""
-    final: bool
-    kind: str = "end"
-    """Of what follows: end, lower, upper, digit, joint, other."""
-    ahead: int = 0
-    """Where it is."""
+    __slots__ = ("ahead", "at", "close", "end", "final", "kind", "low", "text")
+
+    def __init__(
+        self,
+        text: str,
+        at: int,
+        end: int,
+        close: int,
+        low: int,
+        final: bool,
+        kind: str = "end",
+        ahead: int = 0,
+    ) -> None:
+        self.text = text
+        self.at = at
+        self.end = end
+        self.close = close
+        self.low = low
+        """How far back one may look."""
+        self.final = final
+        self.kind = kind
+        """Of what follows: end, lower, upper, digit, joint, other."""
+        self.ahead = ahead
+        """Where it is."""
 
     @property
     def quoted(self) -> bool:
@@ -72,13 +88,13 @@ def following(text: str, at: int, final: bool) -> tuple[str, int]:
 
     `more` means that it has not arrived.
     """
-    if text.startswith(" ", at) and text[at + 1 : at + 2].isalnum():
-        return _kind(text[at + 1]), at + 1
-    gap = _GAP.match(text, at, at + _MAX_GAP + 1)
-    ahead = gap.end() if gap else at
-    if ahead - at > _MAX_GAP:
-        return "end", ahead
-    if ahead < len(text):
+    ahead = at + 1
+    if not text.startswith(" ", at) or text[ahead : ahead + 1].isspace():
+        gap = _GAP.match(text, at, at + _MAX_GAP + 1)
+        ahead = gap.end() if gap else at
+        if ahead - at > _MAX_GAP:
+            return "end", ahead
+    if ahead < len(text) and text[ahead] in _OPENING:
         openers = _OPENERS.match(text, ahead, ahead + 8)
         ahead = openers.end() if openers else ahead
     if ahead == len(text):
@@ -148,7 +164,7 @@ def _token(spot: SentenceSpot) -> tuple[str, str]:
 
 def _opens(spot: SentenceSpot, head: str) -> bool:
     """Tell whether a word with `head` before it is the first of its sentence."""
-    bare = head.rstrip(_LEADING + " \t")
+    bare = head.rstrip(_LEADING_OR_BLANK)
     if bare:
         return bare.rstrip("\"'”’)]}」』*_")[-1:] in _ALL
     return spot.at - spot.low < BACK
@@ -174,7 +190,7 @@ def after_mark(spot: SentenceSpot) -> int:
 
 def after_ellipsis(spot: SentenceSpot) -> int:
     """Decide after `...` and `…`: only a capital (other than `I`) starts a sentence."""
-    before = spot.text[spot.low : spot.at].rstrip(_LEADING + " \t")
+    before = spot.text[spot.low : spot.at].rstrip(_LEADING_OR_BLANK)
     bracketed = spot.text[spot.low : spot.at][-1:] in ("[", "(")
     if spot.kind != "upper" or bracketed or not before:
         return NO
@@ -214,7 +230,7 @@ def _is_list_marker(token: str) -> bool:
 
 def _announced(token: str, head: str) -> bool:
     """Tell whether a list begins after a colon: `Three steps: 1. Mix`."""
-    return token in ("1", "a", "A") and head.rstrip(_LEADING + " \t").endswith((":", "："))
+    return token in ("1", "a", "A") and head.rstrip(_LEADING_OR_BLANK).endswith((":", "："))
 
 
 def _after_abbreviation(spot: SentenceSpot, rule: AbbreviationRule, token: str, head: str) -> int:
@@ -278,20 +294,39 @@ def _spaced_ellipsis(spot: SentenceSpot) -> int | None:
 
     After a word (`word. . . . Next`) the first dot is the sentence's own.
     """
-    text, at = spot.text, spot.at
-    first = at
-    while first - 2 >= spot.low and text.startswith(". ", first - 2):
-        first -= 2
-    more = _SPACED_DOTS.match(text, spot.end) if text.startswith(" .", spot.end) else None
-    if more is None:
-        if first == at:
+    text, at, end = spot.text, spot.at, spot.end
+    is_first = at - 2 < spot.low or text[at - 2 : at] != ". "
+    if not _dot_follows(text, end):
+        if is_first:
             return None
-        glued = first > spot.low and not text[first - 1].isspace()
-        return YES if spot.kind == "upper" and at - first >= 6 and not glued else NO
-    glued = first == at > spot.low and not text[at - 1].isspace()
-    if not spot.final and more.end() + 1 >= len(text):
+        return YES if spot.kind == "upper" and _is_pause(text, spot.low, at) else NO
+    if is_first and at > spot.low and not text[at - 1].isspace():
+        return _after_glued_dots(spot)
+    return NO if spot.final or end + 2 < len(text) else UNDECIDED
+
+
+def _dot_follows(text: str, end: int) -> bool:
+    """Tell whether a spaced dot follows, which is not the first letter of a word (` .env`)."""
+    if text[end : end + 2] != " .":
+        return False
+    behind = text[end + 2 : end + 3]
+    return not behind or behind.isspace() or behind in _BEHIND_DOTS
+
+
+def _after_glued_dots(spot: SentenceSpot) -> int:
+    more = _SPACED_DOTS.match(spot.text, spot.end)
+    end = more.end() if more else spot.end
+    if not spot.final and end + 1 >= len(spot.text):
         return UNDECIDED
-    if not glued or more.end() - at < 6:
+    if end - spot.at < 6:
         return NO
-    kind, _ = following(text, more.end(), spot.final)
+    kind, _ = following(spot.text, end, spot.final)
     return UNDECIDED if kind == "more" else YES if kind == "upper" else NO
+
+
+def _is_pause(text: str, low: int, at: int) -> bool:
+    """Tell whether at least three dots stand before the one at `at`, apart from any word."""
+    first = at
+    while first - 2 >= low and text.startswith(". ", first - 2):
+        first -= 2
+    return at - first >= 6 and (first == low or text[first - 1].isspace())

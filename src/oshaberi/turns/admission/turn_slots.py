@@ -23,6 +23,9 @@ DEFAULT_SLOTS = 200
 """The largest number that was measured with nothing lost and everything in the journal
 (docs/performance.md)."""
 DEFAULT_WAIT_SECONDS = 120
+CROWD = 50
+"""With more turns than this at once, the first messages of all of them keep a core busy for a
+good part of a second: what is not needed for them comes later."""
 NEAR_PLACES = 10
 """How many of the waiting turns are told that they are next soon."""
 
@@ -61,6 +64,11 @@ class TurnSlots:
         self._numbers = count()
         self._left: dict[int, int] = {}
         """The numbers of channels that stopped waiting: a changed question keeps its place."""
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether so many turns run that courtesies have to wait."""
+        return self._taken > CROWD
 
     @property
     def is_free(self) -> bool:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import regex
 
 from oshaberi.text.line_kinds import marker_end
 from oshaberi.text.normalize.editable_ranges import rewrite
 from oshaberi.text.normalize.emoji.written_emoji import written_emoji
-from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
+from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork, TextPiece
 from oshaberi.text.segments.open_markers import code_limit
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.urls_and_mentions import CUSTOM_EMOJI
 
-_SAYS_SOMETHING = regex.compile(r"[\p{L}\p{N}\p{So}]")
+_SAYS_SOMETHING: Final = regex.compile(r"[\p{L}\p{N}\p{So}]")
 
 
-class EmojiRepeats:
+class EmojiRepeats(Normalizer):
     """Removes recently used emoji, unless only punctuation would remain."""
 
     def __init__(self, config: TextConfig) -> None:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import regex
 
 from oshaberi.text.normalize.editable_ranges import Edit, rewrite
 from oshaberi.text.normalize.emoji.standard_emoji import standard_emoji
 from oshaberi.text.normalize.emoji.written_emoji import WrittenEmoji, written_emoji
-from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
+from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork, TextPiece
 from oshaberi.text.segments.open_markers import code_limit
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.urls_and_mentions import CUSTOM_EMOJI
 
-_UNRESOLVED = "unresolved_shortcode"
-_DISABLED = "emoji_disabled"
-_NO_MARK = regex.compile(r"\P{M}|\Z")
-_LENGTHS = range(2, 33)  # of a custom emoji's name
+_UNRESOLVED: Final = "unresolved_shortcode"
+_DISABLED: Final = "emoji_disabled"
+_NO_MARK: Final = regex.compile(r"\P{M}|\Z")
+_LENGTHS: Final = range(2, 33)  # of a custom emoji's name
 
 
-class EmojiShortcodes:
+class EmojiShortcodes(Normalizer):
     """Knows the guild's emoji by name and by id."""
 
     def __init__(self, config: TextConfig) -> None:

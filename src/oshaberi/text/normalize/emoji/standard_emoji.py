@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Final
 
 # Discord's names that the `emoji` package lacks, or reads otherwise.
-_DISCORD = {
+_DISCORD: Final = {
     "call_me": "🤙",
     "clown": "🤡",
     "cowboy": "🤠",
@@ -50,8 +51,8 @@ _DISCORD = {
     "whisky": "🥃",
     "zipper_mouth": "🤐",
 }
-_FLAG = "flag_"
-_REGIONAL_A = 0x1F1E6
+_FLAG: Final = "flag_"
+_REGIONAL_A: Final = 0x1F1E6
 
 
 @lru_cache(maxsize=1024)

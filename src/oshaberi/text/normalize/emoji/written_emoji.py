@@ -8,18 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Final
 
 from oshaberi.text.normalize.editable_ranges import UNSPACED, code_and_urls, outside
 
-_GLUED = rf"[^\W_{UNSPACED}]"  # a letter or digit that belongs to the same word
-_CODE = "[A-Za-z0-9_+-]{1,64}:"
+_GLUED: Final = rf"[^\W_{UNSPACED}]"  # a letter or digit that belongs to the same word
+_CODE: Final = "[A-Za-z0-9_+-]{1,64}:"
 # Each begins with what it looks for, so that `re` skips the rest of the text quickly.
-_WRITTEN = re.compile(
+_WRITTEN: Final = re.compile(
     r"[<:](?:(?<=<)a?:(\w{1,32}):(\d{0,20})>"
     rf"|(?<=:)(?<!{_GLUED}:)(?<!::){_CODE}(?::{_CODE})*(?!{_GLUED}|[:`]))"
 )
-_GLUED_NAME = re.compile(r":(?<![<:]:)(?!\d+:)([A-Za-z0-9_]{2,32}):(?![:`])")
-_NAME = re.compile(r":([A-Za-z0-9_+-]+):")
+_GLUED_NAME: Final = re.compile(r":(?<![<:]:)(?!\d+:)([A-Za-z0-9_]{2,32}):(?![:`])")
+_NAME: Final = re.compile(r":([A-Za-z0-9_+-]+):")
 
 
 @dataclass(frozen=True, slots=True)

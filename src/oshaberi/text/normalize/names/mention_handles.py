@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from oshaberi.text.normalize.editable_ranges import is_spaced_letter
-from oshaberi.text.normalize.segment_pieces import SegmentWork
+from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork
 from oshaberi.text.segments.open_markers import code_limit
 from oshaberi.text.text_config import Known, TextConfig
 from oshaberi.text.urls_and_mentions import protected
 
-_EVERYBODY = frozenset(("everyone", "here"))
-_NOT_BEFORE = frozenset("_@/<")
+_EVERYBODY: Final = frozenset(("everyone", "here"))
+_NOT_BEFORE: Final = frozenset("_@/<")
 
 
-class MentionHandles:
+class MentionHandles(Normalizer):
     """Tries the lengths of handles, longest first, so the number of people costs nothing."""
 
     def __init__(self, config: TextConfig) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from oshaberi.text.text_config import Persona
 
-MACROS = ("{{char}}", "{{bot}}", "{char}", "{bot}")
+MACROS: Final = ("{{char}}", "{{bot}}", "{char}", "{bot}")
 
 # A modifier may hold one level of brackets of its own. Code is never touched: no backtick in it.
-_MODIFIER = r"(?:[^()（）\n`]|\([^()（）\n`]{1,62}\)){1,64}"
+_MODIFIER: Final = r"(?:[^()（）\n`]|\([^()（）\n`]{1,62}\)){1,64}"
 
 
 def own_label(persona: Persona) -> re.Pattern[str]:

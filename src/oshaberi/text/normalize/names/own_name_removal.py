@@ -9,22 +9,23 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import replace
+from typing import Final
 
 from oshaberi.text.line_kinds import block_kind
 from oshaberi.text.normalize.editable_ranges import code_and_urls, outside
 from oshaberi.text.normalize.names.own_label_pattern import has_colon, own_label, text_start
-from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
+from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork, TextPiece
 from oshaberi.text.segments.open_markers import code_limit
 from oshaberi.text.text_config import Persona, TextConfig
 
-_SENTENCE_ENDS = frozenset(".!?…。！？．｡~～♪")
-_CLOSING = frozenset(")]}）］｝」』】》〉»”’")
-_TWO_FACED = frozenset("*_|\"'")  # these open as well: they close where they touch a word
-_EMOJI_TAILS = frozenset("\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
-_SHORTCODE = re.compile(r":[A-Za-z0-9_+-]{2,32}:\Z")
+_SENTENCE_ENDS: Final = frozenset(".!?…。！？．｡~～♪")
+_CLOSING: Final = frozenset(")]}）］｝」』】》〉»”’")
+_TWO_FACED: Final = frozenset("*_|\"'")  # these open as well: they close where they touch a word
+_EMOJI_TAILS: Final = frozenset("\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
+_SHORTCODE: Final = re.compile(r":[A-Za-z0-9_+-]{2,32}:\Z")
 
 
-class OwnName:
+class OwnName(Normalizer):
     """Removes own labels. Never touches another speaker's label, a list item or code."""
 
     def __init__(self, config: TextConfig, persona: Persona) -> None:

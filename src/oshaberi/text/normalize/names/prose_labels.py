@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
-_ENGLISH = """
+_ENGLISH: Final = """
 note notes nb tip tips hint hints warning caution danger important attention disclaimer example
 examples summary overview conclusion introduction intro background context answer answers question
 questions q a qa step steps stage phase part section chapter page volume episode scene act verse
@@ -42,7 +43,7 @@ currency sure okay ok yes no well so plus minus and or but actually basically es
 technically personally honestly conclusion outcome impact risk risks timeline history origin
 structure outline checklist shortcut shortcuts resources resource further recap faq intro outro
 """
-_PHRASES = """
+_PHRASES: Final = """
 for example|for instance|in short|in summary|in conclusion|in other words|in fact|by the way
 fun fact|pro tip|side note|quick note|content warning|trigger warning|on the other hand
 good news|bad news|long story short|to be fair|to sum up|best regards|kind regards|p.s.|p.p.s.
@@ -50,7 +51,7 @@ e.g.|i.e.|see also|read more|learn more|more info|work in progress|step by step|
 too long didn't read|zum beispiel|par exemple|por ejemplo|por exemplo|en resumen|em resumo|en bref
 kurz gesagt|en conclusion|en conclusión|em conclusão|post scriptum
 """
-_OTHERS = """
+_OTHERS: Final = """
 hinweis hinweise anmerkung anmerkungen notiz tipp tipps achtung warnung vorsicht wichtig beispiel
 beispiele zusammenfassung fazit antwort antworten frage fragen schritt schritte teil kapitel
 abschnitt vorteile nachteile quelle quellen ergebnis ergebnisse ausgabe eingabe fehler lösung
@@ -90,7 +91,7 @@ regras segunda terça quarta quinta sexta observação obs
 화요일 수요일 목요일 금요일 토요일 일요일 첫째 둘째 셋째
 """
 # No name of several words begins like this.
-_OPENERS = """
+_OPENERS: Final = """
 i i'm i'll i'd i've you you're he she it it's we they this that that's these those here here's
 there there's my your his her our their its in on at for from with without by to of as if when while
 because since so and but or not no yes just also then now what what's how why where who which is
@@ -103,13 +104,15 @@ dans sur et ou mais si quand comment pourquoi aquí esto este esta estos estas m
 con sin por en y pero cuando cómo qué aqui isto meu minha seu sua eu com sem em e mas quando como
 """
 # A name may begin with an article (The Doctor, La Llorona): then its next word is capitalised.
-_ARTICLES = "the a an der die das ein eine le la les un une des el los las una o os as um uma"
+_ARTICLES: Final = (
+    "the a an der die das ein eine le la les un une des el los las una o os as um uma"
+)
 
-_LABELS = frozenset(_ENGLISH.split()) | frozenset(_OTHERS.split())
-_WHOLE = frozenset(phrase for line in _PHRASES.split("\n") for phrase in line.split("|"))
-_FIRST_WORDS = frozenset(_OPENERS.split())
-_ARTICLE_WORDS = frozenset(_ARTICLES.split())
-_NUMBERED = re.compile(r"(?:\s+(?:[a-z]|[ivx]{1,5})|\s*[#№]?\d+(?:\.\d+)*)\Z")
+_LABELS: Final = frozenset(_ENGLISH.split()) | frozenset(_OTHERS.split())
+_WHOLE: Final = frozenset(phrase for line in _PHRASES.split("\n") for phrase in line.split("|"))
+_FIRST_WORDS: Final = frozenset(_OPENERS.split())
+_ARTICLE_WORDS: Final = frozenset(_ARTICLES.split())
+_NUMBERED: Final = re.compile(r"(?:\s+(?:[a-z]|[ivx]{1,5})|\s*[#№]?\d+(?:\.\d+)*)\Z")
 
 
 def is_prose_label(label: str) -> bool:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import re
 
 from oshaberi.events import Identity
-from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.normalize.names.own_label_pattern import MACROS, has_colon, own_label, text_start
 from oshaberi.text.normalize.names.webhook_usernames import webhook_username
-from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
+from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork, TextPiece
 from oshaberi.text.text_config import Known, Persona, Sprite, TextConfig
 
 
-class RenderModifiers(CopiedState):
+class RenderModifiers(Normalizer):
     """Keeps the identity that the text has now."""
 
     def __init__(self, config: TextConfig, persona: Persona, active: Identity | None) -> None:

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from oshaberi.text.line_kinds import block_kind
 from oshaberi.text.normalize.names.own_label_pattern import has_colon
 from oshaberi.text.normalize.names.prose_labels import is_prose_label
-from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
+from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork, TextPiece
 from oshaberi.text.text_config import TextConfig
 
-RESERVED = frozenset(("assistant", "user", "human", "system"))
-_LABEL = re.compile(
+RESERVED: Final = frozenset(("assistant", "user", "human", "system"))
+_LABEL: Final = re.compile(
     r"[ \t]*(?:\*{1,3}|__)?([^\s*`:：][^\n*`:：]{0,139}?)[ \t]?(?:\*{1,3}|__)?[ \t]?[:：]"
     r"(?![:：]|//)"
 )
-_MODIFIED = re.compile(r"([^(（]+?)[ \t]*[(（][^()（）]{1,64}[)）]")
-_SPEAKER_LIKE = re.compile(r"(?=[^\n]*[^\W\d_])\w[\w .'’-]{0,63}")
-_MAX_WORDS = 4
-_SETS_OFF = frozenset("*_\"'“「『(（")
+_MODIFIED: Final = re.compile(r"([^(（]+?)[ \t]*[(（][^()（）]{1,64}[)）]")
+_SPEAKER_LIKE: Final = re.compile(r"(?=[^\n]*[^\W\d_])\w[\w .'’-]{0,63}")
+_MAX_WORDS: Final = 4
+_SETS_OFF: Final = frozenset("*_\"'“「『(（")
 
 
-class SpeakerGuard:
+class SpeakerGuard(Normalizer):
     """Cuts before another speaker's line, so that none of it is seen."""
 
     def __init__(self, config: TextConfig) -> None:

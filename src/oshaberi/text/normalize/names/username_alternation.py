@@ -7,15 +7,15 @@ sprite changes between neighbours, the plain name and the decorated `Tomori (mad
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from oshaberi.events import Identity
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.normalize.names.webhook_usernames import webhook_username
 from oshaberi.text.text_config import Persona
 
-_BASE_FACE = ""
-_BASE_NAME = "default"
+_BASE_FACE: Final = ""
+_BASE_NAME: Final = "default"
 
 
 class SpriteUsernameState(NamedTuple):

@@ -16,8 +16,8 @@ from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
 from oshaberi.providers.capabilities.named_parameters import named_parameters
 from oshaberi.providers.capabilities.refusal import Refusal
 from oshaberi.providers.capabilities.refusal_rules import lessons
-from oshaberi.providers.endpoint import Endpoint, place_of
 from oshaberi.providers.error_classification import ProviderFailure
+from oshaberi.providers.request.endpoint import Endpoint, place_of
 from oshaberi.providers.wire.parameter_fallback import RETRIES, USEFUL, ParameterFallback
 
 _SAYS_IT_ITSELF = frozenset({401, 402, 403, 408, 413, 429})

@@ -6,8 +6,7 @@ The table holds every code the stage answers with by itself or by an injected fa
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from oshaberi.stage.world.discord_records import Json
+from typing import Any
 
 CODES: dict[int, tuple[int, str]] = {
     10003: (404, "Unknown Channel"),
@@ -75,15 +74,15 @@ class RefusalError(Exception):
         code: int,
         message: str,
         *,
-        errors: Json | None = None,
-        extra: Json | None = None,
+        errors: dict[str, Any] | None = None,
+        extra: dict[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(f"{status} {code}: {message}")
         self.status = status
         self.code = code
         self.headers = dict(headers or {})
-        self.body: Json = {"message": message, "code": code}
+        self.body: dict[str, Any] = {"message": message, "code": code}
         if errors:
             self.body["errors"] = errors
         self.body |= extra or {}
@@ -109,7 +108,7 @@ class FormErrors:
     def __init__(self, place: tuple[str | int, ...] = ()) -> None:
         self._place = place
         """Where the form stands in the body: every path begins with it."""
-        self._tree: Json = {}
+        self._tree: dict[str, Any] = {}
 
     def add(self, path: tuple[str | int, ...], code: str, message: str) -> None:
         node = self._tree

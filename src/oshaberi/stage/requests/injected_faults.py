@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from typing import Literal, get_args
 
-from oshaberi.stage.rest.request_log import RequestRecord
-from oshaberi.stage.rules.api_refusals import CODES
+from oshaberi.stage.api_refusals import CODES
+from oshaberi.stage.requests.request_log import RequestRecord
 from oshaberi.stage.stage_errors import StageError
 from oshaberi.stage.world.discord_records import Json
 from oshaberi.stage.world.permissions import NAMES

@@ -40,6 +40,11 @@ class GatewayState:
         shards = self._client.shards
         return tuple(one for one in sorted(shards) if not self._is_up(shards[one]))
 
+    def is_connected(self, shard_id: int) -> bool:
+        """Tell whether a shard is connected, and Discord answers its heartbeats."""
+        shard = self._client.shards.get(shard_id)
+        return shard is not None and self._is_up(shard)
+
     def connected_count(self) -> int:
         return len(self.shard_ids()) - len(self.missing())
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from oshaberi.stage.api_refusals import refusal
 from oshaberi.stage.interactions import interaction_flow
 from oshaberi.stage.interactions.component_values import modal_data
 from oshaberi.stage.interactions.interaction_data import (
@@ -16,14 +17,10 @@ from oshaberi.stage.interactions.interaction_data import (
     message_menu_data,
     user_menu_data,
 )
-from oshaberi.stage.interactions.interaction_flow import Interaction, InteractionType
 from oshaberi.stage.interactions.resolved_targets import PostedFile, ResolvedTargets
-from oshaberi.stage.rest.routes.channel_routes import start_typing
-from oshaberi.stage.rules.api_refusals import refusal
 from oshaberi.stage.rules.message_rules import Upload, read_draft
 from oshaberi.stage.stage_errors import StageError
 from oshaberi.stage.stage_state import StageState
-from oshaberi.stage.world import content_filters, message_posting, poll_changes, reaction_changes
 from oshaberi.stage.world.discord_records import (
     Channel,
     Guild,
@@ -32,9 +29,17 @@ from oshaberi.stage.world.discord_records import (
     StageMessage,
     User,
 )
-from oshaberi.stage.world.guild_changes import member_changes
+from oshaberi.stage.world.interaction_record import Interaction, InteractionType
 from oshaberi.stage.world.permissions import Permission
 from oshaberi.stage.world.world_state import Key
+from oshaberi.stage.world_changes import (
+    channel_changes,
+    content_filters,
+    member_changes,
+    message_posting,
+    poll_changes,
+    reaction_changes,
+)
 
 MessageKey = int | StageMessage
 NO_JOIN_MESSAGES = 1 << 0
@@ -130,7 +135,7 @@ class PeopleActions:
         place, who = self._place(channel), self._who(user)
         if not self._state.world.permissions_of(who, place) & Permission.VIEW_CHANNEL:
             raise refusal(50001)
-        start_typing(self._state, place, who)
+        channel_changes.start_typing(self._state, place, who)
 
     def react(self, message: MessageKey, emoji: str, *, user: Key | None = None) -> None:
         """Add a reaction: a character, or the name of a guild's emoji."""
@@ -142,7 +147,7 @@ class PeopleActions:
         reaction_changes.remove(self._state, self._message(message), self._who(user), name, number)
 
     def vote(self, message: MessageKey, answer: str, *, user: Key | None = None) -> None:
-        """In a poll: by an answer's text, or its number."""
+        """Vote in a poll, for an answer given by its text or its number."""
         poll_changes.vote(self._state, self._message(message), self._who(user), answer)
 
     def press(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from oshaberi.stage.rest.rate_limits import limited
-from oshaberi.stage.rules.api_refusals import refusal
+from oshaberi.stage.api_refusals import refusal
+from oshaberi.stage.requests.rate_limits import limited
 from oshaberi.stage.stage_state import StageState
 from oshaberi.stage.world.discord_records import Channel, Guild, User
 from oshaberi.stage.world.permissions import Permission, in_guild

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from oshaberi.stage.api_refusals import refusal
 from oshaberi.stage.payloads import record_payloads
-from oshaberi.stage.rules.api_refusals import refusal
 from oshaberi.stage.stage_errors import StageError
 from oshaberi.stage.stage_state import StageState
 from oshaberi.stage.world.discord_records import Guild, Json, Member, User

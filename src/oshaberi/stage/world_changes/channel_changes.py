@@ -1,12 +1,13 @@
-"""Changes the world while a bot runs: revokes a webhook, deletes a channel, denies a permission."""
+"""Changes of a channel: deleted, changed, a webhook revoked, a permission denied, typing."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 
 from oshaberi.stage.payloads import record_payloads
-from oshaberi.stage.rest.injected_faults import Fault
-from oshaberi.stage.rest.request_log import RequestRecord
+from oshaberi.stage.requests.injected_faults import Fault
+from oshaberi.stage.requests.request_log import RequestRecord
 from oshaberi.stage.stage_errors import StageError
 from oshaberi.stage.stage_state import StageState
 from oshaberi.stage.world.discord_records import Channel, Json, Overwrite, Webhook
@@ -68,3 +69,16 @@ def channel_changed(state: StageState, channel: Channel) -> None:
     name = "THREAD_UPDATE" if channel.thread else "CHANNEL_UPDATE"
     data = record_payloads.channel(state.world, channel)
     state.emit(name, data, guild_id=channel.guild_id, channel_id=channel.id)
+
+
+def start_typing(state: StageState, channel: Channel, user_id: int) -> None:
+    data: Json = {
+        "channel_id": str(channel.id),
+        "user_id": str(user_id),
+        "timestamp": int(time.time()),
+    }
+    guild = state.world.guild_of(channel)
+    if guild is not None:
+        data["guild_id"] = str(guild.id)
+        data["member"] = record_payloads.member(guild.members[user_id])
+    state.emit("TYPING_START", data, guild_id=channel.guild_id, channel_id=channel.id)

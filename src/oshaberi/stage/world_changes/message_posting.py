@@ -6,13 +6,12 @@ import mimetypes
 import struct
 from dataclasses import dataclass
 
+from oshaberi.stage.api_refusals import bad_form, refusal
 from oshaberi.stage.payloads import record_payloads
 from oshaberi.stage.payloads.message_payloads import gateway_message, message
-from oshaberi.stage.rules.api_refusals import bad_form, refusal
+from oshaberi.stage.rules import mention_rules
 from oshaberi.stage.rules.message_rules import FORWARD, SETTABLE, MessageDraft, Upload
 from oshaberi.stage.stage_state import StageState
-from oshaberi.stage.world import mention_rules
-from oshaberi.stage.world.content_filters import check_filters
 from oshaberi.stage.world.discord_records import (
     Attachment,
     Channel,
@@ -24,8 +23,9 @@ from oshaberi.stage.world.discord_records import (
     User,
 )
 from oshaberi.stage.world.permissions import ALL, Permission
-from oshaberi.stage.world.poll_changes import new_poll
 from oshaberi.stage.world.snowflakes import created_at, iso, now_iso
+from oshaberi.stage.world_changes.content_filters import check_filters
+from oshaberi.stage.world_changes.poll_changes import new_poll
 
 _NO_TEXT = frozenset({ChannelType.CATEGORY, ChannelType.FORUM})
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -96,7 +96,7 @@ def _check_reference(
 
 
 def _check_forward(state: StageState, found: StageMessage | None, draft: MessageDraft) -> None:
-    """From any channel that the bot sees; with no words of its own."""
+    """Check a forwarded message: from a channel that the bot sees, without text of its own."""
     if draft.content or draft.embeds or draft.components or draft.uploads:
         raise refusal(160011)
     if found is None or found.ephemeral_to is not None:
@@ -182,7 +182,7 @@ def post(
 
 
 def _snapshot(state: StageState, item: StageMessage) -> Json:
-    """What a forwarded message keeps of its original."""
+    """Return what a forwarded message keeps of its original."""
     reference = item.reference or {}
     original = state.world.find_message(int(reference["channel_id"]), int(reference["message_id"]))
     whole = shown(state, original)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from oshaberi.stage.api_refusals import refusal
 from oshaberi.stage.payloads import record_payloads
 from oshaberi.stage.payloads.message_payloads import emoji_of
-from oshaberi.stage.rules.api_refusals import refusal
 from oshaberi.stage.stage_state import StageState
 from oshaberi.stage.world.discord_records import Emoji, Json, Reaction, StageMessage
 from oshaberi.stage.world.snowflakes import number_in
