@@ -67,7 +67,7 @@ async def seen_typing(here: BotHarness, channel_id: int) -> None:
     def seen() -> bool:
         job = here.bot.channel_turns.current(channel_id)
         now_s = asyncio.get_running_loop().time()
-        return job is not None and job.burst is not None and job.burst.is_typing(now_s)
+        return job is not None and job.burst is not None and job.burst._typing_s > now_s
 
     await here.wait_for(seen)
 

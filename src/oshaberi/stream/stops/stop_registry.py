@@ -96,9 +96,6 @@ class StopRegistry:
             if entry.depth == 0:
                 del self._channels[channel]
 
-    def is_active(self, channel: str) -> bool:
-        return channel in self._channels
-
     def request_stop(self, channel: str, by: str, reason: RequestReason = "user_request") -> bool:
         """Request a stop. Return whether there was something to stop."""
         return self._put(channel, StopRequest(by, reason))

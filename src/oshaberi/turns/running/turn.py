@@ -9,7 +9,6 @@ from dataclasses import replace
 from oshaberi.chunks import Chunk
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.conversation.turn_channel import TurnChannel
-from oshaberi.delivery.bookkeeping.send_journal import JournalledSink, JournalledStream
 from oshaberi.delivery.pacing.typing_indicator import QUIET_SECONDS
 from oshaberi.delivery.sink import Sink
 from oshaberi.stream.orchestrator import stream_to_sink
@@ -36,6 +35,7 @@ from oshaberi.turns.post_turn.missing_answer_log import missing_text_reason
 from oshaberi.turns.post_turn.post_turn_effects import PostTurnEffects
 from oshaberi.turns.quotas.quota_notices import USED_UP, is_to_be_told, quota_notice
 from oshaberi.turns.quotas.request_quota import QuotaRefusal, RequestQuota, quota_place
+from oshaberi.turns.running.turn_journal import TurnJournal
 from oshaberi.turns.stoppable_waits import InterruptedTurnError, stopped_result, until_stopped
 from oshaberi.turns.turn_notices import NoticeSender, failure_notice, our_fault, restart_notice
 from oshaberi.turns.turn_outcome import TurnOutcome, outcome_of
@@ -66,10 +66,10 @@ class Turn:
         self._channel = channel
         self._response = response_to(turn_request, turn_channel, settings.turn.reply_mode)
         self._response.indicator.awaits_words = turn_request.is_uninvited
-        self._newest_id = turn_request.newest.said.id
+        self._journal = TurnJournal(services, turn_channel, turn_request, self._response)
         self._renderer = DrawnTables(services.renderer, services.plug_ins)
         self._bare_sink = turn_channel.sink(turn_request.answering)
-        self._sink = self._journalled(self._bare_sink)
+        self._sink = self._journal.journalled(self._bare_sink)
         self._announcer = NoticeSender(self._sink, self._response, channel)
         self._post_turn = PostTurnEffects(
             services, turn_channel, turn_request, settings, self._announcer
@@ -90,7 +90,7 @@ class Turn:
 
     async def run(self) -> TurnOutcome:
         """Run the turn. Never raises but on cancellation; then the journal stays open."""
-        self._begin_journal()
+        self._journal.begin()
         try:
             last = await self._safely()
         except asyncio.CancelledError:
@@ -105,7 +105,7 @@ class Turn:
             log.warning("channel %s: an answer ended without its text: %s", place, reason)
         if outcome.is_unsaid:
             self._quota.settle_soon()
-            await self._finish_journal()
+            await self._journal.finish()
             return outcome
         used = self._quota.take_unsettled()
         outcome = await self._post_turn.follow(outcome, self._response, self._renderer, used)
@@ -194,7 +194,7 @@ class Turn:
             self._services, self._turn_channel, self._turn_request, self._settings.turn
         )
         around = await until_stopped(self._channel, work)
-        self._newest_id = max([self._newest_id, *(one.id for one in around.channel_info.history)])
+        self._journal.note_seen(one.id for one in around.channel_info.history)
         return around
 
     async def _generated(
@@ -291,31 +291,4 @@ class Turn:
         )
 
     def _sink_for(self, incoming: IncomingMessage) -> Sink:
-        return self._journalled(self._turn_channel.sink(incoming))
-
-    def _journalled(self, sink: Sink) -> Sink:
-        journal = self._services.journal
-        return sink if journal is None else JournalledSink(sink, journal, self._newest)
-
-    def _newest(self) -> int:
-        return max([self._newest_id, *(sent.id or 0 for sent in self._response.messages)])
-
-    async def _finish_journal(self) -> None:
-        if self._services.journal is not None:
-            await self._services.journal.finish(self._response.key)
-
-    def _begin_journal(self) -> None:
-        if self._services.journal is None:
-            return
-        answering = self._turn_request.answering
-        stream = JournalledStream(
-            key=self._response.key,
-            instance=self._services.instance,
-            server_id=self._turn_channel.server_id,
-            channel_id=self._turn_channel.channel_id,
-            user_id=self._turn_request.user_id,
-            answering_id=None if answering is None else answering.said.id,
-            persona=self._turn_request.persona.name,
-            began=self._services.clock(),
-        )
-        self._services.journal.queue_begin(stream)
+        return self._journal.journalled(self._turn_channel.sink(incoming))

@@ -18,9 +18,9 @@ from oshaberi.turns.admission.persona_routing import allowed_in, who_is_called
 from oshaberi.turns.admission.turn_slot_wait import tell_overload, turn_slot
 from oshaberi.turns.admission.turn_slots import NoTurnSlotError
 from oshaberi.turns.background_tasks import BackgroundTasks
+from oshaberi.turns.running.turn import Turn
 from oshaberi.turns.status_reactions import StatusReactions
 from oshaberi.turns.stoppable_waits import InterruptedTurnError, until_stopped
-from oshaberi.turns.turn import Turn
 from oshaberi.turns.turn_outcome import TurnOutcome
 from oshaberi.turns.turn_services import TurnServices
 
