@@ -24,12 +24,12 @@ from oshaberi.providers.adapter_registry import connect
 from oshaberi.providers.anthropic.anthropic_adapter import AnthropicAdapter
 from oshaberi.providers.connections.sdk_clients import BODY
 from oshaberi.providers.connections.streamed_body import StreamedBody
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.google.google_adapter import GoogleAdapter
 from oshaberi.providers.openai_chat.openai_chat_adapter import OpenAIChatAdapter
 from oshaberi.providers.openai_responses.openai_responses_adapter import OpenAIResponsesAdapter
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.providers.request.context_items import said
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.model_request import Request
 from oshaberi.stage.model_servers import (
     AnthropicWire,

@@ -21,7 +21,8 @@ from bench.taps import NullSink, Tap
 from oshaberi import TextConfig
 from oshaberi.chunks import Chunk
 from oshaberi.delivery.sink import Post, RequestKind, RequestRoom, Sent, WireState
-from oshaberi.stage.rest.rate_limits import (
+from oshaberi.stage.api_refusals import RefusalError
+from oshaberi.stage.requests.rate_limits import (
     MESSAGE_CREATE,
     MESSAGE_DELETE,
     MESSAGE_EDIT,
@@ -29,7 +30,6 @@ from oshaberi.stage.rest.rate_limits import (
     RateLimit,
     RateLimits,
 )
-from oshaberi.stage.rules.api_refusals import RefusalError
 from oshaberi.stream import StreamConfig, StreamContext, stream_to_sink
 from oshaberi.virtual_time import run_virtual
 

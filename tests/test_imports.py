@@ -12,7 +12,14 @@ from graphlib import CycleError
 from pathlib import Path
 
 import pytest
-from docs.pictures.package_graph import PICTURE, drawn, order, package_graph
+from docs.pictures.package_graph import (
+    PICTURE,
+    cycles,
+    drawn,
+    inner_graph,
+    order,
+    package_graph,
+)
 
 SOURCE = Path(__file__).parents[1] / "src"
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -116,7 +123,7 @@ def test_the_stage_is_a_server_and_needs_no_client() -> None:
     assert {name for name in known if name.startswith("stage/")} == {
         "stage/discord_py_redirect.py",
         "stage/pytest_fixtures.py",
-        "stage/testing.py",
+        "stage/staged_plays.py",
     }
 
 
@@ -185,6 +192,54 @@ def test_a_cycle_would_be_found() -> None:
         order(looped)
 
 
+def inner_packages() -> list[str]:
+    """Every package below `oshaberi`, at any depth: `stage`, `stage.world`, …"""
+    folders = {path.parent for path in FILES if path.name == "__init__.py"}
+    return sorted(name_of(one).replace("/", ".") for one in folders if name_of(one) != ".")
+
+
+TANGLED: dict[str, set[frozenset[str]]] = {
+    "bot": {frozenset({"client", "commands"})},
+    "bot.client": {frozenset({"discord_client", "unanswered_search"})},
+    "bot.coordination": {frozenset({"process_coordination", "redis_coordination"})},
+    "text": {frozenset({"closed_pair_scan", "decision_observer", "segments"})},
+    "turns": {
+        frozenset({"admission", "context", "generation", "post_turn", "quotas"})
+        | {"status_reactions", "turn_request", "turn_services"},
+        frozenset({"channel_turns", "turn_control"}),
+    },
+}
+"""Where parts of a package still import each other both ways. It may only become less."""
+
+
+@pytest.mark.parametrize("package", inner_packages())
+def test_the_parts_of_a_package_form_no_cycle(package: str) -> None:
+    known = TANGLED.get(package, set())
+    found = cycles(inner_graph(package))
+    assert {one for one in found if not any(one <= group for group in known)} == set()
+
+
+def test_the_parts_of_the_packages_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """`pytest -s` prints the sub-packages of each package, each after all that it imports."""
+    lines = []
+    for package in sorted(PACKAGES):
+        folders = {path.parent.name for path in (SOURCE / "oshaberi" / package).glob("*/*.py")}
+        graph = inner_graph(package)
+        if len(folders) > 1 and not cycles(graph):
+            lines.append(f"{package}: {' < '.join(n for n in order(graph) if n in folders)}")
+    with capsys.disabled():
+        print("", *lines, sep="\n")  # noqa: T201
+    [stage] = [line.split(": ")[1].split(" < ") for line in lines if line.startswith("stage: ")]
+    rooms = ["world", "rules", "payloads", "world_changes", "interactions", "rest", "control"]
+    assert [room for room in stage if room in rooms] == rooms
+
+
+def test_a_cycle_of_parts_would_be_found() -> None:
+    graph = {**inner_graph("stage"), "world": frozenset({"rest"})}
+    assert {"world", "rules", "rest"} <= set().union(*cycles(graph))
+    assert cycles({"a": frozenset("b"), "b": frozenset("c"), "c": frozenset()}) == set()
+
+
 def test_the_picture_of_the_packages_is_up_to_date() -> None:
     """`python docs/pictures/package_graph.py` draws it again."""
     assert PICTURE.read_text(encoding="utf-8") == drawn(package_graph())
@@ -210,6 +265,24 @@ def test_no_folder_is_too_full() -> None:
         for folder in folders
     }
     assert {name: number for name, number in counted.items() if number > FEW} == {}
+
+
+MAPPED = (
+    *("cli", "config", "inspector", "local_run", "logs", "providers", "providers.capabilities"),
+    *("recording", "render", "scenes", "stage", "stage.control", "stage.demo_model"),
+    *("stage.gateway", "stage.interactions", "stage.model_servers", "stage.payloads"),
+    *("stage.requests", "stage.world", "stage.world_changes", "storage", "storage.personal_data"),
+    *("storage.schema", "tools", "tools.mcp"),
+)
+
+
+@pytest.mark.parametrize("package", MAPPED)
+def test_the_docstring_of_a_package_is_its_map(package: str) -> None:
+    """It names each part. Where one file is like the other (commands, routes), it need not."""
+    folder = SOURCE.joinpath("oshaberi", *package.split("."))
+    source = (folder / "__init__.py").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(\w+)`", ast.get_docstring(ast.parse(source)) or ""))
+    assert set(inner_graph(package)) - named == set()
 
 
 EMPTY_WORDS = frozenset(

@@ -1,5 +1,7 @@
 """`python -m bench.whole_bot.model_clients`: what each HTTP client costs under the openai SDK.
 
+With `--tls` HTTP/2 is measured too; that needs `h2`, `hypercorn` and `trustme`.
+
 Many streams at once, each at the model's pace, so that most tokens arrive alone; the model server
 is a process of its own. Counted is our processor time: per request (answers of one line against
 answers of many) and per token, from the socket to the decoded event.
@@ -8,6 +10,7 @@ answers of many) and per token, from the socket to the decoded event.
 from __future__ import annotations
 
 import asyncio
+import ssl
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -25,8 +28,9 @@ import openai
 from bench.report import aligned_table
 from bench.whole_bot.child_processes import BenchProcess
 from bench.whole_bot.numbered_answers import TOKENS_PER_LINE, question
+from oshaberi.providers.connections.aiohttp_transport import AiohttpTransport
 from oshaberi.providers.connections.sdk_clients import http_client, pieces_of
-from oshaberi.providers.endpoint import Endpoint
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.wire.sse_decoder import SseDecoder, read_object
 
 STREAMS = 60
@@ -34,6 +38,7 @@ LINES = 6
 _MICRO = 1e6
 
 Loads = Callable[[str], Any]
+Variant = tuple[str, Callable[[], Any], Loads]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +72,25 @@ def _json_readers() -> dict[str, Loads]:
     return found
 
 
-def _variants() -> list[tuple[str, Callable[[], Any], Loads]]:
+def _variants() -> list[Variant]:
     clients = (("httpx2 (the SDK's own)", _httpx), ("aiohttp, the SDK's transport", _sdk_aiohttp))
     variants = [(name, make, read_object) for name, make in clients]
     return variants + [
         (f"aiohttp, ours; {name}", _ours, loads) for name, loads in _json_readers().items()
+    ]
+
+
+def _tls_variants(authority: str) -> list[Variant]:
+    def client(**way: Any) -> Any:
+        return openai.DefaultAsyncHttpxClient(**way, timeout=httpx2.Timeout(600.0))
+
+    def trust() -> ssl.SSLContext:
+        return ssl.create_default_context(cafile=authority)
+
+    return [
+        ("httpx2, HTTP/1.1", lambda: client(verify=trust()), read_object),
+        ("httpx2, HTTP/2", lambda: client(verify=trust(), http1=False, http2=True), read_object),
+        ("aiohttp, ours", lambda: client(transport=AiohttpTransport(trust())), read_object),
     ]
 
 
@@ -99,11 +118,11 @@ async def _cpu_s(client: Any, lines: int, loads: Loads) -> float:
     return time.process_time() - began
 
 
-async def measure(url: str, rounds: int) -> list[ClientCost]:
+async def measure(url: str, variants: Sequence[Variant], rounds: int) -> list[ClientCost]:
     """In turns, so that the machine's other work is shared alike."""
     found: dict[str, list[tuple[float, float]]] = {}
     for _ in range(rounds):
-        for name, make, loads in _variants():
+        for name, make, loads in variants:
             async with openai.AsyncOpenAI(
                 base_url=url, api_key="none", http_client=make()
             ) as client:
@@ -121,22 +140,26 @@ def _cost(name: str, times: Sequence[tuple[float, float]]) -> ClientCost:
     return ClientCost(name, request_s * _MICRO, token_s * _MICRO)
 
 
-async def _run(rounds: int, folder: Path) -> list[ClientCost]:
-    async with BenchProcess.started("bench.whole_bot.token_server", folder, {}) as model:
-        return await measure(model.greeting, rounds)
+async def _run(rounds: int, folder: Path, *, tls: bool) -> list[ClientCost]:
+    server = "bench.whole_bot.tls_token_server" if tls else "bench.whole_bot.token_server"
+    async with BenchProcess.started(server, folder, {}) as model:
+        url, _, authority = model.greeting.partition(" ")
+        variants = _tls_variants(authority) if tls else _variants()
+        return await measure(url, variants, rounds)
 
 
 @click.command()
 @click.option("--rounds", type=click.IntRange(1, 100), default=5, show_default=True)
 @click.option("--uvloop", "fast_loop", is_flag=True, help="On uvloop, which must be installed.")
-def main(rounds: int, fast_loop: bool) -> None:
+@click.option("--tls", is_flag=True, help="Over TLS, by HTTP/1.1 and by HTTP/2.")
+def main(rounds: int, fast_loop: bool, tls: bool) -> None:
     """What each HTTP client costs under the openai SDK, per request and per token."""
     factory = import_module("uvloop").new_event_loop if fast_loop else None
     with (
         tempfile.TemporaryDirectory(prefix="oshaberi-clients-") as folder,
         asyncio.Runner(loop_factory=factory) as runner,
     ):
-        found = runner.run(_run(rounds, Path(folder)))
+        found = runner.run(_run(rounds, Path(folder), tls=tls))
     table = [[one.name, f"{one.request_us:.0f}", f"{one.token_us:.1f}"] for one in found]
     title = f"Processor time, median of {rounds} rounds of {STREAMS} streams"
     click.echo(aligned_table(title, ["client", "µs a request", "µs a token"], table))

@@ -31,6 +31,28 @@ def package_graph() -> Graph:
     return {name: _imported_by(name) & packages - {name} for name in sorted(packages)}
 
 
+@cache
+def inner_graph(package: str) -> Graph:
+    """The sub-packages and modules of a package (`stage`, `stage.world`), and their imports."""
+    folder = SOURCE.joinpath(*package.split("."))
+    parts = {path.stem for path in folder.glob("*.py")} | {
+        path.parent.name for path in folder.glob("*/__init__.py")
+    }
+    parts -= {"__init__"}
+    return {name: _imported_within(folder, name) & parts - {name} for name in sorted(parts)}
+
+
+def cycles(graph: Graph) -> set[frozenset[str]]:
+    """The groups in which everything imports everything else, directly or through others."""
+    reached = {name: _reachable(graph, name) for name in graph}
+    groups = (
+        frozenset(other for other in reached[name] if name in reached[other])
+        for name in graph
+        if name in reached[name]
+    )
+    return set(groups)
+
+
 def order(graph: Graph) -> list[str]:
     """The packages, each behind everything it imports. A cycle raises `graphlib.CycleError`."""
     return list(TopologicalSorter(graph).static_order())
@@ -76,11 +98,27 @@ def drawn(graph: Graph) -> str:
 
 
 def _imported_by(package: str) -> frozenset[str]:
+    return _imported_within(SOURCE, package)
+
+
+def _imported_within(folder: Path, part: str) -> frozenset[str]:
+    """The names right below `folder` that one of its parts, a folder or a module, imports."""
+    depth = len(folder.relative_to(SOURCE.parent).parts)
+    beginning = [*folder.relative_to(SOURCE.parent).parts]
+    module = folder / f"{part}.py"
     found: set[str] = set()
-    for path in (SOURCE / package).rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            found.update(name.split(".")[1] for name in _names(node) if name.count("."))
+    for path in [module] if module.exists() else (folder / part).rglob("*.py"):
+        for name in _imported_names(path):
+            words = name.split(".")
+            if words[:depth] == beginning and len(words) > depth:
+                found.add(words[depth])
     return frozenset(found)
+
+
+@cache
+def _imported_names(path: Path) -> frozenset[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return frozenset(name for node in ast.walk(tree) for name in _names(node))
 
 
 def _names(node: ast.AST) -> Iterable[str]:

@@ -2,6 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Self
+
+
+class Sentence(str):
+    """An English text that knows its template and values: `languages.said` translates it.
+
+    `Sentence("{key}: {value!r} is not {allowed}", …)` is the English text to everybody else. A
+    value may be a Sentence itself.
+    """
+
+    template: str
+    values: dict[str, object]
+
+    def __new__(cls, template: str, /, **values: object) -> Self:
+        made = super().__new__(cls, template.format(**values) if values else template)
+        made.template, made.values = template, values
+        return made
+
 
 class OshaberiError(Exception):
     """The base class: catch this to catch all of ours."""

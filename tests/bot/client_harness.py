@@ -18,13 +18,14 @@ from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.stage import Settings as StageSettings
 from oshaberi.stage import Stage
-from oshaberi.stage.interactions.interaction_flow import Interaction
 from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stage.testing import logged_in, staged
 from oshaberi.stage.world.discord_records import StageMessage
+from oshaberi.stage.world.interaction_record import Interaction
 from oshaberi.storage import Database, SecretVault
 from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.turns.admission.channel_queue import Arrival
+from oshaberi.turns.admission.unaddressed_messages import UnaddressedMessage
 from oshaberi.turns.channel_turns import ChannelTurns
 from oshaberi.turns.generation.adapter_pool import AdapterPool
 from oshaberi.turns.turn_services import OperatorModel, TurnServices
@@ -62,6 +63,8 @@ class NotedChannelTurns(ChannelTurns):
     def __init__(self, services: TurnServices, *, answering: bool) -> None:
         super().__init__(services)
         self.heard: list[tuple[IncomingMessage, TurnChannel]] = []
+        self.ignored: list[tuple[int, str]] = []
+        """Messages that were not for the bot, and why."""
         self._answering = answering
 
     async def submit(
@@ -75,6 +78,12 @@ class NotedChannelTurns(ChannelTurns):
         if not self._answering:
             return "noted"
         return await super().submit(incoming, turn_channel, arrival, stored_why)
+
+    async def why_ignored(self, message: UnaddressedMessage) -> str | None:
+        reason = await super().why_ignored(message) if self._answering else None
+        if reason is not None:
+            self.ignored.append((message.id, reason))
+        return reason
 
 
 class ClientHarness:

@@ -15,7 +15,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from oshaberi.bot.client.gateway_state import LATE_SECONDS, GatewayState
+from oshaberi.bot.client.shards.gateway_state import LATE_SECONDS, GatewayState
 from oshaberi.bot.observability.model_health import KEPT_SECONDS, ModelHealth
 from oshaberi.bot.wiring import Bot, open_bot
 from oshaberi.chunks import ErrorType, ProviderError

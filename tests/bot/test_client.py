@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from oshaberi.bot.client import missed_messages
-from oshaberi.bot.client.discord_client import OshaberiClient, intents
+from oshaberi.bot.client.discord_client import OshaberiClient
+from oshaberi.bot.client.gateway_intents import intents
 from oshaberi.bot.client.incoming_messages import MessageReader
 from oshaberi.config import LoadedSettings
 from oshaberi.errors import ConfigError, OshaberiError

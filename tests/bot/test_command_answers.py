@@ -23,7 +23,7 @@ from oshaberi.providers.capabilities import ModelPlace
 from oshaberi.providers.capabilities.learned_limits import Lesson
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.stage import Settings, Stage
-from oshaberi.stage.interactions.interaction_flow import InteractionReply
+from oshaberi.stage.world.interaction_record import InteractionReply
 from oshaberi.storage import StorageError
 from oshaberi.storage.stored_records import KeyRecord, ModelRecord
 from oshaberi.turns.turn_services import OperatorModel

@@ -10,7 +10,7 @@ from contextlib import closing
 
 import pytest
 
-from oshaberi.bot.privacy.data_retention import EVERY_S, OPT_OUTS_EVERY_S, DataRetention
+from oshaberi.bot.data_retention import EVERY_S, OPT_OUTS_EVERY_S, DataRetention
 from oshaberi.config import load
 from oshaberi.local_run import startup
 from oshaberi.local_run.demo_world import world

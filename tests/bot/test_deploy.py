@@ -19,7 +19,8 @@ from oshaberi.cli.exit_status import BAD_INPUT, CONFIGURATION, TEMPORARY
 from oshaberi.config import LoadedSettings, load
 from oshaberi.config.setting_declarations import DECLARED
 from oshaberi.storage.secret_vault import VARIABLE as SECRET_KEY
-from oshaberi.turns.channel_turns import LAST_SECONDS, REACTION_SECONDS
+from oshaberi.turns.channel_turns import REACTION_SECONDS
+from oshaberi.turns.running.queue_runner import LAST_SECONDS
 from tests.pinned_requirements import image_extras, pinned
 
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,8 @@ from oshaberi.bot.coordination.shard_keeper import HANDOVER_SECONDS
 from oshaberi.config import LoadedSettings, load
 from oshaberi.config.setting_declarations import DECLARED
 from oshaberi.storage.secret_vault import VARIABLE as SECRET_KEY
-from oshaberi.turns.channel_turns import LAST_SECONDS, REACTION_SECONDS
+from oshaberi.turns.channel_turns import REACTION_SECONDS
+from oshaberi.turns.running.queue_runner import LAST_SECONDS
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 SETTINGS = {f"OSHABERI_{key.upper()}" for key in DECLARED} | {SECRET_KEY}

@@ -6,8 +6,8 @@ from oshaberi.conversation.conversation_messages import ChannelMessage
 from oshaberi.delivery.sink import Embed, Post, WebhookFace, WireState
 from oshaberi.discord_io.webhooks.reply_notice import is_reply_notice
 from oshaberi.stage.rules.message_rules import MessageDraft, Upload, read_draft
-from oshaberi.stage.world import message_posting
 from oshaberi.stage.world.discord_records import MessageType
+from oshaberi.stage.world_changes import message_posting
 from tests.bot.client_harness import MEMBER, MODERATOR, OWNER, ClientHarness, run_with_client, world
 
 MOCHI = WebhookFace("Mochi", "https://pictures.test/mochi.png")

@@ -24,9 +24,13 @@ from oshaberi.bot.coordination.orphaned_journals import (
 )
 from oshaberi.bot.coordination.process_coordination import InstanceLease, SingleProcess
 from oshaberi.bot.coordination.question_recovery import QuestionRecovery
+from oshaberi.bot.live_settings import LiveSettings
+from oshaberi.config import EffectiveSettings, LoadedSettings
+from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.delivery.bookkeeping.send_journal import post_as_body
 from oshaberi.delivery.sink import Post, WebhookFace, WireState
 from oshaberi.stage import WEBHOOK, Fault
+from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import (
     JournalledPost,
     JournalledStream,
@@ -35,7 +39,7 @@ from oshaberi.storage.stored_records import (
     TurnTraces,
 )
 from oshaberi.turns.turn_services import nobody_else
-from tests.bot.client_harness import MEMBER, ClientHarness, run_with_client
+from tests.bot.client_harness import MEMBER, ClientHarness, run_with_client, world
 
 INSTANCE, KEY = "main", "abcdef"
 POST = Post(f"{KEY}-1", "first line")
@@ -102,6 +106,33 @@ def test_what_was_about_to_leave_is_there_once(arrived: bool) -> None:
         assert await recovery(harness).run() == 0
 
     run_with_client(scenario)
+
+
+@pytest.mark.parametrize(("setting", "title"), [("ja", "回答が中断されました"), ("en", TITLE)])
+def test_it_is_told_in_the_language_that_the_server_has_set(setting: str, title: str) -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        await begun(harness, POST)
+        await harness.db.servers.set_config(harness.server_id, "language", setting)
+        settings = LiveSettings(LoadedSettings(), {}, harness.db, lambda: pytest.fail("reloaded"))
+        find = harness.client.find_turn_channel
+        await CrashRecovery(harness.db, INSTANCE, find, language_of=settings.language_of).run()
+        assert told(harness) == ["first line", title]
+
+    run_with_client(scenario, described=world(locale="ja" if setting == "en" else "en-US"))
+
+
+def test_without_a_database_it_is_told_in_the_language_of_the_server() -> None:
+    class Away(LiveSettings):
+        def __init__(self) -> None:
+            """Nothing is known."""
+
+        async def of(self, path: ChannelPath) -> EffectiveSettings:
+            raise StorageAwayError(f"away: {path}")
+
+    async def main() -> str:
+        return await Away().language_of(ChannelPath(1, 2), "ja")
+
+    assert asyncio.run(main()) == "ja"
 
 
 def test_a_recovery_that_crashed_itself_tells_it_once() -> None:

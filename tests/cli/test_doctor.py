@@ -517,7 +517,7 @@ def test_the_command(
     out = capsys.readouterr().out
     assert "✓ settings: from OSHABERI_DATA_DIR\n" in out
     assert "✓ python: 3." in out
-    assert "– token: none: the bot runs on the local stage\n    → set OSHABERI_DIS" in out
+    assert "– token: none; the bot runs on the local stage\n    → set OSHABERI_DIS" in out
     assert out.endswith("no problems\n")
 
 

@@ -6,8 +6,8 @@ import asyncio
 
 from oshaberi.delivery.sink import Post, RequestKind, RequestRoom, Sent, WireState
 from oshaberi.delivery.sinks.recording_sink import RecordingSink
-from oshaberi.stage.rest.rate_limits import MESSAGE_CREATE, MESSAGE_EDIT, RateLimit, RateLimits
-from oshaberi.stage.rules.api_refusals import RefusalError
+from oshaberi.stage.api_refusals import RefusalError
+from oshaberi.stage.requests.rate_limits import MESSAGE_CREATE, MESSAGE_EDIT, RateLimit, RateLimits
 
 
 class LimitedSink(RecordingSink):

@@ -63,11 +63,13 @@ class TestGate:
 
         assert run_virtual(main()) == 0.0
 
-    @pytest.mark.parametrize(("seconds", "done"), [(2.0, True), (0.5, False), (None, True)])
-    def test_until_the_work_is_done(self, seconds: float | None, done: bool) -> None:
+    @pytest.mark.parametrize(("halted_after", "done"), [(2.0, True), (0.5, False)])
+    def test_until_the_work_is_done(self, halted_after: float, done: bool) -> None:
         async def main() -> bool:
+            waits = InterruptibleWaits()
+            asyncio.get_running_loop().call_later(halted_after, waits.halt)
             work = asyncio.create_task(asyncio.sleep(1))
-            found = await InterruptibleWaits().until(work, seconds)
+            found = await waits.until(work)
             await work
             return found
 

@@ -7,9 +7,12 @@ from random import Random
 
 import pytest
 
+from oshaberi.conversation.conversation_messages import ChannelInfo
 from oshaberi.stage.demo_model.request_reading import DemoRequest, read
 from oshaberi.stage.demo_model.scene_choice import scene_for, scene_of
 from oshaberi.stage.demo_model.small_talk import talk
+from oshaberi.storage.stored_records import PersonaRecord
+from oshaberi.turns.context.system_text import rules
 from tests.demo_model.demo_questions import answer, text
 
 
@@ -43,6 +46,24 @@ def test_which_scene(words: str, name: str | None) -> None:
 def said(words: str, user: str = "Ren", turns: int = 3) -> str:
     asked = DemoRequest(words, user=user, turns=turns)
     return talk(asked, Random(f"{words}\n{turns}"))
+
+
+@pytest.mark.parametrize(
+    ("words", "uninvited", "silent"),
+    [
+        ("penguins are odd", True, True),
+        ("ペンギンは変だね", True, True),
+        ("penguins are odd", False, False),
+        ("hello!", True, False),
+    ],
+)
+def test_it_says_nothing_to_what_it_does_not_know_and_was_not_asked(
+    words: str, uninvited: bool, silent: bool
+) -> None:
+    persona = PersonaRecord(1, "Mochi")
+    system = rules(persona, ChannelInfo(), "NO_REPLY", is_uninvited=uninvited)
+    asked = DemoRequest(words, user="Ren", system=system)
+    assert (talk(asked, Random(1)) == "NO_REPLY") is silent
 
 
 def test_it_greets_by_name() -> None:

@@ -235,7 +235,7 @@ def test_other_requests_are_spaced_out_too_but_never_wait_for_ever() -> None:
 def test_the_metrics_tell() -> None:
     async def main() -> None:
         guard, meter = BanGuard(), BotMetrics()
-        meter.watch(guard, RequestBudget(), RequestMeter())
+        meter.discord_requests.watch(guard, RequestBudget(), RequestMeter())
         refuse(guard, 3000, 403)
         refuse(guard, 1, 429)
         text = meter.text().decode()

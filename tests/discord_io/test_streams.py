@@ -10,7 +10,7 @@ import pytest
 
 from oshaberi.delivery.pacing.typing_indicator import KEEP_ALIVE_SECONDS
 from oshaberi.stage import Fault, Settings
-from oshaberi.stage.rest.injected_faults import EDIT, SEND, TYPING
+from oshaberi.stage.requests.injected_faults import EDIT, SEND, TYPING
 from oshaberi.stream import FollowUp, Silence, Step, Stop, StopRegistry
 from oshaberi.text.text_config import Persona, Sprite
 from tests.discord_io.sink_harness import SinkHarness, guild, run_with_sinks

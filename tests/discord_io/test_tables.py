@@ -8,7 +8,7 @@ from oshaberi.delivery.sink import File, Post
 from oshaberi.discord_io.png_text import text_in, with_text
 from oshaberi.discord_io.table_button import GONE, LABEL, TableSourceLookup, shows_table, told
 from oshaberi.stage import Fault, Settings, StageMessage
-from oshaberi.stage.rest.injected_faults import SEND
+from oshaberi.stage.requests.injected_faults import SEND
 from oshaberi.text.text_config import Persona
 from tests.discord_io.sink_harness import SinkHarness, run_with_sinks, tiny_png
 

@@ -16,7 +16,7 @@ from oshaberi.bot.wiring import run
 from oshaberi.errors import OshaberiError
 from oshaberi.stage import Fault
 from oshaberi.stage.testing import staged
-from oshaberi.stage.world.world_changes import channel_changed
+from oshaberi.stage.world_changes.channel_changes import channel_changed
 from oshaberi.storage import Database, SecretVault
 from oshaberi.storage.schema.migration_runner import VERSION_TABLE
 from tests.bot.client_harness import MEMBER, OWNER, world

@@ -27,11 +27,26 @@ def test_a_command_is_answered_in_the_language_of_who_uses_it() -> None:
     run_with_bot(scenario, described=JAPANESE)
 
 
+def test_why_is_told_in_the_language_of_who_asks() -> None:
+    async def scenario(here: BotHarness) -> None:
+        quiet = here.post("nobody is asked")
+        asked = here.ask("hello", user=YUKI)
+        (hi,) = await here.says("Hi.")
+        told = [await here.choose("Why this turn", one, user=YUKI) for one in (asked, hi.id, quiet)]
+        mentioned = "理由：ボットがメンションされたため。"
+        unaddressed = "誰にも宛てていないメッセージだったため：メンション、返信、トリガーワードなし"
+        assert told == [mentioned, mentioned, f"理由：{unaddressed}。"]
+
+    run_with_bot(scenario, "Hi.", described=JAPANESE)
+
+
 def test_notices_are_in_the_language_of_the_server() -> None:
     async def scenario(here: BotHarness) -> None:
         here.ask("hello", user=MEMBER)
         await here.wait_for(here.notices)
         assert here.notices() == ["モデル提供元がキーを受け付けません"]
+        (notice,) = here.ours()
+        assert "末尾が" in str(notice.embeds[0]["description"])
 
     described = world(locale="ja")
     run_with_bot(scenario, [BROKEN], described=described)
@@ -46,6 +61,25 @@ def test_a_server_chooses_its_language() -> None:
         assert here.notices() == ["モデル提供元がキーを受け付けません"]
 
     run_with_bot(scenario, [BROKEN])
+
+
+def test_what_is_wrong_with_a_setting_is_told_in_the_language_of_who_sets_it() -> None:
+    described = world()
+    described["guilds"][0]["members"].append(  # type: ignore[index]
+        {"name": YUKI, "locale": "ja", "roles": ["admins"]}
+    )
+
+    async def scenario(here: BotHarness) -> None:
+        wrong = {"key": "humanizer_degree", "value": "9"}
+        told = await here.run("config set", wrong, user=YUKI)
+        assert told == "humanizer_degree：9は使えません。使える値：0から3までの整数"
+        told = await here.run("config show", {"key": "llm_stop_strings"}, user=YUKI)
+        assert told.startswith("`llm_stop_strings`は`（なし）`です")
+        assert "（設定元：組み込みの既定値）：モデルがこのいずれかを書いたところで止める。" in told
+        told = await here.run("model key add", {"provider": "opnai"}, user=YUKI)
+        assert told.startswith("提供元：'opnai'は見つかりません。'openai'")
+
+    run_with_bot(scenario, described=described)
 
 
 def test_discord_knows_the_descriptions_in_japanese() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oshaberi.delivery.response_state import LimitWait
 from oshaberi.inspector.recorded_sends import recorded_sends
-from oshaberi.stage.rest.request_log import RequestLog
+from oshaberi.stage.requests.request_log import RequestLog
 
 CHANNEL = 7
 SEND, WEBHOOK = f"/channels/{CHANNEL}/messages", "/webhooks/3/token"

@@ -16,22 +16,31 @@ from babel.messages.pofile import read_po, write_po
 from discord import app_commands
 
 from oshaberi.bot.commands import COMMANDS
+from oshaberi.config import SERVER_KEYS
 from oshaberi.languages.translation_catalogues import PACKAGED
+from oshaberi.providers.model_options import OPTIONS
 
 SOURCE = Path(__file__).parents[2] / "src" / "oshaberi"
-FUNCTIONS = frozenset({"translated", "translatable", "translated_count"})
+FUNCTIONS = frozenset({"translated", "translatable", "translated_count", "Sentence"})
 MessageId = str | tuple[str, str]
 
 
 def sentences() -> set[MessageId]:
     """Return the ids of all messages; a counted one has two forms."""
     found = {one for path in SOURCE.rglob("*.py") for one in _said_in(path)}
-    return found | set(spoken_by_commands())
+    return found | set(spoken_by_commands()) | set(described_settings())
+
+
+def described_settings() -> Iterator[str]:
+    """What `/config` and `/model option` say about each setting."""
+    yield from (setting.what for setting in SERVER_KEYS.values())
+    yield from (option.what for option in OPTIONS.values())
 
 
 def _said_in(path: Path) -> Iterator[MessageId]:
     text = path.read_text(encoding="utf-8")
-    if "languages import" not in text or path.parent.name == "languages":
+    is_spoken = "languages import" in text or "Sentence(" in text
+    if not is_spoken or path.parent.name == "languages" or path.name == "errors.py":
         return
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):

@@ -25,7 +25,6 @@ CATALOGUES = sorted(PACKAGED.glob("*.po"))
 SPEAKING = sorted(
     [
         *SOURCE.glob("bot/commands/**/*.py"),
-        *SOURCE.glob("bot/privacy/*commands.py"),
         *SOURCE.glob("discord_io/*button.py"),
         SOURCE / "bot/coordination/crash_recovery.py",
         SOURCE / "bot/coordination/question_recovery.py",
@@ -39,12 +38,32 @@ SPEAKING = sorted(
     ]
 )
 """The modules whose texts people read."""
+ERRING = sorted(
+    [
+        SOURCE / "bot/inherited_settings.py",
+        *SOURCE.glob("config/server_*.py"),
+        SOURCE / "config/setting_declarations.py",
+        SOURCE / "config/setting_errors.py",
+        SOURCE / "config/settings_schema.py",
+        SOURCE / "conversation/turn_config.py",
+        SOURCE / "delivery/degree_policy.py",
+        SOURCE / "delivery/stream_config.py",
+        *SOURCE.glob("providers/**/*.py"),
+        *SOURCE.glob("stream/**/*.py"),
+        SOURCE / "text/normalize/names/webhook_usernames.py",
+        *SOURCE.glob("turns/generation/*.py"),
+    ]
+)
+"""The modules whose errors people read: of settings that they change, of models that they ask."""
+ERRORS = re.compile(r"(Config|Provider)Error|our_failure|not_allowed|ErrorHint")
 NO_SENTENCES = frozenset(
     {
         "/config, /model, /persona, /sprite",
         "yes, delete it",  # a value; discord.py hands its name to the translator
     }
 )
+OPERATORS = frozenset({": is not a number that admins may change"})
+"""What only whoever runs the bot reads."""
 _WORD = re.compile(r"[A-Za-z]{2,}")
 
 
@@ -77,6 +96,27 @@ def test_no_sentence_is_said_in_english_only(path: Path) -> None:
     assert left == [], "wrap it in translated() or translatable()"
 
 
+@pytest.mark.parametrize("path", ERRING, ids=lambda path: path.stem)
+def test_no_error_is_told_in_english_only(path: Path) -> None:
+    left = sorted(set(_untranslatable_errors(path)) - OPERATORS)
+    assert left == [], "wrap it in Sentence()"
+
+
+def test_an_error_in_english_only_is_found(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.py"
+    bad.write_text(
+        'raise ConfigError(f"{key}: is quite wrong")\n'
+        'ProviderError("network", "the stream has ended", retryable=True)\n'
+        'words = "it cannot be so"\nraise ConfigError(words)\n'
+        'raise ConfigError(Sentence("this is fine"))\n'
+    )
+    assert sorted(_untranslatable_errors(bad)) == [
+        ": is quite wrong",
+        "it cannot be so",
+        "the stream has ended",
+    ]
+
+
 def _id(message_id: str | list[str] | tuple[str, ...]) -> MessageId:
     if isinstance(message_id, str):
         return message_id
@@ -89,7 +129,7 @@ def _placeholders(sentence: str) -> set[str]:
 
 
 def _untranslatable(path: Path) -> Iterator[str]:
-    """Texts of at least two words that stand outside of the functions that translate."""
+    """Texts of several words, or with values, outside of the functions that translate."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     apart = {id(part) for node in ast.walk(tree) for part in _apart(node)}
     for node in ast.walk(tree):
@@ -103,8 +143,42 @@ def _untranslatable(path: Path) -> Iterator[str]:
             text = node.value
         else:
             continue
-        if len(_WORD.findall(re.sub(r"<[@#t:][^>]*>|`[^`]*`", "", text))) > 1 and " " in text:
+        words = _WORD.findall(re.sub(r"<[@#t:][^>]*>|`[^`]*`", "", text))
+        fewest = 1 if isinstance(node, ast.JoinedStr) else 2
+        if len(words) >= fewest and " " in text:
             yield text
+
+
+def _untranslatable_errors(path: Path) -> Iterator[str]:
+    """Texts that are given to an error, or kept in a name that is."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    calls = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ERRORS.fullmatch(ast.unparse(node.func))
+    ]
+    given = [argument for call in calls for argument in (*call.args, *_values(call))]
+    names = {one.id for one in given if isinstance(one, ast.Name)}
+    given += [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        and any(isinstance(one, ast.Name) and one.id in names for one in node.targets)
+    ]
+    for one in given:
+        translated = {id(part) for call in ast.walk(one) for part in _apart(call)}
+        parts = [part for part in ast.walk(one) if id(part) not in translated]
+        text = "".join(
+            part.value
+            for part in parts
+            if isinstance(part, ast.Constant) and isinstance(part.value, str)
+        )
+        if len(_WORD.findall(text)) > 1 and " " in text:
+            yield text
+
+
+def _values(call: ast.Call) -> list[ast.expr]:
+    return [one.value for one in call.keywords]
 
 
 def _apart(node: ast.AST) -> Iterator[ast.AST]:

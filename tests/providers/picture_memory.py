@@ -16,9 +16,9 @@ from pathlib import Path
 from aiohttp import web
 from PIL import Image
 
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.images.image_fetching import Address, ImageFetcher
 from oshaberi.providers.request.context_items import ContextItem, ImagePart, Item, TextPart
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.request.request_preparation import prepared
 

@@ -19,10 +19,10 @@ from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.anthropic.anthropic_adapter import AnthropicAdapter
 from oshaberi.providers.connections.sdk_clients import BODY
 from oshaberi.providers.connections.streamed_body import StreamedBody
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.google.google_adapter import GoogleAdapter
 from oshaberi.providers.openai_chat.openai_chat_adapter import OpenAIChatAdapter
 from oshaberi.providers.openai_responses.openai_responses_adapter import OpenAIResponsesAdapter
+from oshaberi.providers.request.endpoint import Endpoint
 
 _INDEX = "index.jsonl"
 _HERE = "http://127.0.0.1:9"

@@ -12,7 +12,7 @@ import pytest
 from oshaberi.chunks import ProviderError
 from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.adapter_registry import connect
-from oshaberi.providers.endpoint import Endpoint
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.wire import actionable_errors
 from oshaberi.providers.wire.actionable_errors import explained, names_shown, shown_address
 from oshaberi.stage.model_servers import ModelServer

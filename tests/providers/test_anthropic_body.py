@@ -8,7 +8,6 @@ import pytest
 
 from oshaberi.chunks import ThoughtPart, ToolCall
 from oshaberi.providers.anthropic.anthropic_request_body import DEFAULT_OUTPUT, body
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.request.context_items import (
     ContextItem,
     FilePart,
@@ -19,6 +18,7 @@ from oshaberi.providers.request.context_items import (
     ToolRound,
     said,
 )
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.model_request import Request, Thinking
 
 HI = said("user", "hi", "current")

@@ -13,7 +13,6 @@ from oshaberi.chunks import ThoughtPart, ToolCall
 from oshaberi.providers.adapter_registry import connect
 from oshaberi.providers.anthropic import anthropic_request_body as anthropic
 from oshaberi.providers.capabilities import capabilities_of
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.openai_chat import openai_chat_request_body as openai
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.providers.request.context_items import (
@@ -22,6 +21,7 @@ from oshaberi.providers.request.context_items import (
     ToolRound,
     said,
 )
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.history_as_text import for_model
 from oshaberi.providers.request.model_request import Request
 from oshaberi.stage.model_servers import ModelServer

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from oshaberi.chunks import Chunk, ToolCall
 from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.adapter_registry import connect
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.novelai.novelai_adapter import _StopWatch, body, prompt
 from oshaberi.providers.request.context_items import (
     ContextItem,
@@ -24,6 +23,7 @@ from oshaberi.providers.request.context_items import (
     ToolRound,
     said,
 )
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.model_request import Request
 from oshaberi.stage.model_servers import ModelServer
 from oshaberi.stage.model_servers.model_script import Finish, Say, Stall, Status

@@ -8,7 +8,6 @@ import pytest
 
 from oshaberi.chunks import ThoughtPart, ToolCall
 from oshaberi.errors import ConfigError
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.openai_chat.openai_chat_request_body import body
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.providers.request.context_items import (
@@ -21,6 +20,7 @@ from oshaberi.providers.request.context_items import (
     ToolRound,
     said,
 )
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.model_request import Request, Thinking
 
 HI = said("user", "hi", "current")
@@ -141,7 +141,7 @@ def test_thinking(preset: str, wanted: Thinking, expected: dict[str, Any]) -> No
 
 @pytest.mark.parametrize("wrong", ["much", -1, True, 1.5])
 def test_thinking_is_checked(wrong: Any) -> None:
-    with pytest.raises(ConfigError, match=r"thinking: .* is not one of: off, low, medium, high"):
+    with pytest.raises(ConfigError, match=r"thinking: .* is not one of off, low, medium, high"):
         Request((HI,), thinking=wrong)
 
 

@@ -11,7 +11,6 @@ from openai.types.responses import ResponseInputItemParam, ToolParam
 from pydantic import TypeAdapter
 
 from oshaberi.chunks import ThoughtPart, ToolCall
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.openai_responses.openai_responses_request_body import (
     body,
     without_reasoning_items,
@@ -27,6 +26,7 @@ from oshaberi.providers.request.context_items import (
     ToolRound,
     said,
 )
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.model_request import Request, Thinking
 
 ASK = Request((said("system", "Be brief."), said("user", "hi", "current")))

@@ -9,7 +9,7 @@ from typing import Any
 from oshaberi.chunks import Chunk, Usage
 from oshaberi.providers.anthropic.anthropic_adapter import AnthropicAdapter
 from oshaberi.providers.anthropic.paused_turn import MOST_KEPT_BYTES, MOST_PAUSES, KeptBody
-from oshaberi.providers.endpoint import Endpoint
+from oshaberi.providers.request.endpoint import Endpoint
 from tests.providers.adapter_runs import error, read, text
 from tests.providers.recorded_bodies import PlayedBody
 

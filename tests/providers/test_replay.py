@@ -14,9 +14,9 @@ from oshaberi.delivery.sinks.recording_sink import RecordingSink
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.errors import SceneError
 from oshaberi.providers.adapter_registry import family
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.replay.replay_adapter import ReplayAdapter
 from oshaberi.providers.request.context_items import said
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.model_request import Request
 from oshaberi.recording import record_into
 from oshaberi.scenes import find_scenes, load_scene

@@ -14,8 +14,8 @@ from aiohttp import web
 from oshaberi.providers import PRESETS, Request, connect, said
 from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.capabilities import LearnedLimits, ModelPlace
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.local_context_windows import LocalWindow
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.known_window import known_window
 from oshaberi.providers.request.request_preparation import counter_of
 from oshaberi.providers.request.window_budget import estimate

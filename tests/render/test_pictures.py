@@ -17,12 +17,12 @@ from oshaberi.render import Picture, RenderUnavailableError, can_draw, render_ta
 pytest.importorskip("PIL", reason="the tables extra is not installed")
 from PIL import Image
 
-from oshaberi.render.cells.cell_markdown import CellMark, StyledSpan
 from oshaberi.render.cells.line_shaping import shape
 from oshaberi.render.column_widths import share
 from oshaberi.render.fonts.font_faces import _face, face_of, faces_for
 from oshaberi.render.fonts.twemoji import emoji_name
 from oshaberi.render.png.page_layout import MAX_HEIGHT, MAX_WIDTH, lay_out
+from oshaberi.render.styled_spans import CellMark, StyledSpan
 from oshaberi.render.table_grid import grid_of
 
 NASTY = [

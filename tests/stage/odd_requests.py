@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
 from oshaberi.stage import Stage
-from oshaberi.stage.control.access_guard import HEADER
+from oshaberi.stage.access_guard import HEADER
 from oshaberi.stage.rest import ENDPOINTS
 
 TEXTS = (

@@ -10,9 +10,9 @@ import pytest
 
 from oshaberi.stage import Settings, Stage
 from oshaberi.stage.interactions import interaction_flow
-from oshaberi.stage.interactions.interaction_flow import InteractionType
 from oshaberi.stage.rest import ENDPOINTS
 from oshaberi.stage.rest.route_table import RouteHandler
+from oshaberi.stage.world.interaction_record import InteractionType
 
 WORLD: dict[str, object] = {
     "bot": {"permissions": ["administrator"]},

@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from oshaberi.stage import Stage
-from oshaberi.stage.control.access_guard import HEADER
+from oshaberi.stage.access_guard import HEADER
 from tests.stage.listening_client import FAST, ListeningClient, run_on_stage, world
 
 

@@ -14,7 +14,7 @@ import pytest
 from oshaberi.inspector.inspector_api import extensions
 from oshaberi.inspector.stream_log import StreamLog
 from oshaberi.stage import Settings, Stage
-from oshaberi.stage.control.access_guard import HEADER
+from oshaberi.stage.access_guard import HEADER
 from oshaberi.stage.rules.message_rules import REQUEST_MOST
 from tests.stage.odd_requests import RAW_BODIES, TARGETS, VALUES, OddRequest, OddRequests, answered
 

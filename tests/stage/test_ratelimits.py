@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from oshaberi.stage import RefusalError, Settings, Stage
-from oshaberi.stage.rest import rate_limits as limits
+from oshaberi.stage.requests import rate_limits as limits
 from tests.stage.listening_client import ListeningClient, run_on_stage
 
 

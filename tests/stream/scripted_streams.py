@@ -112,7 +112,7 @@ def play(
         result = await stream_to_sink(speaker, None, config, context, there)
         assert asyncio.all_tasks() == {asyncio.current_task()}
         assert result.ledger.problems() == []
-        assert not stops.is_active(CHANNEL)
+        assert CHANNEL not in stops._channels
         assert provider or script.closed
         return Played(result, there, context.response, seen)
 

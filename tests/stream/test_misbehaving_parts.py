@@ -15,6 +15,7 @@ from oshaberi.delivery.sinks.recording_sink import RecordingSink
 from oshaberi.stream import (
     ScriptedProvider,
     Silence,
+    Stop,
     StopRegistry,
     StreamConfig,
     StreamContext,
@@ -298,7 +299,7 @@ def test_cancellation_is_passed_on_and_leaves_nothing(after_ms: int) -> None:
         task.cancel()
         await asyncio.wait({task})
         assert asyncio.all_tasks() == {asyncio.current_task()}
-        assert not stops.is_active(CHANNEL)
+        assert CHANNEL not in stops._channels
         return task.cancelled(), provider.closed
 
     cancelled, closed = run_virtual(main())
@@ -324,3 +325,19 @@ def test_on_a_real_loop_a_stop_is_quick() -> None:
     seconds, status = asyncio.run(main())
     assert status == "stopped_by_user"
     assert seconds < 0.05
+
+
+@pytest.mark.parametrize(("stopped", "fate"), [(False, "error"), (True, "uncertain")])
+def test_a_sink_that_ignores_being_cancelled_once(stopped: bool, fate: str) -> None:
+    class Stubborn(RecordingSink):
+        async def send(self, post: Post, wire: WireState) -> Sent:
+            try:
+                await asyncio.sleep(10**6)
+            except asyncio.CancelledError:
+                await asyncio.sleep(10**6)
+            return await super().send(post, wire)
+
+    played = play("one\n", *([Stop("u")] if stopped else []), sink=Stubborn)
+    assert played.messages == []
+    assert played.result.ledger.sums() == {fate: 3}
+    assert played.result.metrics.duration_ms <= 100_000

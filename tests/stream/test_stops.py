@@ -95,7 +95,7 @@ def test_a_request_lasts_from_stream_to_stream_but_not_beyond_the_turn() -> None
         assert registry.request_stop("c", USER) is True  # while a tool runs
         with registry.active("c") as channel:
             assert channel.pending == STOP
-    assert not registry.is_active("c")
+    assert "c" not in registry._channels
     with registry.active("c") as channel:
         assert channel.pending is None
 

@@ -11,6 +11,7 @@ from oshaberi.chunks import Chunk, ThoughtPart
 from oshaberi.delivery.sinks.recording_sink import RecordingSink
 from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
 from oshaberi.stream import FollowUp, Silence, Step, Stop
+from tests.delivery.limited_sink import LimitedSink
 from tests.delivery.seen_typing import TypingWatch, longest_silence
 
 from .scripted_streams import Played, play
@@ -115,6 +116,22 @@ def test_a_message_that_takes_long_is_waited_for_with_the_indicator() -> None:
     assert watch.longest_silence(max(watch.came_at())) <= 1.0
 
 
+def test_an_answer_that_goes_on_does_not_wait_for_a_slow_message() -> None:
+    slow = [ScriptedFault("send", 2, delay_ms=2500)]
+    steps: list[str | Step] = ["One.\nTwo", Silence(700), ".\nThree", Silence(3000), "."]
+    _result, watch = played(steps, 1, faults=slow)
+    assert watch.came_at() == [0.0, 3.2, 3.7]
+    assert watch.longest_silence(3.7) <= 1.0
+
+
+def test_the_indicator_does_not_outlive_a_last_message_that_is_a_little_slow() -> None:
+    slow = [ScriptedFault("send", 2, delay_ms=800)]
+    steps: list[str | Step] = ["One.\nTwo", Silence(700), "."]
+    _result, watch = played(steps, 1, faults=slow)
+    assert watch.came_at() == [0.0, 1.5]
+    assert watch.asked_at == [0.0]
+
+
 class TestLiveMode:
     @pytest.mark.parametrize("degree", DEGREES)
     @pytest.mark.parametrize("name", ANSWERS)
@@ -124,12 +141,40 @@ class TestLiveMode:
         first = min(watch.came_at())
         assert watch.longest_silence(first) <= 1.0, "before the first words"
         end = max(ended_at(steps), *watch.came_at("message", "file", "edit"))
-        assert watch.longest_silence(end, edits_count=True) <= 2.0
+        assert watch.longest_silence(end, edits_count=True) <= 1.06, "edits come once a second"
         assert all(at <= end for at in watch.asked_at)
 
     def test_a_message_that_grows_needs_no_indicator(self) -> None:
         _result, watch = played(slowly("Some more words. " * 30, 200), 1, delivery="live")
         assert watch.asked_at == [0.0]
+
+    @pytest.mark.parametrize("latency_ms", [200, 800])
+    def test_nor_while_its_edits_are_sent(self, latency_ms: int) -> None:
+        slow = [ScriptedFault("edit", nth, delay_ms=latency_ms) for nth in range(1, 99)]
+        steps = slowly("Some more words. " * 30, 200)
+        _result, watch = played(steps, 1, delivery="live", faults=slow)
+        assert watch.asked_at == [0.0]
+        end = max(watch.came_at("message", "edit"))
+        assert watch.longest_silence(end, edits_count=True) <= 1.05 + latency_ms / 1000
+
+    def test_nor_where_discord_limits_its_edits(self) -> None:
+        watches: list[TypingWatch] = []
+
+        def limited() -> RecordingSink:
+            made = LimitedSink()
+            watches.append(TypingWatch(made))
+            return made
+
+        play(*slowly("Some more words. " * 99, 100), degree=1, delivery="live", sink=limited)
+        (watch,) = watches
+        assert watch.asked_at == [0.0]
+        end = max(watch.came_at("message", "edit"))
+        assert watch.longest_silence(end, edits_count=True) <= 1.5
+
+    def test_a_model_that_stops_to_think_is_typing(self) -> None:
+        steps: list[str | Step] = ["Some first words.", Silence(4000), " And more words."]
+        _result, watch = played(steps, 1, delivery="live")
+        assert watch.asked_at == pytest.approx([0.0, 0.9])
 
 
 def test_the_silence_is_measured_as_a_person_sees_it() -> None:

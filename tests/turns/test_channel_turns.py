@@ -205,12 +205,12 @@ def test_a_stop_beats_a_follow_up_and_both_are_served() -> None:
 def test_the_channel_is_active_from_admission_on() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.hear("first")
-        assert harness.services.stops.is_active(str(CHANNEL))
+        assert str(CHANNEL) in harness.services.stops._channels
         assert harness.channel_turns.stop(CHANNEL, ALICE.id, False).ok
         await harness.channel_turns.idle()
         assert harness.models.requests == []
         assert harness.turn_channel.channel.posted == []
-        assert not harness.services.stops.is_active(str(CHANNEL))
+        assert str(CHANNEL) not in harness.services.stops._channels
 
     run_turns(scenario)
 

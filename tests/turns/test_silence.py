@@ -99,3 +99,13 @@ def test_the_model_is_told_of_the_marker_where_nobody_asked(mention: bool, told:
         assert ("write only NO_REPLY." in str(request.items[0])) is told
 
     run_turns(scenario, turn=AUTO)
+
+
+@pytest.mark.parametrize("mention", [True, False])
+def test_the_model_knows_whether_somebody_addressed_it(mention: bool) -> None:
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer("lunch?", mention=mention)
+        (request,) = harness.models.requests
+        assert ("does not address Tomori" in str(request.items[0])) is not mention
+
+    run_turns(scenario, turn={"interjection_chance": 1.0}, draw=lambda: 0.0)

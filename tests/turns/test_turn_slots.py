@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
-from oshaberi.delivery.pacing.typing_indicator import KEEP_ALIVE_SECONDS
+from oshaberi.delivery.pacing.typing_indicator import KEEP_ALIVE_SECONDS, QUIET_SECONDS
 from oshaberi.stream.provider_protocol import Silence, Step
 from oshaberi.turns.admission.turn_slot_wait import OVERLOADED
-from oshaberi.turns.admission.turn_slots import NEAR_PLACES, NoTurnSlotError, TurnSlots
+from oshaberi.turns.admission.turn_slots import CROWD, NEAR_PLACES, NoTurnSlotError, TurnSlots
+from oshaberi.turns.running.turn import CROWDED_SECONDS
 from oshaberi.turns.status_reactions import FULL
 from oshaberi.virtual_time import run_virtual
+from tests.delivery.seen_typing import TypingWatch
 from tests.turns.turn_harness import (
     ALICE,
     CHANNEL,
@@ -187,7 +189,7 @@ def test_questions_wait_for_a_slot_with_the_typing_indicator() -> None:
         assert harness.turn_channel.contents == ["One."]
         assert other.contents == []
         assert len(harness.models.requests) == 1
-        assert shown == [0.0, KEEP_ALIVE_SECONDS]
+        assert shown == pytest.approx([QUIET_SECONDS, QUIET_SECONDS + KEEP_ALIVE_SECONDS], abs=0.06)
         await harness.channel_turns.idle()
         assert harness.turn_channel.contents == ["One.", "Two."]
         assert other.contents == ["Three."]
@@ -244,3 +246,36 @@ def test_what_waits_for_a_slot_is_left_to_the_next_process() -> None:
         assert harness.store.questions.ids == [other.people[0].id]
 
     run_turns(scenario, SLOW)
+
+
+def test_a_turn_that_begins_soon_is_not_announced() -> None:
+    """Under load a slot is free in a moment: a request for the indicator would only delay it."""
+
+    async def scenario(harness: TurnHarness) -> None:
+        harness.services.slots = TurnSlots(1)
+        await harness.hear("hi")
+        other = await ask_elsewhere(harness, 1)
+        shown = typing_times(other)
+        await asyncio.sleep(0.5)
+        assert harness.services.slots.waiting == 1
+        assert shown == []
+        await harness.channel_turns.idle()
+        assert shown == [0.6]
+
+    run_turns(scenario, [text("One.\nTw"), Silence(600), text("o.")], [text("Two.")])
+
+
+@pytest.mark.parametrize("others", [CROWD - 1, CROWD])
+def test_in_a_crowd_the_indicator_waits(others: int) -> None:
+    """Its requests would come before the first messages of all who have asked."""
+
+    async def scenario(harness: TurnHarness) -> None:
+        slots = harness.services.slots
+        slots._taken = others
+        watch = TypingWatch(harness.turn_channel.channel)
+        await harness.answer()
+        first = CROWDED_SECONDS if others >= CROWD else 0.0
+        assert watch.asked_at[0] == pytest.approx(first)
+        assert watch.longest_silence(9) <= first + 1
+
+    run_turns(scenario, [Silence(9000), text("Hm.")])

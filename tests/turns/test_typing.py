@@ -126,5 +126,63 @@ def test_a_refused_question_shows_no_indicator() -> None:
     assert watch.asked_at == [0.0], "only for the first"
 
 
+UNASKED: Any = {"turn": {"interjection_chance": 1.0}, "draw": lambda: 0.0}
+
+
+async def overheard(harness: TurnHarness) -> None:
+    assert await harness.answer("nice day", mention=False) == "interjection"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        [Silence(3000), text("NO"), Silence(9000), text("_REP"), Silence(2000), text("LY")],
+        [
+            text("<th"),
+            Silence(2000),
+            text("ink>hm"),
+            Silence(3000),
+            text("</think>"),
+            Silence(2000),
+        ],
+        [text("<think>hm"), Silence(9000), text(" so</think>NO_"), Silence(2000), text("REPLY")],
+        [Silence(9000)],
+    ],
+    ids=["marker", "thoughts", "thoughts and marker", "nothing"],
+)
+def test_words_that_nobody_asked_for_and_nobody_hears_show_no_indicator(
+    script: Sequence[Step],
+) -> None:
+    watch = watched(overheard, script, **UNASKED)
+    assert watch.came_at() == []
+    assert watch.asked_at == []
+
+
+@pytest.mark.parametrize("begin", ["Well", "<think>hm</think>Well", "<b> is a tag, well"])
+def test_unasked_words_show_it_when_they_begin(begin: str) -> None:
+    script: Sequence[Step] = [
+        Silence(3000),
+        text(begin),
+        Silence(12_000),
+        text(", it is.\nYes."),
+        Silence(2000),
+    ]
+    watch = watched(overheard, script, **UNASKED)
+    assert watch.asked_at[:2] == pytest.approx([3.75, 11.75])
+    assert len(watch.came_at()) == 2
+
+
+def test_unasked_words_that_come_at_once_need_none() -> None:
+    script: Sequence[Step] = [Silence(3000), text("Yes, it is.")]
+    watch = watched(overheard, script, **UNASKED)
+    assert watch.asked_at == []
+
+
+def test_the_model_of_unasked_words_may_use_a_tool_unseen() -> None:
+    tools = Workshop(SLOW_TOOL)
+    watch = watched(overheard, [calls(LOOK)], [text("NO_REPLY")], tools=tools, **UNASKED)
+    assert watch.asked_at == []
+
+
 def test_it_is_off_unless_somebody_answers() -> None:
     assert not ResponseState().indicator.is_on

@@ -31,6 +31,7 @@ from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
 from oshaberi.stream.provider_protocol import ScriptedProvider, Step
 from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.text.text_config import TextConfig
+from oshaberi.turns.admission.unaddressed_messages import UnaddressedMessage
 from oshaberi.turns.admission.unbegun_questions import Claim
 from oshaberi.turns.channel_turns import ChannelTurns
 from oshaberi.turns.generation.adapter_pool import AdapterPool
@@ -267,16 +268,40 @@ class TurnHarness:
         return models
 
     async def hear(self, words: str, author: Person = ALICE, **fields: Any) -> str:
-        """Somebody writes; the turn has only begun when this returns."""
-        return await self.channel_turns.submit(
-            self.turn_channel.write(words, author, **fields), self.turn_channel
-        )
+        """Somebody writes; the turn has only begun when this returns.
+
+        As the client does: what does not address the bot is ignored first, if it can be.
+        """
+        incoming = self.turn_channel.write(words, author, **fields)
+        if is_unaddressed(incoming):
+            reason = await self.channel_turns.why_ignored(unaddressed(incoming))
+            if reason is not None:
+                return reason
+        return await self.channel_turns.submit(incoming, self.turn_channel)
 
     async def answer(self, words: str = "hi", author: Person = ALICE, **fields: Any) -> str:
         """Somebody writes, and everything that follows is over when this returns."""
         reason = await self.hear(words, author, **fields)
         await self.channel_turns.idle()
         return reason
+
+
+def is_unaddressed(incoming: IncomingMessage) -> bool:
+    is_person = not incoming.said.by_us and not incoming.said.author.is_bot
+    return is_person and not incoming.is_addressed and not incoming.is_direct
+
+
+def unaddressed(incoming: IncomingMessage) -> UnaddressedMessage:
+    """Return the message as the client sees it before it reads it in full."""
+    said = incoming.said
+    return UnaddressedMessage(
+        said.id,
+        incoming.path,
+        said.author.id,
+        said.author.role_ids,
+        said.text,
+        incoming.is_for_others,
+    )
 
 
 def now() -> datetime:

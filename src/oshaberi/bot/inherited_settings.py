@@ -12,6 +12,7 @@ from typing import Literal
 from oshaberi.config import EffectiveSettings, LoadedSettings, Setting, effective
 from oshaberi.config.server_settings import origin
 from oshaberi.conversation.channel_path import ChannelPath
+from oshaberi.languages import translated
 from oshaberi.storage import Database
 from oshaberi.storage.stored_records import StoredSettings
 
@@ -43,10 +44,19 @@ class InheritedSettings:
         place_id, level = self._origin(setting.name), self.level_of(setting.name)
         if place_id is None:
             is_changed = operators.value(setting.name) != setting.default
-            return "whoever runs the bot" if is_changed else "the built-in default"
-        if level == "server":
-            return "this server" if self.path.server_id else "all direct messages"
-        return f"the {level} <#{place_id}>" if level != "here" else "here"
+            if is_changed:
+                return translated("whoever runs the bot")
+            return translated("the built-in default")
+        match level:
+            case "category":
+                return translated("the category <#{place_id}>", place_id=place_id)
+            case "channel":
+                return translated("the channel <#{place_id}>", place_id=place_id)
+            case "here":
+                return translated("here")
+        return (
+            translated("this server") if self.path.server_id else translated("all direct messages")
+        )
 
     def _origin(self, key: str) -> int | None:
         """Return the id of the place that has the value; 0 is the server."""

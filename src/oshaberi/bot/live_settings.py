@@ -10,8 +10,9 @@ from oshaberi.bot.operator_defaults import links, persona_of
 from oshaberi.config import EffectiveSettings, LoadedSettings, Reloader, effective
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.delivery.degree_policy import live_remark
+from oshaberi.languages.spoken_language import channel_language, reader_language
 from oshaberi.logs import set_level
-from oshaberi.storage import Database
+from oshaberi.storage import Database, StorageError
 from oshaberi.storage.stored_records import StoredSettings
 from oshaberi.turns.bounded_cache import BoundedCache
 from oshaberi.turns.stored_cache import StoredCache
@@ -51,6 +52,17 @@ class LiveSettings:
         self._stored: StoredCache[int, StoredSettings] = StoredCache(MOST_SERVERS, "settings")
         self._effective: BoundedCache[tuple[int, ...], _Effective] = BoundedCache(MOST_PLACES)
 
+    async def language_of(self, path: ChannelPath, locale: str) -> str:
+        """Return the language of notices in a channel. `locale` is that of its server.
+
+        While the database is down and the settings are unknown, it is the server's.
+        """
+        try:
+            settings = await self.of(path)
+        except StorageError:
+            return reader_language(locale)
+        return channel_language(settings.turn.language, locale)
+
     def operators(self) -> LoadedSettings:
         return self.reloader.current
 
@@ -77,6 +89,7 @@ class LiveSettings:
         set_level(new.log_level)
         if new.stream != old.stream:
             _remark(new)
+            services.plug_ins.tell_missing(new.stream.display_mode)
         if new.models != old.models:
             services.models = links(new, self._environ)
         if new.persona != old.persona:

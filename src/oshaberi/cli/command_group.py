@@ -86,12 +86,12 @@ class LazyGroup(click.Group):
 )
 @click.option(DEBUG, is_flag=True, help="Show a traceback when something goes wrong.")
 def app(debug: bool) -> None:
-    """A language model's token stream, as Discord messages a person would write.
+    """Send a language model's answers to Discord, as messages that a person would write.
 
     \b
-    Example:
-      echo "One line. (still the
-      same) one." | oshaberi chunk
+    Examples:
+      oshaberi run                  # try the bot in your browser, without a token
+      oshaberi chunk answer.md      # only cut a text into messages
     """
 
 

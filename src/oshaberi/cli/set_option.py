@@ -30,7 +30,7 @@ set_option = click.option(
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Change a setting.",
+    help="Change a setting; you can repeat it.",
     shell_complete=_complete_key,
 )
 

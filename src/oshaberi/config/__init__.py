@@ -4,7 +4,14 @@
     stored = await db.servers.settings(server_id)
     here = effective(settings, *stored.layers(path.ids))
 
-`SERVER_KEYS` is what a server's admins may change; `parse_server_value` reads what they typed.
+- Declared: `process_config` and its `toml_tables` (the others stand beside what they are for);
+  `setting_declarations` has all of them, `renamed_settings` the old names.
+- Read: `settings_loading`, by `settings_schema` and `value_parsing`; `setting_errors` says what is
+  wrong. The result is `loaded_settings`; `hot_reload` reads the file again when it changes.
+- By admins: `server_keys` says what they may change, `server_limits` how far, `server_settings`
+  what then applies.
+- Shown: `shown_settings` and `secrets_in_settings` mask what is secret.
+
 Importing this loads neither pydantic nor anything else of weight.
 """
 
@@ -16,14 +23,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from oshaberi.config.hot_reload import Reloader
     from oshaberi.config.loaded_settings import LoadedSettings
-    from oshaberi.config.process_config import (
-        McpServerEntry,
-        ModelEntry,
-        PersonaEntry,
-        ProcessConfig,
-    )
+    from oshaberi.config.process_config import ProcessConfig
+    from oshaberi.config.server_keys import SERVER_KEYS
     from oshaberi.config.server_settings import (
-        SERVER_KEYS,
         EffectiveSettings,
         check_together,
         effective,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     )
     from oshaberi.config.setting_declarations import DECLARED, Setting
     from oshaberi.config.settings_loading import load
+    from oshaberi.config.toml_tables import McpServerEntry, ModelEntry, PersonaEntry
 
 __all__ = [
     "DECLARED",
@@ -52,10 +55,11 @@ __all__ = [
 _HOMES = {
     "setting_declarations": ("DECLARED", "Setting"),
     "settings_loading": ("load",),
-    "process_config": ("McpServerEntry", "ModelEntry", "PersonaEntry", "ProcessConfig"),
+    "process_config": ("ProcessConfig",),
+    "toml_tables": ("McpServerEntry", "ModelEntry", "PersonaEntry"),
     "hot_reload": ("Reloader",),
+    "server_keys": ("SERVER_KEYS",),
     "server_settings": (
-        "SERVER_KEYS",
         "EffectiveSettings",
         "check_together",
         "effective",

@@ -20,9 +20,9 @@ DEFAULT = "default"
 
 @dataclass(frozen=True, slots=True)
 class LoadedSettings(ProcessConfig):
-    """All settings, as `load` returns them. Those of the process are attributes, such as
+    """All settings, as `load` returns them.
 
-    `settings.database_url`.
+    Those of the process are attributes, such as `settings.database_url`.
     """
 
     stream: StreamConfig = field(default_factory=StreamConfig)

@@ -7,137 +7,15 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 from urllib.parse import urlsplit
 
+from oshaberi.config.toml_tables import McpServerEntry, ModelEntry, PersonaEntry
 from oshaberi.conversation.turn_config import ids, strings
 from oshaberi.errors import ConfigError
-from oshaberi.text.normalize.names.webhook_usernames import name_problem
 from oshaberi.text.text_config import check_fields, choice, number, switch
 
 MOST_SHARDS = 16_384
-MOST_DOLLARS = 1_000_000
-TABLES: Any = {"extra": "forbid"}
-"""Makes pydantic refuse keys that a table does not have."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelPrice:
-    """What a million tokens cost, in dollars."""
-
-    __pydantic_config__ = TABLES
-
-    input: float
-    output: float
-
-    def __post_init__(self) -> None:
-        if not (0 <= self.input <= MOST_DOLLARS and 0 <= self.output <= MOST_DOLLARS):
-            raise ValueError(f"input and output are dollars, from 0 to {MOST_DOLLARS}")
-
-
-_MODEL_OPTIONS = (
-    "window",
-    "max_output_tokens",
-    "images",
-    "thinking",
-    "prefill",
-    "reemits",
-    "text",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class ModelEntry:
-    """One model of the operator's chain, for servers that have no models of their own."""
-
-    __pydantic_config__ = TABLES
-
-    provider: str
-    model: str
-    base_url: str | None = field(default=None, repr=False)
-    api_keys: tuple[str, ...] = field(default=(), repr=False)
-    api_key_env: str | None = None
-    params: Mapping[str, Any] = field(default_factory=dict)
-    """`temperature`, `top_p`, and what goes to the model's API as it is."""
-    price: ModelPrice | None = None
-    window: int | None = None
-    max_output_tokens: int | None = None
-    images: bool | None = None
-    thinking: str | int | None = None
-    prefill: str | None = None
-    reemits: bool | None = None
-    text: Mapping[str, int] | None = None
-
-    def __post_init__(self) -> None:
-        from oshaberi.providers.model_options import options_of
-
-        try:
-            options_of(self.all_params())
-        except ConfigError as wrong:
-            raise ValueError(str(wrong)) from None
-
-    def all_params(self) -> dict[str, Any]:
-        """Return `params` with the options that stand beside it."""
-        own = {name: getattr(self, name) for name in _MODEL_OPTIONS}
-        return {**self.params, **{name: one for name, one in own.items() if one is not None}}
-
-    def keys(self, environ: Mapping[str, str]) -> tuple[str, ...]:
-        """Return its API keys: from the entry, the variable it names, or the usual one."""
-        if self.api_keys:
-            return self.api_keys
-        key = environ.get(self.variable or "", "").strip()
-        return (key,) if key else ()
-
-    @property
-    def variable(self) -> str | None:
-        """Return the variable that has its key. The usual key is sent only to the usual server."""
-        from oshaberi.providers.provider_presets import PRESETS
-
-        preset = PRESETS.get(self.provider)
-        usual = preset.key_name_at(self.base_url) if preset else None
-        return self.api_key_env or usual
-
-
-@dataclass(frozen=True, slots=True)
-class McpServerEntry:
-    """An MCP server: a program to start, or a URL."""
-
-    __pydantic_config__ = TABLES
-
-    command: str | None = None
-    args: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict, repr=False)
-    url: str | None = field(default=None, repr=False)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    cwd: str | None = None
-    permission: Literal["everyone", "manage_messages", "manage_server"] = "everyone"
-    timeout_ms: int | None = None
-
-    def __post_init__(self) -> None:
-        if (self.command is None) == (self.url is None):
-            raise ValueError("needs either a command or a url")
-
-
-@dataclass(frozen=True, slots=True)
-class PersonaEntry:
-    """The persona for servers that have none of their own."""
-
-    __pydantic_config__ = TABLES
-
-    name: str
-    prompt: str = ""
-    aliases: tuple[str, ...] = ()
-    triggers: tuple[str, ...] = ()
-    avatar_url: str | None = None
-    age_restricted: bool = False
-    """Whether it answers only in age-restricted channels."""
-
-    def __post_init__(self) -> None:
-        if not self.name.strip():
-            raise ValueError("needs a name")
-        problem = name_problem(" ".join(self.name.split()))
-        if problem is not None:
-            raise ValueError(f"cannot be called {self.name!r}: {problem}")
 
 
 def data_home(environ: Mapping[str, str]) -> Path:
@@ -204,13 +82,16 @@ class ProcessConfig:
         20, 0, 600, "seconds that running answers get to end when the bot is shut down"
     )
     max_question_age_s: int = number(
-        600, 0, 86_400, "a question that is older after a restart is not answered, in seconds"
+        600, 0, 86_400, "after a restart, questions older than this many seconds are not answered"
     )
     max_simultaneous_turns: int = number(
         200, 1, 10_000, "maximum number of answers that are written at once; further questions wait"
     )
     max_wait_s: int = number(
-        120, 1, 3600, "a question that waits longer because of that is told so, in seconds"
+        120,
+        1,
+        3600,
+        "a question that has waited this many seconds gets a notice to try again later",
     )
     shards: str = choice(
         "fixed",
@@ -227,7 +108,9 @@ class ProcessConfig:
     health_port: int = number(
         0, 0, 65_535, "port for `/health`, `/ready`, `/metrics` and the status page; 0 is off"
     )
-    health_host: str = _text("address for these; `0.0.0.0` means all", otherwise="`127.0.0.1`")
+    health_host: str = _text(
+        "address on which that port is open; `0.0.0.0` means all", otherwise="`127.0.0.1`"
+    )
     status_token: str | None = _text(
         "password of the status page at `/` of that port, at least 16 characters; without one the "
         "page is off",
@@ -239,7 +122,7 @@ class ProcessConfig:
         url=True,
     )
     retention_turns_days: int = number(
-        180, 1, 180, "for how many days is stored which messages were answered, and how"
+        180, 1, 180, "for how many days the bot stores which messages it answered, and how"
     )
     retention_facts_days: int = number(
         0, 0, 3650, "for how many days facts are remembered; 0 means until they are deleted"

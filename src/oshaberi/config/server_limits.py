@@ -10,21 +10,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from oshaberi.config.loaded_settings import LoadedSettings
-from oshaberi.config.setting_declarations import DECLARED, Setting, near
-from oshaberi.errors import ConfigError
+from oshaberi.config.server_keys import SERVER_KEYS, is_quota
+from oshaberi.config.setting_declarations import DECLARED, Setting
+from oshaberi.config.setting_errors import no_such_setting
+from oshaberi.errors import ConfigError, Sentence
+from oshaberi.text.text_config import not_allowed
 
-QUOTA_PREFIX = "quota_"
 SPARING = frozenset({"cooldown_ms"})
 """Numbers of which less costs more: the operator's own value is the least."""
 ALLOWING_PEOPLE = ("allowed_users", "allowed_roles")
 ALLOWING = frozenset({*ALLOWING_PEOPLE, "allowed_channels"})
 BLOCKING = frozenset({"blocked_users", "blocked_roles", "blocked_channels"})
-BY_OPERATOR = "that whoever runs the bot allows"
-
-
-def is_quota(key: str) -> bool:
-    """Tell whether a setting is a quota. Server quotas and operator quotas apply side by side."""
-    return key.startswith(QUOTA_PREFIX)
 
 
 def most_allowed(settings: LoadedSettings, setting: Setting) -> int | None:
@@ -46,12 +42,12 @@ def least_allowed(settings: LoadedSettings, setting: Setting) -> int | None:
     return int(setting.about["low"]) if _is_bounded(setting) else None
 
 
-def allowed_here(settings: LoadedSettings, setting: Setting) -> str:
+def allowed_here(settings: LoadedSettings, setting: Setting) -> Sentence:
     """Describe in words which values admins may choose."""
     most, least = most_allowed(settings, setting), least_allowed(settings, setting)
     if most is None:
         return setting.allowed
-    return f"a whole number from {least} to {most}"
+    return Sentence("a whole number from {low} to {high}", low=least, high=most)
 
 
 def check_limit(settings: LoadedSettings, key: str, value: Any) -> None:
@@ -59,13 +55,33 @@ def check_limit(settings: LoadedSettings, key: str, value: Any) -> None:
     setting = DECLARED[key]
     most, least = most_allowed(settings, setting), least_allowed(settings, setting)
     if most is not None and value > most:
-        raise ConfigError(f"{key}: {value} is more than {most}, the most {BY_OPERATOR}")
+        raise ConfigError(
+            Sentence(
+                "{key}: {value} is more than {most}, the most that whoever runs the bot allows",
+                key=key,
+                value=value,
+                most=most,
+            )
+        )
     if least is not None and value < least:
-        raise ConfigError(f"{key}: {value} is less than {least}, the least {BY_OPERATOR}")
+        raise ConfigError(
+            Sentence(
+                "{key}: {value} is less than {least}, the least that whoever runs the bot allows",
+                key=key,
+                value=value,
+                least=least,
+            )
+        )
     theirs = settings.value(key)
     strangers = [one for one in value if one not in theirs] if _allows_some(settings, key) else []
     if strangers:
-        raise ConfigError(f"{key}: {strangers[0]} is not among those {BY_OPERATOR}")
+        raise ConfigError(
+            Sentence(
+                "{key}: {value} is not among those that whoever runs the bot allows",
+                key=key,
+                value=strangers[0],
+            )
+        )
 
 
 def limited(settings: LoadedSettings, changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,17 +121,15 @@ def _allows_some(settings: LoadedSettings, key: str) -> bool:
 
 def check_limit_table(limits: Mapping[str, int]) -> None:
     """Check the operator's `server_limits`: numbers that admins may change, within their range."""
-    from oshaberi.config.server_settings import SERVER_KEYS
-
     for key, value in limits.items():
         path = f"server_limits.{key}"
         if key not in DECLARED:
-            raise ConfigError(f"{path}: no such setting{near(key, SERVER_KEYS)}")
+            raise ConfigError(f"server_limits.{no_such_setting(key, SERVER_KEYS)}")
         if key not in SERVER_KEYS or not _is_bounded(SERVER_KEYS[key]):
             raise ConfigError(f"{path}: is not a number that admins may change")
         about = SERVER_KEYS[key].about
         if not about["low"] <= value <= about["high"]:
-            raise ConfigError(f"{path}: {value} is not {SERVER_KEYS[key].allowed}")
+            raise not_allowed(path, value, SERVER_KEYS[key].allowed)
 
 
 def _is_bounded(setting: Setting) -> bool:

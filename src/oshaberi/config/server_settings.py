@@ -8,30 +8,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from oshaberi.config.loaded_settings import LoadedSettings
-from oshaberi.config.process_config import ProcessConfig
 from oshaberi.config.renamed_settings import with_new_names
-from oshaberi.config.server_limits import is_quota, limited
-from oshaberi.config.setting_declarations import DECLARED, Setting, near, within
+from oshaberi.config.server_keys import SERVER_KEYS, is_quota
+from oshaberi.config.server_limits import limited
+from oshaberi.config.setting_declarations import DECLARED, within
+from oshaberi.config.setting_errors import no_such_setting
 from oshaberi.config.value_parsing import read
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.delivery.stream_config import StreamConfig
-from oshaberi.errors import ConfigError
+from oshaberi.errors import ConfigError, Sentence
 from oshaberi.text.text_config import TextConfig
 
 log = logging.getLogger(__name__)
 
-OPERATOR_KEYS = frozenset({"suppress_text_output", "suppress_user_errors", "web_page_tool_enabled"})
-"""Only the operator may set these: admins could mute errors or use the operator's network."""
-
-SERVER_KEYS: Mapping[str, Setting] = {
-    key: setting
-    for key, setting in DECLARED.items()
-    if setting.section is not ProcessConfig and key not in OPERATOR_KEYS
-}
-SERVER_ONLY_KEYS = frozenset({"auto_channels", "allowed_channels", "blocked_channels"}) | {
-    key for key in SERVER_KEYS if key.endswith("_per_server_day")
-}
-"""They name channels themselves, or count for the whole server: no channel has its own."""
 NO_QUOTAS: Mapping[str, Any] = {key: 0 for key in SERVER_KEYS if is_quota(key)}
 
 
@@ -92,8 +81,8 @@ def parse_server_value(key: str, text: str) -> Any:
     """Parse and check what an admin typed for a setting. A ConfigError says what is allowed."""
     if key not in SERVER_KEYS:
         if key in DECLARED:
-            raise ConfigError(f"{key}: is set by whoever runs the bot")
-        raise ConfigError(f"{key}: no such setting{near(key, SERVER_KEYS)}")
+            raise ConfigError(Sentence("{name}: is set by whoever runs the bot", name=key))
+        raise ConfigError(no_such_setting(key, SERVER_KEYS))
     from oshaberi.config.settings_schema import checked
 
     value = checked(SERVER_KEYS[key], read(SERVER_KEYS[key].about, text))

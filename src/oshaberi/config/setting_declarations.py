@@ -10,6 +10,7 @@ from oshaberi.config.process_config import ProcessConfig
 from oshaberi.config.renamed_settings import RENAMED
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.errors import Sentence
 from oshaberi.text.text_config import TextConfig
 
 SECTIONS: tuple[type, ...] = (TextConfig, StreamConfig, TurnConfig, ProcessConfig)
@@ -29,15 +30,16 @@ class Setting:
         return str(self.about["what"])
 
     @property
-    def allowed(self) -> str:
+    def allowed(self) -> Sentence:
         """Describe the allowed values, to be used after "is not"."""
         about = self.about
         if "low" in about:
-            return f"a whole number from {about['low']} to {about['high']}"
+            low, high = about["low"], about["high"]
+            return Sentence("a whole number from {low} to {high}", low=low, high=high)
         if "choices" in about:
-            return f"one of: {', '.join(about['choices'])}"
+            return Sentence("one of: {choices}", choices=", ".join(about["choices"]))
         if "table" in about:
-            return str(about["table"])
+            return Sentence(str(about["table"]))
         return next(words for kind, words in _WORDS.items() if kind in about)
 
     @property
@@ -46,13 +48,13 @@ class Setting:
 
 
 _WORDS = {
-    "switch": "true or false",
-    "fraction": "a number from 0 to 1",
-    "strings": "a list of texts that are not empty",
-    "ids": "a list of ids",
-    "path": "a path",
-    "name": "a name, or nothing",
-    "text": "a text",
+    "switch": Sentence("true or false"),
+    "fraction": Sentence("a number from 0 to 1"),
+    "strings": Sentence("a list of texts that are not empty"),
+    "ids": Sentence("a list of ids"),
+    "path": Sentence("a path"),
+    "name": Sentence("a name, or nothing"),
+    "text": Sentence("a text"),
 }
 
 
@@ -78,12 +80,14 @@ def within(section: type, values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if DECLARED[key].section is section}
 
 
-def near(key: str, known: Iterable[str]) -> str:
+def near(key: str, known: Iterable[str]) -> Sentence:
     """Suggest the key that was probably meant, for the end of an error message."""
     from difflib import get_close_matches
 
     new_name = RENAMED.get(key.lower())
     if new_name is not None:
-        return f"; its name is {new_name!r} now"
+        return Sentence("; its name is {name!r} now", name=new_name)
     found = get_close_matches(key.lower(), list(known), n=1)
-    return f"; did you mean {found[0]!r}?" if found else "; docs/settings.md lists them"
+    if found:
+        return Sentence("; did you mean {name!r}?", name=found[0])
+    return Sentence("; docs/settings.md lists them")

@@ -7,18 +7,18 @@ from typing import Any
 
 from oshaberi.config.setting_declarations import DECLARED, near
 from oshaberi.config.shown_settings import masked, plain
-from oshaberi.errors import ConfigError
+from oshaberi.errors import ConfigError, Sentence
 from oshaberi.secret_redaction import MASK
 
 LONGEST = 80
 _EXTRA = ("extra_forbidden", "unexpected_keyword_argument")
 _WORDS = {
-    "string_type": "a text",
-    "tuple_type": "a list",
-    "dict_type": "a table",
-    "mapping_type": "a table",
-    "is_instance_of": "a table",
-    "dataclass_type": "a table",
+    "string_type": Sentence("a text"),
+    "tuple_type": Sentence("a list"),
+    "dict_type": Sentence("a table"),
+    "mapping_type": Sentence("a table"),
+    "is_instance_of": Sentence("a table"),
+    "dataclass_type": Sentence("a table"),
 }
 
 
@@ -35,19 +35,29 @@ class SettingMistakesError(ConfigError):
         super().__init__(first + more)
 
 
-def complaint(place: tuple[int | str, ...], wrong: Mapping[str, Any]) -> str:
+def complaint(place: tuple[int | str, ...], wrong: Mapping[str, Any]) -> Sentence:
     """Describe one validation error in one line. `place` says where it is."""
     key, kind = str(place[0]), wrong["type"]
     if key not in DECLARED:
-        return f"{key}: no such setting{near(key, DECLARED)}"
+        return no_such_setting(key, DECLARED)
     path = _path(place)
     if kind in _EXTRA:
-        return f"{path}: no such key"
+        return Sentence("{path}: no such key", path=path)
     if kind == "missing":
-        return f"{path}: is missing"
+        return Sentence("{path}: is missing", path=path)
     if kind == "value_error":
-        return f"{path}: {wrong['ctx']['error']}"
-    return f"{path}: {_shown(place, wrong['input'])} is not {_allowed(place, wrong)}"
+        return Sentence("{path}: {problem}", path=path, problem=str(wrong["ctx"]["error"]))
+    return Sentence(
+        "{key}: {value} is not {allowed}",
+        key=path,
+        value=_shown(place, wrong["input"]),
+        allowed=_allowed(place, wrong),
+    )
+
+
+def no_such_setting(key: str, known: Iterable[str]) -> Sentence:
+    """Return the message for an unknown setting, with the one that was probably meant."""
+    return Sentence("{key}: no such setting{hint}", key=key, hint=near(key, known))
 
 
 def _path(place: tuple[int | str, ...]) -> str:
@@ -55,11 +65,12 @@ def _path(place: tuple[int | str, ...]) -> str:
     return f"{place[0]}{inside}"
 
 
-def _allowed(place: tuple[int | str, ...], wrong: Mapping[str, Any]) -> str:
+def _allowed(place: tuple[int | str, ...], wrong: Mapping[str, Any]) -> Sentence:
     setting = DECLARED[str(place[0])]
     if len(place) == 1 or "table" not in setting.about:
         return setting.allowed
-    return _WORDS.get(wrong["type"], f"allowed: {wrong['msg']}")
+    # Of tables, which only the settings file has: pydantic's words are English.
+    return _WORDS.get(wrong["type"], Sentence("allowed: {problem}", problem=wrong["msg"]))
 
 
 def _shown(place: tuple[int | str, ...], value: Any) -> str:

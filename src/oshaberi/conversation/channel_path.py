@@ -21,5 +21,7 @@ class ChannelPath:
     @property
     def ids(self) -> tuple[int, ...]:
         """Return the ids of the place and of those above it, nearest first, without the server."""
-        above = (self.channel_id, self.parent_id, self.category_id)
-        return tuple(one for one in above if one)
+        parent, category = self.parent_id, self.category_id
+        if not category:
+            return (self.channel_id, parent) if parent else (self.channel_id,)
+        return (self.channel_id, parent, category) if parent else (self.channel_id, category)

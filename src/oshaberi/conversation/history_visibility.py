@@ -17,7 +17,7 @@ Said = TypeVar("Said", ChannelMessage, Exchange)
 
 
 def said_since(said: Iterable[Said], since: datetime | None) -> tuple[Said, ...]:
-    """What is not older; without a moment, all of it."""
+    """Return the messages since that moment; without one, all of them."""
     if since is None:
         return tuple(said)
     return tuple(one for one in said if _is_since(one, since))

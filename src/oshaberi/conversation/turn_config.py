@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from oshaberi.errors import ConfigError
+from oshaberi.errors import Sentence
 from oshaberi.languages.spoken_language import AUTO, DISCORD_LOCALES
-from oshaberi.text.text_config import check_fields, choice, fraction, number, switch
+from oshaberi.text.text_config import check_fields, choice, fraction, not_allowed, number, switch
 
 MOST_COUNTED = 10**12
 PROXY_BOTS = (466378653216014359, 431544605209788416)
@@ -52,7 +52,10 @@ class TurnConfig:
         "a question is answered this many ms after the last message of its author; 0: at once",
     )
     burst_max_ms: int = number(
-        8000, 0, 60_000, "and at most this many ms after the first, while its author types"
+        8000,
+        0,
+        60_000,
+        "longest wait while the author of a question still types, in ms after the first message",
     )
     attention_ms: int = number(
         0,
@@ -185,17 +188,17 @@ def _checked_strings(key: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(
         isinstance(one, str) and one for one in value
     ):
-        raise ConfigError(f"{key}: {value!r} is not a list of texts that are not empty")
+        raise not_allowed(key, value, Sentence("a list of texts that are not empty"))
     return tuple(value)
 
 
 def _checked_name(key: str, value: object) -> str:
     if not isinstance(value, str):
-        raise ConfigError(f"{key}: {value!r} is not a name")
+        raise not_allowed(key, value, Sentence("a name"))
     return value.strip()
 
 
 def _checked_ids(key: str, value: object) -> tuple[int, ...]:
     if not isinstance(value, list | tuple) or not all(type(one) is int for one in value):
-        raise ConfigError(f"{key}: {value!r} is not a list of ids")
+        raise not_allowed(key, value, Sentence("a list of ids"))
     return tuple(value)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.errors import Sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ def policy_of(config: StreamConfig) -> DegreePolicy:
     return POLICIES[config.text.humanizer_degree]
 
 
-LIVE_WITHOUT_GROWTH = (
+LIVE_WITHOUT_GROWTH = Sentence(
     'delivery = "live" shows no growing text together with notify = "last": an edit notifies '
     "nobody, so the message that is to notify is sent when it is complete"
 )
@@ -42,7 +43,7 @@ def shows_unfinished(config: StreamConfig) -> bool:
     return config.delivery == "live" and not waits
 
 
-LIVE_WITHOUT_MODE = 'delivery = "live" shows no display_mode but "persona"'
+LIVE_WITHOUT_MODE = Sentence('delivery = "live" shows no display_mode but "persona"')
 
 
 def live_remark(config: StreamConfig) -> str:

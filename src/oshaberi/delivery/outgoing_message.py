@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from oshaberi.delivery.delivery_plug_ins import RenderedBlock
 from oshaberi.delivery.pacing.typing_pace import Wait
-from oshaberi.delivery.queue.plug_in_attachments import RenderedBlock
 from oshaberi.events import Identity, Message, Table
 
 _EMOJI_RUN = re.compile(r"(?:<a?:\w+:\d+>\s*)+")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from oshaberi.errors import ConfigError
+from oshaberi.errors import Sentence
 from oshaberi.text.text_config import (
     TextConfig,
     check_fields,
     choice,
     fraction,
+    not_allowed,
     number,
     switch,
 )
@@ -80,5 +81,5 @@ class StreamConfig:
     def __post_init__(self) -> None:
         check_fields(self)
         if self.min_random_pause_ms > self.max_random_pause_ms:
-            allowed = f"at most max_random_pause_ms, {self.max_random_pause_ms}"
-            raise ConfigError(f"min_random_pause_ms: {self.min_random_pause_ms} is not {allowed}")
+            most = Sentence("at most max_random_pause_ms, {most}", most=self.max_random_pause_ms)
+            raise not_allowed("min_random_pause_ms", self.min_random_pause_ms, most)

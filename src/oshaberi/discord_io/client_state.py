@@ -7,9 +7,10 @@ from collections.abc import Iterable
 import discord
 
 from oshaberi.discord_io.arrival_check import Arrivals, Claims
-from oshaberi.discord_io.discord_sink import DiscordSink, SharedSinkState
+from oshaberi.discord_io.discord_sink import DiscordSink
 from oshaberi.discord_io.mention_policy import MentionPolicy
 from oshaberi.discord_io.message_removal import MessageRemoval
+from oshaberi.discord_io.received_histories import ReceivedHistories
 from oshaberi.discord_io.requests.ban_guard import BanGuard
 from oshaberi.discord_io.requests.bucket_headers import KnownRooms
 from oshaberi.discord_io.requests.circuit_breaker import CircuitBreaker
@@ -18,6 +19,7 @@ from oshaberi.discord_io.requests.request_fence import RequestFence
 from oshaberi.discord_io.requests.request_meter import RequestMeter
 from oshaberi.discord_io.requests.request_watch import RequestSender, RequestTrace
 from oshaberi.discord_io.requests.typing_requests import TypingRequests
+from oshaberi.discord_io.shared_sink_state import SharedSinkState
 from oshaberi.discord_io.table_button import TableSourceLookup, TableText
 from oshaberi.discord_io.webhooks.managed_webhooks import Alone, ManagedWebhooks, alone_anyway
 from oshaberi.discord_io.webhooks.webhook_http import WebhookHttp
@@ -30,7 +32,12 @@ class ClientState:
     keeps other processes from creating a second webhook at the same moment.
     """
 
-    def __init__(self, client: discord.Client, alone: Alone = alone_anyway) -> None:
+    def __init__(
+        self,
+        client: discord.Client,
+        alone: Alone = alone_anyway,
+        histories: ReceivedHistories | None = None,
+    ) -> None:
         trace = client.http.http_trace
         self.guard = trace.guard if isinstance(trace, RequestTrace) else BanGuard()
         self.budget = trace.budget if isinstance(trace, RequestTrace) else RequestBudget()
@@ -39,6 +46,7 @@ class ClientState:
         rooms = KnownRooms()
         line = RequestSender(client, self.guard)
         self.sources = TableSourceLookup()
+        self.histories = histories or ReceivedHistories()
         self._shared = SharedSinkState(
             client=client,
             line=line,
@@ -50,6 +58,7 @@ class ClientState:
             typing=TypingRequests(client, line, self.guard, self.budget),
             rooms=rooms,
             sources=self.sources,
+            histories=self.histories,
         )
         client.add_dynamic_items(TableText(self.sources).item())
 
@@ -70,7 +79,8 @@ class ClientState:
         self, channel: discord.abc.MessageableChannel, message_ids: Iterable[int]
     ) -> None:
         """Delete our messages, whether the bot or a webhook sent them."""
-        await MessageRemoval(self._shared, channel).remove(message_ids)
+        with self.histories.changing(channel.id):
+            await MessageRemoval(self._shared, channel).remove(message_ids)
 
     @property
     def allows_reactions(self) -> bool:

@@ -17,7 +17,7 @@ from oshaberi.inspector.recorded_sends import recorded_sends
 from oshaberi.inspector.stream_log import StreamLog
 from oshaberi.inspector.stream_trace import replayed, trace
 from oshaberi.stage.control.control_api import ControlExtension
-from oshaberi.stage.rest.request_log import RequestRecord
+from oshaberi.stage.requests.request_log import RequestRecord
 from oshaberi.stage.stage_errors import StageError
 from oshaberi.stage.stage_server import Stage
 from oshaberi.stage.world.snowflakes import number_in
@@ -74,7 +74,7 @@ class _Inspector:
         }
 
     def _sends(self, kept: LoggedStream) -> list[Json]:
-        """What was recorded while it ran; the trace beside it is played again."""
+        """Return the sends as they were recorded. The trace beside them comes from a replay."""
         channel = number_in(kept.channel)
         if channel is None:
             return []

@@ -154,7 +154,7 @@ class LoggedStream:
 
 
 def _told(data: object) -> str:
-    """What a stream failed with, as far as it failed."""
+    """Return the error that ended a stream in words; empty if none did."""
     if isinstance(data, ProviderError):
         return f"{data.type.replace('_', ' ')}: {data.message}" if data.message else data.type
     return str(data) if isinstance(data, Exception) else ""

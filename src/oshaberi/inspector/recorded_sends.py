@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from oshaberi.delivery.response_state import LimitWait
-from oshaberi.stage.rest.request_log import RequestRecord
+from oshaberi.stage.requests.request_log import RequestRecord
 
 SENDS = ("POST /channels/*/messages", "POST /webhooks/*/*")
 OK = 200

@@ -129,7 +129,7 @@ class StreamLog:
         return next((kept for kept, ids in known if message in ids), None)
 
     def scene(self, kept: LoggedStream) -> Json:
-        """Return the scene of a stream; of a running one, up to this moment."""
+        """Return the scene of a stream. If it still runs, the scene ends at this moment."""
         return kept.document(self._clock(), self._masker)
 
     def summary(self, kept: LoggedStream) -> Json:

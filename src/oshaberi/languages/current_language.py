@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from oshaberi.errors import Sentence
 from oshaberi.languages.translation_catalogues import CATALOGUES, ENGLISH
 
 _language: ContextVar[str] = ContextVar("oshaberi_language", default=ENGLISH)
@@ -39,6 +40,17 @@ def translatable(sentence: str) -> str:
 def translated(sentence: str, /, **values: object) -> str:
     """Return a sentence in the current language, with its `{placeholders}` filled in."""
     return _filled(CATALOGUES.sentence(_language.get(), sentence), values)
+
+
+def said(text: str) -> str:
+    """Return a text in the current language if it is a Sentence, else as it is."""
+    if not isinstance(text, Sentence):
+        return text
+    values = {
+        name: said(value) if isinstance(value, str) else value
+        for name, value in text.values.items()
+    }
+    return translated(text.template, **values)
 
 
 def translated_count(one: str, many: str, count: int, /, **values: object) -> str:

@@ -165,7 +165,7 @@ class ModelChoice:
         return source
 
     def _key(self, said: Json, base_url: str) -> str | None:
-        """The one that was given, or the one that was given for this address before."""
+        """Return the given key, or else the one that was last given for this address."""
         return str(said.get("key") or "").strip() or self._keys.get(base_url)
 
     def _demo_model_link(self) -> OperatorModel:

@@ -49,7 +49,7 @@ class FoundServer:
 
 
 def model_sources(environ: Mapping[str, str]) -> tuple[ModelSource, ...]:
-    """What the panel offers, in its order."""
+    """Return the sources that the panel offers, in its order."""
     return (
         *(_preset(name, environ) for name in (*LOCAL, *HOSTED)),
         ModelSource(ANY_ADDRESS, "Another address", "openai"),

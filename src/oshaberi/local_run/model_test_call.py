@@ -31,7 +31,7 @@ _FIELDS: dict[ErrorType, str] = {
 
 @dataclass(frozen=True, slots=True)
 class TestedModel:
-    """`text` is the beginning of its answer; empty if it only thought."""
+    """A model that answered. `text` begins its answer; it is empty if the model only thought."""
 
     text: str
     first_ms: int

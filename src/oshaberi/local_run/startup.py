@@ -68,7 +68,7 @@ async def perform(
 
         def opened(bot: Bot) -> None:
             choice.give_to(bot.services)
-            bot.channel_turns.on_busy = answering.note
+            bot.channel_turns.watch_busy(answering.note)
 
         warming: list[asyncio.Task[None]] = []
 

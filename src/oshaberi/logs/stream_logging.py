@@ -6,13 +6,13 @@ Without DEBUG it adds nothing to a stream but that id.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any, Literal
 
-from oshaberi.chunks import Chunk, ProviderError
+from oshaberi.chunks import Chunk
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.logs.log_lines import stream_id
-from oshaberi.stream.provider_protocol import Provider
+from oshaberi.stream.provider_protocol import Provider, WrappedProvider
 from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.stream.text_engine_observers import listen
@@ -116,27 +116,12 @@ def _short(text: str) -> str:
     return repr(text if len(text) <= LONGEST else f"{text[:LONGEST]}…")
 
 
-class _LoggedChunks:
+class _LoggedChunks(WrappedProvider):
     """Wraps a provider and logs each chunk."""
 
     def __init__(self, provider: Provider) -> None:
-        self._provider = provider
+        super().__init__(provider)
         self._count = 0
-
-    @property
-    def name(self) -> str:
-        return self._provider.name
-
-    @property
-    def model(self) -> str:
-        return self._provider.model
-
-    @property
-    def reemits(self) -> bool:
-        return self._provider.reemits
-
-    def open(self, request: Any) -> AsyncIterator[Any]:
-        return self._provider.open(request)
 
     def normalise(self, raw: Any) -> Chunk | None:
         chunk = self._provider.normalise(raw)
@@ -144,9 +129,6 @@ class _LoggedChunks:
             self._count += 1
             _tell_chunk(self._count, chunk)
         return chunk
-
-    def classify(self, error: Exception) -> ProviderError:
-        return self._provider.classify(error)
 
 
 def _tell_chunk(number: int, chunk: Chunk) -> None:

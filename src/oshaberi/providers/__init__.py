@@ -1,15 +1,18 @@
 """Stages 01-03: from a request that names no API to `Chunk`s. SDKs are imported only when used.
 
-`connect` (`adapter_registry`) finds an adapter by provider name (`provider_presets`);
-`model_options` are a model's own settings, `local_context_windows` asks local servers. `request/`
-holds what is asked; a family's folder has `…_request_body` (request to JSON), `…_wire_events`
-(JSON to steps) and `…_adapter`, each with the folder's name in front; `wire/` holds what the
-families share. `error_classification` names what failed.
+- `connect` (`adapter_registry`) finds an adapter by provider name (`provider_presets`).
+  `model_options` are a model's own settings, `model_listing` asks which models there are,
+  `local_context_windows` asks local servers for their window.
+- `capabilities` says what a model can do, `request` holds what it is asked, with `images`.
+- A family has a folder (`openai_chat`, `openai_responses`, `anthropic`, `google`, `novelai`) with
+  `…_request_body` (request to JSON), `…_wire_events` (JSON to steps) and `…_adapter`, each with the
+  folder's name in front. `replay` plays scenes. `adapter_base` and `wire` hold what families share.
+- `connections` carry the requests; `public_web` and `local_addresses` say where they may lead.
+- `error_classification` names what failed, `key_redaction` removes keys from it.
 """
 
 from oshaberi.providers.adapter_base import Adapter, RawChunk
 from oshaberi.providers.adapter_registry import connect, families, family
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.provider_presets import PRESETS, Preset
 from oshaberi.providers.request.context_items import (
     ContextItem,
@@ -23,6 +26,7 @@ from oshaberi.providers.request.context_items import (
     ToolRound,
     said,
 )
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.model_request import Request, Thinking
 
 __all__ = [

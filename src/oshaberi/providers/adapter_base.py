@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 from oshaberi.chunks import Chunk, ProviderError, Usage
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.endpoint import Endpoint, place_of
+from oshaberi.providers.key_redaction import KeyRedactor
+from oshaberi.providers.request.endpoint import Endpoint, place_of
 from oshaberi.providers.request.model_request import Request, RequestSize
 from oshaberi.providers.request.request_preparation import left_out
 from oshaberi.providers.wire.chunk_assembler import ChunkAssembler
@@ -146,3 +147,16 @@ class Adapter(ABC):
         if self.endpoint is not None:
             tokens = self.endpoint.learned.tokens
             tokens.note(place_of(self.endpoint), size.estimated_tokens, usage.input_tokens)
+
+
+class EndpointAdapter(Adapter):
+    """An adapter for the model of one endpoint."""
+
+    endpoint: Endpoint
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.name = endpoint.name
+        self.model = endpoint.model
+        self.reemits = endpoint.reemits
+        self.endpoint = endpoint
+        self._redact = KeyRedactor.of(endpoint)

@@ -9,18 +9,17 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 from urllib.parse import urlsplit
 
-from oshaberi.errors import ConfigError
-from oshaberi.plug_in_loading import plug_in_error
+from oshaberi.errors import ConfigError, Sentence
+from oshaberi.plug_in_loading import installed_entry_points, plug_in_error
 from oshaberi.providers.adapter_base import Adapter
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.local_context_windows import LocalWindow
 from oshaberi.providers.model_options import TEXT_LIMITS
 from oshaberi.providers.provider_presets import PRESETS, Preset
 from oshaberi.providers.request.context_items import Part
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.text.text_config import TextConfig
 
 GROUP = "oshaberi.providers"
@@ -55,12 +54,18 @@ def connect(
     """
     preset = PRESETS.get(provider) or _plugged_in(provider)
     if not model.strip():
-        raise ConfigError(f"{provider}: needs the name of a model")
+        raise ConfigError(Sentence("{provider}: needs the name of a model", provider=provider))
     if preset.needs_base_url and base_url is None:
-        raise ConfigError(f"{provider}: needs a base_url")
+        raise ConfigError(Sentence("{provider}: needs a base_url", provider=provider))
     key = _checked_key(provider, api_key)
     if key is None and preset.key_name_at(base_url):
-        raise ConfigError(f"{provider}: needs an API key (usually {preset.key_name})")
+        raise ConfigError(
+            Sentence(
+                "{provider}: needs an API key (usually {name})",
+                provider=provider,
+                name=preset.key_name,
+            )
+        )
     settings.setdefault("fetch_image", _fetch_image)
     settings.setdefault("is_known_server", _is_known_server(preset, base_url))
     settings.setdefault("ask_window", _window_asker(preset, model, base_url, key))
@@ -107,7 +112,7 @@ def family(name: str) -> MakeAdapter:
         module, _, attribute = FAMILIES[name].partition(":")
         made: MakeAdapter = getattr(import_module(module), attribute)
         return made
-    for found in entry_points(group=GROUP, name=name):
+    for found in installed_entry_points(GROUP).select(name=name):
         try:
             plugged: MakeAdapter = found.load()
         except Exception as error:
@@ -118,16 +123,26 @@ def family(name: str) -> MakeAdapter:
 
 
 def families() -> list[str]:
-    plugged = [found.name for found in entry_points(group=GROUP)]
+    plugged = [found.name for found in installed_entry_points(GROUP)]
     return sorted({*FAMILIES, *plugged})
 
 
-def unknown(what: str, name: str, known: Iterable[str]) -> str:
+def unknown(what: str, name: str, known: Iterable[str]) -> Sentence:
     """Return the message for an unknown name, with similar known ones."""
     names = sorted(set(known))
     near = difflib.get_close_matches(name.lower(), names, n=2, cutoff=0.5)
-    meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-    return f"{what}: {name!r} is not known{meant} (known: {', '.join(names)})"
+    listed, meant = ", ".join(names), " / ".join(map(repr, near))
+    if not near:
+        return Sentence(
+            "{what}: {name!r} is not known (known: {listed})", what=what, name=name, listed=listed
+        )
+    return Sentence(
+        "{what}: {name!r} is not known; did you mean {meant}? (known: {listed})",
+        what=what,
+        name=name,
+        meant=meant,
+        listed=listed,
+    )
 
 
 def _plugged_in(name: str) -> Preset:
@@ -140,14 +155,20 @@ def _checked_key(provider: str, key: str | None) -> str | None:
     """Return the key without a line break. A key that no header can carry is refused unseen."""
     stripped = (key or "").strip()
     if not (stripped.isascii() and stripped.isprintable()) or " " in stripped:
-        raise ConfigError(f"{provider}: the API key contains characters that no key has")
+        raise ConfigError(
+            Sentence(
+                "{provider}: the API key contains characters that no key has", provider=provider
+            )
+        )
     return stripped or None
 
 
 def _checked_text(provider: str, text: Mapping[str, Any]) -> Mapping[str, Any]:
     for key in text:
         if key not in TEXT_LIMITS:
-            raise ConfigError(unknown(f"{provider}: text setting", key, TEXT_LIMITS))
+            raise ConfigError(
+                unknown(Sentence("{provider}: text setting", provider=provider), key, TEXT_LIMITS)
+            )
     TextConfig(**text)
     return text
 
@@ -157,9 +178,17 @@ def _checked_url(provider: str, url: str | None) -> str | None:
         return None
     shown = repr(url if len(url) <= URL_SHOWN_MOST else f"{url[:URL_SHOWN_MOST]}…")
     if not url.startswith(("http://", "https://")):
-        raise ConfigError(f"{provider}: base URL {shown} does not begin with http:// or https://")
+        raise ConfigError(
+            Sentence(
+                "{provider}: base URL {url} does not begin with http:// or https://",
+                provider=provider,
+                url=shown,
+            )
+        )
     if len(url) > URL_MOST or not url.isprintable() or " " in url or not _has_host(url):
-        raise ConfigError(f"{provider}: base URL {shown} is no address")
+        raise ConfigError(
+            Sentence("{provider}: base URL {url} is no address", provider=provider, url=shown)
+        )
     return url
 
 

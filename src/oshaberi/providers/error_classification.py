@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from oshaberi.chunks import ErrorType, ProviderError
+from oshaberi.errors import Sentence
 
 Redact = Callable[[str], str]
 
@@ -45,8 +46,9 @@ class ProviderFailure:
         """Return what a channel may see: a known server's text, else only the status."""
         if self.is_quote and is_known:
             return self.message
-        status = "" if self.status is None else f"The server answered HTTP {self.status}."
-        return self.own_words or status
+        if self.own_words or self.status is None:
+            return self.own_words
+        return Sentence("The server answered HTTP {status}.", status=self.status)
 
 
 def our_failure(message: str, **more: Any) -> ProviderFailure:
@@ -207,13 +209,19 @@ def provider_error(
     }
     return ProviderError(
         kind,
-        redact(failure.message),
+        _without_secrets(failure.message, redact),
         codes[0] if codes else failure.status,
         is_retryable(failure, kind),
         provider,
         raw,
-        shown=redact(failure.shown(is_known=is_known)),
+        shown=_without_secrets(failure.shown(is_known=is_known), redact),
     )
+
+
+def _without_secrets(words: str, redact: Redact) -> str:
+    """Return the words without secrets. Those of ours that have none stay translatable."""
+    redacted = redact(words)
+    return words if redacted == words else redacted
 
 
 def _said_by(text: str) -> Iterator[ErrorType]:

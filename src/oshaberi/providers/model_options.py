@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from oshaberi.errors import ConfigError
-from oshaberi.providers.request.model_request import THINKING_LEVELS, Thinking, is_thinking
-from oshaberi.text.text_config import TextConfig
+from oshaberi.errors import ConfigError, Sentence
+from oshaberi.providers.request.model_request import THINKING_ALLOWED, Thinking, is_thinking
+from oshaberi.text.text_config import TextConfig, not_allowed
 
 MOST_TOKENS = 100_000_000
 SMALLEST_WINDOW = 256
@@ -35,7 +35,7 @@ class ModelOption:
     """One option: its purpose, its allowed values, and their check."""
 
     what: str
-    allowed: str
+    allowed: Sentence
     fits: Callable[[Any], bool]
 
 
@@ -60,16 +60,16 @@ def _is_text_table(value: object) -> bool:
     return True
 
 
-_WHETHER = "true or false"
+_WHETHER = Sentence("true or false")
 OPTIONS: Mapping[str, ModelOption] = {
     "window": ModelOption(
         "how many tokens it can read and write in all",
-        f"a whole number from {SMALLEST_WINDOW} to {MOST_TOKENS}",
+        Sentence("a whole number from {low} to {high}", low=SMALLEST_WINDOW, high=MOST_TOKENS),
         lambda value: _is_whole(value, SMALLEST_WINDOW, MOST_TOKENS),
     ),
     "max_output_tokens": ModelOption(
         "how many tokens an answer may have",
-        f"a whole number from 1 to {MOST_TOKENS}",
+        Sentence("a whole number from {low} to {high}", low=1, high=MOST_TOKENS),
         lambda value: _is_whole(value, 1, MOST_TOKENS),
     ),
     "images": ModelOption(
@@ -77,12 +77,12 @@ OPTIONS: Mapping[str, ModelOption] = {
     ),
     "thinking": ModelOption(
         "how much it thinks before it answers",
-        f"one of {', '.join(THINKING_LEVELS)}, or a number of tokens",
+        THINKING_ALLOWED,
         is_thinking,
     ),
     "prefill": ModelOption(
         "how each of its answers begins, for APIs that let a model go on from there",
-        f"a text of at most {MOST_PREFILL} characters",
+        Sentence("a text of at most {most} characters", most=MOST_PREFILL),
         lambda value: isinstance(value, str) and 0 < len(value.strip()) <= MOST_PREFILL,
     ),
     "reemits": ModelOption(
@@ -91,23 +91,23 @@ OPTIONS: Mapping[str, ModelOption] = {
         lambda value: isinstance(value, bool),
     ),
     "text": ModelOption(
-        "settings of text that are other for this model",
-        f"a table with some of {', '.join(TEXT_LIMITS)}",
+        "text settings that differ for this model",
+        Sentence("a table with some of {names}", names=", ".join(TEXT_LIMITS)),
         _is_text_table,
     ),
     "temperature": ModelOption(
         "how freely it chooses its words",
-        f"a number from 0 to {MOST_TEMPERATURE}",
+        Sentence("a number from 0 to {high}", high=MOST_TEMPERATURE),
         lambda value: _is_number(value, MOST_TEMPERATURE),
     ),
     "top_p": ModelOption(
         "from how many likely words it chooses",
-        "a number from 0 to 1",
+        Sentence("a number from 0 to 1"),
         lambda value: _is_number(value, 1),
     ),
     "price": ModelOption(
         "what a million tokens cost, in dollars",
-        f"a table with input and output, numbers from 0 to {MOST_DOLLARS}",
+        Sentence("a table with input and output, numbers from 0 to {high}", high=MOST_DOLLARS),
         _is_price,
     ),
 }
@@ -167,9 +167,10 @@ def checked_option(name: str, value: Any) -> Any:
     try:
         fits = option.fits(value)
     except (ConfigError, TypeError) as wrong:
-        raise ConfigError(f"{name}: {wrong}") from None
+        problem = wrong.args[0] if isinstance(wrong, ConfigError) else str(wrong)
+        raise ConfigError(Sentence("{path}: {problem}", path=name, problem=problem)) from None
     if not fits:
-        raise ConfigError(f"{name}: {value!r} is not {option.allowed}")
+        raise not_allowed(name, value, option.allowed)
     return value
 
 

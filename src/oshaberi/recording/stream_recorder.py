@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from oshaberi.chunks import Chunk, ProviderError
-from oshaberi.stream.provider_protocol import Provider
+from oshaberi.chunks import Chunk
+from oshaberi.stream.provider_protocol import Provider, WrappedProvider
 
 LOST_PATIENCE_S = 1.0
 """Added to a silence that nobody waited out, so that whoever gave up will give up again."""
@@ -32,28 +32,16 @@ def _nobody(_heard: HeardStream) -> None:
     pass
 
 
-class StreamRecorder:
+class StreamRecorder(WrappedProvider):
     """Wraps a provider.
 
     Calls `hear` for each chunk and `keep` once per stream; neither may raise.
     """
 
     def __init__(self, provider: Provider, keep: Keep, hear: Hear = _nobody) -> None:
-        self._provider = provider
+        super().__init__(provider)
         self._keep = keep
         self._hear = hear
-
-    @property
-    def name(self) -> str:
-        return self._provider.name
-
-    @property
-    def model(self) -> str:
-        return self._provider.model
-
-    @property
-    def reemits(self) -> bool:
-        return self._provider.reemits
 
     async def open(self, request: Any) -> AsyncIterator[Chunk | None]:
         """Yield the provider's chunks. None means that the model is alive but sends nothing."""
@@ -69,9 +57,6 @@ class StreamRecorder:
 
     def normalise(self, raw: Any) -> Chunk | None:
         return raw if isinstance(raw, Chunk) else None
-
-    def classify(self, error: Exception) -> ProviderError:
-        return self._provider.classify(error)
 
 
 class _Tape:

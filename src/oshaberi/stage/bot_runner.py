@@ -38,7 +38,7 @@ def _run_script(script: Path, arguments: list[str]) -> None:
 
 
 def _run_module(name: str, arguments: list[str]) -> None:
-    """As `python -m` does: from the working directory, and by its file's name in `sys.argv`."""
+    """Run a module as `python -m` does: from the working directory, with its file in `sys.argv`."""
     sys.argv = [name, *arguments]
     sys.path.insert(0, str(Path.cwd()))
     runpy.run_module(name, run_name="__main__", alter_sys=True)

@@ -12,24 +12,24 @@ from typing import TypeVar
 from aiohttp import web
 
 from oshaberi.http_server_log import SERVER_LOG
+from oshaberi.stage.access_guard import guarded
 from oshaberi.stage.cdn.file_server import FileServer
-from oshaberi.stage.control.access_guard import guarded
 from oshaberi.stage.control.control_api import ControlApi, ControlExtension
 from oshaberi.stage.control.live_feed import LiveFeed
 from oshaberi.stage.gateway.gateway_sessions import SessionHub
 from oshaberi.stage.gateway.gateway_socket import Gateway
 from oshaberi.stage.page import Page
+from oshaberi.stage.people_actions import PeopleActions
+from oshaberi.stage.requests.injected_faults import Fault, Faults
+from oshaberi.stage.requests.request_log import RequestRecord
 from oshaberi.stage.rest import ENDPOINTS
-from oshaberi.stage.rest.injected_faults import Fault, Faults
-from oshaberi.stage.rest.request_log import RequestRecord
 from oshaberi.stage.rest.request_pipeline import PREFIX, RequestPipeline
 from oshaberi.stage.rules.message_rules import REQUEST_MOST
 from oshaberi.stage.scaled_loop import scale_of
 from oshaberi.stage.stage_errors import StageProblemsError, StageTimeoutError
 from oshaberi.stage.stage_state import Settings, StageState
-from oshaberi.stage.world import world_changes
-from oshaberi.stage.world.people_actions import PeopleActions
 from oshaberi.stage.world.world_state import Key, World
+from oshaberi.stage.world_changes import channel_changes
 
 T = TypeVar("T")
 HOST = "127.0.0.1"
@@ -69,15 +69,16 @@ class Stage:
         self._runner: web.AppRunner | None = None
         self._watching: asyncio.Task[None] | None = None
         self.state: StageState
+        self.gateway: SessionHub
         self.people: PeopleActions
         self.feed: LiveFeed
 
     async def __aenter__(self) -> Stage:
         loop = asyncio.get_running_loop()
         self.state = StageState(self.world, self.settings, loop.time, loop_scale=scale_of(loop))
-        self.state.hub = SessionHub(self.state)
+        self.gateway = SessionHub(self.state)
         self.people = PeopleActions(self.state)
-        self.feed = LiveFeed(self.state, self.control_token)
+        self.feed = LiveFeed(self.state, self.gateway, self.control_token)
         self._runner = web.AppRunner(
             self._application(),
             access_log=None,
@@ -109,13 +110,16 @@ class Stage:
             await self._runner.cleanup()
 
     def _application(self) -> web.Application:
-        pipeline, cdn, page = RequestPipeline(self.state), FileServer(self.state), Page()
-        control = ControlApi(self.state, self.people, self.control_token, self.extensions)
+        pipeline = RequestPipeline(self.state, self.gateway)
+        cdn, page = FileServer(self.state), Page()
+        control = ControlApi(
+            self.state, self.gateway, self.people, self.control_token, self.extensions
+        )
         application = web.Application(
             middlewares=[guarded(self.state)], client_max_size=4 * REQUEST_MOST
         )
         add = application.router.add_route
-        add("GET", "/gw/", Gateway(self.state).serve)
+        add("GET", "/gw/", Gateway(self.state, self.gateway).serve)
         for endpoint in ENDPOINTS:
             add(endpoint.method, PREFIX + endpoint.path, partial(pipeline.serve, endpoint))
         cdn.add_to(application.router)
@@ -140,10 +144,6 @@ class Stage:
         return self.world.application.token
 
     @property
-    def gateway(self) -> SessionHub:
-        return self.state.hub
-
-    @property
     def requests(self) -> list[RequestRecord]:
         return self.state.journal.records
 
@@ -160,14 +160,14 @@ class Stage:
         return self.state.faults.add(fault)
 
     def delete_channel(self, channel: Key) -> None:
-        world_changes.delete_channel(self.state, self.world.channel(channel))
+        channel_changes.delete_channel(self.state, self.world.channel(channel))
 
     def revoke_webhook(self, webhook_id: int) -> None:
-        world_changes.delete_webhook(self.state, self.world.webhooks[webhook_id])
+        channel_changes.delete_webhook(self.state, self.world.webhooks[webhook_id])
 
     def deny(self, channel: Key, permission: str) -> None:
         """Take a permission from the bot: `stage.deny("general", "send_messages")`."""
-        world_changes.deny(self.state, self.world.channel(channel), permission)
+        channel_changes.deny(self.state, self.world.channel(channel), permission)
 
     async def wait_for(self, predicate: Callable[[], T], timeout_s: float = PATIENCE_S) -> T:
         """Wait until the predicate holds, and return its value. It is checked at every change."""
@@ -199,7 +199,7 @@ class Stage:
         """
         while self.state.journal.running:
             await self._change()
-        await self.state.hub.caught_up()
+        await self.gateway.caught_up()
         before = self._activity()
         for _ in range(QUIET_LOOKS):
             await asyncio.sleep(LOOK_S * self.state.loop_scale)
@@ -208,7 +208,7 @@ class Stage:
         return True
 
     def _activity(self) -> tuple[int, int]:
-        return len(self.requests), self.state.hub.dispatched()
+        return len(self.requests), self.gateway.dispatched()
 
     async def _change(self) -> None:
         try:
@@ -228,7 +228,7 @@ class Stage:
 
     @property
     def problems(self) -> list[str]:
-        """What a test fails for at its end. One that wants such a thing clears the list."""
+        """The reasons why a test fails at its end. A test that expects them clears the list."""
         return self.state.journal.problems
 
     def check(self) -> None:

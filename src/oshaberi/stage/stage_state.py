@@ -6,18 +6,14 @@ import asyncio
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from oshaberi.stage.rest.injected_faults import Faults
-from oshaberi.stage.rest.rate_limits import RateLimits
-from oshaberi.stage.rest.request_log import RequestLog
+from oshaberi.stage.requests.injected_faults import Faults
+from oshaberi.stage.requests.rate_limits import RateLimits
+from oshaberi.stage.requests.request_log import RequestLog
 from oshaberi.stage.stage_errors import StageError
 from oshaberi.stage.world.event_bus import EventBus, GatewayEvent
 from oshaberi.stage.world.nonces import Nonces
 from oshaberi.stage.world.world_state import World
-
-if TYPE_CHECKING:
-    from oshaberi.stage.gateway.gateway_sessions import SessionHub
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +75,6 @@ class StageState:
     url: str = ""
     loop_scale: float = 1.0
     """How many seconds of the loop one second of the wall is (stage/scaled_loop.py)."""
-    hub: SessionHub = field(init=False)
     journal: RequestLog = field(init=False)
     faults: Faults = field(init=False)
     limits: RateLimits = field(init=False)

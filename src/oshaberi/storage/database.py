@@ -10,7 +10,7 @@ from oshaberi.storage.database_engine import open_engine, thread_engine
 from oshaberi.storage.database_urls import address_of
 from oshaberi.storage.outages.database_circuit_breaker import DatabaseMeter
 from oshaberi.storage.personal_data.departed_server_repository import DepartedServerRepository
-from oshaberi.storage.personal_data.expiry import ExpiryRepository
+from oshaberi.storage.personal_data.expiry_repository import ExpiryRepository
 from oshaberi.storage.personal_data.opt_out_repository import OptOutRepository
 from oshaberi.storage.personal_data.personal_data_repository import PersonalDataRepository
 from oshaberi.storage.repositories.exchange_repository import ExchangeRepository
@@ -110,7 +110,7 @@ class Database:
         return {what: error for what, error in zip(entries, errors, strict=True) if error}
 
     def queue_turn(self, traces: TurnTraces) -> None:
-        """For a turn that ends with its process: written soon, at the latest when it closes."""
+        """Queue the record of a turn that ends with its process. Closing writes what is left."""
         for entry in self._entries(traces).values():
             self._store.writer.queue_entry(entry)
 

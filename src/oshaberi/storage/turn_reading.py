@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy import Connection, bindparam, or_, select
 
 from oshaberi.storage.outages.repository_decorators import reads
+from oshaberi.storage.repositories.exchange_repository import exchange_record
 from oshaberi.storage.repositories.summary_repository import SUMMARY_OF, summary_record
 from oshaberi.storage.schema import table_rows
 from oshaberi.storage.stored_records import (
@@ -84,16 +85,4 @@ def _exchanges(
 ) -> tuple[Exchange, ...]:
     values = {"channel_id": query.channel_id, "t": now, "most": query.exchanges}
     rows = connection.execute(_RECENT, values).all()
-    return tuple(
-        Exchange(
-            channel_id=row.channel_id,
-            user_id=row.user_id,
-            asked=row.asked,
-            answered=row.answered,
-            details=row.details,
-            persona=row.persona,
-            at=row.at,
-            id=row.id,
-        )
-        for row in reversed(rows)
-    )
+    return tuple(exchange_record(row) for row in reversed(rows))

@@ -7,32 +7,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any, Literal, assert_never
+from typing import Any, assert_never
 
-from oshaberi.delivery.bookkeeping.character_ledger import Ledger
-from oshaberi.delivery.deliverer import Deliverer
-from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.posting.send_outcome import Broken
 from oshaberi.delivery.posting.stream_notices import error_notice, timeout_notice
 from oshaberi.delivery.sink import Sink
 from oshaberi.delivery.stream_config import StreamConfig
-from oshaberi.stream.chunk_reader import CLOSE_SECONDS, ChunkReader, ReadingEnd
 from oshaberi.stream.provider_protocol import Provider
+from oshaberi.stream.reading.chunk_reader import ReadingEnd
 from oshaberi.stream.request_span import traced_request
-from oshaberi.stream.result_report import report
-from oshaberi.stream.silence_marker import MarkerFilteredEngine
+from oshaberi.stream.result_report import close_books, report
 from oshaberi.stream.stops.stop_registry import ActiveChannel, StopRequest
-from oshaberi.stream.stream_context import StreamContext, StreamTextEngine
+from oshaberi.stream.stream_context import StreamContext
+from oshaberi.stream.stream_parts import StreamParts
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.stream.stream_state import StreamPhase, StreamTrigger, following
 from oshaberi.stream.stream_status import StreamFacts
-from oshaberi.stream.time_limits.inactivity_timer import InactivityTimer
+from oshaberi.stream.stream_tasks import StreamTasks
 from oshaberi.turn_spans import is_traced
 from oshaberi.virtual_time import settle
 
 log = logging.getLogger(__name__)
-
-LEAVE_SECONDS = 2 * CLOSE_SECONDS
 
 
 async def stream_to_sink(
@@ -60,66 +55,29 @@ class _Stream:
         channel: ActiveChannel,
     ) -> None:
         self._config = config
-        self._context = context
-        self._provider = provider
         self._sink = sink
         self._indicator = context.response.indicator
         self._is_indicators_first = not self._indicator.is_on
         self._channel = channel
         self._phase = StreamPhase.NEW
-        self._began = _now()
         self._wake = asyncio.Event()
-        self._waits = InterruptibleWaits()
-        self._ledger = Ledger()
-        self._timer = InactivityTimer(config.inactivity_timeout_ms, self._wake.set)
-        self._engine = self._made_engine()
-        self._deliverer = Deliverer(
-            config,
-            sink,
-            context.response,
-            waits=self._waits,
-            ledger=self._ledger,
-            renderer=context.renderer,
-            plug_ins=context.plug_ins,
-            reply_to=context.reply_to,
-            on_sent=self._on_sent,
-            preview=self._engine.preview,
-        )
-        self._reader = ChunkReader(
-            provider,
-            config,
-            self._engine,
-            self._deliverer,
-            self._ledger,
-            self._timer,
-            None if context.progress is None else self._on_chunk,
-        )
-        self._reading: asyncio.Task[ReadingEnd]
-        self._delivering: asyncio.Task[Broken | None]
-        self._closing: asyncio.Task[None] | None = None
+        self._parts = StreamParts(provider, config, context, sink, self._wake.set)
+        self._deliverer = self._parts.deliverer
+        self._closing = self._parts.closing
+        self._tasks: StreamTasks
         self._ending: ReadingEnd | None = None
         self._stop: StopRequest | None = None
         self._broken: Broken | None = None
         self._crashed = False
         self._ends_early = False
 
-    def _made_engine(self) -> StreamTextEngine:
-        context = self._context
-        engine = context.make_engine(self._config.text, context.response.carry)
-        markers = context.silence_markers
-        return MarkerFilteredEngine(engine, markers) if markers else engine
-
     async def run(self, request: Any) -> StreamResult:
         # Once per token it passes through what is awaited here: no wrapper without need.
-        reading = (
-            traced_request(self._provider, self._reader, request)
-            if is_traced()
-            else self._reader.run(request)
-        )
-        self._reading = asyncio.create_task(reading)
-        self._delivering = asyncio.create_task(self._deliverer.run())
-        for task in (self._reading, self._delivering):
-            task.add_done_callback(self._on_done)
+        reader = self._parts.reader
+        reading = reader.run(request)
+        if is_traced():
+            reading = traced_request(self._parts.provider, self._parts.output, reading)
+        self._tasks = StreamTasks(reader, reading, self._deliverer.run(), self._wake.set)
         if not self._config.suppress_text_output:
             self._indicator.keep_alive(self._sink)
         try:
@@ -161,15 +119,15 @@ class _Stream:
         pending = self._channel.pending
         if pending is not None and not pending.at_boundary:
             return StreamTrigger.FOLLOW_UP if pending.follow_up else StreamTrigger.STOP
-        if self._phase is StreamPhase.READING and self._reading.done():
-            self._ending = self._reading.result()
+        if self._phase is StreamPhase.READING and self._tasks.reading.done():
+            self._ending = self._tasks.reading.result()
             return self._ending.trigger
         if pending is not None and not self._ends_early:
             return StreamTrigger.CLOSE
-        if self._delivering.done():
-            self._broken = self._delivering.result()
+        if self._tasks.delivering.done():
+            self._broken = self._tasks.delivering.result()
             return StreamTrigger.BROKEN if self._broken else StreamTrigger.DRAINED
-        return StreamTrigger.TIMEOUT if self._timer.overdue else None
+        return StreamTrigger.TIMEOUT if self._parts.timer.overdue else None
 
     async def _act(self, trigger: StreamTrigger) -> None:
         match trigger:
@@ -196,19 +154,21 @@ class _Stream:
         self._end_reading()
         if trigger is StreamTrigger.TIMEOUT:
             self._ending = self._ending or ReadingEnd(trigger)
-            self._reader.finish()
-        self._waits.hurry()
+            self._parts.output.finish()
+        self._parts.waits.hurry()
         self._deliverer.close(response_ends=trigger is not StreamTrigger.CALL)
 
     async def _stop_now(self) -> None:
         self._stop = self._channel.consume()
         await self._halt()
-        messages, only_buffer = await self._reader.flush(trim=not self._config.suppress_text_output)
+        messages, only_buffer = await self._closing.flush(
+            trim=not self._config.suppress_text_output
+        )
         if only_buffer and self._broken is None:
             await self._deliverer.close_with(messages)
             messages = []
         self._deliverer.drop("stop", messages)
-        self._reader.drop_trimmed("stop")
+        self._closing.drop_trimmed("stop")
         await self._correct()
         self._move(StreamTrigger.DRAINED)
 
@@ -219,19 +179,19 @@ class _Stream:
         which may have more to do.
         """
         self._ends_early = True
-        self._waits.hurry()
+        self._parts.waits.hurry()
         if self._ending is not None:
             return
         self._stop = self._channel.consume()
         self._end_reading()
-        self._deliverer.add(await self._reader.flush_whole())
+        self._deliverer.add(await self._closing.flush_whole())
         self._deliverer.close(response_ends=True)
 
     async def _give_way(self) -> None:
         self._stop = self._channel.consume()
         await self._halt()
         self._deliverer.drop("follow_up")
-        await self._reader.discard()
+        await self._closing.discard()
         await self._correct()
         self._move(StreamTrigger.DRAINED)
 
@@ -239,7 +199,7 @@ class _Stream:
         """End delivery. The remaining text is reported as undelivered."""
         self._deliverer.halt()
         self._end_reading()
-        messages, _ = await self._reader.flush()
+        messages, _ = await self._closing.flush()
         self._deliverer.drop(self._broken.reason if self._broken else "error", messages)
         await self._correct()
         self._move(StreamTrigger.DRAINED)
@@ -253,21 +213,12 @@ class _Stream:
         """Stop sending. Requests on the wire are awaited and counted."""
         self._deliverer.halt()
         self._end_reading()
-        await asyncio.wait({self._delivering})
-        self._broken = self._delivering.result()
+        await asyncio.wait({self._tasks.delivering})
+        self._broken = self._tasks.delivering.result()
 
     def _end_reading(self) -> None:
-        self._timer.stop()
-        self._reader.stop()
-        if self._closing is None:
-            self._reading.cancel()
-            self._closing = asyncio.create_task(self._close_provider())
-
-    async def _close_provider(self) -> None:
-        """Cancel reading once, so that an adapter can clean up; again if that takes long."""
-        await asyncio.wait({self._reading}, timeout=CLOSE_SECONDS)
-        self._reading.cancel()
-        await self._reader.close()
+        self._parts.timer.stop()
+        self._tasks.end_reading()
 
     async def _show_failure(self) -> None:
         """Show one embed per failure, after the text that came before it (spec 04 O9)."""
@@ -281,20 +232,15 @@ class _Stream:
             await self._deliverer.show(timeout_notice(self._config.inactivity_timeout_ms))
 
     async def _leave(self) -> None:
-        """Release the connection and end all tasks, whatever happened (spec 04 O10)."""
-        self._end_reading()
-        self._delivering.cancel()
+        """Release everything, whatever happened (spec 04 O10)."""
+        self._parts.timer.stop()
+        self._tasks.cancel()
         if self._is_indicators_first:
             await self._indicator.close()
         elif self._has_said_all:
             self._indicator.rest()
-        tasks = [self._reading, self._delivering, self._closing]
-        left: list[asyncio.Task[Any]] = [task for task in tasks if task is not None]
-        await asyncio.wait(left, timeout=LEAVE_SECONDS)
-        for task in left:
-            if task.done() and not task.cancelled():
-                task.exception()  # retrieved, so that asyncio does not log it
-        self._waits.close()
+        await self._tasks.leave()
+        self._parts.waits.close()
 
     @property
     def _has_said_all(self) -> bool:
@@ -307,67 +253,19 @@ class _Stream:
         pending = self._channel.pending
         if pending is None or not pending.at_boundary:
             self._indicator.rest()
-            self._waits.halt()
-            self._reader.stop()
+            self._parts.waits.halt()
+            self._parts.reader.stop()
         self._wake.set()
-
-    def _on_done(self, _task: asyncio.Task[Any]) -> None:
-        self._wake.set()
-
-    def _on_sent(self) -> None:
-        self._timer.touch()
-        self._tell("sent")
-
-    def _on_chunk(self) -> None:
-        self._tell("chunk")
-
-    def _tell(self, what: Literal["chunk", "sent"]) -> None:
-        if self._context.progress is None:
-            return
-        try:
-            self._context.progress(what)
-        except Exception:
-            log.exception("a progress callback failed")
 
     def _result(self) -> StreamResult:
-        self._close_books()
-        delivery_record = self._deliverer.delivery_record
+        parts = self._parts
+        close_books(parts, crashed=self._crashed)
         facts = StreamFacts(
             stop=self._stop,
             ending=self._ending,
             broken=self._broken,
-            expected=self._ledger.expected,
-            visible=delivery_record.visible,
+            expected=parts.ledger.expected,
+            visible=self._deliverer.delivery_record.visible,
             last_error=self._deliverer.last_error,
         )
-        response = self._context.response
-        return report(
-            facts,
-            self._provider,
-            self._reader,
-            delivery_record,
-            response,
-            self._ledger,
-            self._began,
-        )
-
-    def _close_books(self) -> None:
-        """Store what the turn's next stream needs, and check the ledger."""
-        response = self._context.response
-        response.carry = self._engine.carry()
-        if response.first_token_at is None:
-            response.first_token_at = self._reader.first_token_at
-        if isinstance(self._engine, MarkerFilteredEngine) and self._engine.found:
-            response.chose_silence = True
-        visible = "\n".join(self._deliverer.delivery_record.history)
-        if visible.strip():
-            response.text_parts.append(visible)
-        self._deliverer.drop("error")
-        if self._crashed:
-            self._ledger.settle_open("uncertain")
-        for problem in self._ledger.problems():
-            log.error("the ledger does not add up: %s", problem)
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()
+        return report(facts, parts)

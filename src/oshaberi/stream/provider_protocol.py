@@ -1,4 +1,4 @@
-"""The protocol of a provider adapter, and a provider that plays a script.
+"""The protocol of a provider adapter, its wrapper, and a provider that plays a script.
 
 A raw chunk is whatever the adapter's API sends; only the adapter looks into it.
 """
@@ -34,6 +34,34 @@ class Provider(Protocol):
     def normalise(self, raw: Any) -> Chunk | None: ...
 
     def classify(self, error: Exception) -> ProviderError: ...
+
+
+class WrappedProvider:
+    """Passes everything on to a provider. A subclass changes what it has to."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+
+    @property
+    def name(self) -> str:
+        return self._provider.name
+
+    @property
+    def model(self) -> str:
+        return self._provider.model
+
+    @property
+    def reemits(self) -> bool:
+        return self._provider.reemits
+
+    def open(self, request: Any) -> AsyncIterator[Any]:
+        return self._provider.open(request)
+
+    def normalise(self, raw: Any) -> Chunk | None:
+        return self._provider.normalise(raw)
+
+    def classify(self, error: Exception) -> ProviderError:
+        return self._provider.classify(error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -12,6 +13,8 @@ from oshaberi.delivery.response_state import ResponseState
 from oshaberi.events import Event, Message
 from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.text.text_config import TextConfig
+
+log = logging.getLogger(__name__)
 
 
 class StreamTextEngine(Protocol):
@@ -52,3 +55,11 @@ class StreamContext:
     plug_ins: DeliveryPlugIns = field(default_factory=DeliveryPlugIns)
     silence_markers: tuple[str, ...] = ()
     """Words by which the model says that it stays silent. They are never shown."""
+
+    def tell_progress(self, what: Literal["chunk", "sent"]) -> None:
+        if self.progress is None:
+            return
+        try:
+            self.progress(what)
+        except Exception:
+            log.exception("a progress callback failed")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from oshaberi.chunks import ProviderError, ToolCall
 from oshaberi.delivery.posting.send_outcome import Broken
-from oshaberi.stream.chunk_reader import ReadingEnd
+from oshaberi.stream.reading.chunk_reader import ReadingEnd
 from oshaberi.stream.stops.stop_registry import StopRequest
 from oshaberi.stream.stream_result import Status, StopReason
 from oshaberi.stream.stream_state import StreamTrigger

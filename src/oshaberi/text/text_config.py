@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, Literal, TypeVar
 
-from oshaberi.errors import ConfigError
+from oshaberi.errors import ConfigError, Sentence
 
 KnownKind = Literal["persona", "user"]
 
@@ -194,21 +194,29 @@ def _check(setting: Field[Any], value: object) -> None:
         low, high = about["low"], about["high"]
         whole = isinstance(value, int) and not isinstance(value, bool)
         if not whole or not low <= value <= high:
-            allowed = f"a whole number from {low} to {high}"
-            raise ConfigError(f"{setting.name}: {value!r} is not {allowed}")
+            allowed = Sentence("a whole number from {low} to {high}", low=low, high=high)
+            raise not_allowed(setting.name, value, allowed)
     elif "switch" in about:
         _check_switch(setting.name, value)
     elif "fraction" in about:
         if not isinstance(value, int | float) or value is True or not 0 <= value <= 1:
-            raise ConfigError(f"{setting.name}: {value!r} is not a number from 0 to 1")
+            raise not_allowed(setting.name, value, Sentence("a number from 0 to 1"))
     elif "choices" in about and value not in about["choices"]:
-        allowed = ", ".join(about["choices"])
-        raise ConfigError(f"{setting.name}: {value!r} is not one of: {allowed}")
+        allowed = Sentence("one of: {choices}", choices=", ".join(about["choices"]))
+        raise not_allowed(setting.name, value, allowed)
+
+
+def not_allowed(key: str, value: object, allowed: Sentence) -> ConfigError:
+    """Return the error for a wrong value: the key, the value and what is allowed."""
+    words = Sentence("{key}: {value!r} is not {allowed}", key=key, value=value, allowed=allowed)
+    return ConfigError(words)
 
 
 def _check_switch(key: str, value: object) -> None:
     if not isinstance(value, bool):
-        raise ConfigError(f"{key}: {value!r} is neither true nor false")
+        raise ConfigError(
+            Sentence("{key}: {value!r} is neither true nor false", key=key, value=value)
+        )
 
 
 def _check_text(key: str, value: object) -> None:

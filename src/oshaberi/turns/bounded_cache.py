@@ -48,6 +48,9 @@ class KeyedLocks(Generic[K]):
     def __len__(self) -> int:
         return len(self._locks)
 
+    def __contains__(self, key: K) -> bool:
+        return key in self._locks
+
     @asynccontextmanager
     async def through(self, key: K) -> AsyncIterator[None]:
         lock = self._locks.setdefault(key, asyncio.Lock())

@@ -5,34 +5,28 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import ExitStack
 
 from oshaberi.conversation.conversation_messages import IncomingMessage, Person
 from oshaberi.conversation.turn_channel import TurnChannel
-from oshaberi.languages import speak_language
-from oshaberi.languages.spoken_language import channel_language
 from oshaberi.storage.stored_records import TurnRecord
-from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.turns.admission.admission_rules import Cooldowns, reason_word
-from oshaberi.turns.admission.channel_queue import Arrival, BusyChannel, ChannelQueue, QueuedJob
+from oshaberi.turns.admission.channel_queue import Arrival, BusyChannel, QueuedJob
 from oshaberi.turns.admission.follow_up_policy import queue_follow_up
 from oshaberi.turns.admission.message_admission import MessageAdmission
 from oshaberi.turns.admission.open_questions import OpenQuestions
+from oshaberi.turns.admission.unaddressed_messages import UnaddressedMessage
 from oshaberi.turns.admission.unbegun_questions import CLAIMED, Claim, UnbegunQuestions
 from oshaberi.turns.background_tasks import BackgroundTasks
 from oshaberi.turns.bounded_cache import BoundedCache, KeyedLocks
 from oshaberi.turns.context.persona_cache import PersonaCache
+from oshaberi.turns.running.queue_runner import QueueRunner
 from oshaberi.turns.status_reactions import StatusReactions
 from oshaberi.turns.turn_control import ControlReply, TurnControl
-from oshaberi.turns.turn_runner import TurnRunner
 from oshaberi.turns.turn_services import TurnServices
 
 log = logging.getLogger(__name__)
 
 MOST_SEEN = 4000
-LAST_SECONDS = 20.0
-"""How long stopped turns may take to end: a message on the wire is awaited (spec 04 O1), and a
-hundred turns that end at once store and tell that they were cut off."""
 REACTION_SECONDS = 2.0
 
 
@@ -44,20 +38,15 @@ class ChannelTurns:
         self.persona_cache = PersonaCache(services)
         self._background = BackgroundTasks()
         self._reactions = StatusReactions(self._background)
-        self._runner = TurnRunner(services, self._background, self._waiting_ids)
         self.questions = OpenQuestions(services)
-        self._lines: dict[int, ChannelQueue] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
         self._entering: KeyedLocks[int] = KeyedLocks()
         self._admission = MessageAdmission(services, self.persona_cache)
         self._reasons: BoundedCache[int, str] = BoundedCache(MOST_SEEN)
-        self._unbegun = UnbegunQuestions(
-            self._lines, self._admission, self.questions, self._reasons, self._background, claim
-        )
+        parts = (self._admission, self.questions, self._reasons, self._background)
+        self._runner = QueueRunner(services, *parts)
+        self._queues = self._runner.queues
+        self._unbegun = UnbegunQuestions(self._queues, *parts, claim)
         self._control = TurnControl(self)
-        self._closing = False
-        self.on_busy: Callable[[int, bool], None] = lambda _channel_id, _busy: None
-        """Told when a channel becomes busy and when it is free again."""
 
     @property
     def cooldowns(self) -> Cooldowns:
@@ -74,7 +63,7 @@ class ChannelTurns:
 
         `stored_why` is why a stored question had been admitted.
         """
-        if self._closing:
+        if self.is_closing:
             return "closing"
         if self._reasons.get(incoming.said.id) not in (None, CLAIMED):
             return "seen"
@@ -89,32 +78,48 @@ class ChannelTurns:
         self._reasons.put(incoming.said.id, told)
         return reason_word(told)
 
+    async def why_ignored(self, message: UnaddressedMessage) -> str | None:
+        """Return in one word why a new message is ignored; None if `submit` has to decide.
+
+        What comes first in its channel is decided first.
+        """
+        settings, personas = await self._admission.known(message.path)
+        channel_id = message.path.channel_id
+        is_quiet = channel_id not in self._queues and channel_id not in self._entering
+        if not is_quiet or self.is_closing or message.id in self._reasons:
+            return None
+        reason = self._admission.why_ignored(message, personas, settings)
+        if reason is not None:
+            self._reasons.put(message.id, reason)
+        return reason
+
     async def admits(self, incoming: IncomingMessage) -> bool:
         """Tell whether a message would be answered, regardless of earlier ones."""
         return await self._admission.admits(incoming)
 
     def enter(self, job: QueuedJob) -> str:
         """Run the job now, or queue it. From here on the channel is active."""
-        line = self._lines.get(job.turn_channel.channel_id)
-        if self._closing:
+        queue = self._queues.get(job.turn_channel.channel_id)
+        if self.is_closing:
             return "closing"
-        if line is None:
-            self._open(job)
+        if queue is None:
+            self._runner.open(job)
             return job.why
         turn = job.settings.turn
         # What was admitted once is not refused later.
-        if job.arrival != "stored" and line.messages + len(job.asked) > turn.waiting_limit:
+        if job.arrival != "stored" and queue.messages + len(job.asked) > turn.waiting_limit:
             if not job.is_uninvited:
                 self._reactions.full(job.turn_channel, job.asked[-1].said.id)
             return "full"
-        if queue_follow_up(job, line) == "interrupt":
-            self.services.stops.request_follow_up(_key(job), str(job.user_id))
+        if queue_follow_up(job, queue) == "interrupt":
+            channel = str(job.turn_channel.channel_id)
+            self.services.stops.request_follow_up(channel, str(job.user_id))
         return job.why
 
     def awaits(self, channel_id: int, message_id: int) -> bool:
         """Tell whether a message waits for its turn."""
-        line = self._lines.get(channel_id)
-        return line is not None and line.awaits(message_id)
+        queue = self._queues.get(channel_id)
+        return queue is not None and queue.awaits(message_id)
 
     def withdraw(self, channel_id: int, message_id: int) -> None:
         """Handle a deleted message. If it still waits, it is not answered."""
@@ -123,15 +128,15 @@ class ChannelTurns:
 
     def note_typing(self, channel_id: int, user_id: int) -> None:
         """Somebody types. If they have asked something, they may not have finished."""
-        line = self._lines.get(channel_id)
-        for job in () if line is None else line.unbegun:
+        queue = self._queues.get(channel_id)
+        for job in () if queue is None else queue.unbegun:
             if job.user_id == user_id and job.burst is not None:
                 job.burst.note_typing(_now_s())
 
     def amend(self, changed: IncomingMessage) -> None:
         """Handle an edited message. If it still waits, the edited text is answered."""
-        if (line := self._lines.get(changed.channel_id)) is not None:
-            line.amend(changed)
+        if (queue := self._queues.get(changed.channel_id)) is not None:
+            queue.amend(changed)
 
     def stop(self, channel_id: int, by: int, may_manage: bool) -> ControlReply:
         """Stop the turn. Allowed for its user and for users who may manage messages."""
@@ -175,34 +180,39 @@ class ChannelTurns:
 
     def current(self, channel_id: int) -> QueuedJob | None:
         """Return the job that runs in a channel, or None."""
-        line = self._lines.get(channel_id)
-        return None if line is None else line.job
+        queue = self._queues.get(channel_id)
+        return None if queue is None else queue.job
 
     def is_busy(self, channel_id: int) -> bool:
-        return channel_id in self._lines
+        return channel_id in self._queues
 
     def running(self, counts: Callable[[TurnChannel], bool] = lambda _turn_channel: True) -> int:
         """Count the channels with a running turn."""
-        return sum(counts(line.job.turn_channel) for line in self._lines.values())
+        return sum(counts(queue.job.turn_channel) for queue in self._queues.values())
 
     def waiting(self, counts: Callable[[TurnChannel], bool] = lambda _turn_channel: True) -> int:
         """Count the messages that wait."""
-        return sum(line.messages for line in self._lines.values() if counts(line.job.turn_channel))
+        return sum(
+            queue.messages for queue in self._queues.values() if counts(queue.job.turn_channel)
+        )
 
     def busy_channels(self) -> tuple[BusyChannel, ...]:
         """Return the channels in which something runs, the oldest question first."""
         now_s = asyncio.get_running_loop().time()
-        busy = [line.busy(now_s) for line in self._lines.values()]
+        busy = [queue.busy(now_s) for queue in self._queues.values()]
         return tuple(sorted(busy, key=lambda one: -(one.seconds or 0)))
+
+    def watch_busy(self, listener: Callable[[int, bool], None]) -> None:
+        """Tell the listener when a channel becomes busy and when it is free again."""
+        self._runner.on_busy = listener
 
     @property
     def is_closing(self) -> bool:
-        return self._closing
+        return self._runner.is_closing
 
     async def idle(self) -> None:
         """Wait until no turn runs or waits, and all reactions are set."""
-        while self._tasks:
-            await asyncio.wait(set(self._tasks))
+        await self._runner.idle()
         await self._background.settle(REACTION_SECONDS)
 
     async def shutdown(self, grace_s: float = 10.0) -> None:
@@ -210,22 +220,7 @@ class ChannelTurns:
 
         Waiting questions are stored for the next start, and so is which answer was cut off.
         """
-        self._closing = True
-        self.services.slots.dismiss_waiting()
-        for line in self._lines.values():
-            if line.is_gathering and line.job.burst is not None:
-                line.job.burst.end()
-        tasks = set(self._tasks)
-        if tasks:
-            _, tasks = await asyncio.wait(tasks, timeout=grace_s)
-        for channel_id in self._lines:
-            self.services.stops.request_end(str(channel_id))
-        if tasks:
-            _, tasks = await asyncio.wait(tasks, timeout=LAST_SECONDS)
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+        await self._runner.close(grace_s)
         await self._background.settle(REACTION_SECONDS)
 
     async def _taken(
@@ -256,90 +251,6 @@ class ChannelTurns:
             await self.questions.settle(incoming.channel_id, (incoming.said.id,))
         return entered
 
-    def _waiting_ids(self, channel_id: int) -> frozenset[int]:
-        line = self._lines.get(channel_id)
-        return frozenset() if line is None else line.waiting_ids
-
-    def _open(self, job: QueuedJob) -> None:
-        held = ExitStack()
-        line = ChannelQueue(job, self._hold(held, job), is_gathering=job.burst is not None)
-        self._lines[job.turn_channel.channel_id] = line
-        task = asyncio.create_task(self._run(line, held))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        self.on_busy(job.turn_channel.channel_id, True)
-
-    def _hold(self, held: ExitStack, job: QueuedJob) -> ActiveChannel:
-        active = self.services.stops.active(_key(job), str(job.user_id))
-        return held.enter_context(active)
-
-    async def _run(self, line: ChannelQueue, held: ExitStack) -> None:
-        """Run all jobs of one channel, one after the other."""
-        channel_id = line.job.turn_channel.channel_id
-        try:
-            while True:
-                if await self._is_written(line):
-                    await self._perform(line)
-                if self._closing or not line.waiting:
-                    return
-                # No instant lies between: the channel stays active.
-                held.close()
-                line.next_job()
-                line.channel = self._hold(held, line.job)
-        finally:
-            held.close()
-            del self._lines[channel_id]
-            self.on_busy(channel_id, False)
-
-    async def _is_written(self, line: ChannelQueue) -> bool:
-        """Wait until the question is complete. Return whether it is still to be answered."""
-        burst = line.job.burst
-        if burst is None:
-            return True
-        try:
-            # A stop ends the wait; the turn finds it.
-            with line.channel.heard_by(burst.end):
-                await burst.over()
-        finally:
-            line.is_gathering = False
-        return bool(line.job.asked) and not self._closing
-
-    async def _perform(self, line: ChannelQueue) -> None:
-        job = line.job
-        if not job.is_uninvited:
-            self._admission.note_talk(job)
-        await self.questions.join(job)
-        speak_language(channel_language(job.settings.turn.language, job.turn_channel.locale))
-        try:
-            performed = await self._runner.of(job, line.channel)
-        except Exception:
-            # The next message must be answered all the same.
-            log.exception("a turn could not be run in channel %s", job.turn_channel.channel_id)
-            return
-        line.waiting.extend(performed.called)
-        if performed.is_silent:
-            for message_id in job.message_ids:
-                self._reasons.put(message_id, "silent")
-        else:
-            self._admission.note_talk(job)
-        if performed.is_settled:
-            # Both together, so that one transaction stores them. A cut is stored with its turn.
-            settled = () if performed.is_cut else (self.questions.settle_job(job),)
-            await asyncio.gather(self._note_seen(line), *settled)
-
-    async def _note_seen(self, line: ChannelQueue) -> None:
-        """Store up to which message nothing waits. A restart looks only after it."""
-        if not line.job.is_message:
-            return
-        newest, oldest = line.job.asked[-1].said.id, line.oldest_waiting
-        if oldest is not None:
-            newest = min(newest, oldest - 1)
-        await self.questions.note_seen(line.job.turn_channel.channel_id, newest)
-
 
 def _now_s() -> float:
     return asyncio.get_running_loop().time()
-
-
-def _key(job: QueuedJob) -> str:
-    return str(job.turn_channel.channel_id)

@@ -45,16 +45,20 @@ def check(channel: ActiveChannel) -> None:
 async def until_stopped(channel: ActiveChannel, work: Coroutine[Any, Any, T]) -> T:
     """Return the result of the work, unless a stop comes first: then cancel the work."""
     task = asyncio.create_task(work)
-    stopped = asyncio.Event()
-    waiting = asyncio.create_task(stopped.wait())
+    over = asyncio.get_running_loop().create_future()
+
+    def end(_task: object = None) -> None:
+        if not over.done():
+            over.set_result(None)
+
+    task.add_done_callback(end)
     try:
-        with channel.heard_by(stopped.set):
-            await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        with channel.heard_by(end):
+            await over
         if not task.done() or channel.pending is not None:
             check(channel)
         return await task
     finally:
-        waiting.cancel()
         await _end(task)
 
 

@@ -18,13 +18,17 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Read(Generic[V]):
-    """A cached value. `stamps` are from before it was read, `at_s` is when."""
+    """A cached value. `stamps` are from before it was read, `at_s` is when.
+
+    `news` is the feed's number at which the stamps were last found to be the same.
+    """
 
     value: V
     stamps: tuple[Stamp, ...]
     at_s: float
+    news: int
 
 
 class StoredCache(Generic[K, V]):
@@ -58,17 +62,23 @@ class StoredCache(Generic[K, V]):
 
     def _true(self, feed: ChangeFeed, key: K, owner: int | str) -> _Read[V] | None:
         known, fresh_s = self._known.get(key), feed.fresh_s
-        if known is None or known.stamps != self._stamps(feed, owner):
+        if known is None:
             return None
+        if known.news != feed.news:
+            if known.stamps != self._stamps(feed, owner):
+                return None
+            known.news = feed.news
+        if fresh_s is None:
+            return known
         age_s = asyncio.get_running_loop().time() - known.at_s
-        return known if fresh_s is None or age_s < fresh_s else None
+        return known if age_s < fresh_s else None
 
     async def _load(
         self, feed: ChangeFeed, key: K, owner: int | str, load: Callable[[], Awaitable[V]]
     ) -> V:
         """Read a value. If it changes meanwhile, its stamp differs and it is read again."""
         loop = asyncio.get_running_loop()
-        stamps, now_s = self._stamps(feed, owner), loop.time()
+        stamps, news, now_s = self._stamps(feed, owner), feed.news, loop.time()
         over = self._loading[key] = loop.create_future()
         try:
             value = await load()
@@ -82,7 +92,7 @@ class StoredCache(Generic[K, V]):
             del self._loading[key]
             over.set_result(None)
         self._told = False
-        self._known.put(key, _Read(value, stamps, now_s))
+        self._known.put(key, _Read(value, stamps, now_s, news))
         return value
 
     def _stamps(self, feed: ChangeFeed, owner: int | str) -> tuple[Stamp, ...]:

@@ -23,7 +23,7 @@ def named_in(
     With `by_name`, an alter's name counts too. The default persona's does not: it addresses the
     bot.
     """
-    heard = _SILENT.sub(" ", text).casefold()
+    heard = _audible(text).casefold()
     found: list[tuple[int, int]] = []
     for number, persona in enumerate(personas):
         names = (persona.name, *persona.aliases) if by_name and not persona.is_default else ()
@@ -51,6 +51,11 @@ def default_of(personas: Sequence[PersonaRecord]) -> PersonaRecord:
 
 def name_key(name: str) -> str:
     return " ".join(name.split()).casefold()
+
+
+def _audible(text: str) -> str:
+    """Return the text without links, code and emoji. Each of them has a colon or a backtick."""
+    return _SILENT.sub(" ", text) if ":" in text or "`" in text else text
 
 
 def _place(heard: str, word: str) -> int:

@@ -38,6 +38,11 @@ def places_in(channel: discord.abc.GuildChannel) -> tuple[int, ...]:
     return (channel.id, *threads)
 
 
+def place_ids(guild: discord.Guild) -> tuple[int, ...]:
+    """Return the ids of all channels and threads of a server, as far as they are known."""
+    return tuple(place.id for place in (*guild.channels, *guild.threads))
+
+
 async def is_gone(client: discord.Client, server_id: int, channel_id: int) -> bool:
     """Tell whether a channel was deleted. Old threads are not in memory: Discord is asked."""
     guild = client.get_guild(server_id)

@@ -9,14 +9,15 @@ from typing import Any
 
 import discord
 
-from oshaberi.bot.client.channel_places import places_in
-from oshaberi.bot.client.channels_of_other_shards import ChannelsOfOtherShards
+from oshaberi.bot.client.channel_places import place_ids, places_in
 from oshaberi.bot.client.deleted_messages import forget_deleted
 from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
-from oshaberi.bot.client.gateway_state import GatewayState
+from oshaberi.bot.client.gateway_intents import intents
 from oshaberi.bot.client.incoming_messages import NOT_FOUND, MessageReader
 from oshaberi.bot.client.login_errors import explained_login
-from oshaberi.bot.client.movable_shards import MovableShardsClient
+from oshaberi.bot.client.shards.channels_of_other_shards import ChannelsOfOtherShards
+from oshaberi.bot.client.shards.gateway_state import GatewayState
+from oshaberi.bot.client.shards.movable_shards import MovableShardsClient
 from oshaberi.bot.client.unanswered_log import UnansweredLog
 from oshaberi.bot.client.unanswered_search import UnansweredSearch, WhenReady
 from oshaberi.bot.command_languages import CommandTranslator
@@ -30,6 +31,8 @@ from oshaberi.discord_io import (
     RequestMeter,
     RequestTrace,
 )
+from oshaberi.discord_io.received_histories import ReceivedHistories
+from oshaberi.discord_io.requests.bucket_sweep import BucketSweep
 from oshaberi.discord_io.retry_button import retry_item
 from oshaberi.discord_io.webhooks.managed_webhooks import Alone, alone_anyway
 from oshaberi.errors import OshaberiError
@@ -42,20 +45,6 @@ log = logging.getLogger(__name__)
 
 KEPT_IDS = 4000
 SYSTEM = "system"
-
-
-def intents(*, members: bool = False) -> discord.Intents:
-    """Return the intents the bot uses. Message content and members are privileged ones."""
-    return discord.Intents(
-        guilds=True,
-        guild_messages=True,
-        dm_messages=True,
-        message_content=True,
-        emojis_and_stickers=True,
-        guild_typing=True,
-        dm_typing=True,
-        members=members,
-    )
 
 
 class OshaberiClient(MovableShardsClient):
@@ -91,7 +80,9 @@ class OshaberiClient(MovableShardsClient):
             http_trace=RequestTrace(self.guard, self.budget, self.fence, self.request_meter),
             **options,
         )
+        BucketSweep(self.http)
         self.gateway_state = GatewayState(self)
+        self.histories = ReceivedHistories(self._is_live, self.shard_of)
         self.unanswered = UnansweredLog()
         self.context = context
         self.reader = MessageReader(self, context.db.opt_outs)
@@ -112,10 +103,18 @@ class OshaberiClient(MovableShardsClient):
             await self.connect()
 
     async def setup_hook(self) -> None:
-        self.client_state = ClientState(self, self._alone)
+        self.client_state = ClientState(self, self._alone, self.histories)
         self.add_dynamic_items(retry_item(retry))
         if not self.has_movable_shards and self.has_shard(0):
             await self._sync()
+
+    def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
+        """Let the histories hear of each event before another one can come."""
+        self.histories.hear(event, *args)
+        super().dispatch(event, *args, **kwargs)
+
+    def _is_live(self, server_id: int) -> bool:
+        return self.gateway_state.is_connected(self.shard_of(server_id))
 
     def server_ids(self) -> frozenset[int] | None:
         """Return the ids of the bot's servers on its shards; None until Discord has told."""
@@ -164,6 +163,8 @@ class OshaberiClient(MovableShardsClient):
         if message.id in self._handled:
             return
         self._handled.put(message.id, None)
+        if arrival == "new" and await self._is_ignored(message):
+            return
         incoming = await self.reader.incoming(message)
         if self.reader.is_private_copy(incoming):
             return
@@ -175,6 +176,18 @@ class OshaberiClient(MovableShardsClient):
             self.unanswered.note(incoming, outcome)
         if outcome == CLAIMED:
             self._handled.forget(message.id)
+
+    async def _is_ignored(self, message: discord.Message) -> bool:
+        """Tell whether a message is not for us, as far as that can be told quickly."""
+        unaddressed = self.reader.unaddressed(message)
+        if unaddressed is None:
+            return False
+        reason = await self.context.channel_turns.why_ignored(unaddressed)
+        if reason is None:
+            return False
+        log.debug("message %s in channel %s: %s", message.id, message.channel.id, reason)
+        self.unanswered.count(reason)
+        return True
 
     async def on_raw_typing(self, typing: discord.RawTypingEvent) -> None:
         self.context.channel_turns.note_typing(typing.channel_id, typing.user_id)
@@ -245,19 +258,19 @@ class OshaberiClient(MovableShardsClient):
         await self.context.db.servers.forget_channels(gone.guild_id, (gone.thread_id,))
 
     async def on_guild_role_update(self, _before: discord.Role, after: discord.Role) -> None:
-        self.client_state.try_again(_place_ids(after.guild))
+        self.client_state.try_again(place_ids(after.guild))
 
     async def on_member_update(self, _before: discord.Member, after: discord.Member) -> None:
         if after == after.guild.me:
-            self.client_state.try_again(_place_ids(after.guild))
+            self.client_state.try_again(place_ids(after.guild))
 
     async def on_guild_remove(self, guild: discord.Guild) -> None:
         """Stop answers in that server. Its data stays for a time: removals may be mistakes."""
         log.info("left server %s (%s)", guild.id, guild.name)
         stops = self.context.services.stops
-        for place_id in _place_ids(guild):
+        for place_id in place_ids(guild):
             stops.request_stop(str(place_id), SYSTEM, "system_request")
-        await self.context.db.departed_servers.note(guild.id, _place_ids(guild))
+        await self.context.db.departed_servers.note(guild.id, place_ids(guild))
 
     async def on_error(self, event_method: str, /, *_args: Any, **_kwargs: Any) -> None:
         """Log one line. Only errors that are not ours get a traceback."""
@@ -272,7 +285,3 @@ class OshaberiClient(MovableShardsClient):
             await self.tree.sync()
         except (*NOT_FOUND, discord.DiscordException) as error:
             log.error("the commands could not be registered: %s", error)
-
-
-def _place_ids(guild: discord.Guild) -> tuple[int, ...]:
-    return tuple(place.id for place in (*guild.channels, *guild.threads))

@@ -34,8 +34,11 @@ class RecentMembers:
             self._met.popitem(last=False)
 
     def known(self, user: AnyUser, guild: discord.Guild | None) -> AnyUser:
-        """Return the user as a member of the guild, if we know the member."""
-        if isinstance(user, discord.Member) or guild is None:
+        """Return the user as a member of the guild, as they were seen last, if we know them.
+
+        A message that was received keeps its author as they were then.
+        """
+        if guild is None:
             return user
         return self._met.get((guild.id, user.id), user)
 

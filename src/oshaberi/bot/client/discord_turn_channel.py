@@ -6,13 +6,13 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Iterable, Sequence
-from itertools import islice
 
 import discord
 
 from oshaberi.bot.client.channel_places import is_age_restricted, path_of
 from oshaberi.bot.client.discord_people import AnyUser, person_of
 from oshaberi.bot.client.incoming_messages import NOT_FOUND, MessageReader
+from oshaberi.bot.client.past_messages import past_messages
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import (
     ChannelInfo,
@@ -29,13 +29,10 @@ from oshaberi.delivery.sink import (
     WireState,
 )
 from oshaberi.discord_io import ClientState, DiscordSink, MentionPolicy, bot_name, emojis_of
-from oshaberi.discord_io.channel_address import may_react, may_read_history
+from oshaberi.discord_io.channel_address import may_react
 from oshaberi.discord_io.mention_policy import people_of
 
 log = logging.getLogger(__name__)
-
-HISTORY_S = 30.0
-"""How long a turn waits for the channel's history, then it uses what the bot has received."""
 
 
 class DiscordTurnChannel:
@@ -110,7 +107,8 @@ class DiscordTurnChannel:
         return self._reader.recent_members.known(message.author, self._guild)
 
     async def channel_info(self, before: int | None, limit: int) -> ChannelInfo:
-        messages = await self._history(before, limit)
+        past = await past_messages(self._client, self._client_state, self._channel, before, limit)
+        messages = [message for message in past if self._reader.is_talk(message)]
         guild = self._guild
         people = self._people(messages)
         self._heard.update(one.id for one in people)
@@ -229,28 +227,6 @@ class DiscordTurnChannel:
         own = () if guild is None else guild.emojis
         return discord.utils.get(own, name=emoji.strip(":")) or emoji
 
-    async def _history(self, before: int | None, limit: int) -> list[discord.Message]:
-        """Return past messages, oldest first; none if the channel cannot be read."""
-        if limit <= 0 or not may_read_history(self._channel):
-            return []
-        edge = None if before is None else discord.Object(before)
-        try:
-            async with asyncio.timeout(HISTORY_S):
-                found = [item async for item in self._channel.history(limit=limit, before=edge)]
-        except NOT_FOUND as error:
-            log.warning("channel %s: its history cannot be read: %s", self.channel_id, error)
-            found = [] if _is_refused(error) else self._received(before, limit)
-        return [message for message in reversed(found) if self._reader.is_talk(message)]
-
-    def _received(self, before: int | None, limit: int) -> list[discord.Message]:
-        """Return what was said here since the bot started, newest first."""
-        here = (
-            message
-            for message in reversed(self._client.cached_messages)
-            if message.channel.id == self.channel_id and (before is None or message.id < before)
-        )
-        return list(islice(here, limit))
-
     def _people(self, messages: Sequence[discord.Message]) -> tuple[Person, ...]:
         """Return the people: first the question's, then the last to speak; not the bot."""
         asked = [] if self._message is None else [self._message]
@@ -270,11 +246,6 @@ class DiscordTurnChannel:
             yield from message.mentions
         if isinstance(self._channel, discord.DMChannel):
             yield from self._channel.recipients
-
-
-def _is_refused(error: BaseException) -> bool:
-    """Tell whether Discord refuses it; else it is in trouble."""
-    return isinstance(error, discord.HTTPException) and error.status < 500
 
 
 async def _face_there(sink: DiscordSink, face: WebhookFace | None) -> WebhookFace | None:

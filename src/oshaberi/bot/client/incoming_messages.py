@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import mimetypes
-import re
 from collections import deque
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from contextlib import suppress
 from dataclasses import replace
 
@@ -13,29 +11,29 @@ import aiohttp
 import discord
 
 from oshaberi.bot.client.channel_places import is_age_restricted, path_of
-from oshaberi.bot.client.discord_people import AnyUser, RecentMembers, person_of
+from oshaberi.bot.client.discord_people import AnyUser, RecentMembers, person_of, roles_of
+from oshaberi.bot.client.message_text import (
+    attached,
+    embed_text,
+    files_of,
+    readable,
+    source_of,
+)
 from oshaberi.bot.client.proxied_messages import original_of
 from oshaberi.conversation.conversation_messages import (
-    AttachedFile,
     ChannelMessage,
     IncomingMessage,
     Person,
 )
 from oshaberi.discord_io.channel_address import may_write
 from oshaberi.discord_io.webhooks.reply_notice import is_reply_notice
+from oshaberi.turns.admission.unaddressed_messages import UnaddressedMessage
 from oshaberi.turns.bounded_cache import BoundedCache
 
 NOT_FOUND = (discord.HTTPException, aiohttp.ClientError, OSError, TimeoutError)
 """What reading a message may end with; then it is as if it were not there."""
-NO_MIME = "application/octet-stream"
 RECENT_MESSAGES = 2000
 LOCALES_KEPT = 10_000
-HIDDEN_CHANNEL = "#unknown"
-"""A channel that is not there, or that the reader may not see: nobody learns which."""
-_TOKENS = re.compile(
-    r"<(?:a?:(?P<emoji>\w+):\d+|@!?(?P<user>\d+)|@&(?P<role>\d+)|#(?P<channel>\d+)"
-    r"|/(?P<command>[^:>]+):\d+)>"
-)
 
 
 class MessageReader:
@@ -71,7 +69,7 @@ class MessageReader:
 
     def is_private(self, message: discord.Message) -> bool:
         """Tell whether its author does not want the bot to read it (`/privacy opt-out`)."""
-        return any(one.author.id in self._opt_outs for one in (message, _source(message)))
+        return any(one.author.id in self._opt_outs for one in (message, source_of(message)))
 
     def is_person(self, message: discord.Message) -> bool:
         """Tell whether its author can be mentioned."""
@@ -79,7 +77,7 @@ class MessageReader:
 
     def said(self, message: discord.Message, viewer: AnyUser | None = None) -> ChannelMessage:
         """Return the message as `viewer` may read it, or as everybody may if None."""
-        source = _source(message)
+        source = source_of(message)
         ours = self.is_ours(source)
         embeds = () if ours else tuple(filter(None, map(embed_text, source.embeds)))
         return ChannelMessage(
@@ -89,7 +87,7 @@ class MessageReader:
             at=message.created_at,
             by_us=ours,
             shown_as=source.author.display_name if ours else None,
-            files=tuple(attached(file) for file in _files(source)),
+            files=tuple(attached(file) for file in files_of(source)),
             reply_to=_reply_to(source),
             embeds=embeds,
             mentions=self._mentioned(source),
@@ -99,6 +97,35 @@ class MessageReader:
         """Keep a person's message, to know it again if a proxy bot repeats it."""
         if message.webhook_id is None and message.guild is not None and not message.author.bot:
             self._recent.append(message)
+
+    def unaddressed(self, message: discord.Message) -> UnaddressedMessage | None:
+        """Return a person's message as one that does not address the bot.
+
+        None if it does, or if that takes longer to find out: then read it as `incoming`.
+        """
+        author, guild = message.author, message.guild
+        is_person = message.webhook_id is None and not author.bot
+        if guild is None or not is_person or not isinstance(author, discord.Member):
+            return None
+        is_reply = message.type is discord.MessageType.reply
+        if not is_reply and message.type is not discord.MessageType.default:
+            return None
+        if self.mentions_us(message) or (is_reply and not self._replies_to_others(message)):
+            return None
+        self.recent_members.meet(message)
+        return UnaddressedMessage(
+            id=message.id,
+            path=path_of(message.channel),
+            user_id=author.id,
+            role_ids=roles_of(author),
+            text=readable(message, self.recent_members, author),
+            is_for_others=is_reply or self.mentions_others(message),
+        )
+
+    def _replies_to_others(self, message: discord.Message) -> bool:
+        """Tell whether it replies to a message that Discord sent along and that is not ours."""
+        known = None if message.reference is None else message.reference.resolved
+        return isinstance(known, discord.Message) and not self.is_ours(known)
 
     async def incoming(self, message: discord.Message) -> IncomingMessage:
         channel = message.channel
@@ -202,92 +229,6 @@ class MessageReader:
         speaker = person_of(author, message.channel, is_account=False)
         spoken_by = message.application_id or message.webhook_id
         return replace(speaker, is_bot=True, application_id=spoken_by)
-
-
-def readable(
-    message: discord.Message, recent_members: RecentMembers, viewer: AnyUser | None = None
-) -> str:
-    """Return the text as the viewer sees it: mentions by name, custom emoji as `:name:`."""
-    if viewer is not None:
-        viewer = recent_members.known(viewer, message.guild)
-
-    def named(text: str) -> str:
-        return _TOKENS.sub(
-            lambda token: _shown(message, token, recent_members, viewer) or token[0], text
-        )
-
-    lines = [named(message.content)]
-    lines += [f"(forwarded) {named(one.content)}" for one in message.message_snapshots]
-    lines += [f"(sticker: {sticker.name})" for sticker in message.stickers]
-    return "\n".join(line for line in lines if line)
-
-
-def _shown(
-    message: discord.Message,
-    token: re.Match[str],
-    recent_members: RecentMembers,
-    viewer: AnyUser | None,
-) -> str | None:
-    kind, value = token.lastgroup, token[token.lastgroup or 0]
-    if kind == "emoji":
-        return f":{value}:"
-    if kind == "command":
-        return f"/{value}"
-    if kind == "user":
-        users = (user for user in message.mentions if user.id == int(value))
-        return next(
-            (f"@{recent_members.known(u, message.guild).display_name}" for u in users), None
-        )
-    if message.guild is None:
-        return None
-    if kind == "role":
-        role = message.guild.get_role(int(value))
-        return None if role is None else f"@{role.name}"
-    place = message.guild.get_channel_or_thread(int(value))
-    seen = place is not None and (place == message.channel or may_see(place, viewer))
-    return f"#{place.name}" if seen and place is not None else HIDDEN_CHANNEL
-
-
-def may_see(place: discord.abc.GuildChannel | discord.Thread, viewer: AnyUser | None) -> bool:
-    """Tell whether the viewer can see the channel. A non-member sees what everybody sees."""
-    whose = viewer if isinstance(viewer, discord.Member) else place.guild.default_role
-    try:
-        allowed = place.permissions_for(whose)
-    except discord.ClientException:
-        return False  # a thread whose parent we do not see
-    private = isinstance(place, discord.Thread) and place.is_private()
-    return allowed.view_channel and (allowed.manage_threads or not private)
-
-
-def embed_text(embed: discord.Embed) -> str:
-    fields = (f"{field.name}: {field.value}" for field in embed.fields)
-    return "\n".join(part for part in (embed.title, embed.description, *fields) if part)
-
-
-def attached(file: discord.Attachment) -> AttachedFile:
-    mime = file.content_type or mimetypes.guess_type(file.filename)[0] or NO_MIME
-    return AttachedFile(
-        name=file.filename,
-        url=file.url,
-        mime=mime.partition(";")[0].strip(),
-        size=file.size,
-        alt=file.description or "",
-    )
-
-
-def _files(message: discord.Message) -> Iterator[discord.Attachment]:
-    yield from message.attachments
-    for snapshot in message.message_snapshots:
-        yield from snapshot.attachments
-
-
-def _source(message: discord.Message) -> discord.Message:
-    """Return the real message for the empty one that starts a thread."""
-    if message.type is discord.MessageType.thread_starter_message and message.reference:
-        known = message.reference.resolved
-        if isinstance(known, discord.Message):
-            return known
-    return message
 
 
 def _reply_to(message: discord.Message) -> int | None:

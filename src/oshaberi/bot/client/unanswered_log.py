@@ -29,6 +29,10 @@ class UnansweredLog:
         self.on_unanswered: Callable[[str], None] = lambda _reason: None
         self._warned_s: OrderedDict[tuple[int, str], float] = OrderedDict()
 
+    def count(self, reason: str) -> None:
+        """Count a message that was ignored for one of the reasons that are never logged."""
+        self.on_unanswered(reason)
+
     def note(self, incoming: IncomingMessage, reason: str) -> None:
         self.on_unanswered(reason)
         if reason not in WARNED or not self._is_due(incoming.channel_id, reason):

@@ -3,7 +3,8 @@
 - `command_context`: what a command works with, and what its user may do; `command_answers`: how it
   answers; `input_checks`: which names, addresses and words it takes.
 - `models`: `/model`; `personas`: `/persona` and `/sprite`.
-- `config_commands`: `/config`, with `config_answers`; `memory_commands`: `/memory`.
+- `config_commands`: `/config`, with `config_answers`; `memory_commands`: `/memory`;
+  `privacy_commands`: `/privacy`.
 - `turn_commands`: `/stop`, `/continue` and `/regenerate`; `message_menu`: the menu of a message.
 - `help_command`, `status_command`, `usage_command`: `/help`, `/status`, `/usage`.
 """
@@ -22,13 +23,13 @@ from oshaberi.bot.commands import (
     message_menu,
     models,
     personas,
+    privacy_commands,
     status_command,
     turn_commands,
     usage_command,
 )
 from oshaberi.bot.commands.command_answers import BotCommandTree
 from oshaberi.bot.commands.command_context import Command, CommandContext, CommandRefusedError
-from oshaberi.bot.privacy import privacy_commands
 
 __all__ = [
     "COMMANDS",
@@ -84,6 +85,6 @@ def _entries(command: Registered) -> Iterator[DescribedCommand]:
 
 
 def _option(option: app_commands.Parameter) -> str:
-    """As whoever types it sees it."""
+    """Return the option as its user sees it: in brackets if it may be left out."""
     name = str(option.display_name)
     return name if option.required else f"[{name}]"

@@ -21,7 +21,7 @@ from oshaberi.bot.commands.command_context import (
 )
 from oshaberi.discord_io.discord_embeds import DESCRIPTION_LIMIT, shortened
 from oshaberi.errors import ConfigError
-from oshaberi.languages import translatable, translated
+from oshaberi.languages import said, translatable, translated
 from oshaberi.secret_redaction import redact
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.turn_ids import TurnIds, of_turn
@@ -235,7 +235,8 @@ def plain(text: str) -> str:
 
 def _told(error: Exception) -> str:
     if isinstance(error, CommandRefusedError | ConfigError):
-        return shortened(" ".join(redact(str(error)).split()), MESSAGE_LIMIT)
+        words = said(error.args[0]) if error.args else ""
+        return shortened(" ".join(redact(words).split()), MESSAGE_LIMIT)
     if isinstance(error, StorageAwayError):
         return translated(AWAY)
     return translated(OUTDATED if isinstance(error, _CHANGED) else UNEXPECTED)

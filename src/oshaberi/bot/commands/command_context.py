@@ -13,7 +13,7 @@ from discord import app_commands
 
 from oshaberi.bot.client.channel_places import path_of
 from oshaberi.bot.client.discord_people import person_of
-from oshaberi.bot.client.incoming_messages import may_see
+from oshaberi.bot.client.message_text import may_see
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import Person
 from oshaberi.errors import OshaberiError
@@ -215,6 +215,13 @@ def turn_channel_of(interaction: Interaction) -> DiscordTurnChannel:
     if not isinstance(channel, discord.abc.Messageable):
         raise CommandRefusedError(translated("There are no conversations in this kind of channel."))
     return client_of(interaction).turn_channel(channel)
+
+
+def asked_here(
+    interaction: Interaction,
+) -> tuple[CommandContext, CommandUser, DiscordTurnChannel]:
+    """Return what a command about the conversation in its own channel works with."""
+    return context_of(interaction), asker_of(interaction), turn_channel_of(interaction)
 
 
 def _owns(application: discord.AppInfo | None, user_id: int) -> bool:

@@ -5,19 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from oshaberi.bot.commands.command_context import told_place
-from oshaberi.bot.inherited_settings import InheritedSettings
+from oshaberi.bot.inherited_settings import InheritedSettings, Level
 from oshaberi.config import EffectiveSettings, LoadedSettings, Setting
-from oshaberi.config.server_limits import allowed_here, is_quota
+from oshaberi.config.server_keys import is_quota
+from oshaberi.config.server_limits import allowed_here
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.delivery.degree_policy import live_remark
 from oshaberi.delivery.stream_config import StreamConfig
-from oshaberi.languages import translated
+from oshaberi.languages import said, translatable, translated
 from oshaberi.storage.stored_records import StoredSettings
 from oshaberi.text.text_config import TextConfig
 
 LIVE_KEYS = frozenset({"delivery", "notify", "display_mode"})
 MOST_SHOWN = 60
 MOST_NAMED = 5
+_NOTHING = translatable("(none)")
+_LEVELS: dict[Level, str] = {
+    "here": translatable("here"),
+    "channel": translatable("channel"),
+    "category": translatable("category"),
+    "server": translatable("server"),
+}
 
 
 def explained_setting(setting: Setting, here: InheritedSettings, operators: LoadedSettings) -> str:
@@ -32,8 +40,8 @@ def explained_setting(setting: Setting, here: InheritedSettings, operators: Load
         value=value,
         place=place,
         origin=origin_words,
-        what=setting.what,
-        allowed=allowed,
+        what=translated(setting.what),
+        allowed=said(allowed),
         default=default,
         quota=_operators_quota(setting, operators),
         remark=remark_on(setting, here.now),
@@ -44,7 +52,9 @@ def setting_line(setting: Setting, here: InheritedSettings) -> str:
     text = _shown(value_of(setting, here.now))
     text = text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
     level = here.level_of(setting.name)
-    return f"  {setting.name} = {text}" if level is None else f"* {setting.name} = {text} ({level})"
+    if level is None:
+        return f"  {setting.name} = {text}"
+    return f"* {setting.name} = {text} ({translated(_LEVELS[level])})"
 
 
 def own_values_note(stored: StoredSettings, key: str) -> str:
@@ -69,7 +79,7 @@ def own_values_note(stored: StoredSettings, key: str) -> str:
 def remark_on(setting: Setting, now: EffectiveSettings) -> str:
     """Return what the setting does not do together with another one."""
     remark = live_remark(now.stream) if setting.name in LIVE_KEYS else ""
-    return translated("\nNote: {remark}.", remark=remark) if remark else ""
+    return translated("\nNote: {remark}.", remark=said(remark)) if remark else ""
 
 
 def language_note(setting: Setting) -> str:
@@ -112,5 +122,5 @@ def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list | tuple):
-        return ", ".join(map(str, value)).replace("`", "'") or "(none)"
-    return str(value).replace("`", "'") or "(none)"
+        return ", ".join(map(str, value)).replace("`", "'") or translated(_NOTHING)
+    return str(value).replace("`", "'") or translated(_NOTHING)

@@ -43,8 +43,8 @@ from oshaberi.config import (
     effective,
     parse_server_value,
 )
+from oshaberi.config.server_keys import SERVER_ONLY_KEYS
 from oshaberi.config.server_limits import check_limit
-from oshaberi.config.server_settings import SERVER_ONLY_KEYS
 from oshaberi.languages import translatable, translated
 from oshaberi.turns.generation.model_chain import WHOLE_SERVER
 
@@ -135,16 +135,19 @@ async def reset_config(
         return translated("All settings of <#{place_id}> are inherited again.", place_id=place_id)
     stored = await context.db.servers.settings(asker.server_id)
     now = effective(context.settings(), *stored.layers(() if where is None else where.ids))
-    again = (
-        translated("has its default again")
-        if where is None
-        else translated("is inherited again{where}", where=told_place(where))
+    value = told_value(SERVER_KEYS[name], value_of(SERVER_KEYS[name], now))
+    if where is None:
+        return translated("`{name}` has its default again: {value}.", name=name, value=value)
+    return translated(
+        "`{name}` is inherited again{where}: {value}.",
+        name=name,
+        where=told_place(where),
+        value=value,
     )
-    return f"`{name}` {again}: {told_value(SERVER_KEYS[name], value_of(SERVER_KEYS[name], now))}."
 
 
 def known_keys(typed: str) -> Choices:
-    shown = ((f"{key}: {setting.what}", key) for key, setting in SERVER_KEYS.items())
+    shown = ((f"{key}: {translated(one.what)}", key) for key, one in SERVER_KEYS.items())
     return choices(typed, shown)
 
 
@@ -183,7 +186,7 @@ def _meant(name: str) -> str:
     near = list(dict.fromkeys([*alike, *part]))[:MOST_MEANT]
     if not near:
         return translated("`/config show` lists them")
-    return translated("did you mean {names}?", names=" or ".join(map(repr, near)))
+    return translated("did you mean {names}?", names=" / ".join(map(repr, near)))
 
 
 _ONLY_IN = translatable("Only in this channel, thread or category")

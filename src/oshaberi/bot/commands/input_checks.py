@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from oshaberi.bot.commands.command_context import CommandRefusedError
 from oshaberi.discord_io.requests.request_parameters import AVATAR_URL_LIMIT
-from oshaberi.languages import translated
+from oshaberi.languages import said, translatable, translated
 from oshaberi.text.normalize.names.webhook_usernames import MAX_UNITS, name_problem
 from oshaberi.text.text_measure import utf16_len
 
@@ -17,7 +17,10 @@ MOST_WORDS = 20
 SPRITE_UNITS = 32
 
 
-def checked_name(name: str, what: str = "persona", limit: int = MAX_UNITS) -> str:
+PERSONA, SPRITE = translatable("persona"), translatable("sprite")
+
+
+def checked_name(name: str, what: str = PERSONA, limit: int = MAX_UNITS) -> str:
     """Return the name with single spaces. Raises CommandRefusedError if Discord refuses it."""
     name = " ".join(name.split())
     reason = name_problem(name, limit)
@@ -25,8 +28,8 @@ def checked_name(name: str, what: str = "persona", limit: int = MAX_UNITS) -> st
         raise CommandRefusedError(
             translated(
                 "A {what} cannot be called that: {reason}. Choose another name.",
-                what=what,
-                reason=reason,
+                what=translated(what),
+                reason=said(reason),
             )
         )
     return name
@@ -34,7 +37,7 @@ def checked_name(name: str, what: str = "persona", limit: int = MAX_UNITS) -> st
 
 def checked_sprite(name: str) -> str:
     """Check a sprite's name. It must not have parentheses, since it is written inside some."""
-    name = checked_name(name, "sprite", SPRITE_UNITS)
+    name = checked_name(name, SPRITE, SPRITE_UNITS)
     if "(" in name or ")" in name:
         raise CommandRefusedError(
             translated("A sprite's name cannot contain parentheses. Choose another name.")

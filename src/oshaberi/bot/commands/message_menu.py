@@ -12,9 +12,8 @@ from oshaberi.bot.commands.command_context import (
     CommandRefusedError,
     CommandUser,
     Interaction,
-    asker_of,
+    asked_here,
     context_of,
-    turn_channel_of,
 )
 from oshaberi.bot.commands.turn_commands import continue_turn, regenerate_turn
 from oshaberi.languages import translatable, translated
@@ -64,32 +63,17 @@ async def _must_be_newest(context: CommandContext, asker: CommandUser, message_i
 
 @app_commands.context_menu(name="Delete this turn")
 async def delete(interaction: Interaction, message: discord.Message) -> None:
-    context, asker, turn_channel = (
-        context_of(interaction),
-        asker_of(interaction),
-        turn_channel_of(interaction),
-    )
-    await answer(interaction, delete_turn(context, asker, turn_channel, message.id))
+    await answer(interaction, delete_turn(*asked_here(interaction), message.id))
 
 
 @app_commands.context_menu(name="Regenerate")
 async def regenerate(interaction: Interaction, message: discord.Message) -> None:
-    context, asker, turn_channel = (
-        context_of(interaction),
-        asker_of(interaction),
-        turn_channel_of(interaction),
-    )
-    await answer(interaction, regenerate_message(context, asker, turn_channel, message.id))
+    await answer(interaction, regenerate_message(*asked_here(interaction), message.id))
 
 
 @app_commands.context_menu(name="Continue from here")
 async def continue_(interaction: Interaction, message: discord.Message) -> None:
-    context, asker, turn_channel = (
-        context_of(interaction),
-        asker_of(interaction),
-        turn_channel_of(interaction),
-    )
-    await answer(interaction, continue_message(context, asker, turn_channel, message.id))
+    await answer(interaction, continue_message(*asked_here(interaction), message.id))
 
 
 @app_commands.context_menu(name="Why this turn")
@@ -103,12 +87,7 @@ async def retry(interaction: Interaction) -> None:
         message = interaction.message
         if message is None:
             raise CommandRefusedError(translated(UNKNOWN))
-        context, asker, turn_channel = (
-            context_of(interaction),
-            asker_of(interaction),
-            turn_channel_of(interaction),
-        )
-        await answer(interaction, regenerate_message(context, asker, turn_channel, message.id))
+        await answer(interaction, regenerate_message(*asked_here(interaction), message.id))
     except Exception as error:
         await tell_error(interaction, error)
 

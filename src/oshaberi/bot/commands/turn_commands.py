@@ -11,9 +11,9 @@ from oshaberi.bot.commands.command_context import (
     CommandContext,
     CommandUser,
     Interaction,
+    asked_here,
     asker_of,
     context_of,
-    turn_channel_of,
 )
 from oshaberi.languages import translated
 
@@ -45,18 +45,12 @@ async def stop(interaction: Interaction) -> None:
 
 @app_commands.command(name="continue", description="Send the rest of an answer that was cut off")
 async def continue_(interaction: Interaction) -> None:
-    work = continue_turn(
-        context_of(interaction), asker_of(interaction), turn_channel_of(interaction)
-    )
-    await answer(interaction, work)
+    await answer(interaction, continue_turn(*asked_here(interaction)))
 
 
 @app_commands.command(description="Delete the last answer and answer again")
 async def regenerate(interaction: Interaction) -> None:
-    work = regenerate_turn(
-        context_of(interaction), asker_of(interaction), turn_channel_of(interaction)
-    )
-    await answer(interaction, work)
+    await answer(interaction, regenerate_turn(*asked_here(interaction)))
 
 
 COMMANDS: tuple[Command, ...] = (stop, continue_, regenerate)

@@ -18,13 +18,14 @@ from oshaberi.bot.coordination.crash_recovery import (
     EARLIER_TURNS,
     INTERRUPTED,
     FindRoom,
+    LanguageOf,
     all_of,
-    told_once,
+    servers_language,
 )
+from oshaberi.bot.coordination.earlier_posts import told_once
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.delivery.sink import Embed, Post, SinkError
 from oshaberi.languages import in_language, translatable, translated
-from oshaberi.languages.spoken_language import reader_language
 from oshaberi.storage import Database, StorageError
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import StoredQuestion, TurnRecord
@@ -60,12 +61,14 @@ class QuestionRecovery:
         find_turn_channel: FindRoom,
         channel_turns: ChannelTurns,
         max_age: timedelta,
+        language_of: LanguageOf = servers_language,
     ) -> None:
         self._db = db
         self._instance = instance
         self._find_room = find_turn_channel
         self._channel_turns = channel_turns
         self._max_age = max_age
+        self._language_of = language_of
         self._free = asyncio.Semaphore(AT_ONCE)
         self._running = asyncio.Lock()
 
@@ -169,7 +172,7 @@ class QuestionRecovery:
         words: str,
     ) -> None:
         sink = turn_channel.sink(incoming)
-        with in_language(reader_language(turn_channel.locale)):
+        with in_language(await self._language_of(turn_channel.path, turn_channel.locale)):
             embed = Embed(translated(TITLE), translated(words))
         notice = Post(f"q{question.message_id}-late", embed=embed, reply=True)
         if not await told_once(notice, sink, question.message_id):

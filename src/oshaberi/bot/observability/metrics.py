@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from oshaberi.bot.observability.discord_request_metrics import (
+    WAIT_BUCKETS_S,
+    DiscordRequestMetrics,
+)
 from oshaberi.bot.observability.process_gauges import ProcessGauges
 from oshaberi.chunks import ProviderError
 from oshaberi.delivery.stream_config import StreamConfig
-from oshaberi.discord_io import BanGuard, RequestBudget, RequestMeter
 from oshaberi.storage.outages.database_circuit_breaker import DatabaseMeter
 from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.turns.post_turn.answer_times import AnswerTimes
 
-WAIT_BUCKETS_S = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 ANSWER_BUCKETS_S = (0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120)
 
 NO_QUESTION = frozenset(
@@ -32,110 +35,48 @@ class BotMetrics:
 
     def __init__(self, latency_s: Callable[[], float] = lambda: 0.0) -> None:
         self.registry = CollectorRegistry()
-        self.streams = Counter(
-            "oshaberi_streams", "Streams that ended", ("status",), registry=self.registry
+        counter = partial(Counter, registry=self.registry)
+        gauge = partial(Gauge, registry=self.registry)
+        histogram = partial(Histogram, registry=self.registry)
+        answer_times = partial(histogram, buckets=ANSWER_BUCKETS_S)
+        self.streams = counter("oshaberi_streams", "Streams that ended", ("status",))
+        self.running = gauge("oshaberi_streams_running", "Streams under way")
+        self.messages = counter("oshaberi_messages_sent", "Messages sent")
+        self.undelivered = counter(
+            "oshaberi_undelivered_characters", "Characters that did not reach their channel"
         )
-        self.running = Gauge(
-            "oshaberi_streams_running", "Streams under way", registry=self.registry
+        self.provider_errors = counter(
+            "oshaberi_provider_errors", "Errors of models", ("provider", "type")
         )
-        self.messages = Counter("oshaberi_messages_sent", "Messages sent", registry=self.registry)
-        self.undelivered = Counter(
-            "oshaberi_undelivered_characters",
-            "Characters that did not reach their channel",
-            registry=self.registry,
-        )
-        self.provider_errors = Counter(
-            "oshaberi_provider_errors",
-            "Errors of models",
-            ("provider", "type"),
-            registry=self.registry,
-        )
-        self.tokens = Counter(
-            "oshaberi_tokens", "Tokens", ("provider", "model", "way"), registry=self.registry
-        )
-        self.first_token = Histogram(
+        self.tokens = counter("oshaberi_tokens", "Tokens", ("provider", "model", "way"))
+        self.first_token = answer_times(
             "oshaberi_first_token_seconds",
             "From the question to the model's first words or thoughts",
-            buckets=ANSWER_BUCKETS_S,
-            registry=self.registry,
         )
-        self.first_message = Histogram(
-            "oshaberi_first_message_seconds",
-            "From the question to the first visible message",
-            buckets=ANSWER_BUCKETS_S,
-            registry=self.registry,
+        self.first_message = answer_times(
+            "oshaberi_first_message_seconds", "From the question to the first visible message"
         )
-        self.discord_request = Histogram(
-            "oshaberi_discord_request_seconds",
-            "How long Discord took to answer a request",
-            ("kind", "status"),
-            buckets=WAIT_BUCKETS_S,
-            registry=self.registry,
+        self.channel_wait = answer_times(
+            "oshaberi_channel_wait_seconds", "How long messages waited for a limit of Discord"
         )
-        self.channel_wait = Histogram(
-            "oshaberi_channel_wait_seconds",
-            "How long messages waited for a limit of Discord",
-            buckets=ANSWER_BUCKETS_S,
-            registry=self.registry,
-        )
-        self.webhook_refusals = Counter(
-            "oshaberi_webhook_refusals",
-            "Channels in which Discord refused us a webhook, by Discord's code",
-            ("code",),
-            registry=self.registry,
-        )
-        started = Gauge(
-            "oshaberi_start_time_seconds", "When the process began", registry=self.registry
-        )
-        started.set(time.time())
-        latency = Gauge(
-            "oshaberi_gateway_latency_seconds",
-            "Time of a heartbeat to Discord",
-            registry=self.registry,
-        )
-        latency.set_function(latency_s)
-        self.invalid = Counter(
-            "oshaberi_discord_invalid_requests",
-            "Requests that Discord refused with 401, 403 or 429",
-            ("status",),
-            registry=self.registry,
-        )
-        self.invalid_now = Gauge(
-            "oshaberi_discord_invalid_requests_in_window",
-            "The same within the last ten minutes; Discord bans at 10 000",
-            registry=self.registry,
-        )
-        self.slowdown = Gauge(
-            "oshaberi_discord_slowdown",
-            "0 none, 1 without typing and reactions, 2 requests are spaced out",
-            registry=self.registry,
-        )
-
-        self.unanswered = Counter(
+        self.unanswered = counter(
             "oshaberi_questions_unanswered",
             "Questions to the bot for which no turn began",
             ("reason",),
-            registry=self.registry,
         )
-        self.request_wait = Histogram(
-            "oshaberi_discord_request_wait_seconds",
-            "How long requests waited for the limit of 50 in a second",
-            buckets=WAIT_BUCKETS_S,
-            registry=self.registry,
-        )
-        self.database_call = Histogram(
+        self.database_call = histogram(
             "oshaberi_database_call_seconds",
             "How long calls and commits of the database took",
             ("kind",),
             buckets=WAIT_BUCKETS_S,
-            registry=self.registry,
         )
-        self.database_faults = Counter(
-            "oshaberi_database_faults",
-            "Calls and commits that failed",
-            ("kind",),
-            registry=self.registry,
+        self.database_faults = counter(
+            "oshaberi_database_faults", "Calls and commits that failed", ("kind",)
         )
+        gauge("oshaberi_start_time_seconds", "When the process began").set(time.time())
+        latency = gauge("oshaberi_gateway_latency_seconds", "Time of a heartbeat to Discord")
+        latency.set_function(latency_s)
+        self.discord_requests = DiscordRequestMetrics(self.registry)
         self.process_gauges = ProcessGauges(self.registry)
 
     def note_unanswered(self, reason: str) -> None:
@@ -150,10 +91,6 @@ class BotMetrics:
         meter.on_fault = lambda kind: self.database_faults.labels(kind).inc()
         return meter
 
-    def _note_discord_answer(self, kind: str, status: int, seconds: float) -> None:
-        """Count an answer of Discord. Without one the status is `none`."""
-        self.discord_request.labels(kind, str(status) if status else "none").observe(seconds)
-
     def note_answer(self, times: AnswerTimes) -> None:
         """Count how long somebody waited for an answer."""
         if times.first_token_s is not None:
@@ -162,15 +99,6 @@ class BotMetrics:
             self.first_message.observe(times.first_message_s)
         for seconds in times.limit_waits_s:
             self.channel_wait.observe(seconds)
-
-    def watch(self, guard: BanGuard, budget: RequestBudget, meter: RequestMeter) -> None:
-        """Report what becomes of the requests to Discord."""
-        budget.on_waited = self.request_wait.observe
-        meter.on_answer = self._note_discord_answer
-        meter.on_webhook_refusal = lambda code: self.webhook_refusals.labels(str(code)).inc()
-        guard.on_invalid = lambda status: self.invalid.labels(str(status)).inc()
-        self.invalid_now.set_function(lambda: guard.count)
-        self.slowdown.set_function(lambda: guard.slowdown)
 
     def opened(
         self, provider: Provider, _config: StreamConfig, _context: StreamContext

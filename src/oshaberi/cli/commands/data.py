@@ -21,7 +21,21 @@ if TYPE_CHECKING:
     from oshaberi.storage.personal_data.table_ownership import DataSubject
 
 T = TypeVar("T")
-DISCORD_ID = click.IntRange(1, 2**63 - 1)
+
+
+class DiscordId(click.ParamType[int]):
+    """A number that can be an id. The help does not show its range, unlike `click.IntRange`."""
+
+    name = "id"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        number = int(click.INT.convert(value, param, ctx))
+        if not 1 <= number < 2**63:
+            self.fail(f"{number} is not in the range of Discord's ids.", param, ctx)
+        return number
+
+
+DISCORD_ID = DiscordId()
 OWNER_ONLY = 0o600
 CACHED = frozenset({"server_settings", "personas", "sprites", "models", "api_keys"})
 """Tables that a running bot reads once."""
@@ -139,7 +153,7 @@ def _subject(user_id: int | None, server_id: int | None) -> DataSubject:
 
 
 def _with_database(settings: LoadedSettings, work: Callable[[Database], Awaitable[T]]) -> T:
-    """On a database that is there and up to date: this command neither makes nor migrates one."""
+    """Do the work on the database, which must exist and be up to date: it is not migrated here."""
     from oshaberi.storage import Database, SecretVault, current_revision, head_revision
 
     async def main() -> T:
@@ -173,7 +187,7 @@ def _write(path: Path, content: str) -> None:
 
 
 def _tell_what_is_left(settings: LoadedSettings, deleted: Mapping[str, int]) -> None:
-    """What is deleted in a file is still in its copies. A file tells nobody of changes, either."""
+    """Name the backups that still have the data, and say if a running bot must be restarted."""
     from oshaberi.storage.database_urls import address_of
     from oshaberi.storage.schema.migration_backup import backups_of
 

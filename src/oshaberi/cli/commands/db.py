@@ -33,8 +33,8 @@ def command() -> None:
 def upgrade(dry_run: bool, backup: bool, config_file: Path | None) -> None:
     """Create the database that the settings name, or bring its schema up to date.
 
-    A SQLite file is copied first, beside itself. Of PostgreSQL make a backup yourself (pg_dump):
-    there is no way back to an older schema.
+    A SQLite file is copied first; the copy is beside it. Back up PostgreSQL yourself (pg_dump):
+    you cannot go back to an older schema.
 
     \b
     Examples:

@@ -30,12 +30,14 @@ MARKS = {"good": ("✓", "name"), "note": ("–", "dim"), "bad": ("✗", "warn")
 @click.option("--offline", is_flag=True, help="Ask neither Discord nor the models.")
 @config_option
 def command(as_json: bool, offline: bool, config_file: Path | None) -> int:
-    """Check Python, extras, fonts, settings, data folder, disk, database, Redis, token, intents,
-    permissions in servers and channels, webhooks, the models and their keys, tool modules and MCP
-    servers. It asks Discord, makes one tiny call to every model, imports the modules and starts
-    the MCP servers.
+    """Check everything that the bot needs, and say what to do about each problem.
 
-    It changes nothing. The status is 1 if something fails that the bot needs.
+    That is: Python, extras, fonts, settings, data folder, disk, database, Redis, token, intents,
+    permissions in servers and channels, webhooks, the models and their keys, tool modules and MCP
+    servers. The command asks Discord, makes one tiny call to every model, imports the modules and
+    starts the MCP servers. It changes nothing.
+
+    The status is 1 if something fails that the bot needs.
 
     \b
     Examples:

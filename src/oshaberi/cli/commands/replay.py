@@ -63,7 +63,7 @@ def command(
 
 
 def keep_quiet() -> None:
-    """What goes wrong on purpose in a scene is told by its records, not by the log."""
+    """Log nothing: the faults of a scene are part of what is printed."""
     logging.getLogger("oshaberi").addHandler(logging.NullHandler())
 
 

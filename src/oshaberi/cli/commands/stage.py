@@ -154,7 +154,7 @@ async def _execute(stage: Stage, arguments: list[str]) -> int:
 
 
 def _tell_problems(stage: Stage) -> None:
-    """What the bot asked for in vain would look like a mistake of the bot's."""
+    """Print which routes the stage does not have: they would look like bugs of the bot."""
     from oshaberi.stage import StageProblemsError
 
     try:
@@ -201,6 +201,6 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 
 def _status(process: asyncio.subprocess.Process) -> int:
-    """The bot's own; of one that a signal ended, as shells tell it."""
+    """Return the bot's exit status; if a signal ended it, 128 plus the signal, as shells do."""
     status = process.returncode or 0
     return status if status >= 0 else KILLED - status

@@ -31,7 +31,7 @@ MOST_NAMED = 5
 async def examine(settings: LoadedSettings, environ: Mapping[str, str]) -> AsyncIterator[Finding]:
     if settings.discord_token is None:
         advice = "set OSHABERI_DISCORD_TOKEN to run the bot on Discord"
-        yield note("token", "none: the bot runs on the local stage", advice)
+        yield note("token", "none; the bot runs on the local stage", advice)
         return
     discord = _DiscordChecks(settings.discord_token, environ, settings.discord_api_url)
     me = await discord.get("/users/@me")

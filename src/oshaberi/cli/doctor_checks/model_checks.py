@@ -34,7 +34,7 @@ async def examine(
     if not settings.models:
         advice = "add [[models]] to oshaberi.toml, or use /model in a server"
         yield note(
-            "model", "none in the settings: on the local stage the demo model answers", advice
+            "model", "none in the settings; on the local stage the demo model answers", advice
         )
     for entry in settings.models:
         name = f"model {entry.provider} {entry.model}"

@@ -1,6 +1,7 @@
-"""Tools that the settings name: modules are really imported, MCP servers really started or asked.
+"""Checks the tools that the settings name: imports the modules, starts or asks the MCP servers.
 
-A module that cannot be used keeps the bot from starting; without a server it only lacks its tools.
+A module that cannot be used is an error, because the bot would not start. Without an MCP server the
+bot starts, and only lacks its tools.
 """
 
 from __future__ import annotations

@@ -8,43 +8,9 @@ from __future__ import annotations
 import asyncio
 from typing import TypeVar
 
+from oshaberi.delivery.pacing.answer_deadline import AnswerDeadline
+
 T = TypeVar("T")
-
-
-class AnswerTimer:
-    """Wakes callers that have waited too long for an answer.
-
-    One timer serves all waits. Most answers come in time, so it is set again only after it
-    fired too early.
-    """
-
-    def __init__(self) -> None:
-        self._deadlines: dict[asyncio.Future[None], float] = {}
-        self._timer: asyncio.TimerHandle | None = None
-
-    def add(self, waiter: asyncio.Future[None], deadline: float) -> None:
-        self._deadlines[waiter] = deadline
-        if self._timer is None or deadline < self._timer.when():
-            self._set(deadline)
-
-    def remove(self, waiter: asyncio.Future[None]) -> None:
-        self._deadlines.pop(waiter, None)
-
-    def close(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _set(self, deadline: float) -> None:
-        self.close()
-        self._timer = asyncio.get_running_loop().call_at(deadline, self._ring, deadline)
-
-    def _ring(self, now: float) -> None:
-        self._timer = None
-        _release({waiter for waiter, deadline in self._deadlines.items() if deadline <= now})
-        later = [deadline for deadline in self._deadlines.values() if deadline > now]
-        if later:
-            self._set(min(later))
 
 
 class InterruptibleWaits:
@@ -55,7 +21,8 @@ class InterruptibleWaits:
         self.halted = False
         self._pauses: set[asyncio.Future[None]] = set()
         self._holds: set[asyncio.Future[None]] = set()
-        self._answer_timer = AnswerTimer()
+        self.answer = AnswerDeadline()
+        """Of the request to the sink that is under way."""
 
     @property
     def simulates(self) -> bool:
@@ -70,10 +37,11 @@ class InterruptibleWaits:
         self.halted = True
         _release(self._pauses)
         _release(self._holds)
+        self.answer.halt()
 
     def close(self) -> None:
         """Release the timer. There must be no waits afterwards."""
-        self._answer_timer.close()
+        self.answer.close()
 
     async def pause(self, seconds: float) -> None:
         """Wait a simulated time. It ends at once when hurried or halted."""
@@ -85,25 +53,20 @@ class InterruptibleWaits:
         await self._sleep(seconds, self._holds)
         return not self.halted
 
-    async def until(self, work: asyncio.Future[T], seconds: float | None = None) -> bool:
-        """Wait for the work, at most `seconds`, or until halted. Return whether it is done."""
+    async def until(self, work: asyncio.Future[T]) -> bool:
+        """Wait for the work, or until halted. Return whether it is done."""
         if self.halted or work.done():
             return work.done()
-        loop = asyncio.get_running_loop()
-        wake: asyncio.Future[None] = loop.create_future()
+        wake: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def woken(_work: asyncio.Future[T]) -> None:
-            if not wake.done():
-                wake.set_result(None)
+            _release({wake})
 
-        if seconds is not None:
-            self._answer_timer.add(wake, loop.time() + seconds)
         work.add_done_callback(woken)
         try:
             await self._wait(wake, self._holds)
         finally:
             work.remove_done_callback(woken)
-            self._answer_timer.remove(wake)
         return work.done()
 
     async def _sleep(self, seconds: float, waiters: set[asyncio.Future[None]]) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from oshaberi.delivery.sink import Sink
 
@@ -19,24 +19,38 @@ KEEP_ALIVE_SECONDS = 8.0
 """Discord shows the indicator for ten seconds."""
 QUIET_SECONDS = 0.75
 """How long after a message it is shown again. With the request it is less than a second."""
-EDITED_QUIET_SECONDS = 1.75
-"""The same where a message grows by edits. They come once a second, a little more slowly when
-Discord limits them, and do not end the indicator: it would still be there after the last one."""
+LONGEST_SILENCE_SECONDS = 0.95
+"""When it is shown although a message is being sent: the next one would end it anyway."""
 GRACE_SECONDS = 0.9
-"""How long to wait for a message that is being sent. An indicator that arrives before the message
-ends with it; one that arrives after it stays for ten seconds."""
+"""How long to wait for the last message while it is sent, and for every edit. An indicator that
+arrives before the last message ends with it; one that arrives after it stays for ten seconds."""
+EDIT_QUIET_SECONDS = 0.9
+"""How long after an edit it is shown, unless the next edit is due. Edits come once a second."""
+EDIT_LATE_SECONDS = 1.5
+"""How long after the last news an edit that Discord's limits delay is waited for."""
+EDIT_MARGIN_SECONDS = 0.05
+"""An edit that is due now has been sent so many seconds later."""
 
 
 class TypingIndicator:
     """The indicator of one response: off until `keep_alive`, off again after `rest`."""
 
     def __init__(self) -> None:
-        self.quiet_seconds = QUIET_SECONDS
+        self.awaits_words = False
+        """Whether it is shown only after `words_came`: nobody asked, perhaps nothing is said."""
+        self.next_edit_at: Callable[[], float | None] | None = None
+        """In live mode: tells when the growing message is edited next; None if nothing is new."""
+        self.is_last_message: Callable[[], bool] = _goes_on
+        """Tells whether the message that is being sent ends the answer."""
         self._sink: Sink | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._due_at = 0.0
         self._asking: asyncio.Task[None] | None = None
         self._asked_at: float | None = None
+        self._news_at = float("-inf")
         self._sending_since: float | None = None
+        self._grows = False
+        self._held_until = 0.0
 
     @property
     def is_on(self) -> bool:
@@ -47,67 +61,113 @@ class TypingIndicator:
         if self.is_on and (self._asked_at is not None or after_seconds):
             return
         self._sink = sink
+        self._news_at = _now()
         self._set(after_seconds)
+
+    def hold(self, seconds: float) -> None:
+        """Do not show it before so many seconds have passed, whoever asks for it."""
+        self._held_until = _now() + seconds
+
+    def words_came(self) -> None:
+        """Show it from now on, unless a message comes first: the model says something."""
+        self.awaits_words = False
+        if self.is_on:
+            self._set(QUIET_SECONDS)
 
     def rest(self) -> None:
         """Ask for it no more: the answer has ended, or nothing more will come."""
         self._sink = self._asked_at = None
-        if self._timer is not None:
-            self._timer.cancel()
+        self._forget_timer()
         if self._asking is not None:
             self._asking.cancel()
 
     async def close(self) -> None:
         self.rest()
+        self.next_edit_at, self.is_last_message = None, _goes_on
         await _end(self._asking)
 
-    @contextmanager
-    def message_on_the_way(self) -> Iterator[None]:
-        """Hold the indicator back for a moment, while a message may arrive."""
-        self._sending_since = _now()
-        try:
-            yield
-        finally:
-            self._sending_since = None
+    def message_leaves(self, *, grows: bool = False) -> None:
+        """Hold the indicator back for a moment, while a message or an edit may arrive."""
+        self._sending_since, self._grows = _now(), grows
+
+    def message_is_settled(self) -> None:
+        """Note that the message or the edit has arrived, or that it did not."""
+        self._sending_since = None
 
     def message_came(self) -> None:
         """Note a message of ours, which has ended the indicator."""
-        self._asked_at = None
+        self._asked_at, self._news_at = None, _now()
         if self.is_on:
-            self._set(self.quiet_seconds)
+            self._set(self._quiet_seconds)
 
     def message_grew(self) -> None:
         """Note an edit. The indicator is not needed for a while, but still shown if it was."""
+        self._news_at = _now()
         if self.is_on:
             shown_until = _now() if self._asked_at is None else self._asked_at + KEEP_ALIVE_SECONDS
-            self._set(max(self.quiet_seconds, shown_until - _now()))
+            self._set(max(self._quiet_seconds, shown_until - _now()))
 
-    @asynccontextmanager
-    async def shown(self, seconds: float) -> AsyncIterator[None]:
-        """Show it before a paced message."""
+    async def show_during(self, wait: Coroutine[Any, Any, None], seconds: float) -> None:
+        """Show it during the wait of `seconds` before a paced message."""
         if self._sink is None:
-            yield
-            return
+            return await wait
         self._note_asked()
         task = asyncio.create_task(_show(self._sink, round(seconds * 1000)))
         try:
-            yield
+            await wait
         finally:
             await _end(task)
 
+    @property
+    def _quiet_seconds(self) -> float:
+        return QUIET_SECONDS if self.next_edit_at is None else EDIT_QUIET_SECONDS
+
+    def _sent_at(self) -> float:
+        """Return until when a message on its way is waited for."""
+        if self._sending_since is None:
+            return float("-inf")
+        late = self._sending_since + GRACE_SECONDS
+        if self._grows or self.is_last_message():
+            return late
+        return min(late, self._news_at + LONGEST_SILENCE_SECONDS)
+
+    def _edited_at(self) -> float:
+        """Return when the next edit has been sent, if it comes soon."""
+        due = None if self.next_edit_at is None else self.next_edit_at()
+        soon = due is not None and due <= self._news_at + EDIT_LATE_SECONDS
+        return due + EDIT_MARGIN_SECONDS if due is not None and soon else float("-inf")
+
     def _set(self, seconds: float) -> None:
+        """Show it in so many seconds. A timer that fires too early is set again then."""
+        if seconds <= 0:
+            self._forget_timer()
+            self._due()
+            return
+        loop = asyncio.get_running_loop()
+        self._due_at = loop.time() + seconds
+        if self._timer is not None and self._timer.when() > self._due_at:
+            self._forget_timer()
+        if self._timer is None:
+            self._timer = loop.call_at(self._due_at, self._ring)
+
+    def _forget_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        if seconds > 0:
-            self._timer = asyncio.get_running_loop().call_later(seconds, self._due)
+            self._timer = None
+
+    def _ring(self) -> None:
+        self._timer = None
+        left = self._due_at - _now()
+        if left > 0:
+            self._set(left)
         else:
             self._due()
 
     def _due(self) -> None:
-        if self._sink is None:
+        if self._sink is None or self.awaits_words:
             return
-        since = self._sending_since
-        if since is not None and (left := since + GRACE_SECONDS - _now()) > 0:
+        left = max(self._held_until, self._sent_at(), self._edited_at()) - _now()
+        if left > 0:
             self._set(left)
             return
         self._note_asked()
@@ -119,6 +179,10 @@ class TypingIndicator:
         self._set(KEEP_ALIVE_SECONDS)
 
 
+def _goes_on() -> bool:
+    return False
+
+
 async def _show(sink: Sink, ms: int | None) -> None:
     try:
         await sink.typing(ms)
@@ -128,7 +192,7 @@ async def _show(sink: Sink, ms: int | None) -> None:
 
 
 async def _end(task: asyncio.Task[None] | None) -> None:
-    if task is not None:
+    if task is not None and not task.done():
         task.cancel()
         await asyncio.wait({task}, timeout=1)
 

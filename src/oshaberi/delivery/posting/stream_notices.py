@@ -9,7 +9,7 @@ from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
 from oshaberi.delivery.posting.send_outcome import Delivered
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import Embed, Post
-from oshaberi.languages import translatable, translated
+from oshaberi.languages import said, translatable, translated
 from oshaberi.secret_redaction import redact
 
 log = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ def flush_limit_notice(limit: int, *, attached: bool) -> Embed:
 
 def _body(message: str, headline: str) -> str:
     """Return the part of the error that may be shown, unless it repeats the headline."""
-    text = redact(message).strip()
+    text = redact(said(message)).strip()
     if text.rstrip(".").casefold() == headline.casefold():
         return ""
     if len(text) <= DESCRIPTION_LIMIT:

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import NamedTuple
 
-from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
+from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns, RenderedBlock
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.sink import File
 
 _BLOCK = re.compile(r"```([\w+#.-]+)[^\n]*\n(.*?)\n?```", re.DOTALL)
-
-
-class RenderedBlock(NamedTuple):
-    """A code block for which there is a renderer."""
-
-    language: str
-    code: str
 
 
 def rendered_block(text: str, plug_ins: DeliveryPlugIns) -> RenderedBlock | None:

@@ -10,6 +10,7 @@
 - `ban_guard`: counts refusals and slows the bot down before Discord bans it.
 - `request_budget`: shares out the requests that Discord allows in a second.
 - `bucket_headers`: remembers how much room the buckets of channels have.
+- `bucket_sweep`: removes discord.py's unused buckets.
 - `typing_requests`: shows the typing indicator, where it is needed and affordable.
 - `circuit_breaker`: stops asking in channels that keep answering 403.
 """

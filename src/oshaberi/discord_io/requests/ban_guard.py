@@ -72,7 +72,7 @@ class BanGuard:
 
     @property
     def count_here(self) -> int:
-        """Those of this process alone."""
+        """Return the count of this process alone."""
         if self._time is not None:
             self._forget_old(self._time())
         return self._count

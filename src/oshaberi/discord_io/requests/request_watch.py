@@ -185,6 +185,8 @@ class RequestTrace(aiohttp.TraceConfig):
             self.meter.on_answer(kind_of(params.method, params.url.path), status, seconds)
 
     async def _turn(self) -> None:
+        if not self.guard.is_spaced:
+            return
         try:
             async with asyncio.timeout(LONGEST_TURN_SECONDS):
                 await self.guard.turn()

@@ -6,23 +6,22 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from oshaberi.chunks import ProviderError
-from oshaberi.providers.adapter_base import Adapter
+from oshaberi.providers.adapter_base import EndpointAdapter
 from oshaberi.providers.anthropic.anthropic_request_body import FAMILY, Fields, body, takes_prefill
 from oshaberi.providers.anthropic.anthropic_wire_events import Event, read
 from oshaberi.providers.anthropic.paused_turn import STOPPED, KeptBody, PausedTurn
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.capabilities.request_negotiation import (
-    RequestNegotiation,
-    known_capabilities,
-)
 from oshaberi.providers.connections.sdk_clients import http_client, pieces_of
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.error_classification import provider_error
-from oshaberi.providers.key_redaction import KeyRedactor
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.history_as_text import has_images
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.request.request_preparation import prepared
 from oshaberi.providers.wire.actionable_errors import explained
+from oshaberi.providers.wire.request_negotiation import (
+    RequestNegotiation,
+    known_capabilities,
+)
 from oshaberi.providers.wire.sdk_loading import (
     NO_KEY,
     load_sdk,
@@ -33,18 +32,12 @@ from oshaberi.providers.wire.sse_decoder import SseDecoder, read_object
 MANDATORY = frozenset({"model", "max_tokens", "messages", "stream", "system"})
 
 
-class AnthropicAdapter(Adapter):
+class AnthropicAdapter(EndpointAdapter):
     """One model behind `POST {base_url}/v1/messages`."""
-
-    endpoint: Endpoint
 
     def __init__(self, endpoint: Endpoint) -> None:
         sdk = load_sdk("anthropic", "anthropic")
-        self.name = endpoint.name
-        self.model = endpoint.model
-        self.reemits = endpoint.reemits
-        self.endpoint = endpoint
-        self._redact = KeyRedactor.of(endpoint)
+        super().__init__(endpoint)
         self._client = sdk.AsyncAnthropic(
             api_key=endpoint.api_key or NO_KEY,
             base_url=endpoint.base_url,

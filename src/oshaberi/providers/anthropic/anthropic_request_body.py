@@ -7,8 +7,6 @@ from typing import Any
 
 from oshaberi.providers.anthropic.anthropic_thinking_fields import thinking_fields
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.capabilities.request_negotiation import known_capabilities
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.request.attachments_as_text import as_text, base64_of
 from oshaberi.providers.request.call_ids import CallIds
 from oshaberi.providers.request.chat_dialogue import DialogueTurn, system_text, turns
@@ -19,10 +17,12 @@ from oshaberi.providers.request.context_items import (
     ToolDeclaration,
     ToolRound,
 )
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.request.sampling import sampling
 from oshaberi.providers.request.stop_strings import most_stop_strings, stop_strings
 from oshaberi.providers.request.thinking_levels import output_tokens
+from oshaberi.providers.wire.request_negotiation import known_capabilities
 from oshaberi.providers.wire.signed_blocks import unpacked
 
 Fields = dict[str, Any]

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Any
 from urllib.request import getproxies
 
-from oshaberi.providers.endpoint import Endpoint
+from oshaberi.providers.request.endpoint import Endpoint
 
 BODY = "oshaberi_body"
 """The name of a response's extension: its body without the layers of httpx2."""

@@ -14,22 +14,22 @@ from importlib import import_module
 from typing import Any
 
 from oshaberi.chunks import ProviderError
-from oshaberi.providers.adapter_base import Adapter
+from oshaberi.errors import Sentence
+from oshaberi.providers.adapter_base import EndpointAdapter
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.capabilities.request_negotiation import (
-    RequestNegotiation,
-    known_capabilities,
-)
 from oshaberi.providers.connections.streamed_body import StreamedBody
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.error_classification import ProviderFailure, our_failure, provider_error
 from oshaberi.providers.google.google_request_body import FAMILY, arguments
 from oshaberi.providers.google.google_wire_events import GeminiEvent, error_failure, follow, read
 from oshaberi.providers.google.partial_calls import PartialCalls
-from oshaberi.providers.key_redaction import KeyRedactor
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.history_as_text import has_images
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.wire.actionable_errors import explained
+from oshaberi.providers.wire.request_negotiation import (
+    RequestNegotiation,
+    known_capabilities,
+)
 from oshaberi.providers.wire.sdk_loading import (
     NO_KEY,
     REDIRECTS,
@@ -51,21 +51,15 @@ class _AnsweredError(Exception):
         self.response = response
 
 
-class GoogleAdapter(Adapter):
+class GoogleAdapter(EndpointAdapter):
     """One Gemini model."""
 
-    endpoint: Endpoint
-
     def __init__(self, endpoint: Endpoint) -> None:
-        self.name = endpoint.name
-        self.model = endpoint.model
-        self.reemits = endpoint.reemits
-        self.endpoint = endpoint
+        super().__init__(endpoint)
         load_sdk("aiohttp", "google")
         connections = import_module("oshaberi.providers.connections.model_connections")
         self._genai = load_sdk("google.genai", "google")
         self._errors = load_sdk("google.genai.errors", "google")
-        self._redact = KeyRedactor.of(endpoint)
         self._session = connections.ModelSession(_take)
         self._client: Any = None
         self._tls: ssl.SSLContext | None = None
@@ -129,7 +123,7 @@ class GoogleAdapter(Adapter):
             finally:
                 answered.response.close()
         else:
-            raise StreamError(our_failure("this google-genai is not supported"))
+            raise StreamError(our_failure(Sentence("this google-genai is not supported")))
 
     async def _connected(self) -> Any:
         """Return the SDK's client, on the connections that all adapters share."""

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from oshaberi.chunks import Chunk, ErrorType, ThoughtPart, text_chunk
-from oshaberi.providers.error_classification import ProviderFailure, our_failure
+from oshaberi.errors import Sentence
+from oshaberi.providers.error_classification import ProviderFailure
 from oshaberi.providers.google.google_request_body import CALL, TEXT, THOUGHT
-from oshaberi.providers.wire.sdk_loading import StreamError
+from oshaberi.providers.wire.sdk_loading import StreamError, refused_by_page
 from oshaberi.providers.wire.wire_event_steps import (
     CallPiece,
     FinishStep,
@@ -79,8 +80,7 @@ def error_failure(code: Any, status: Any, message: Any, details: Any) -> Provide
     number = code if isinstance(code, int) else None
     said = str(message or "").strip()
     if not said or said.startswith("<"):
-        hint = "; is the base URL right?" if number in (404, 405) else ""
-        return our_failure(f"HTTP {number}{hint}", status=number)
+        return refused_by_page(number)
     name = str(status or "")
     codes = (name,) if name else ()
     return ProviderFailure(
@@ -165,7 +165,7 @@ def _without_candidates(document: Mapping[str, Any]) -> Sequence[Step]:
     reason = feedback.get("blockReason")
     if reason:
         said = feedback.get("blockReasonMessage") or f"the prompt was blocked ({reason})"
-        own_words = "the prompt was blocked"
+        own_words = Sentence("the prompt was blocked")
         failure = ProviderFailure(
             codes=(reason,),
             message=said,

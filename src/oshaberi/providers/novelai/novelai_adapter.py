@@ -14,30 +14,34 @@ from importlib import import_module
 from typing import Any
 
 from oshaberi.chunks import Chunk, ProviderError
-from oshaberi.providers.adapter_base import Adapter
-from oshaberi.providers.endpoint import Endpoint
-from oshaberi.providers.error_classification import ProviderFailure, our_failure, provider_error
-from oshaberi.providers.key_redaction import KeyRedactor
+from oshaberi.providers.adapter_base import EndpointAdapter
+from oshaberi.providers.error_classification import ProviderFailure, provider_error
 from oshaberi.providers.request.attachments_as_text import as_text
 from oshaberi.providers.request.chat_dialogue import DialogueTurn, system_text, turns
 from oshaberi.providers.request.context_items import ToolRound
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.request.request_preparation import prepared
 from oshaberi.providers.request.stop_strings import stop_strings
 from oshaberi.providers.wire.actionable_errors import explained
-from oshaberi.providers.wire.sdk_loading import StreamError, body_failure, load_sdk, read_failure
+from oshaberi.providers.wire.sdk_loading import (
+    StreamError,
+    body_failure,
+    load_sdk,
+    read_failure,
+    refused_by_page,
+)
 from oshaberi.providers.wire.sse_decoder import SseDecoder
 from oshaberi.providers.wire.wire_event_steps import FinishStep, Step
 
 DEFAULT_BASE_URL = "https://text.novelai.net"
 DEFAULT_LENGTH = 150
 SCENE_BREAK = "***"
-_NO_SUCH_PLACE = frozenset({404, 405})
 
 Event = Mapping[str, Any]
 
 
-class NovelAIAdapter(Adapter):
+class NovelAIAdapter(EndpointAdapter):
     """One model behind `POST {base_url}/ai/generate-stream`.
 
     The quirks `user` and `assistant` are the labels of the two sides.
@@ -47,12 +51,8 @@ class NovelAIAdapter(Adapter):
     continues = True
 
     def __init__(self, endpoint: Endpoint) -> None:
-        self.name = endpoint.name
-        self.model = endpoint.model
-        self.reemits = endpoint.reemits
-        self.endpoint = endpoint
+        super().__init__(endpoint)
         self._aiohttp = load_sdk("aiohttp", "novelai")
-        self._redact = KeyRedactor.of(endpoint)
         connections = import_module("oshaberi.providers.connections.model_connections")
         self._session = connections.ModelSession(trust_env=True)
 
@@ -243,6 +243,5 @@ async def _check(response: Any) -> None:
 
 def _failure(said: Any, status: int | None) -> ProviderFailure:
     if not said or (isinstance(said, str) and said.lstrip().startswith("<")):
-        hint = "; is the base URL right?" if status in _NO_SUCH_PLACE else ""
-        return our_failure(f"HTTP {status}{hint}", status=status)
+        return refused_by_page(status)
     return body_failure(said, status)

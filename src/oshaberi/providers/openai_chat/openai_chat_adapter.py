@@ -10,23 +10,22 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any
 
 from oshaberi.chunks import ProviderError
-from oshaberi.providers.adapter_base import Adapter
+from oshaberi.providers.adapter_base import EndpointAdapter
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.capabilities.request_negotiation import (
-    RequestNegotiation,
-    known_capabilities,
-)
 from oshaberi.providers.connections.sdk_clients import http_client, pieces_of
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.error_classification import FAILED_CALL, provider_error
-from oshaberi.providers.key_redaction import KeyRedactor
 from oshaberi.providers.openai_chat.openai_chat_request_body import FAMILY, body
 from oshaberi.providers.openai_chat.openai_chat_wire_events import Event, read
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.history_as_text import has_images
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.request.request_preparation import prepared
 from oshaberi.providers.wire.actionable_errors import explained
 from oshaberi.providers.wire.parameter_fallback import MANDATORY, Body
+from oshaberi.providers.wire.request_negotiation import (
+    RequestNegotiation,
+    known_capabilities,
+)
 from oshaberi.providers.wire.sdk_loading import (
     NO_KEY,
     StreamError,
@@ -40,20 +39,15 @@ Mend = Callable[[Body], Body | None]
 """A body without something; None if it was not in it."""
 
 
-class OpenAIChatAdapter(Adapter):
+class OpenAIChatAdapter(EndpointAdapter):
     """One model behind `POST {base_url}/chat/completions`."""
 
     family = FAMILY
     mandatory = MANDATORY
-    endpoint: Endpoint
 
     def __init__(self, endpoint: Endpoint) -> None:
         sdk = load_sdk("openai", "openai")
-        self.name = endpoint.name
-        self.model = endpoint.model
-        self.reemits = endpoint.reemits
-        self.endpoint = endpoint
-        self._redact = KeyRedactor.of(endpoint)
+        super().__init__(endpoint)
         self._keeps_reasoning = bool(endpoint.quirks.get("keeps_reasoning"))
         self._client = sdk.AsyncOpenAI(
             api_key=endpoint.api_key or NO_KEY,

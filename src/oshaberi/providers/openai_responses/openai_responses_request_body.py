@@ -11,8 +11,6 @@ from typing import Any
 
 from oshaberi.chunks import ToolCall
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.capabilities.request_negotiation import known_capabilities
-from oshaberi.providers.endpoint import Endpoint
 from oshaberi.providers.request.attachments_as_text import as_text, base64_of
 from oshaberi.providers.request.call_ids import CallIds
 from oshaberi.providers.request.chat_dialogue import DialogueTurn, system_text, turns
@@ -23,9 +21,11 @@ from oshaberi.providers.request.context_items import (
     ToolDeclaration,
     ToolRound,
 )
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.model_request import Request, Thinking
 from oshaberi.providers.request.sampling import sampling
 from oshaberi.providers.request.thinking_levels import is_off, nearest_level, output_tokens
+from oshaberi.providers.wire.request_negotiation import known_capabilities
 from oshaberi.providers.wire.signed_blocks import unpacked
 
 Fields = dict[str, Any]

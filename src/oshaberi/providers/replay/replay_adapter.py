@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Sequence
 from oshaberi.chunks import Chunk, ProviderError
 from oshaberi.errors import OshaberiError
 from oshaberi.providers.adapter_base import Adapter
-from oshaberi.providers.endpoint import Endpoint
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.wire.wire_event_steps import CallPiece, FinishStep, Step
 from oshaberi.scenes import find_scenes, load_scene

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.endpoint import Endpoint
+from oshaberi.providers.request.endpoint import Endpoint
 
 
 async def known_window(endpoint: Endpoint, capabilities: ModelCapabilities) -> int | None:

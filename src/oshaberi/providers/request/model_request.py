@@ -6,14 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from oshaberi.errors import ConfigError
+from oshaberi.errors import Sentence
 from oshaberi.providers.request.context_items import Item, ToolDeclaration
+from oshaberi.text.text_config import not_allowed
 
 ThinkingLevel = Literal["off", "low", "medium", "high"]
 Thinking = ThinkingLevel | int | None
 """A level, a budget in tokens, or None: whatever the model does by itself."""
 
 THINKING_LEVELS: tuple[ThinkingLevel, ...] = ("off", "low", "medium", "high")
+THINKING_ALLOWED = Sentence(
+    "one of {levels}, or a number of tokens", levels=", ".join(THINKING_LEVELS)
+)
 
 
 @dataclass(slots=True)
@@ -48,8 +52,7 @@ class Request:
 
     def __post_init__(self) -> None:
         if not is_thinking(self.thinking):
-            allowed = f"{', '.join(THINKING_LEVELS)} or a number of tokens"
-            raise ConfigError(f"thinking: {self.thinking!r} is not one of: {allowed}")
+            raise not_allowed("thinking", self.thinking, THINKING_ALLOWED)
 
 
 def is_thinking(value: object) -> bool:

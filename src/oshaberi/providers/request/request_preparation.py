@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.endpoint import Endpoint, FetchImage, place_of
 from oshaberi.providers.request.context_items import ContextItem, ImagePart, Item, Part, TextPart
+from oshaberi.providers.request.endpoint import Endpoint, FetchImage, place_of
 from oshaberi.providers.request.history_as_text import for_model
 from oshaberi.providers.request.known_window import known_window
 from oshaberi.providers.request.model_request import Request

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.endpoint import Endpoint
+from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.model_request import Request
-from oshaberi.providers.wire.speaker_holdback import RESERVED
+
+RESERVED = ("Assistant", "User", "Human", "System")
+"""Speakers that are always foreign."""
 
 
 def most_stop_strings(endpoint: Endpoint, capabilities: ModelCapabilities) -> int | None:

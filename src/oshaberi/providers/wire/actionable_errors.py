@@ -9,8 +9,9 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from oshaberi.chunks import ProviderError
-from oshaberi.providers.endpoint import Endpoint
+from oshaberi.errors import Sentence
 from oshaberi.providers.model_listing import can_list, list_models
+from oshaberi.providers.request.endpoint import Endpoint
 
 SHOWN_NAMES = 8
 SHOWN_KEY = 4
@@ -42,7 +43,9 @@ def _with(problem: ProviderError, hint: ErrorHint) -> ProviderError:
 
 
 def _joined(words: str, hint: str) -> str:
-    return f"{words} ({hint})" if words and hint else words or hint
+    if not words or not hint:
+        return words or hint
+    return Sentence("{words} ({hint})", words=words, hint=hint)
 
 
 def _hint(problem: ProviderError, endpoint: Endpoint) -> ErrorHint:
@@ -58,17 +61,24 @@ def _where(endpoint: Endpoint) -> ErrorHint:
     if not address:
         return ErrorHint()
     parts = urlsplit(address)
-    advice = "; is the server running?" if parts.hostname in _LOCAL else ""
-    return ErrorHint(f"at {address}{advice}", f"at {parts.scheme}://{parts.netloc}{advice}")
+    is_here = parts.hostname in _LOCAL
+    return ErrorHint(_at(address, is_here), _at(f"{parts.scheme}://{parts.netloc}", is_here))
+
+
+def _at(address: str, is_here: bool) -> Sentence:
+    if is_here:
+        return Sentence("at {address}; is the server running?", address=address)
+    return Sentence("at {address}", address=address)
 
 
 def _key(endpoint: Endpoint) -> ErrorHint:
-    if not endpoint.api_key:
-        words = "no key was sent"
-    elif len(endpoint.api_key) < _SHORTEST_KEY:
-        words = ""
+    key = endpoint.api_key
+    if not key:
+        words = Sentence("no key was sent")
+    elif len(key) < _SHORTEST_KEY:
+        return ErrorHint()
     else:
-        words = f"the key that ends in {endpoint.api_key[-SHOWN_KEY:]}"
+        words = Sentence("the key that ends in {end}", end=key[-SHOWN_KEY:])
     return ErrorHint(words, words)
 
 
@@ -81,8 +91,12 @@ async def _models(endpoint: Endpoint, family: str) -> ErrorHint:
     )
     if not offered.names or endpoint.model in offered.names:
         return ErrorHint()
-    missing = f"{endpoint.model!r} is not there"
-    told = f"{missing}; there are {names_shown(endpoint.model, offered.names)}"
+    missing = Sentence("{model!r} is not there", model=endpoint.model)
+    told = Sentence(
+        "{model!r} is not there; there are {names}",
+        model=endpoint.model,
+        names=names_shown(endpoint.model, offered.names),
+    )
     return ErrorHint(told, told if endpoint.is_known_server else missing)
 
 
@@ -92,7 +106,7 @@ def names_shown(wanted: str, names: Sequence[str]) -> str:
     ordered = list(dict.fromkeys([*near, *names]))
     shown = ", ".join(name[:_LONGEST_NAME] for name in ordered[:SHOWN_NAMES])
     more = len(ordered) - SHOWN_NAMES
-    return f"{shown} and {more} more" if more > 0 else shown
+    return Sentence("{names} and {more} more", names=shown, more=more) if more > 0 else shown
 
 
 def shown_address(url: str | None) -> str:

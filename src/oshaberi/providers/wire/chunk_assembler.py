@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from oshaberi.chunks import Chunk, ProviderError, ThoughtKind, ThoughtPart, Usage
+from oshaberi.errors import Sentence
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.wire.cited_pages import links
 from oshaberi.providers.wire.reasoning_tail import ReasoningTail
@@ -63,7 +64,7 @@ class ChunkAssembler:
         if self._outlet.ended_by is not None:
             return [*held, self._cut_short()]
         if self._finish is None or self._finish.reason == PAUSED:
-            message = "the stream ended before the answer was complete"
+            message = Sentence("the stream ended before the answer was complete")
             cut = ProviderError("network", message, retryable=True, provider=self._provider)
             return [*held, self._error(cut)]
         return [*held, self._last(self._finish.reason)]
@@ -149,7 +150,7 @@ class ChunkAssembler:
 
     def _last(self, reason: str | None) -> Chunk:
         if reason in BLOCKED:
-            message = f"the provider withheld the answer ({reason})"
+            message = Sentence("the provider withheld the answer ({reason})", reason=reason)
             blocked = ProviderError("content_blocked", message, reason, provider=self._provider)
             return self._error(blocked)
         calls = self._calls.whole(is_cut_off=reason == CUT_OFF)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from oshaberi.errors import ConfigError
+from oshaberi.errors import ConfigError, Sentence
 from oshaberi.providers.error_classification import ProviderFailure, our_failure
 
 NO_KEY = "none"
@@ -41,7 +41,10 @@ def load_sdk(module: str, extra: str) -> Any:
         if missing.name is None or missing.name.partition(".")[0] != module.partition(".")[0]:
             raise
         command = f'pip install "oshaberi[{extra}]"'
-        raise ConfigError(f"the {module} package is not installed: {command}") from None
+        words = Sentence(
+            "the {module} package is not installed: {command}", module=module, command=command
+        )
+        raise ConfigError(words) from None
 
 
 def read_failure(error: Exception) -> ProviderFailure:
@@ -49,18 +52,22 @@ def read_failure(error: Exception) -> ProviderFailure:
     if isinstance(error, StreamError):
         return error.failure
     if isinstance(error, json.JSONDecodeError):
-        message = f"the provider sent something that is not JSON ({error.msg})"
-        return our_failure(message, is_transient=True)
+        words = Sentence(
+            "the provider sent something that is not JSON ({problem})", problem=error.msg
+        )
+        return our_failure(words, is_transient=True)
     ancestors = {ancestor.__name__ for ancestor in type(error).__mro__}
     if ancestors & _TIMEOUTS:
-        return our_failure("the provider did not answer in time", kind="timeout")
+        return our_failure(Sentence("the provider did not answer in time"), kind="timeout")
     status = getattr(error, "status_code", None)
     if status is None and ancestors & _NETWORK:
         return ProviderFailure(
-            message=_network(error), kind="network", own_words="the connection failed"
+            message=_network(error),
+            kind="network",
+            own_words=Sentence("the connection failed"),
         )
     if status is None:
-        own_words = "the answer cannot be read"
+        own_words = Sentence("the answer cannot be read")
         message = f"{own_words} ({type(error).__name__}: {_short(str(error))})"
         return ProviderFailure(message=message, own_words=own_words)
     return _http(error, status)
@@ -82,9 +89,18 @@ def body_failure(body: Any, status: int | None = None) -> ProviderFailure:
 
 
 def redirected(status: int) -> ProviderFailure:
-    return our_failure(
-        f"HTTP {status}: the server sends us elsewhere; is the base URL right?", status=status
+    words = Sentence(
+        "HTTP {status}: the server sends us elsewhere; is the base URL right?", status=status
     )
+    return our_failure(words, status=status)
+
+
+def refused_by_page(status: int | None, **more: Any) -> ProviderFailure:
+    """Return the failure of a refusal without words, or with a web page, which no API sends."""
+    words: str = f"HTTP {status}"
+    if status in _NO_SUCH_PLACE:
+        words = Sentence("HTTP {status}; is the base URL right?", status=status)
+    return our_failure(words, status=status, **more)
 
 
 def _http(error: Exception, status: int) -> ProviderFailure:
@@ -93,9 +109,7 @@ def _http(error: Exception, status: int) -> ProviderFailure:
     if status in REDIRECTS:
         return redirected(status)
     if not body or _is_page(body):
-        hint = "; is the base URL right?" if status in _NO_SUCH_PLACE else ""
-        own_words = f"HTTP {status}{hint}"
-        return our_failure(own_words, status=status, retry_after_s=_seconds(headers), body=body)
+        return refused_by_page(status, retry_after_s=_seconds(headers), body=body)
     read = body_failure(body, status)
     return replace(read, retry_after_s=_seconds(headers))
 

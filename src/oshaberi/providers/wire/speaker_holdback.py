@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-RESERVED = ("Assistant", "User", "Human", "System")
+from oshaberi.providers.request.stop_strings import RESERVED
+
 _FENCE = re.compile(r"\n[ \t>]*(?:```|~~~)")
 _BOLD = r"(?:\*{1,3}|__)?"
 _SEAM = 40

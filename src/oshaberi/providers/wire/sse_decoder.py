@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from oshaberi.errors import Sentence
 from oshaberi.providers.error_classification import ProviderFailure, our_failure
 from oshaberi.providers.wire.sdk_loading import StreamError, body_failure
 
@@ -20,6 +21,8 @@ _scan_once = _decoder.scan_once
 
 LONGEST_LINE = 16 * 1024 * 1024
 _SHOWN = 300
+NOT_A_STREAM = Sentence("the answer is not a stream")
+NOT_A_STREAM_BUT_A_PAGE = Sentence("the answer is not a stream; is the base URL right?")
 _KEPT = 8000
 _NEWLINE = 10
 _PLAIN = b"data: {"
@@ -121,7 +124,7 @@ class SseDecoder:
         self._parts.append(piece)
         self._size += len(piece)
         if self._size > LONGEST_LINE:
-            raise StreamError(our_failure("the provider sent a line without end"))
+            raise StreamError(our_failure(Sentence("the provider sent a line without end")))
 
 
 def _beginning(piece: bytes) -> bytes:
@@ -166,8 +169,7 @@ def _whole_answer(body: bytes) -> list[str]:
     try:
         said = json.loads(text)
     except (ValueError, RecursionError):
-        hint = "; is the base URL right?" if text.startswith("<") else ""
-        own_words = f"the answer is not a stream{hint}"
+        own_words = NOT_A_STREAM_BUT_A_PAGE if text.startswith("<") else NOT_A_STREAM
         message = f"{own_words} ({text[:_SHOWN]})"
         failure = ProviderFailure(message=message, body=text, kind="api_error", own_words=own_words)
         raise StreamError(failure) from None

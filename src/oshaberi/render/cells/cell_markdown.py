@@ -8,36 +8,14 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from enum import Flag, auto
 
 from oshaberi.render.cells.emphasis_pairs import Delimiter, pair
+from oshaberi.render.styled_spans import CellMark, StyledSpan
 from oshaberi.text.urls_and_mentions import DISCORD_TOKEN, code_spans, url_end
 
 _CODE_LIMIT = 1000
-
-
-class CellMark(Flag):
-    """The style of a span: a combination of bold, italic, code, link and so on."""
-
-    PLAIN = 0
-    BOLD = auto()
-    ITALIC = auto()
-    UNDERLINE = auto()
-    STRIKE = auto()
-    CODE = auto()
-    LINK = auto()
-    MENTION = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class StyledSpan:
-    """Text in one style; a newline is a line break. The last span of a link has its `url`."""
-
-    text: str
-    marks: CellMark = CellMark.PLAIN
-    url: str = ""
 
 
 _Token = StyledSpan | Delimiter

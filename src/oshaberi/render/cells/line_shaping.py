@@ -12,10 +12,10 @@ from unicodedata import east_asian_width
 
 import regex
 
-from oshaberi.render.cells.cell_markdown import CellMark, StyledSpan
 from oshaberi.render.fonts.font_faces import FontFace, advance, face_of, faces_for
 from oshaberi.render.fonts.grapheme_clusters import clusters
 from oshaberi.render.fonts.twemoji import SIZE, emoji_name
+from oshaberi.render.styled_spans import CellMark, StyledSpan
 
 BADGE_PAD = 6.0
 _EMOJI_GAP = 2.0

@@ -9,8 +9,8 @@ from pathlib import Path
 from PIL import ImageFont, features
 
 from oshaberi.package_assets import AssetError, font_file
-from oshaberi.render.cells.cell_markdown import CellMark
 from oshaberi.render.fonts.font_cmap import characters_of
+from oshaberi.render.styled_spans import CellMark
 from oshaberi.render.table_picture import RenderUnavailableError
 
 TEXT_PX = 32

@@ -7,7 +7,6 @@ from itertools import groupby
 
 from PIL import Image, ImageDraw
 
-from oshaberi.render.cells.cell_markdown import CellMark
 from oshaberi.render.cells.line_shaping import ShapedPiece
 from oshaberi.render.fonts.twemoji import SIZE, emoji_picture, is_ink
 from oshaberi.render.png.discord_colours import Colour, TablePalette
@@ -21,6 +20,7 @@ from oshaberi.render.png.page_layout import (
     TablePage,
     TableRow,
 )
+from oshaberi.render.styled_spans import CellMark
 
 _RADIUS = 8 * SCALE
 _BASELINE = 32

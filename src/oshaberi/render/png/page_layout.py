@@ -8,9 +8,10 @@ from itertools import groupby
 from math import ceil
 
 from oshaberi.events import Alignment
-from oshaberi.render.cells.cell_markdown import CellMark, parse_cell
+from oshaberi.render.cells.cell_markdown import parse_cell
 from oshaberi.render.cells.line_shaping import ShapedPiece, ShapedUnit, shape, shatter
 from oshaberi.render.column_widths import share
+from oshaberi.render.styled_spans import CellMark
 from oshaberi.render.table_grid import Grid
 
 SCALE = 2

@@ -17,15 +17,17 @@ from oshaberi.stage.control.control_values import (
     user_of,
 )
 from oshaberi.stage.control.live_feed import as_people_see, standing_faults
-from oshaberi.stage.interactions.interaction_flow import Interaction, told
+from oshaberi.stage.gateway.gateway_sessions import SessionHub
+from oshaberi.stage.interactions.interaction_flow import told
 from oshaberi.stage.payloads import guild_payloads, record_payloads
-from oshaberi.stage.rest.injected_faults import Fault
+from oshaberi.stage.people_actions import PeopleActions
+from oshaberi.stage.requests.injected_faults import Fault
 from oshaberi.stage.stage_errors import StageError
 from oshaberi.stage.stage_state import StageState
-from oshaberi.stage.world import world_changes
 from oshaberi.stage.world.description.world_description import USERNAME_MOST
 from oshaberi.stage.world.discord_records import Json, StageMessage
-from oshaberi.stage.world.people_actions import PeopleActions
+from oshaberi.stage.world.interaction_record import Interaction
+from oshaberi.stage.world_changes import channel_changes
 
 Action = Callable[[Json], object]
 """Takes what was said; what it returns, or what its awaitable returns, is the answer."""
@@ -35,8 +37,9 @@ _GATEWAY = ("drop", "close", "reconnect", "invalidate", "mute", "unmute", "redel
 class ControlActions:
     """The actions. `reads` change nothing, `acts` do."""
 
-    def __init__(self, state: StageState, people: PeopleActions) -> None:
+    def __init__(self, state: StageState, hub: SessionHub, people: PeopleActions) -> None:
         self._state = state
+        self._hub = hub
         self._people = people
         self.reads: dict[str, Action] = {
             "world": self._world,
@@ -96,7 +99,7 @@ class ControlActions:
             "dms": [record_payloads.channel(world, channel) for channel in places],
             "webhooks": [record_payloads.webhook(world, hook) for hook in world.webhooks.values()],
             "commands": [record_payloads.command(world, c) for c in world.commands.values()],
-            "connected": bool(self._state.hub.connected()),
+            "connected": bool(self._hub.connected()),
             "faults": standing_faults(self._state),
         }
 
@@ -204,7 +207,7 @@ class ControlActions:
         self._state.limits.on = on
 
     def _gateway(self, said: Json) -> None:
-        hub, what = self._state.hub, said.get("do")
+        hub, what = self._hub, said.get("do")
         match what:
             case "drop":
                 hub.drop()
@@ -225,14 +228,14 @@ class ControlActions:
         """Do `delete_channel`, `revoke_webhook` or `lose_permission` at once."""
         world, what = self._state.world, said.get("do")
         if what == "delete_channel":
-            world_changes.delete_channel(self._state, world.channel(key_of(said, "channel")))
+            channel_changes.delete_channel(self._state, world.channel(key_of(said, "channel")))
         elif what == "revoke_webhook":
             webhook = world.webhooks.get(number_of(said, "webhook"))
             if webhook is None:
                 raise StageError("there is no such webhook")
-            world_changes.delete_webhook(self._state, webhook)
+            channel_changes.delete_webhook(self._state, webhook)
         elif what == "lose_permission":
             channel = world.channel(key_of(said, "channel"))
-            world_changes.deny(self._state, channel, text_of(said, "permission"))
+            channel_changes.deny(self._state, channel, text_of(said, "permission"))
         else:
             raise StageError("change: `do` is delete_channel, revoke_webhook or lose_permission")

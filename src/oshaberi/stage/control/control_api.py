@@ -12,15 +12,16 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from oshaberi.stage.control.access_guard import may_control
+from oshaberi.stage.access_guard import may_control
+from oshaberi.stage.api_refusals import RefusalError
 from oshaberi.stage.control.control_actions import Action, ControlActions
 from oshaberi.stage.control.thread_starting import start_thread_action
+from oshaberi.stage.gateway.gateway_sessions import SessionHub
 from oshaberi.stage.json_bodies import parse_json
-from oshaberi.stage.rules.api_refusals import RefusalError
+from oshaberi.stage.people_actions import PeopleActions
 from oshaberi.stage.stage_errors import RefusedFieldError, StageError
 from oshaberi.stage.stage_state import StageState
 from oshaberi.stage.world.discord_records import Json
-from oshaberi.stage.world.people_actions import PeopleActions
 from oshaberi.stage.world.snowflakes import number_in
 
 
@@ -42,11 +43,12 @@ class ControlApi:
     def __init__(
         self,
         state: StageState,
+        hub: SessionHub,
         people: PeopleActions,
         token: str,
         extensions: Mapping[str, ControlExtension],
     ) -> None:
-        self._actions = ControlActions(state, people)
+        self._actions = ControlActions(state, hub, people)
         self._token = token
         self._extensions = extensions
         self._actions.reads["extensions"] = lambda _asked: sorted(extensions)

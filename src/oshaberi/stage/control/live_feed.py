@@ -17,15 +17,16 @@ from typing import Any
 
 from aiohttp import WSMsgType, web
 
-from oshaberi.stage.control.access_guard import is_token
+from oshaberi.stage.access_guard import is_token
+from oshaberi.stage.gateway.gateway_sessions import SessionHub
 from oshaberi.stage.interactions.interaction_data import GROUP, MESSAGE_MENU, SUBCOMMAND, USER_MENU
 from oshaberi.stage.json_bodies import parse_json
 from oshaberi.stage.payloads.message_payloads import reaction
 from oshaberi.stage.stage_state import StageState
-from oshaberi.stage.world import message_posting
 from oshaberi.stage.world.discord_records import Json, StageMessage
 from oshaberi.stage.world.event_bus import GatewayEvent
 from oshaberi.stage.world.snowflakes import number_in
+from oshaberi.stage.world_changes import message_posting
 
 KEPT = 2000
 QUEUE_MOST = 10_000
@@ -101,8 +102,9 @@ class _FeedClient:
 class LiveFeed:
     """The feed of any number of pages. Other parts may `publish` too."""
 
-    def __init__(self, state: StageState, token: str) -> None:
+    def __init__(self, state: StageState, hub: SessionHub, token: str) -> None:
         self._state = state
+        self._hub = hub
         self._token = token
         self.epoch = secrets.token_hex(8)
         self._number = 0
@@ -121,7 +123,7 @@ class LiveFeed:
             client.offer(entry)
 
     def bot_state(self) -> Json:
-        return {"connected": bool(self._state.hub.connected())}
+        return {"connected": bool(self._hub.connected())}
 
     async def watch(self) -> None:
         """Publish changes that have no event: the bot's state, its commands, faults."""

@@ -7,7 +7,6 @@ from oshaberi.stage.rest.routes.thread_routes import new_thread
 from oshaberi.stage.rules.message_rules import read_draft
 from oshaberi.stage.stage_errors import RefusedFieldError, StageError
 from oshaberi.stage.stage_state import StageState
-from oshaberi.stage.world import message_posting
 from oshaberi.stage.world.discord_records import (
     Channel,
     ChannelType,
@@ -16,6 +15,7 @@ from oshaberi.stage.world.discord_records import (
     StageMessage,
 )
 from oshaberi.stage.world.snowflakes import number_in
+from oshaberi.stage.world_changes import message_posting
 
 NAME_MOST = 100
 PARENTS = (ChannelType.TEXT, ChannelType.NEWS, ChannelType.FORUM)

@@ -51,7 +51,7 @@ PROMPTS = tuple(prompt for prompt in ALL_PROMPTS if prompt.is_first)
 
 
 def page_prompts(personas: frozenset[str] = frozenset()) -> list[dict[str, Any]]:
-    """As the page wants them at `/stage/prompts`: it puts a mention in the place of `{bot}`.
+    """Return the prompts for the page (`/stage/prompts`). It replaces `{bot}` by a mention.
 
     `personas` are those that are there besides the bot's own.
     """

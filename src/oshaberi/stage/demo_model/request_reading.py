@@ -23,6 +23,10 @@ _LABEL = re.compile(
 _NAMED = re.compile(r'\(Now answer what (?P<name>.+?) wrote: "(?P<words>.*?)"\. What stands')
 """The note that names the question if something was said after it."""
 _YOU_ARE = re.compile(r"\bYou are ([^\n,.]{1,64}), and you take part|\bYou are ([\w'-]+)")
+_UNSPOKEN_TO = re.compile(
+    r"^The last message does not address .*\n.* write only (\S+?)\.?$", re.MULTILINE
+)
+"""The rules of a turn that nobody asked for: how to say nothing."""
 _FACES = re.compile(r"\bFaces: ([^\n]+)")
 _INDENTED = re.compile(r"^  ", re.MULTILINE)
 _MENTION = re.compile(r"<@!?\d+>|(?<![\w.-])@[\w.]+")
@@ -73,6 +77,12 @@ class DemoRequest:
         """Return the persona that is to speak; empty if none is given."""
         found = _YOU_ARE.search(self.system)
         return (found[1] or found[2]) if found else ""
+
+    @cached_property
+    def silence_marker(self) -> str:
+        """Return what to write to say nothing, where nobody spoke to the persona; else empty."""
+        found = _UNSPOKEN_TO.search(self.system)
+        return found[1] if found else ""
 
     @cached_property
     def faces(self) -> tuple[str, ...]:

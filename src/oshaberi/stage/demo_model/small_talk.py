@@ -1,6 +1,7 @@
 """Small talk: what the demo model says when no scene fits. Its words are in `talk.json`.
 
-It greets and thanks. To every question it says that it only plays scenes, and names some.
+It greets and thanks. To every question it says that it only plays scenes, and names some. Where
+nobody spoke to it, it says nothing instead.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ def talk(asked: DemoRequest, rng: Random) -> str:
     said = asked.words.lower()
     # The last kind fits everything.
     kind = next(one for one in kinds if re.search(one["if"], said))
+    if kind is kinds[-1] and asked.silence_marker:
+        return asked.silence_marker
     lines = [rng.choice(lines) for lines in kind["lines"]]
     if kind is not kinds[-1]:
         lines += [rng.choice(language["admissions"])] if asked.turns <= 1 else []

@@ -128,7 +128,7 @@ def _gaps(asked: DemoRequest) -> dict[str, str]:
 
 
 def _time_in(result: str) -> str:
-    """What a clock says, without what it says to the model alone."""
+    """Return the time in a result of the tool `current_time`, without its notes for the model."""
     found = _TIMESTAMP.search(result)
     return found[0] if found else result.partition("\n")[0].rstrip(".")
 

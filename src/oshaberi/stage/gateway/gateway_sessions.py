@@ -9,17 +9,14 @@ import zlib
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from aiohttp import web
 
 from oshaberi.stage.gateway import intents
+from oshaberi.stage.stage_state import StageState
 from oshaberi.stage.world.discord_records import Json
 from oshaberi.stage.world.event_bus import GatewayEvent
 from oshaberi.stage.world.permissions import Permission
-
-if TYPE_CHECKING:
-    from oshaberi.stage.stage_state import StageState
 
 _EVERYWHERE = ("CHANNEL_", "INTERACTION_")
 """Events a bot gets also from channels that it cannot see."""

@@ -14,6 +14,7 @@ from oshaberi.stage.gateway.gateway_sessions import (
     INVALID_SESSION,
     GatewayConnection,
     GatewaySession,
+    SessionHub,
 )
 from oshaberi.stage.json_bodies import parse_json
 from oshaberi.stage.payloads import guild_payloads, record_payloads
@@ -43,12 +44,13 @@ class _SocketClosedError(Exception):
 class Gateway:
     """Serves `/gw/`."""
 
-    def __init__(self, state: StageState) -> None:
+    def __init__(self, state: StageState, hub: SessionHub) -> None:
         self._state = state
+        self._hub = hub
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
-        if self._state.hub.refuses:
-            self._state.hub.refused += 1
+        if self._hub.refuses:
+            self._hub.refused += 1
             self._state.changes.notify()
             return web.Response(status=503)
         socket = web.WebSocketResponse(compress=False, max_msg_size=FRAME_MOST)
@@ -58,7 +60,7 @@ class Gateway:
         connection = GatewayConnection(socket, request, compress)
         writer = asyncio.create_task(connection.write())
         try:
-            await _GatewayConversation(self._state, connection).run(socket)
+            await _GatewayConversation(self._state, self._hub, connection).run(socket)
             await writer
         finally:
             writer.cancel()
@@ -70,8 +72,9 @@ class Gateway:
 class _GatewayConversation:
     """The exchange on one connection."""
 
-    def __init__(self, state: StageState, connection: GatewayConnection) -> None:
+    def __init__(self, state: StageState, hub: SessionHub, connection: GatewayConnection) -> None:
         self._state = state
+        self._hub = hub
         self._connection = connection
         self._session: GatewaySession | None = None
         self._answers: dict[int, Callable[[Json], None]] = {
@@ -123,7 +126,7 @@ class _GatewayConversation:
     def _heartbeat(self, sequence: object) -> None:
         if self._session is not None and isinstance(sequence, int):
             self._session.acknowledged = max(self._session.acknowledged, sequence)
-        if not self._state.hub.acknowledges:
+        if not self._hub.acknowledges:
             return
         delay_s = self._state.settings.heartbeat_ack_s * self._state.loop_scale
         if not delay_s:
@@ -140,7 +143,7 @@ class _GatewayConversation:
             raise _SocketClosedError(ALREADY_AUTHENTICATED)
         self._check_token(data)
         wanted, shard = self._intents(data.get("intents")), _shard(data)
-        hub = self._state.hub
+        hub = self._hub
         if hub.starts_left() == 0:
             raise _SocketClosedError(BAD_TOKEN)
         if not hub.may_identify(shard[0]):
@@ -186,7 +189,7 @@ class _GatewayConversation:
 
     def _resume(self, data: Json) -> None:
         self._check_token(data)
-        session = self._state.hub.sessions.get(str(data.get("session_id")))
+        session = self._hub.sessions.get(str(data.get("session_id")))
         sequence = data.get("seq")
         if not isinstance(sequence, int) or session is None or not session.can_resume(sequence):
             self._connection.send(INVALID_SESSION, False)
@@ -195,7 +198,7 @@ class _GatewayConversation:
             raise _SocketClosedError(BAD_SEQUENCE)
         self._session = session
         session.resume(self._connection, sequence)
-        self._state.hub.resumed += 1
+        self._hub.resumed += 1
         session.dispatch("RESUMED", {})
 
     def _chunk(self, data: Json) -> None:

@@ -6,17 +6,14 @@ Three seconds for the first answer (10062), one first answer (40060), fifteen mi
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass, field
-from enum import IntEnum
 
+from oshaberi.stage.api_refusals import bad_form, refusal
 from oshaberi.stage.payloads import record_payloads
 from oshaberi.stage.payloads.message_payloads import gateway_message
 from oshaberi.stage.rules import field_types
-from oshaberi.stage.rules.api_refusals import bad_form, refusal
 from oshaberi.stage.rules.component_rules import check_modal
-from oshaberi.stage.rules.message_rules import MessageDraft
+from oshaberi.stage.rules.message_rules import ATTACHMENT_MOST, MessageDraft
 from oshaberi.stage.stage_state import StageState
-from oshaberi.stage.world import message_posting
 from oshaberi.stage.world.discord_records import (
     Channel,
     Json,
@@ -24,24 +21,13 @@ from oshaberi.stage.world.discord_records import (
     MessageType,
     StageMessage,
 )
+from oshaberi.stage.world.interaction_record import (
+    Interaction,
+    InteractionReply,
+    InteractionType,
+)
 from oshaberi.stage.world.snowflakes import number_in
-
-
-class InteractionType(IntEnum):
-    COMMAND = 2
-    COMPONENT = 3
-    AUTOCOMPLETE = 4
-    MODAL = 5
-
-
-class InteractionReply(IntEnum):
-    MESSAGE = 4
-    DEFER = 5
-    DEFER_UPDATE = 6
-    UPDATE = 7
-    CHOICES = 8
-    MODAL = 9
-
+from oshaberi.stage.world_changes import message_posting
 
 ALLOWED: dict[InteractionType, frozenset[InteractionReply]] = {
     InteractionType.COMMAND: frozenset(
@@ -54,24 +40,6 @@ ALLOWED: dict[InteractionType, frozenset[InteractionReply]] = {
 }
 """Which first answers an interaction takes."""
 CHOICES_MOST = 25
-
-
-@dataclass(slots=True)
-class Interaction:
-    id: int
-    token: str
-    type: InteractionType
-    user_id: int
-    channel_id: int
-    data: Json
-    at: float
-    message_id: int | None = None
-    """The message whose button was pressed."""
-    reply: InteractionReply | None = None
-    original_id: int | None = None
-    choices: list[Json] = field(default_factory=list)
-    modal: Json | None = None
-    followups: list[int] = field(default_factory=list)
 
 
 def begin(
@@ -119,7 +87,7 @@ def _announcement(
         "entitlements": [],
         "authorizing_integration_owners": {"0": str(channel.guild_id or 0)},
         "context": 0 if channel.guild_id else 1,
-        "attachment_size_limit": record_payloads.ATTACHMENT_MOST,
+        "attachment_size_limit": ATTACHMENT_MOST,
     }
     if message is not None:
         field_types["message"] = gateway_message(world, message, state.url)

@@ -1,4 +1,4 @@
-"""Values of a slash command's options, held to what the client enforces before it sends them."""
+"""Checks the values of a slash command's options, as Discord's client does before it sends them."""
 
 from __future__ import annotations
 

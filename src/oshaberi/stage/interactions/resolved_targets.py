@@ -78,7 +78,7 @@ class ResolvedTargets:
         return self._note("messages", item.id, shown)
 
     def file(self, file: PostedFile) -> str:
-        """It is kept, so that the bot can fetch it."""
+        """Store a file, so that the bot can fetch it, and return its id."""
         kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
         number = self._world.snowflakes.new()
         item = Attachment(number, file.name, file.content, kind, file.alt)

@@ -15,22 +15,15 @@ from oshaberi.stage.model_servers.model_script import (
     Refuse,
     Think,
 )
+from oshaberi.stage.model_servers.openai_wire import REFUSALS
 from oshaberi.stage.model_servers.wire_format import Encoder, ReceivedRequest, WireAnswer, pieces
 
 Fields = dict[str, Any]
 
 _REFUSALS: Mapping[ErrorType, tuple[int, str | None, str]] = {
-    "rate_limit": (429, "rate_limit_exceeded", "Rate limit reached for requests per min"),
-    "provider_overloaded": (503, None, "The engine is currently overloaded, please try again"),
-    "timeout": (504, None, "Upstream request failed"),
-    "content_blocked": (400, "content_policy_violation", "Your request was rejected"),
-    "auth": (401, "invalid_api_key", "Incorrect API key provided"),
-    "model_error": (404, "model_not_found", "The model `nothing` does not exist"),
+    **REFUSALS,
     "context_length": (400, "context_length_exceeded", "Your input exceeds the context window"),
     "balance_exhausted": (429, "insufficient_quota", "You exceeded your current quota"),
-    "affordability": (402, None, "You requested up to 900 tokens, but can only afford 20"),
-    "network": (502, None, "Bad gateway"),
-    "api_error": (400, "invalid_request_error", "Something about this request is wrong"),
 }
 _INCOMPLETE: Mapping[FinishReason, str] = {
     "length": "max_output_tokens",

@@ -17,7 +17,7 @@ from oshaberi.stage.model_servers.model_script import (
 )
 from oshaberi.stage.model_servers.wire_format import Encoder, ReceivedRequest, WireAnswer, pieces
 
-_REFUSALS: Mapping[ErrorType, tuple[int, str | None, str]] = {
+REFUSALS: Mapping[ErrorType, tuple[int, str | None, str]] = {
     "rate_limit": (429, "rate_limit_exceeded", "Rate limit reached for requests per min"),
     "provider_overloaded": (503, None, "The engine is currently overloaded, please try again"),
     "timeout": (504, None, "Upstream request failed"),
@@ -47,7 +47,7 @@ class OpenAIWire:
         return (request.method, request.path) == ("POST", "/v1/chat/completions")
 
     def refuse(self, step: Refuse) -> WireAnswer:
-        status, code, message = _REFUSALS[step.kind]
+        status, code, message = REFUSALS[step.kind]
         return WireAnswer(status, _error(step.message or message, code))
 
     def refuse_parameter(self, key: str | None) -> WireAnswer:
@@ -99,7 +99,7 @@ class OpenAIEncoder:
         ]
 
     def error(self, step: ErrorEvent) -> Sequence[str]:
-        _status, code, message = _REFUSALS[step.kind]
+        _status, code, message = REFUSALS[step.kind]
         return [_frame(_error(step.message or message, code, step.parameter))]
 
     def garbage(self, text: str) -> Sequence[str]:

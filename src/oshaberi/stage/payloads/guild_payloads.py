@@ -64,13 +64,13 @@ def guild(item: Guild) -> Json:
 
 
 def counts(item: Guild) -> Json:
-    """For those who ask `with_counts`."""
+    """Return the counts that `with_counts` asks for."""
     here = len(item.members)
     return {"approximate_member_count": here, "approximate_presence_count": here}
 
 
 def partial_guild(item: Guild, *, owner: bool, permissions: int) -> Json:
-    """As in the list of a bot's guilds."""
+    """Return a guild as it is in the list of a bot's guilds."""
     shown = guild(item)
     kept = {key: shown[key] for key in ("id", "name", "icon", "banner", "features")}
     return kept | {"owner": owner, "permissions": str(permissions)}

@@ -141,5 +141,5 @@ def _interaction(world: World, item: StageMessage) -> Json:
 
 
 def _owner_of(world: World, item: StageMessage) -> int:
-    """Where the application is installed: the guild, or 0 for a DM with the bot."""
+    """Return the guild in which the application is installed, or 0 for a DM with the bot."""
     return world.channels[item.channel_id].guild_id or 0

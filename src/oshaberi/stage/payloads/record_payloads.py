@@ -16,7 +16,6 @@ from oshaberi.stage.world.discord_records import (
 from oshaberi.stage.world.world_state import World
 
 LOCALE = "en-US"
-ATTACHMENT_MOST = 10 * 1024 * 1024
 _PRIVILEGED_FLAGS = {"presences": 1 << 12, "members": 1 << 14, "message_content": 1 << 18}
 
 

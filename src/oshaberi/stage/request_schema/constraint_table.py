@@ -45,7 +45,7 @@ class ConstraintTable:
     """`METHOD /path` of every route that Discord has and the stage has not."""
 
     def missing_route(self, method: str, path: str) -> str | None:
-        """Which of Discord's routes this is, if the stage has it not."""
+        """Return the route of Discord that this is, if the stage does not have it."""
         for name, pattern in _missing_patterns():
             if pattern.fullmatch(f"{method} {path}"):
                 return name

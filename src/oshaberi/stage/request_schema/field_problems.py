@@ -34,7 +34,7 @@ Problems = Iterator[FieldProblem]
 
 
 def differences(node: Json, value: Any, path: FieldPath = ()) -> Problems:
-    """What is wrong with the value, each with its place."""
+    """Return what is wrong with the value, each problem with its place."""
     if node["is"] == "shape":
         shape = constraint_table().shapes[node["name"]]
         node = shape | {"null": True} if node.get("null") else shape
@@ -219,7 +219,7 @@ def _by_value(branches: list[Json], key: str, value: Json, path: FieldPath) -> P
 
 
 def _least(branches: list[Json], value: Any, path: FieldPath) -> Problems:
-    """Nothing if one branch fits, otherwise what is wrong with the one that fits best."""
+    """Return nothing if one branch fits, otherwise the problems of the one that fits best."""
     found = [list(differences(branch, value, path)) for branch in branches]
     if all(found):
         yield from min(found, key=len)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from oshaberi.stage.api_refusals import FormErrors
 from oshaberi.stage.request_schema.constraint_table import RouteConstraints
 from oshaberi.stage.request_schema.field_problems import FieldProblem, differences
-from oshaberi.stage.rules.api_refusals import FormErrors
 from oshaberi.stage.world.discord_records import Json
 
 _SWITCH = {"1": True, "true": True, "0": False, "false": False}

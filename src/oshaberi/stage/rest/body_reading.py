@@ -9,8 +9,8 @@ from urllib.parse import parse_qsl
 from aiohttp import BodyPartReader, web
 from aiohttp.http_exceptions import HttpProcessingError
 
+from oshaberi.stage.api_refusals import RefusalError, refusal
 from oshaberi.stage.json_bodies import parse_json
-from oshaberi.stage.rules.api_refusals import RefusalError, refusal
 from oshaberi.stage.rules.message_rules import REQUEST_MOST, Upload
 
 _FILE = re.compile(r"files\[(\d{1,3})\]")

@@ -17,19 +17,20 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
-from oshaberi.stage.control.access_guard import is_token
+from oshaberi.stage.access_guard import is_token
+from oshaberi.stage.api_refusals import CODES, RefusalError, not_found, unauthorized
+from oshaberi.stage.gateway.gateway_sessions import SessionHub
 from oshaberi.stage.request_schema.constraint_table import constraint_table
 from oshaberi.stage.request_schema.request_check import check_request
+from oshaberi.stage.requests.injected_faults import BENDS_EVENTS, CHANGES_WORLD, Fault
+from oshaberi.stage.requests.rate_limits import VIA, limited
 from oshaberi.stage.rest.body_reading import read_body
-from oshaberi.stage.rest.injected_faults import BENDS_EVENTS, CHANGES_WORLD, Fault
-from oshaberi.stage.rest.rate_limits import VIA, limited
 from oshaberi.stage.rest.route_table import RouteCall, RouteHandler
-from oshaberi.stage.rules.api_refusals import CODES, RefusalError, not_found, unauthorized
 from oshaberi.stage.rules.message_rules import Upload
 from oshaberi.stage.stage_state import StageState
-from oshaberi.stage.world import world_changes
 from oshaberi.stage.world.event_bus import GatewayEvent
 from oshaberi.stage.world.snowflakes import number_in
+from oshaberi.stage.world_changes import channel_changes
 
 PREFIX = "/api/v10"
 REASON = "X-Audit-Log-Reason"
@@ -46,8 +47,9 @@ class _ConnectionDroppedError(Exception):
 class RequestPipeline:
     """Serves the endpoints of the route tables."""
 
-    def __init__(self, state: StageState) -> None:
+    def __init__(self, state: StageState, hub: SessionHub) -> None:
         self._state = state
+        self._hub = hub
 
     async def unknown(self, request: web.Request) -> web.StreamResponse:
         """A test that gets here used something the stage does not have: it fails at its end.
@@ -93,7 +95,7 @@ class RequestPipeline:
         channel_id = self._channel_id(request)
         record = self._state.journal.open(request.method, path, noted, files, channel_id)
         call = RouteCall(
-            self._state, request.match_info, request.query, body, value, uploads, record
+            self._state, self._hub, request.match_info, request.query, body, value, uploads, record
         )
         call.reason = unquote(request.headers.get(REASON, ""))[:REASON_MOST] or None
         return call
@@ -115,7 +117,7 @@ class RequestPipeline:
         faults = self._state.faults.take(call.record)
         for fault in faults:
             if fault.kind in CHANGES_WORLD:
-                world_changes.strike(self._state, fault, call.record, call.path)
+                channel_changes.strike(self._state, fault, call.record, call.path)
         struck = await self._strike(request, faults, after=False)
         if struck is not None:
             return struck
@@ -213,7 +215,7 @@ class RequestPipeline:
             return response
         self._release(events)
         if "event_first" in kinds:
-            await self._state.hub.caught_up()
+            await self._hub.caught_up()
         return response
 
     def _release(self, events: Sequence[GatewayEvent]) -> None:

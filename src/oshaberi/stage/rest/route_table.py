@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
-from oshaberi.stage.rest.rate_limits import RateLimit
-from oshaberi.stage.rest.request_log import RequestRecord
-from oshaberi.stage.rules.api_refusals import RefusalError, bad_form, refusal
+from oshaberi.stage.api_refusals import RefusalError, bad_form, refusal
+from oshaberi.stage.gateway.gateway_sessions import SessionHub
+from oshaberi.stage.requests.rate_limits import RateLimit
+from oshaberi.stage.requests.request_log import RequestRecord
 from oshaberi.stage.rules.message_rules import Upload
 from oshaberi.stage.stage_state import StageState
 from oshaberi.stage.world.discord_records import Channel, Json
@@ -20,6 +21,7 @@ class RouteCall:
     """One parsed request to one route."""
 
     state: StageState
+    hub: SessionHub
     path: Mapping[str, str]
     query: Mapping[str, str]
     body: Json

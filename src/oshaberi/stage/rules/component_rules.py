@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from oshaberi.stage.api_refusals import FormErrors
 from oshaberi.stage.rules import field_types
-from oshaberi.stage.rules.api_refusals import FormErrors
 from oshaberi.stage.rules.link_schemes import check_scheme
 from oshaberi.stage.world.discord_records import Json
 
@@ -28,7 +28,7 @@ ComponentPath = tuple[str | int, ...]
 
 
 def check_components(body: Json, errors: FormErrors, *, v2: bool = False) -> list[Json] | None:
-    """`v2`: whether the message has the flag IS_COMPONENTS_V2."""
+    """Check the components of a message. `v2` says whether it has the flag IS_COMPONENTS_V2."""
     if body.get("components") is None:
         return None
     rows = field_types.objects(body, "components")

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from oshaberi.stage.payloads.record_payloads import ATTACHMENT_MOST
+from oshaberi.stage.api_refusals import FormErrors, refusal
 from oshaberi.stage.rules import field_types
-from oshaberi.stage.rules.api_refusals import FormErrors, refusal
 from oshaberi.stage.rules.component_rules import check_components
 from oshaberi.stage.rules.embed_rules import check_embeds
+from oshaberi.stage.rules.mention_rules import AllowedMentions
 from oshaberi.stage.world.discord_records import Attachment, Json, MessageFlag, StageMessage
-from oshaberi.stage.world.mention_rules import AllowedMentions
 from oshaberi.stage.world.snowflakes import number_in
 
 CONTENT_MOST = 2000
 NONCE_MOST = 25
 FILES_MOST = 10
+ATTACHMENT_MOST = 10 * 1024 * 1024
 REQUEST_MOST = 25 * 1024 * 1024
 ALT_MOST = 1024
 FORWARD = 1

@@ -7,8 +7,8 @@ import binascii
 import hashlib
 import re
 
-from oshaberi.stage.payloads.record_payloads import ATTACHMENT_MOST
-from oshaberi.stage.rules.api_refusals import FormErrors, bad_form, refusal
+from oshaberi.stage.api_refusals import FormErrors, bad_form, refusal
+from oshaberi.stage.rules.message_rules import ATTACHMENT_MOST
 
 NAME_MOST = 80
 AVATAR_URL_MOST = 2048

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
-from oshaberi.stage.rules.api_refusals import refusal
+from oshaberi.stage.api_refusals import refusal
 from oshaberi.stage.stage_errors import StageError
 from oshaberi.stage.world import permissions
+from oshaberi.stage.world.description.world_description import DEFAULT, read_description
 from oshaberi.stage.world.discord_records import (
     THREADS,
     Application,
@@ -28,10 +29,8 @@ from oshaberi.stage.world.discord_records import (
     User,
     Webhook,
 )
+from oshaberi.stage.world.interaction_record import Interaction
 from oshaberi.stage.world.snowflakes import Snowflakes
-
-if TYPE_CHECKING:
-    from oshaberi.stage.interactions.interaction_flow import Interaction
 
 Key = int | str
 """A test's way to say who or where: a name or an id."""
@@ -69,15 +68,16 @@ class World:
 
         With a date of foundation the same description always gets the same ids.
         """
-        from oshaberi.stage.world.description.world_description import build
-
-        return build(description, founded)
+        found = read_description(description, founded)
+        world = cls(found.application, found.snowflakes)
+        world.users |= found.users
+        world.guilds |= found.guilds
+        world.channels |= found.channels
+        return world
 
     @staticmethod
     def default_description() -> Mapping[str, object]:
         """Return the description of the small world, as a start for one's own."""
-        from oshaberi.stage.world.description.world_description import DEFAULT
-
         return DEFAULT
 
     @property

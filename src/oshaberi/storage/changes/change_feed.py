@@ -40,6 +40,8 @@ class ChangeFeed:
         self._name = secrets.token_hex(8)
         self._connections = 0
         self._era = 0
+        self.news = 0
+        """How often it heard of a change, or may have missed one."""
         self._numbers: dict[StoredChange, int] = {}
         self.on_change: Callable[[StoredChange], None] = lambda _change: None
         """Told of the changes of this process."""
@@ -62,6 +64,7 @@ class ChangeFeed:
         """Note a change by any process."""
         if len(self._numbers) > MOST_NOTED:
             self.forget_all()
+        self.news += 1
         self._numbers[change] = self._numbers.get(change, 0) + 1
 
     def told(self, change: StoredChange) -> str:
@@ -81,6 +84,7 @@ class ChangeFeed:
         """Make all stamps invalid, because changes may have been missed."""
         self._numbers.clear()
         self._era += 1
+        self.news += 1
 
     def connected(self) -> None:
         """Note that changes of others arrive from now on. Earlier ones may be missed."""

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from oshaberi.storage.transactions import Transactions
+from oshaberi.storage.outages.database_circuit_breaker import DatabaseCircuitBreaker
+
+
+class _Store(Protocol):
+    """What the decorators use of a `Transactions`."""
+
+    @property
+    def reading(self) -> DatabaseCircuitBreaker: ...
+    @property
+    def writing(self) -> DatabaseCircuitBreaker: ...
 
 
 class _Repository(Protocol):
-    _store: Transactions
+    @property
+    def _store(self) -> _Store: ...
 
 
 R = TypeVar("R", bound=_Repository)

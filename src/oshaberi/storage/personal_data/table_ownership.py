@@ -110,7 +110,10 @@ def _personas_of(server_id: int) -> Select[int]:
 
 
 def _count_of_server(server_id: int) -> ColumnElement[bool]:
-    """Those of its members in its own budget too; of the operator's the server and its channels."""
+    """Select a server's counts.
+
+    In its own budget these are all; in the operator's, those of the server and its channels.
+    """
     inside = and_(UsageCount.budget_owner == "server", UsageCount.server_id == server_id)
     itself = and_(UsageCount.subject == "server", UsageCount.subject_id == server_id)
     channels = and_(

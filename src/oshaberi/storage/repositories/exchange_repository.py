@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import bindparam, delete, insert, or_, select
 
@@ -75,7 +76,7 @@ class ExchangeRepository:
         here = select(Row).where(Row.channel_id == channel_id, Row.expires_at > self._store.now())
         async with self._store.read() as session:
             newest = (await session.scalars(here.order_by(Row.id.desc()).limit(limit))).all()
-        return tuple(_exchange(row) for row in reversed(newest))
+        return tuple(exchange_record(row) for row in reversed(newest))
 
     async def forget_messages(self, channel_id: int, message_ids: Sequence[int]) -> None:
         """Delete the exchanges of turns that answered or wrote these messages.
@@ -108,7 +109,8 @@ class ExchangeRepository:
             return await count(session, delete(Row).where(Row.user_id == user_id))
 
 
-def _exchange(row: Row) -> Exchange:
+def exchange_record(row: Any) -> Exchange:
+    """Return the record of a row of the table."""
     return Exchange(
         channel_id=row.channel_id,
         user_id=row.user_id,

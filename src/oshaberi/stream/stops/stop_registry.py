@@ -96,9 +96,6 @@ class StopRegistry:
             if entry.depth == 0:
                 del self._channels[channel]
 
-    def is_active(self, channel: str) -> bool:
-        return channel in self._channels
-
     def request_stop(self, channel: str, by: str, reason: RequestReason = "user_request") -> bool:
         """Request a stop. Return whether there was something to stop."""
         return self._put(channel, StopRequest(by, reason))
@@ -111,7 +108,7 @@ class StopRegistry:
         *,
         may_manage: bool = True,
     ) -> StopAnswer:
-        """Request a stop for a user, who may need to own the turn."""
+        """Request a stop for a user. Without `may_manage` only the turn's own user can stop it."""
         entry = self._channels.get(channel)
         if entry is None:
             return "idle"

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
-from oshaberi.tools.mcp.mcp_content import offered, result_text, tool_of
+from oshaberi.tools.mcp.mcp_content import listed_tools, result_text
 from oshaberi.tools.mcp.mcp_server_settings import McpServer
 from oshaberi.tools.mcp.mcp_transports import connected, listening_for_changes
 from oshaberi.tools.mcp.server_stderr import ServerStderr
@@ -29,7 +29,6 @@ PROBE_S = 5.0
 RETRY_S = 60.0
 """How long until a server that never started is tried again without being asked for."""
 BACKOFF_S = (0.0, 1.0, 2.0, 5.0, 15.0, 60.0)
-MOST_PAGES = 50
 
 
 class McpConnection:
@@ -184,7 +183,7 @@ class McpConnection:
         try:
             async with asyncio.timeout(self._start_s):
                 client = await self._opened(stack, chatter)
-                self.tools = await self._listed(client)
+                self.tools = await listed_tools(client, self._server, self.call)
         finally:
             self._starting = None
         return client
@@ -203,22 +202,7 @@ class McpConnection:
             if self._tools_changed and self._client is client:
                 self._tools_changed = False
                 async with asyncio.timeout(self._start_s):
-                    self.tools = await self._listed(client)
-
-    async def _listed(self, client: Client) -> tuple[Tool, ...]:
-        found: list[Tool] = []
-        cursor: str | None = None
-        for _page in range(MOST_PAGES):
-            page = await client.list_tools(cursor=cursor)
-            found += [tool_of(one, self._server, self.call) for one in page.tools]
-            cursor = page.next_cursor
-            if not cursor:
-                break
-        kept = offered(found)
-        if len(kept) < len(found):
-            name, out = self._server.name, len(found) - len(kept)
-            log.warning("MCP server %s: %d tools are too many or too long; left out", name, out)
-        return kept
+                    self.tools = await listed_tools(client, self._server, self.call)
 
     # -- what becomes of it ----------------------------------------------------------------------
 

@@ -1,8 +1,9 @@
-"""Converts an MCP server's tools and results into ours."""
+"""Lists an MCP server's tools, and converts its tools and results into ours."""
 
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,11 @@ from oshaberi.tools.tool_names import valid_name
 
 if TYPE_CHECKING:
     import mcp_types
+    from mcp.client import Client
 
+log = logging.getLogger(__name__)
+
+MOST_PAGES = 50
 MOST_TOOLS = 128
 """Of one server, and as many as OpenAI's API takes at all."""
 LONGEST_SCHEMA = 20_000
@@ -21,7 +26,24 @@ LONGEST_SCHEMA = 20_000
 Call = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 
 
-def tool_of(theirs: mcp_types.Tool, server: McpServer, call: Call) -> Tool:
+async def listed_tools(client: Client, server: McpServer, call: Call) -> tuple[Tool, ...]:
+    """Return a server's tools within the limits. The log says how many are left out."""
+    found: list[Tool] = []
+    cursor: str | None = None
+    for _page in range(MOST_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        found += [_tool_of(one, server, call) for one in page.tools]
+        cursor = page.next_cursor
+        if not cursor:
+            break
+    kept = _offered(found)
+    if len(kept) < len(found):
+        out = len(found) - len(kept)
+        log.warning("MCP server %s: %d tools are too many or too long; left out", server.name, out)
+    return kept
+
+
+def _tool_of(theirs: mcp_types.Tool, server: McpServer, call: Call) -> Tool:
     """Make a tool of ours from one of the server's. `call` gets the server's own name for it."""
 
     async def run(_context: ToolContext, args: Mapping[str, Any]) -> str:
@@ -38,7 +60,7 @@ def tool_of(theirs: mcp_types.Tool, server: McpServer, call: Call) -> Tool:
     )
 
 
-def offered(found: Sequence[Tool]) -> tuple[Tool, ...]:
+def _offered(found: Sequence[Tool]) -> tuple[Tool, ...]:
     """Return the tools within the limits on count and length."""
     return tuple(one for one in found if _is_short(one.parameters))[:MOST_TOOLS]
 

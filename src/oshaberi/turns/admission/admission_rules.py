@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -13,6 +13,7 @@ from oshaberi.conversation.conversation_messages import IncomingMessage, Person
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.languages import translatable, translated
 from oshaberi.storage.stored_records import PersonaRecord
+from oshaberi.turns.admission.unaddressed_messages import UnaddressedMessage
 from oshaberi.turns.trigger_words import named_in
 
 Admitted = Literal[
@@ -156,26 +157,42 @@ def admission(
     return Admission("mute" if reason in ADMITTED and not incoming.can_answer else reason)
 
 
+def why_ignored(
+    message: UnaddressedMessage, personas: Sequence[PersonaRecord], config: TurnConfig
+) -> Refused | None:
+    """Return why a message is not answered, as `admission` does; None if it is."""
+    path = message.path
+    if reason := _unlisted(message.user_id, message.role_ids, path, config):
+        return reason
+    if _call(message.text, path, personas, config):
+        return None
+    return "others" if message.is_for_others else "unaddressed"
+
+
 def unlisted(person: Person, path: ChannelPath, config: TurnConfig) -> Refused | None:
     """Return why the lists do not allow this person here, or None if they do."""
-    places = set(path.ids)
-    if person.id in config.blocked_users:
+    return _unlisted(person.id, person.role_ids, path, config)
+
+
+def _unlisted(
+    user_id: int, role_ids: frozenset[int], path: ChannelPath, config: TurnConfig
+) -> Refused | None:
+    if user_id in config.blocked_users:
         return "blocked"
-    if places & set(config.blocked_channels):
+    if _any_in(path.ids, config.blocked_channels):
         return "blocked_channel"
-    if person.role_ids & set(config.blocked_roles):
+    if _any_in(role_ids, config.blocked_roles):
         return "blocked_role"
-    if not _is_listed(person, config):
+    users, roles = config.allowed_users, config.allowed_roles
+    if (users or roles) and user_id not in users and not _any_in(role_ids, roles):
         return "unlisted"
-    if config.allowed_channels and not places & set(config.allowed_channels):
+    if config.allowed_channels and not _any_in(path.ids, config.allowed_channels):
         return "elsewhere"
     return None
 
 
-def _is_listed(person: Person, config: TurnConfig) -> bool:
-    users, roles = config.allowed_users, config.allowed_roles
-    everybody = not users and not roles
-    return everybody or person.id in users or bool(person.role_ids & set(roles))
+def _any_in(ids: Collection[int], listed: Collection[int]) -> bool:
+    return bool(listed) and not set(listed).isdisjoint(ids)
 
 
 def _refusal(incoming: IncomingMessage, config: TurnConfig) -> Refused | None:
@@ -196,11 +213,17 @@ def _address(
         return "reply"
     if incoming.is_direct:
         return "direct"
-    if set(incoming.path.ids) & set(config.auto_channels):
+    called = _call(incoming.said.text, incoming.path, personas, config)
+    return called or ("others" if incoming.is_for_others else "unaddressed")
+
+
+def _call(
+    text: str, path: ChannelPath, personas: Sequence[PersonaRecord], config: TurnConfig
+) -> Admitted | None:
+    """Return why a message without mention and reply is answered, or None."""
+    if _any_in(path.ids, config.auto_channels):
         return "auto"
-    if named_in(incoming.said.text, personas, by_name=False):
-        return "trigger"
-    return "others" if incoming.is_for_others else "unaddressed"
+    return "trigger" if named_in(text, personas, by_name=False) else None
 
 
 class Cooldowns:

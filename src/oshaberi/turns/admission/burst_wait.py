@@ -46,9 +46,6 @@ class Burst:
     def is_open(self, now_s: float) -> bool:
         return now_s < self.ends_s
 
-    def is_typing(self, now_s: float) -> bool:
-        return now_s < self._typing_s
-
     def note_message(self, now_s: float) -> None:
         """A message arrived. Whoever typed it does not type any more."""
         self._quiet_s = now_s + self._wait_s

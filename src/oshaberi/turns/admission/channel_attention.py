@@ -55,11 +55,18 @@ class ChannelAttention:
     ) -> None:
         self._talks.put(channel_id, RecentTalk(user_id, answering, now_s))
 
-    def note_passed(self, incoming: IncomingMessage) -> None:
+    def note_passed(self, channel_id: int, user_id: int, *, is_for_others: bool) -> None:
         """A message was not answered. It counts if others wrote it, or if it was for them."""
-        talk = self._talks.get(incoming.channel_id)
-        if talk is not None and (incoming.is_for_others or incoming.user_id != talk.user_id):
-            self._talks.put(incoming.channel_id, replace(talk, passed=talk.passed + 1))
+        talk = self._talks.get(channel_id)
+        if talk is not None and (is_for_others or user_id != talk.user_id):
+            self._talks.put(channel_id, replace(talk, passed=talk.passed + 1))
+
+    def may_answer(self, channel_id: int, user_id: int, config: TurnConfig, now_s: float) -> bool:
+        """Tell whether a message that addresses nobody has a chance."""
+        if config.interjection_chance:
+            return True
+        talk = self._talks.get(channel_id) if config.attention_ms else None
+        return talk is not None and talk.chance(user_id, now_s, config) > 0
 
     def decide(
         self,

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.storage.stored_records import PersonaRecord
@@ -18,14 +19,17 @@ from oshaberi.turns.admission.admission_rules import (
     UNINVITED,
     Admission,
     Cooldowns,
+    Refused,
     admission,
     reason_word,
+    why_ignored,
 )
 from oshaberi.turns.admission.bot_rounds import BotRounds
 from oshaberi.turns.admission.burst_wait import burst_of
 from oshaberi.turns.admission.channel_attention import ChannelAttention
 from oshaberi.turns.admission.channel_queue import Arrival, QueuedJob
 from oshaberi.turns.admission.persona_routing import allowed_in, who_answers
+from oshaberi.turns.admission.unaddressed_messages import UnaddressedMessage
 from oshaberi.turns.context.persona_cache import PersonaCache
 from oshaberi.turns.turn_services import EffectiveConfigs, TurnServices
 
@@ -57,11 +61,37 @@ class MessageAdmission:
 
     async def heard(self, incoming: IncomingMessage) -> HeardMessage:
         """Apply the rules. A proxy bot's message counts as its person's."""
-        settings = await self._services.settings(incoming.path)
-        personas = await self._persona_cache.of(incoming.server_id)
+        settings, personas = await self.known(incoming.path)
         incoming = _by_its_author(incoming, settings.turn.proxy_bots)
         decided = admission(incoming, personas, settings.turn)
         return HeardMessage(incoming, settings, personas, decided)
+
+    async def known(self, path: ChannelPath) -> tuple[EffectiveConfigs, tuple[PersonaRecord, ...]]:
+        """Return a channel's settings and the personas of its server."""
+        settings = await self._services.settings(path)
+        return settings, await self._persona_cache.of(path.server_id)
+
+    def why_ignored(
+        self,
+        message: UnaddressedMessage,
+        personas: tuple[PersonaRecord, ...],
+        settings: EffectiveConfigs,
+    ) -> Refused | None:
+        """Return why a new message is ignored, and note it; None if it may be answered.
+
+        The same as `decide` would say, where chance has no part in it.
+        """
+        config, channel_id, user_id = settings.turn, message.path.channel_id, message.user_id
+        reason = why_ignored(message, personas, config)
+        if reason is None:
+            return None
+        if reason == "unaddressed" and self.attention.may_answer(
+            channel_id, user_id, config, _now_s()
+        ):
+            return None
+        self.bot_rounds.note_person(channel_id)
+        self.attention.note_passed(channel_id, user_id, is_for_others=message.is_for_others)
+        return reason
 
     async def admits(self, incoming: IncomingMessage) -> bool:
         """Tell whether a missed message would be answered. Messages of bots are not."""
@@ -85,7 +115,9 @@ class MessageAdmission:
             found = self.attention.decide(incoming, config, _now_s(), self._services.draw)
         if not found.ok:
             if is_new:
-                self.attention.note_passed(incoming)
+                self.attention.note_passed(
+                    incoming.channel_id, incoming.user_id, is_for_others=incoming.is_for_others
+                )
             return found
         if not self._answering(heard, found.told):
             return Admission("age_restricted")

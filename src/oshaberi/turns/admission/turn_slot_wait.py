@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.conversation.turn_channel import TurnChannel
-from oshaberi.delivery.pacing.typing_indicator import TypingIndicator
+from oshaberi.delivery.pacing.typing_indicator import QUIET_SECONDS, TypingIndicator
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import Embed
 from oshaberi.languages import translatable, translated
@@ -38,7 +38,7 @@ async def turn_slot(
         else:
             near = asyncio.Event()
             slot = slots.slot(place.server_id, place.channel_id, near)
-            async with _typing_when(near, place):
+            async with nullcontext() if job.is_uninvited else _typing_when(near, place):
                 await until_stopped(channel, stack.enter_async_context(slot))
         yield
 
@@ -72,10 +72,10 @@ async def _typing_when(near: asyncio.Event, turn_channel: TurnChannel) -> AsyncI
 
 
 async def _type_when(near: asyncio.Event, turn_channel: TurnChannel) -> None:
-    """Until it is cancelled."""
+    """Until it is cancelled. A turn that begins at once shows its own."""
     await near.wait()
     indicator = TypingIndicator()
-    indicator.keep_alive(turn_channel.sink(None))
+    indicator.keep_alive(turn_channel.sink(None), after_seconds=QUIET_SECONDS)
     try:
         await asyncio.get_running_loop().create_future()
     finally:

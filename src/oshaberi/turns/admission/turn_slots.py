@@ -23,6 +23,9 @@ DEFAULT_SLOTS = 200
 """The largest number that was measured with nothing lost and everything in the journal
 (docs/performance.md)."""
 DEFAULT_WAIT_SECONDS = 120
+CROWD = 50
+"""With more turns than this at once, the first messages of all of them keep a core busy for a
+good part of a second: what is not needed for them comes later."""
 NEAR_PLACES = 10
 """How many of the waiting turns are told that they are next soon."""
 
@@ -56,16 +59,21 @@ class TurnSlots:
         self._slots = slots
         self._max_wait_s = max_wait_s
         self._taken = 0
-        self._lines: dict[int, list[WaitingPlace]] = {}
+        self._servers: dict[int, list[WaitingPlace]] = {}
         """Who waits, by server. The first server is the next one to get a slot."""
         self._numbers = count()
         self._left: dict[int, int] = {}
         """The numbers of channels that stopped waiting: a changed question keeps its place."""
 
     @property
+    def is_crowded(self) -> bool:
+        """Whether so many turns run that courtesies have to wait."""
+        return self._taken > CROWD
+
+    @property
     def is_free(self) -> bool:
         """Whether nobody has to wait."""
-        return self._taken < self._slots and not self._lines
+        return self._taken < self._slots and not self._servers
 
     @property
     def taken(self) -> int:
@@ -73,7 +81,7 @@ class TurnSlots:
 
     @property
     def waiting(self) -> int:
-        return sum(map(len, self._lines.values()))
+        return sum(map(len, self._servers.values()))
 
     @asynccontextmanager
     async def slot(
@@ -98,15 +106,15 @@ class TurnSlots:
         for place in self._in_order():
             if not place.given.done():
                 place.given.set_exception(NoTurnSlotError("ending"))
-        self._lines.clear()
+        self._servers.clear()
 
     async def _wait(self, server: int, channel_id: int, near: asyncio.Event) -> None:
         number = self._left.pop(channel_id, None)
         number = next(self._numbers) if number is None else number
         place = WaitingPlace(number, asyncio.get_running_loop().create_future(), near)
-        if not self._lines:
+        if not self._servers:
             log.warning("all %d slots for turns are taken: questions wait", self._slots)
-        insort(self._lines.setdefault(server, []), place)
+        insort(self._servers.setdefault(server, []), place)
         self._give()
         try:
             async with asyncio.timeout(self._max_wait_s):
@@ -118,38 +126,38 @@ class TurnSlots:
         except asyncio.CancelledError:
             if _is_given(place):
                 self._taken -= 1
-            elif self._withdraw(server, place) and self._lines:
+            elif self._withdraw(server, place) and self._servers:
                 self._left[channel_id] = number
             self._give()
             raise
 
     def _give(self) -> None:
         """Slots that are free to those who are next."""
-        while self._lines and self._taken < self._slots:
-            server, line = next(iter(self._lines.items()))
-            del self._lines[server]
-            place = line.pop(0)
-            if line:
-                self._lines[server] = line  # behind all others
+        while self._servers and self._taken < self._slots:
+            server, places = next(iter(self._servers.items()))
+            del self._servers[server]
+            place = places.pop(0)
+            if places:
+                self._servers[server] = places  # behind all others
             if not place.given.done():  # else it is cancelled, and has not heard of it yet
                 place.given.set_result(None)
                 self._taken += 1
-        if not self._lines:
+        if not self._servers:
             self._left.clear()
         for place in islice(self._in_order(), NEAR_PLACES):
             place.near.set()
 
     def _in_order(self) -> Iterator[WaitingPlace]:
-        rounds = zip_longest(*self._lines.values())
+        rounds = zip_longest(*self._servers.values())
         return (place for one_each in rounds for place in one_each if place is not None)
 
     def _withdraw(self, server: int, place: WaitingPlace) -> bool:
-        line = self._lines.get(server, [])
-        if place not in line:
+        places = self._servers.get(server, [])
+        if place not in places:
             return False
-        line.remove(place)
-        if not line:
-            del self._lines[server]
+        places.remove(place)
+        if not places:
+            del self._servers[server]
         return True
 
 

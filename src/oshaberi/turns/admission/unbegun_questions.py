@@ -23,18 +23,18 @@ CLAIMED = "claimed"
 
 
 class UnbegunQuestions:
-    """The questions of one process whose turns have not begun. `lines` are by channel."""
+    """The questions of one process whose turns have not begun. `queues` are by channel."""
 
     def __init__(
         self,
-        lines: Mapping[int, ChannelQueue],
+        queues: Mapping[int, ChannelQueue],
         admission: MessageAdmission,
         questions: OpenQuestions,
         reasons: BoundedCache[int, str],
         background: BackgroundTasks,
         claim: Claim | None,
     ) -> None:
-        self._lines = lines
+        self._queues = queues
         self._admission = admission
         self._questions = questions
         self._reasons = reasons
@@ -49,28 +49,28 @@ class UnbegunQuestions:
 
         Returns why it is answered, or None if it is not part of a question.
         """
-        line = self._lines.get(heard.incoming.channel_id)
-        if line is None or not heard.may_belong:
+        queue = self._queues.get(heard.incoming.channel_id)
+        if queue is None or not heard.may_belong:
             return None
-        begun = line.bursting(heard.incoming.user_id, _now_s())
+        begun = queue.bursting(heard.incoming.user_id, _now_s())
         most = heard.settings.turn.waiting_limit
         if begun is None or begun.burst is None or len(begun.asked) >= most:
             return None
         begun.burst.note_message(_now_s())
         if heard.admission.ok and not await self.is_ours(heard.incoming):
             return CLAIMED
-        still = line.job_of(begun.message_ids[-1])
+        still = queue.job_of(begun.message_ids[-1])
         if still is None:
             return None
-        await self._add(line, still, heard, turn_channel)
+        await self._add(queue, still, heard, turn_channel)
         return heard.admission.told if heard.admission.ok else "burst"
 
     async def _add(
-        self, line: ChannelQueue, begun: QueuedJob, heard: HeardMessage, turn_channel: TurnChannel
+        self, queue: ChannelQueue, begun: QueuedJob, heard: HeardMessage, turn_channel: TurnChannel
     ) -> None:
         part = self._admission.job(heard, turn_channel, begun.why, "new")
         job = with_part(begun, part)
-        line.replace_job(begun, job)
+        queue.replace_job(begun, job)
         # One question from now on: the newest. A restart must not find the others either.
         channel_id = turn_channel.channel_id
         await asyncio.gather(
@@ -90,8 +90,8 @@ class UnbegunQuestions:
 
     def drop(self, channel_id: int, message_id: int, reason: str) -> bool:
         """Take a message out of its question. Return whether it was part of one."""
-        line = self._lines.get(channel_id)
-        left = None if line is None else line.withdraw(message_id)
+        queue = self._queues.get(channel_id)
+        left = None if queue is None else queue.withdraw(message_id)
         if left is None:
             return False
         self._reasons.put(message_id, reason)

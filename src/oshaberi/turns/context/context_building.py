@@ -20,7 +20,7 @@ from oshaberi.turns.context.turn_surroundings import TurnSurroundings
 def context_items(around: TurnSurroundings) -> tuple[ContextItem, ...]:
     """Return all items: the rules, the persona, the notes, then the conversation."""
     return (
-        said("system", rules(around.persona, around.channel_info, around.silence_marker), "system"),
+        said("system", _rules(around), "system"),
         *_persona(around.persona),
         *_notes(around),
         *ContextDialogue(around).items(),
@@ -35,6 +35,15 @@ def without_oldest(items: tuple[ContextItem, ...]) -> tuple[ContextItem, ...]:
         drop += 1
     dropped = set(old[:drop])
     return tuple(item for number, item in enumerate(items) if number not in dropped)
+
+
+def _rules(around: TurnSurroundings) -> str:
+    return rules(
+        around.persona,
+        around.channel_info,
+        around.silence_marker,
+        is_uninvited=around.is_uninvited,
+    )
 
 
 def _persona(persona: PersonaRecord) -> Iterator[ContextItem]:

@@ -76,6 +76,7 @@ async def surroundings(
         told=turn_request.told,
         summary=_summary(stored, turn_request, config),
         silence_marker=_silence_marker(turn_request, config),
+        is_uninvited=turn_request.is_uninvited,
         answered_ids=turn_request.answered_ids,
         waiting_ids=turn_request.waiting_ids(),
     )

@@ -13,8 +13,17 @@ MOST_EMOJI = 120
 _TAG = re.compile(r"<a?:(\w+):\d+>")
 
 
-def rules(persona: PersonaRecord, channel_info: ChannelInfo, silence_marker: str = "") -> str:
-    """Return the rules. `silence_marker`: the model may say nothing, and this is how."""
+def rules(
+    persona: PersonaRecord,
+    channel_info: ChannelInfo,
+    silence_marker: str = "",
+    *,
+    is_uninvited: bool = False,
+) -> str:
+    """Return the rules.
+
+    `silence_marker`: the model may say nothing, and this is how. `is_uninvited`: nobody asked.
+    """
     name = plain_name(persona.name)
     lines = [
         f"You are {name}, and you take part in a chat on Discord.",
@@ -25,6 +34,10 @@ def rules(persona: PersonaRecord, channel_info: ChannelInfo, silence_marker: str
         "as Discord shows it works, tables and code blocks too.",
         "Write @name to mention somebody, only when they should be called.",
     ]
+    if is_uninvited:
+        lines.append(
+            f"The last message does not address {name}: it may be meant for somebody else."
+        )
     if silence_marker:
         lines.append(f"If nothing needs to be said by {name} now, write only {silence_marker}.")
     return "\n".join([*lines, *_faces(persona, name), *_emoji(channel_info)])

@@ -39,6 +39,8 @@ class TurnSurroundings:
     summary: ConversationSummary | None = None
     """Stands for the messages up to its last one."""
     silence_marker: str = ""
+    is_uninvited: bool = False
+    """Whether nobody spoke to the bot."""
     """Given if nobody addressed the bot: the model writes it to say nothing."""
 
     answered_ids: frozenset[int] = frozenset()

@@ -11,9 +11,8 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
-from oshaberi.chunks import Chunk, ProviderError
 from oshaberi.providers.request.model_request import Request
-from oshaberi.stream.provider_protocol import Provider
+from oshaberi.stream.provider_protocol import Provider, WrappedProvider
 
 MOST_CONTINUATIONS = 8
 
@@ -21,33 +20,15 @@ MayContinue = Callable[[Request], Awaitable[bool]]
 """Whether one more request may be made."""
 
 
-class ContinuedAnswer:
+class ContinuedAnswer(WrappedProvider):
     """A provider that asks its model again as often as an answer needs it, within limits."""
 
     def __init__(
         self, provider: Provider, may_continue: MayContinue, most: int = MOST_CONTINUATIONS
     ) -> None:
-        self._provider = provider
+        super().__init__(provider)
         self._may_continue = may_continue
         self._most = most
-
-    @property
-    def name(self) -> str:
-        return self._provider.name
-
-    @property
-    def model(self) -> str:
-        return self._provider.model
-
-    @property
-    def reemits(self) -> bool:
-        return self._provider.reemits
-
-    def normalise(self, raw: Any) -> Chunk | None:
-        return self._provider.normalise(raw)
-
-    def classify(self, error: Exception) -> ProviderError:
-        return self._provider.classify(error)
 
     async def open(self, request: Request) -> AsyncIterator[Any]:
         """Yield the raw chunks of all requests. Of their ends only the last is passed on."""

@@ -6,12 +6,12 @@ then.
 
 from __future__ import annotations
 
-from oshaberi.languages import translatable
+from oshaberi.errors import Sentence
 from oshaberi.providers.local_addresses import is_local
 from oshaberi.storage.stored_records import ModelRecord
 from oshaberi.turns.turn_services import TurnServices
 
-LOCAL_MODEL = translatable(
+LOCAL_MODEL = Sentence(
     "This model is on the machine or in the network of the bot, or a plug-in of it. Only whoever "
     "runs the bot can choose it: in its settings file, or by setting allow_local_models there."
 )

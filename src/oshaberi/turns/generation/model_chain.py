@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import TypeVar
 
 from oshaberi.conversation.channel_path import ChannelPath
+from oshaberi.errors import Sentence
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.storage.key_scope import KeyScope, key_scope
 from oshaberi.storage.stored_records import KeyRecord, ModelRecord
@@ -104,13 +105,24 @@ def is_same_model(record: ModelRecord, link: OperatorModel) -> bool:
 
 def key_needed(record: ModelRecord, links: Sequence[OperatorModel]) -> str:
     """Explain that a model needs a key, and which models can be used without one."""
-    whose = "of this server" if record.server_id else "of your own"
-    words = f"{_name(record)} needs an API key {whose}: add it with /model key add."
+    if record.server_id:
+        words = Sentence(
+            "{model} needs an API key of this server: add it with /model key add.",
+            model=_name(record),
+        )
+    else:
+        words = Sentence(
+            "{model} needs an API key of your own: add it with /model key add.",
+            model=_name(record),
+        )
     names = list(dict.fromkeys(_name(link.model) for link in links))
     if not names:
         return words
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return f"{words} Without one you can use: {', '.join(names[:MOST_NAMED])}{more}."
+    listed = ", ".join(names[:MOST_NAMED])
+    if len(names) > MOST_NAMED:
+        more = len(names) - MOST_NAMED
+        listed = Sentence("{names} and {more} more", names=listed, more=more)
+    return Sentence("{words} Without one you can use: {names}.", words=words, names=listed)
 
 
 def _name(model: ModelRecord) -> str:

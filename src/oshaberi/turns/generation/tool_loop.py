@@ -7,7 +7,8 @@ from dataclasses import replace
 from oshaberi.providers.request.context_items import ToolResult, ToolRound
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
-from oshaberi.turns.generation.model_generation import GenerationSetup, ModelGeneration
+from oshaberi.turns.generation.generation_setup import GenerationSetup
+from oshaberi.turns.generation.model_generation import ModelGeneration
 from oshaberi.turns.stoppable_waits import until_stopped
 from oshaberi.turns.turn_notices import (
     NoticeSender,

@@ -19,12 +19,13 @@ from oshaberi.bot.commands.command_context import (
     told_place,
     typed_place,
 )
-from oshaberi.bot.commands.models.model_commands import DESCRIBED, SHOWN_IN, fallback
-from oshaberi.bot.commands.models.model_input_checks import (
-    check_payer,
-    checked_model,
-    provider_choices,
+from oshaberi.bot.commands.models.model_commands import (
+    DESCRIBED,
+    SHOWN_IN,
+    add_choosing_command,
+    fallback,
 )
+from oshaberi.bot.commands.models.model_input_checks import check_payer, checked_model
 from oshaberi.bot.commands.models.stored_chains import (
     inherited_chain,
     listed_chain,
@@ -32,7 +33,7 @@ from oshaberi.bot.commands.models.stored_chains import (
     own_chain,
     store_chain,
 )
-from oshaberi.languages import translated
+from oshaberi.languages import translatable, translated
 
 MOST_MODELS = 10
 
@@ -105,18 +106,9 @@ async def fallback_choices(
     return choices(typed, ((f"{n}. {name_of(model)}", str(n)) for n, model in fallbacks))
 
 
-@fallback.command(description="Add a model that is tried when the others fail")
-@app_commands.rename(name="model", place="in")
-@app_commands.describe(**DESCRIBED)
-async def add(
-    interaction: Interaction,
-    provider: str,
-    name: str,
-    base_url: str | None = None,
-    place: PlaceOption | None = None,
-) -> None:
-    context, asker, where = asked_in(interaction, place)
-    await answer(interaction, add_fallback(context, asker, provider, name, base_url, where))
+add_choosing_command(
+    fallback, "add", translatable("Add a model that is tried when the others fail"), add_fallback
+)
 
 
 @fallback.command(description="Remove a fallback")
@@ -133,11 +125,6 @@ async def remove(interaction: Interaction, fallback: str, place: PlaceOption | N
 async def list_(interaction: Interaction, place: PlaceOption | None = None) -> None:
     context, asker, where = asked_in(interaction, place)
     await answer(interaction, list_fallbacks(context, asker, where))
-
-
-@add.autocomplete("provider")
-async def _providers(_interaction: Interaction, typed: str) -> Choices:
-    return provider_choices(typed)
 
 
 @remove.autocomplete("fallback")

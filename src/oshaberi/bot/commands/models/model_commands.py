@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
+from typing import Any
+
 from discord import app_commands
 
 from oshaberi.bot.commands.command_answers import Choices, answer
@@ -29,6 +32,11 @@ from oshaberi.bot.commands.models.stored_chains import (
     store_chain,
 )
 from oshaberi.languages import translatable, translated
+
+ChooseModel = Callable[
+    [CommandContext, CommandUser, str, str, str | None, Where], Coroutine[Any, Any, str]
+]
+"""Takes provider, model, base URL and place; returns what to answer."""
 
 
 async def show_models(context: CommandContext, asker: CommandUser, where: Where = None) -> str:
@@ -79,7 +87,7 @@ fallback = app_commands.Group(
 )
 DESCRIBED = {
     "provider": translatable("Who runs the model"),
-    "name": translatable("The model, as its provider calls it"),
+    "model_name": translatable("The model, as its provider calls it"),
     "base_url": translatable("Another server of the same kind (only the bot's owner)"),
     "place": translatable("Only in this channel, thread or category"),
 }
@@ -94,18 +102,33 @@ async def show(interaction: Interaction, place: PlaceOption | None = None) -> No
     await answer(interaction, show_models(context, asker, where))
 
 
-@model.command(name="set", description="Choose the model that answers, here or in one channel")
-@app_commands.rename(name="model", place="in")
-@app_commands.describe(**DESCRIBED)
-async def set_(
-    interaction: Interaction,
-    provider: str,
-    name: str,
-    base_url: str | None = None,
-    place: PlaceOption | None = None,
+def add_choosing_command(
+    group: app_commands.Group, name: str, description: str, choose: ChooseModel
 ) -> None:
-    context, asker, where = asked_in(interaction, place)
-    await answer(interaction, set_model(context, asker, provider, name, base_url, where))
+    """Add a command whose options name a model, and where it answers."""
+
+    @group.command(name=name, description=description)
+    @app_commands.rename(model_name="model", place="in")
+    @app_commands.describe(**DESCRIBED)
+    @app_commands.autocomplete(provider=_providers)
+    async def command(
+        interaction: Interaction,
+        provider: str,
+        model_name: str,
+        base_url: str | None = None,
+        place: PlaceOption | None = None,
+    ) -> None:
+        context, asker, where = asked_in(interaction, place)
+        await answer(interaction, choose(context, asker, provider, model_name, base_url, where))
+
+
+async def _providers(_interaction: Interaction, typed: str) -> Choices:
+    return provider_choices(typed)
+
+
+add_choosing_command(
+    model, "set", translatable("Choose the model that answers, here or in one channel"), set_model
+)
 
 
 @model.command(description="Remove the models set here, and use those that are inherited")
@@ -114,8 +137,3 @@ async def set_(
 async def reset(interaction: Interaction, place: PlaceOption | None = None) -> None:
     context, asker, where = asked_in(interaction, place)
     await answer(interaction, reset_models(context, asker, where))
-
-
-@set_.autocomplete("provider")
-async def _providers(_interaction: Interaction, typed: str) -> Choices:
-    return provider_choices(typed)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from oshaberi.bot.commands.command_answers import Choices, choices, plain
 from oshaberi.bot.commands.command_context import CommandContext, CommandRefusedError, CommandUser
-from oshaberi.languages import translated
+from oshaberi.errors import Sentence
+from oshaberi.languages import said, translated
 from oshaberi.providers.adapter_registry import families, unknown
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.storage.stored_records import ModelRecord
@@ -25,7 +26,7 @@ def provider_names() -> list[str]:
 def checked_provider(name: str) -> str:
     known = provider_names()
     if name.strip().lower() not in known:
-        raise CommandRefusedError(unknown("provider", name.strip(), known))
+        raise CommandRefusedError(unknown(Sentence("provider"), name.strip(), known))
     return name.strip().lower()
 
 
@@ -51,7 +52,7 @@ async def checked_model(
         user_id=0 if asker.server_id else asker.person.id,
     )
     if not await may_ask_model(context.services, record):
-        raise CommandRefusedError(translated(LOCAL_MODEL))
+        raise CommandRefusedError(LOCAL_MODEL)
     return record
 
 
@@ -71,4 +72,4 @@ async def check_payer(context: CommandContext, model: ModelRecord) -> None:
     if not ModelCandidate(model).lacks_key or any(is_same_model(model, link) for link in links):
         return
     if not await context.db.keys.of(model.server_id, model.provider, model.user_id):
-        raise CommandRefusedError(plain(key_needed(model, links)))
+        raise CommandRefusedError(plain(said(key_needed(model, links))))

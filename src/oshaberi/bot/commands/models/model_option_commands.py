@@ -18,6 +18,7 @@ from oshaberi.bot.commands.command_context import (
 )
 from oshaberi.bot.commands.models.model_commands import model
 from oshaberi.bot.commands.models.stored_chains import name_of, own_chain, store_chain, told_option
+from oshaberi.errors import Sentence
 from oshaberi.languages import translated
 from oshaberi.providers.adapter_registry import unknown
 from oshaberi.providers.model_options import OPTIONS, parsed_option
@@ -37,7 +38,7 @@ async def set_option(
     asker.must_manage()
     name = option.strip().lower()
     if name not in OPTIONS:
-        raise CommandRefusedError(unknown("option", option.strip(), OPTIONS))
+        raise CommandRefusedError(unknown(Sentence("option"), option.strip(), OPTIONS))
     chain = list(await own_chain(context, asker, where))
     if not 1 <= number <= len(chain):
         raise CommandRefusedError(
@@ -64,7 +65,8 @@ async def set_option(
 
 
 def option_choices(typed: str) -> Choices:
-    return choices(typed, ((f"{name}: {one.what}"[:100], name) for name, one in OPTIONS.items()))
+    shown = ((f"{name}: {translated(one.what)}"[:100], name) for name, one in OPTIONS.items())
+    return choices(typed, shown)
 
 
 @model.command(name="option", description="Set how a model is asked: window, thinking, price, …")

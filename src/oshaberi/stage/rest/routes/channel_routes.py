@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import time
-
+from oshaberi.stage.api_refusals import FormErrors, bad_form, refusal
 from oshaberi.stage.payloads import record_payloads
-from oshaberi.stage.rest.rate_limits import TYPING
+from oshaberi.stage.requests.rate_limits import TYPING
 from oshaberi.stage.rest.route_table import RouteCall, RouteTable
 from oshaberi.stage.rules import field_types
-from oshaberi.stage.rules.api_refusals import FormErrors, bad_form, refusal
-from oshaberi.stage.stage_state import StageState
-from oshaberi.stage.world import world_changes
 from oshaberi.stage.world.discord_records import Channel, ChannelType, Json, Overwrite
 from oshaberi.stage.world.permissions import Permission, in_guild
 from oshaberi.stage.world.snowflakes import now_iso
+from oshaberi.stage.world_changes import channel_changes
 
 routes = RouteTable()
 ARCHIVE_MINUTES = (60, 1440, 4320, 10080)
@@ -43,7 +40,7 @@ async def change_channel(call: RouteCall) -> object:
         _change_guild_channel(call, channel)
     channel.name = str(call.body.get("name") or channel.name)
     channel.slowmode_s = field_types.whole(call.body, "rate_limit_per_user", channel.slowmode_s)
-    world_changes.channel_changed(call.state, channel)
+    channel_changes.channel_changed(call.state, channel)
     return record_payloads.channel(call.state.world, channel)
 
 
@@ -102,7 +99,7 @@ async def delete_channel(call: RouteCall) -> object:
     call.channel(needed)
     data = record_payloads.channel(call.state.world, channel)
     if channel.type is not ChannelType.DM:
-        world_changes.delete_channel(call.state, channel)
+        channel_changes.delete_channel(call.state, channel)
     return data
 
 
@@ -134,7 +131,7 @@ async def set_permissions(call: RouteCall) -> object:
     channel = call.channel(Permission.MANAGE_ROLES)
     overwrite = _overwrite(call.id("target_id"), call.body)
     channel.overwrites[overwrite.id] = overwrite
-    world_changes.channel_changed(call.state, channel)
+    channel_changes.channel_changed(call.state, channel)
     return None
 
 
@@ -142,7 +139,7 @@ async def set_permissions(call: RouteCall) -> object:
 async def clear_permissions(call: RouteCall) -> object:
     channel = call.channel(Permission.MANAGE_ROLES)
     channel.overwrites.pop(call.id("target_id"), None)
-    world_changes.channel_changed(call.state, channel)
+    channel_changes.channel_changed(call.state, channel)
     return None
 
 
@@ -162,18 +159,5 @@ async def type_in(call: RouteCall) -> object:
     channel = call.state.world.find_channel(call.id("channel_id"))
     threaded = Permission.SEND_MESSAGES_IN_THREADS
     call.channel(threaded if channel.thread else Permission.SEND_MESSAGES)
-    start_typing(call.state, channel, call.state.world.bot.id)
+    channel_changes.start_typing(call.state, channel, call.state.world.bot.id)
     return None
-
-
-def start_typing(state: StageState, channel: Channel, user_id: int) -> None:
-    data: Json = {
-        "channel_id": str(channel.id),
-        "user_id": str(user_id),
-        "timestamp": int(time.time()),
-    }
-    guild = state.world.guild_of(channel)
-    if guild is not None:
-        data["guild_id"] = str(guild.id)
-        data["member"] = record_payloads.member(guild.members[user_id])
-    state.emit("TYPING_START", data, guild_id=channel.guild_id, channel_id=channel.id)

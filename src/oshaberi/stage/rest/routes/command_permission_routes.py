@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from oshaberi.stage.api_refusals import refusal
 from oshaberi.stage.rest.route_table import RouteCall, RouteTable
-from oshaberi.stage.rules.api_refusals import refusal
 from oshaberi.stage.world.discord_records import Guild, Json
 
 routes = RouteTable()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from oshaberi.stage.api_refusals import FormErrors, bad_form, refusal
 from oshaberi.stage.payloads import record_payloads
 from oshaberi.stage.rest.route_table import RouteCall, RouteTable
 from oshaberi.stage.rules import field_types
-from oshaberi.stage.rules.api_refusals import FormErrors, bad_form, refusal
 from oshaberi.stage.world.discord_records import Command, Json
 
 routes = RouteTable()

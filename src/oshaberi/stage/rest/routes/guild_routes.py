@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from oshaberi.stage.api_refusals import refusal
 from oshaberi.stage.payloads import guild_payloads, record_payloads
 from oshaberi.stage.rest.route_table import RouteCall, RouteTable
 from oshaberi.stage.rest.routes.guild.guild_access import guild_of
 from oshaberi.stage.rules import field_types
-from oshaberi.stage.rules.api_refusals import refusal
 from oshaberi.stage.rules.webhook_name_rules import check_avatar_data
-from oshaberi.stage.world import world_changes
 from oshaberi.stage.world.discord_records import Guild, Member
-from oshaberi.stage.world.guild_changes import audit_log
-from oshaberi.stage.world.guild_changes.audit_log import AuditAction
 from oshaberi.stage.world.permissions import Permission, in_guild
+from oshaberi.stage.world_changes import audit_log, channel_changes
+from oshaberi.stage.world_changes.audit_log import AuditAction
 
 routes = RouteTable()
 
@@ -67,7 +66,7 @@ async def move_channels(call: RouteCall) -> object:
         channel.position = field_types.whole(entry, "position", channel.position)
         if "parent_id" in entry:
             channel.parent_id = field_types.whole(entry, "parent_id") or None
-        world_changes.channel_changed(call.state, channel)
+        channel_changes.channel_changed(call.state, channel)
     return None
 
 

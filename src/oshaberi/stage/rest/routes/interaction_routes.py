@@ -6,8 +6,9 @@ from oshaberi.stage.interactions import interaction_flow
 from oshaberi.stage.rest.route_table import RouteCall, RouteTable
 from oshaberi.stage.rules import field_types
 from oshaberi.stage.rules.message_rules import MessageDraft, read_draft
-from oshaberi.stage.world import message_posting
 from oshaberi.stage.world.discord_records import Json, MessageFlag, StageMessage
+from oshaberi.stage.world.interaction_record import Interaction, InteractionReply
+from oshaberi.stage.world_changes import message_posting
 
 routes = RouteTable()
 
@@ -18,8 +19,8 @@ async def answer(call: RouteCall) -> object:
     kind = call.body.get("type")
     data = field_types.mapping(call.body, "data")
     saying = kind in (
-        interaction_flow.InteractionReply.MESSAGE,
-        interaction_flow.InteractionReply.UPDATE,
+        InteractionReply.MESSAGE,
+        InteractionReply.UPDATE,
     )
     flags = field_types.whole(data, "flags")
     draft = MessageDraft(flags=flags)
@@ -32,9 +33,7 @@ async def answer(call: RouteCall) -> object:
     return _response(call, item, number, message)
 
 
-def _response(
-    call: RouteCall, item: interaction_flow.Interaction, kind: int, message: StageMessage | None
-) -> Json:
+def _response(call: RouteCall, item: Interaction, kind: int, message: StageMessage | None) -> Json:
     about: Json = {"id": str(item.id), "type": int(item.type)}
     resource: Json = {"type": kind}
     if message is not None:

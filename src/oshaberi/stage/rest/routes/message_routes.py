@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from oshaberi.stage.api_refusals import bad_form, refusal
 from oshaberi.stage.gateway import intents
-from oshaberi.stage.rest.rate_limits import MESSAGE_CREATE, MESSAGE_DELETE, MESSAGE_EDIT
+from oshaberi.stage.requests.rate_limits import MESSAGE_CREATE, MESSAGE_DELETE, MESSAGE_EDIT
 from oshaberi.stage.rest.route_table import RouteCall, RouteTable
 from oshaberi.stage.rules import field_types
-from oshaberi.stage.rules.api_refusals import bad_form, refusal
 from oshaberi.stage.rules.message_rules import MessageDraft, read_draft
 from oshaberi.stage.stage_state import StageState
-from oshaberi.stage.world import content_filters, message_posting
 from oshaberi.stage.world.discord_records import (
     Channel,
     ChannelType,
@@ -21,6 +20,7 @@ from oshaberi.stage.world.discord_records import (
 )
 from oshaberi.stage.world.permissions import Permission
 from oshaberi.stage.world.snowflakes import created_at
+from oshaberi.stage.world_changes import content_filters, message_posting
 
 routes = RouteTable()
 BULK_LEAST, BULK_MOST = 2, 100
@@ -107,7 +107,7 @@ async def pins(call: RouteCall) -> object:
 
 @routes.on("GET", "/channels/{channel_id}/pins")
 async def old_pins(call: RouteCall) -> object:
-    """As older clients ask."""
+    """Return the pins as older clients ask for them."""
     channel = call.channel()
     pinned = [m for m in call.state.world.history(channel.id) if m.pinned]
     return as_read(call.state, pinned[::-1])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from oshaberi.stage.api_refusals import refusal
 from oshaberi.stage.payloads import record_payloads
-from oshaberi.stage.rest.rate_limits import REACTION
+from oshaberi.stage.requests.rate_limits import REACTION
 from oshaberi.stage.rest.route_table import RouteCall, RouteTable
-from oshaberi.stage.rules.api_refusals import refusal
-from oshaberi.stage.world import reaction_changes
 from oshaberi.stage.world.discord_records import Channel, StageMessage
 from oshaberi.stage.world.permissions import Permission
+from oshaberi.stage.world_changes import reaction_changes
 
 routes = RouteTable()
 BASE = "/channels/{channel_id}/messages/{message_id}/reactions"

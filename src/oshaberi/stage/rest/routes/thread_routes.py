@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from oshaberi.stage.api_refusals import FormErrors, bad_form, refusal
 from oshaberi.stage.payloads import record_payloads
 from oshaberi.stage.rest.route_table import RouteCall, RouteTable, require
 from oshaberi.stage.rules import field_types
-from oshaberi.stage.rules.api_refusals import FormErrors, bad_form, refusal
 from oshaberi.stage.rules.message_rules import read_draft
 from oshaberi.stage.stage_state import StageState
-from oshaberi.stage.world import content_filters, message_posting
 from oshaberi.stage.world.discord_records import (
     THREADS,
     Channel,
@@ -19,6 +18,7 @@ from oshaberi.stage.world.discord_records import (
 )
 from oshaberi.stage.world.permissions import Permission
 from oshaberi.stage.world.snowflakes import now_iso
+from oshaberi.stage.world_changes import content_filters, message_posting
 
 routes = RouteTable()
 NAME_MOST = 100

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from oshaberi.stage.api_refusals import refusal
 from oshaberi.stage.payloads import guild_payloads, record_payloads
 from oshaberi.stage.rest.route_table import RouteCall, RouteTable, snowflake
-from oshaberi.stage.rules.api_refusals import refusal
 from oshaberi.stage.rules.webhook_name_rules import check_avatar_data
 from oshaberi.stage.world.permissions import in_guild
 
@@ -38,7 +38,7 @@ async def own_application(call: RouteCall) -> object:
 
 @routes.on("GET", "/gateway/bot")
 async def gateway(call: RouteCall) -> object:
-    settings, left = call.state.settings, call.state.hub.starts_left()
+    settings, left = call.state.settings, call.hub.starts_left()
     limit = {
         "total": SESSION_STARTS,
         "remaining": SESSION_STARTS if left is None else left,

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import secrets
 
+from oshaberi.stage.api_refusals import FormErrors, RefusalError, refusal
 from oshaberi.stage.payloads import record_payloads
-from oshaberi.stage.rest.rate_limits import CHANNEL_WEBHOOKS, MESSAGE_EDIT, WEBHOOK
+from oshaberi.stage.requests.rate_limits import CHANNEL_WEBHOOKS, MESSAGE_EDIT, WEBHOOK
 from oshaberi.stage.rest.route_table import RouteCall, RouteTable, require
 from oshaberi.stage.rest.routes import followup_routes
 from oshaberi.stage.rest.routes.thread_routes import new_thread
 from oshaberi.stage.rules import field_types
-from oshaberi.stage.rules.api_refusals import FormErrors, RefusalError, refusal
 from oshaberi.stage.rules.message_rules import MessageDraft, read_draft
 from oshaberi.stage.rules.webhook_name_rules import (
     check_avatar_data,
     check_avatar_url,
     check_webhook_name,
 )
-from oshaberi.stage.world import message_posting, world_changes
 from oshaberi.stage.world.discord_records import (
     THREADS,
     Channel,
@@ -27,6 +26,7 @@ from oshaberi.stage.world.discord_records import (
     Webhook,
 )
 from oshaberi.stage.world.permissions import Permission
+from oshaberi.stage.world_changes import channel_changes, message_posting
 
 routes = RouteTable()
 PER_CHANNEL_MOST = 15
@@ -55,7 +55,7 @@ async def create(call: RouteCall) -> object:
         avatar,
     )
     world.webhooks[webhook.id] = webhook
-    world_changes.webhooks_changed(call.state, webhook)
+    channel_changes.webhooks_changed(call.state, webhook)
     return record_payloads.webhook(world, webhook)
 
 
@@ -121,18 +121,18 @@ def _rename(call: RouteCall, webhook: Webhook) -> None:
         webhook.name = _name(call.body)
     if "avatar" in call.body:
         webhook.avatar = check_avatar_data(call.body["avatar"])
-    world_changes.webhooks_changed(call.state, webhook)
+    channel_changes.webhooks_changed(call.state, webhook)
 
 
 @routes.on("DELETE", "/webhooks/{webhook_id}")
 async def delete(call: RouteCall) -> object:
-    world_changes.delete_webhook(call.state, _managed(call))
+    channel_changes.delete_webhook(call.state, _managed(call))
     return None
 
 
 @routes.on("DELETE", BY_TOKEN, for_bot=False)
 async def delete_by_token(call: RouteCall) -> object:
-    world_changes.delete_webhook(call.state, _owned(call))
+    channel_changes.delete_webhook(call.state, _owned(call))
     return None
 
 

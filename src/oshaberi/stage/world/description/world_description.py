@@ -1,10 +1,11 @@
-"""Builds a world from a short description. An error names its place and its reason."""
+"""Reads the short description of a world. An error names its place and its reason."""
 
 from __future__ import annotations
 
 import base64
 import secrets
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from oshaberi.errors import SceneError
@@ -35,7 +36,6 @@ from oshaberi.stage.world.discord_records import (
     User,
 )
 from oshaberi.stage.world.snowflakes import Snowflakes, now_iso
-from oshaberi.stage.world.world_state import World
 
 DEFAULT: dict[str, object] = {
     "guilds": [
@@ -61,7 +61,24 @@ USERNAME_MOST = 32
 SLOWMODE_MOST_S = 21_600
 
 
-def build(description: Mapping[str, object] | None, founded: datetime | None = None) -> World:
+@dataclass(frozen=True, slots=True)
+class DescribedWorld:
+    """What a new world begins with."""
+
+    application: Application
+    snowflakes: Snowflakes
+    users: dict[int, User] = field(default_factory=dict)
+    guilds: dict[int, Guild] = field(default_factory=dict)
+    channels: dict[int, Channel] = field(default_factory=dict)
+
+    @property
+    def bot(self) -> User:
+        return self.application.user
+
+
+def read_description(
+    description: Mapping[str, object] | None, founded: datetime | None = None
+) -> DescribedWorld:
     value = DEFAULT if description is None else dict(description)
     try:
         return _WorldBuilder(JsonNode(value, "world"), Snowflakes(founded)).world
@@ -74,7 +91,7 @@ class _WorldBuilder:
         self._ids = ids
         self._fixed: set[int] = set()
         fields = root.fields({"bot", "guilds", "users"})
-        self.world = World(self._application(fields.get("bot")), self._ids)
+        self.world = DescribedWorld(self._application(fields.get("bot")), self._ids)
         self._bot_permissions = _bot_permissions(fields.get("bot"))
         for entry in fields["users"].items() if "users" in fields else []:
             self._user(entry, set())
@@ -124,7 +141,7 @@ class _WorldBuilder:
         self._system_channel(guild, fields.get("system_channel"))
 
     def _system_channel(self, guild: Guild, node: JsonNode | None) -> None:
-        """Where Discord says who joined: the first text channel, another one, or (null) none."""
+        """Set where Discord says who joined: the first text channel, another, or (null) none."""
         own = {c.id: c for c in self.world.channels.values() if c.guild_id == guild.id}
         texts = {number: c for number, c in own.items() if c.type == ChannelType.TEXT}
         if node is None:
@@ -266,7 +283,7 @@ class _WorldBuilder:
 
 
 def _token(bot_id: int) -> str:
-    """As Discord's: its first part is the bot's id, which some libraries read from it."""
+    """Return a token like Discord's: some libraries read the bot's id from its first part."""
     head = base64.urlsafe_b64encode(str(bot_id).encode()).decode().rstrip("=")
     return f"{head}.stage.{secrets.token_urlsafe(24)}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from oshaberi.errors import Sentence
 from oshaberi.text.text_measure import grapheme_edge, has_visible, utf16_len, utf16_offset
 
 MAX_UNITS: Final = 80
@@ -19,7 +20,11 @@ _REFUSED: Final = re.compile(
     "|".join("[\u200c\u200d]*".join(word) for word in _REFUSED_WORDS), re.IGNORECASE
 )
 _REFUSED_WHOLE: Final = frozenset(("here", "everyone"))
-_REFUSED_SIGNS: Final = {"@": "an @", ":": "a colon", "```": "three backticks"}
+_REFUSED_SIGNS: Final = {
+    "@": Sentence("it contains an @"),
+    ":": Sentence("it contains a colon"),
+    "```": Sentence("it contains three backticks"),
+}
 # Cyrillic letters that look like the Latin ones: the name reads the same and is accepted.
 # (Zero-width characters would not help: Discord strips them.)
 _LOOKALIKE_C: Final = str.maketrans({"c": "\u0441", "C": "\u0421"})
@@ -35,29 +40,29 @@ def webhook_username(name: str, ending: str | None = None) -> str:
     return _cut(name, MAX_UNITS - utf16_len(tail)) + tail
 
 
-def name_problem(name: str, limit: int = MAX_UNITS) -> str | None:
+def name_problem(name: str, limit: int = MAX_UNITS) -> Sentence | None:
     """Return why a name cannot be used, or None: Discord refuses it, or a label cannot have it."""
     if not has_visible(name):
-        return "it is empty"
+        return Sentence("it is empty")
     if utf16_len(name) > limit:
-        return f"it is longer than {limit} characters"
+        return Sentence("it is longer than {limit} characters", limit=limit)
     if name.casefold().lstrip("@") in _REFUSED_WHOLE:
-        return f"Discord does not allow {name!r} as a name"
+        return Sentence("Discord does not allow {name!r} as a name", name=name)
     for sign, said in _REFUSED_SIGNS.items():
         if sign in name:
-            return f"it contains {said}"
+            return said
     if webhook_username(name) != name:
         return _refused_word(name)
     return None
 
 
-def _refused_word(name: str) -> str:
+def _refused_word(name: str) -> Sentence:
     """Return why Discord refuses the name as it is."""
     bare = "".join(sign for sign in name.casefold() if sign.isprintable())
     for word in _REFUSED_WORDS:
         if word in bare:
-            return f"Discord does not allow the word {word!r} in names"
-    return "it contains characters that cannot be seen"
+            return Sentence("Discord does not allow the word {word!r} in names", word=word)
+    return Sentence("it contains characters that cannot be seen")
 
 
 def _clean(name: str) -> str:

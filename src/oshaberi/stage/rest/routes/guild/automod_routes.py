@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from oshaberi.stage.api_refusals import not_found
 from oshaberi.stage.rest.route_table import RouteCall, RouteTable
 from oshaberi.stage.rest.routes.guild.guild_access import guild_of
-from oshaberi.stage.rules.api_refusals import not_found
 from oshaberi.stage.world.discord_records import Guild, Json
-from oshaberi.stage.world.guild_changes import audit_log
-from oshaberi.stage.world.guild_changes.audit_log import AuditAction
 from oshaberi.stage.world.permissions import Permission
+from oshaberi.stage.world_changes import audit_log
+from oshaberi.stage.world_changes.audit_log import AuditAction
 
 routes = RouteTable()
 ALL = "/guilds/{guild_id}/auto-moderation/rules"

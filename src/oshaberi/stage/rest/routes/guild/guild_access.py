@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from oshaberi.stage.api_refusals import refusal
 from oshaberi.stage.rest.route_table import RouteCall
-from oshaberi.stage.rules.api_refusals import refusal
 from oshaberi.stage.world.discord_records import Guild, Member
-from oshaberi.stage.world.guild_changes.member_changes import top_position
 from oshaberi.stage.world.permissions import Permission, in_guild
+from oshaberi.stage.world_changes.member_changes import top_position
 
 
 def guild_of(call: RouteCall, *needed: Permission) -> Guild:
@@ -30,7 +30,7 @@ def member_of(call: RouteCall, guild: Guild) -> Member:
 
 
 def require_above(call: RouteCall, guild: Guild, user_id: int) -> None:
-    """Nobody moderates the owner, or somebody whose highest role is not below their own."""
+    """Refuse to moderate the owner, or a member whose highest role is not below the bot's."""
     bot_id = call.state.world.bot.id
     if user_id != bot_id and top_position(guild, user_id) >= top_position(guild, bot_id):
         raise refusal(50013)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import secrets
 from datetime import UTC, datetime, timedelta
 
+from oshaberi.stage.api_refusals import refusal
 from oshaberi.stage.payloads import guild_payloads, record_payloads
 from oshaberi.stage.rest.route_table import RouteCall, RouteTable
 from oshaberi.stage.rest.routes.guild.guild_access import guild_of
-from oshaberi.stage.rules.api_refusals import refusal
 from oshaberi.stage.world.discord_records import Channel, Guild, Json
-from oshaberi.stage.world.guild_changes import audit_log
-from oshaberi.stage.world.guild_changes.audit_log import AuditAction
 from oshaberi.stage.world.permissions import Permission, in_guild
 from oshaberi.stage.world.snowflakes import iso
+from oshaberi.stage.world_changes import audit_log
+from oshaberi.stage.world_changes.audit_log import AuditAction
 
 routes = RouteTable()
 DAY_S = 86_400

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from oshaberi.stage.api_refusals import refusal
 from oshaberi.stage.payloads import record_payloads
 from oshaberi.stage.rest.route_table import RouteCall, RouteTable
 from oshaberi.stage.rest.routes.guild.guild_access import guild_of, member_of, require_above
 from oshaberi.stage.rules import field_types
-from oshaberi.stage.rules.api_refusals import refusal
 from oshaberi.stage.world.discord_records import Guild, Member
-from oshaberi.stage.world.guild_changes import audit_log, member_changes
-from oshaberi.stage.world.guild_changes.audit_log import AuditAction
-from oshaberi.stage.world.guild_changes.member_changes import top_position
 from oshaberi.stage.world.permissions import Permission
+from oshaberi.stage.world_changes import audit_log, member_changes
+from oshaberi.stage.world_changes.audit_log import AuditAction
+from oshaberi.stage.world_changes.member_changes import top_position
 
 routes = RouteTable()
 ONE = "/guilds/{guild_id}/members/{user_id}"
@@ -26,7 +26,7 @@ _NEEDED = {
 
 @routes.on("GET", "/guilds/{guild_id}/members/search")
 async def search(call: RouteCall) -> object:
-    """By the beginning of a name or nickname."""
+    """Find members by the beginning of a name or nickname."""
     guild = guild_of(call)
     start, most = call.query["query"].lower(), call.number("limit", 1, 1, 1000)
     people = [m for m in guild.members.values() if _called(m, start)]

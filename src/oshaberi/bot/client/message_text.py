@@ -1,0 +1,108 @@
+"""What a reader sees of a Discord message: its text with names, its embeds and files."""
+
+from __future__ import annotations
+
+import mimetypes
+import re
+from collections.abc import Iterator
+
+import discord
+
+from oshaberi.bot.client.discord_people import AnyUser, RecentMembers
+from oshaberi.conversation.conversation_messages import AttachedFile
+
+NO_MIME = "application/octet-stream"
+HIDDEN_CHANNEL = "#unknown"
+"""A channel that is not there, or that the reader may not see: nobody learns which."""
+_TOKENS = re.compile(
+    r"<(?:a?:(?P<emoji>\w+):\d+|@!?(?P<user>\d+)|@&(?P<role>\d+)|#(?P<channel>\d+)"
+    r"|/(?P<command>[^:>]+):\d+)>"
+)
+
+
+def readable(
+    message: discord.Message, recent_members: RecentMembers, viewer: AnyUser | None = None
+) -> str:
+    """Return the text as the viewer sees it: mentions by name, custom emoji as `:name:`."""
+    if viewer is not None:
+        viewer = recent_members.known(viewer, message.guild)
+
+    def named(text: str) -> str:
+        if "<" not in text:
+            return text
+        return _TOKENS.sub(
+            lambda token: _shown(message, token, recent_members, viewer) or token[0], text
+        )
+
+    lines = [named(message.content)]
+    lines += [f"(forwarded) {named(one.content)}" for one in message.message_snapshots]
+    lines += [f"(sticker: {sticker.name})" for sticker in message.stickers]
+    return "\n".join(line for line in lines if line)
+
+
+def _shown(
+    message: discord.Message,
+    token: re.Match[str],
+    recent_members: RecentMembers,
+    viewer: AnyUser | None,
+) -> str | None:
+    kind, value = token.lastgroup, token[token.lastgroup or 0]
+    if kind == "emoji":
+        return f":{value}:"
+    if kind == "command":
+        return f"/{value}"
+    if kind == "user":
+        users = (user for user in message.mentions if user.id == int(value))
+        return next(
+            (f"@{recent_members.known(u, message.guild).display_name}" for u in users), None
+        )
+    if message.guild is None:
+        return None
+    if kind == "role":
+        role = message.guild.get_role(int(value))
+        return None if role is None else f"@{role.name}"
+    place = message.guild.get_channel_or_thread(int(value))
+    seen = place is not None and (place == message.channel or may_see(place, viewer))
+    return f"#{place.name}" if seen and place is not None else HIDDEN_CHANNEL
+
+
+def may_see(place: discord.abc.GuildChannel | discord.Thread, viewer: AnyUser | None) -> bool:
+    """Tell whether the viewer can see the channel. A non-member sees what everybody sees."""
+    whose = viewer if isinstance(viewer, discord.Member) else place.guild.default_role
+    try:
+        allowed = place.permissions_for(whose)
+    except discord.ClientException:
+        return False  # a thread whose parent we do not see
+    private = isinstance(place, discord.Thread) and place.is_private()
+    return allowed.view_channel and (allowed.manage_threads or not private)
+
+
+def embed_text(embed: discord.Embed) -> str:
+    fields = (f"{field.name}: {field.value}" for field in embed.fields)
+    return "\n".join(part for part in (embed.title, embed.description, *fields) if part)
+
+
+def attached(file: discord.Attachment) -> AttachedFile:
+    mime = file.content_type or mimetypes.guess_type(file.filename)[0] or NO_MIME
+    return AttachedFile(
+        name=file.filename,
+        url=file.url,
+        mime=mime.partition(";")[0].strip(),
+        size=file.size,
+        alt=file.description or "",
+    )
+
+
+def files_of(message: discord.Message) -> Iterator[discord.Attachment]:
+    yield from message.attachments
+    for snapshot in message.message_snapshots:
+        yield from snapshot.attachments
+
+
+def source_of(message: discord.Message) -> discord.Message:
+    """Return the real message for the empty one that starts a thread."""
+    if message.type is discord.MessageType.thread_starter_message and message.reference:
+        known = message.reference.resolved
+        if isinstance(known, discord.Message):
+            return known
+    return message

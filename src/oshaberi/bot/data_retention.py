@@ -1,0 +1,117 @@
+"""Deletes what is too old, and the data of servers and channels that are gone.
+
+Every hour. Each process looks after the servers of its own shards; what two of them delete is
+deleted once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection
+from datetime import UTC, datetime, timedelta
+
+from oshaberi.config import LoadedSettings
+from oshaberi.storage import Database, StorageError
+from oshaberi.storage.personal_data.expiry_repository import RetentionPeriods
+from oshaberi.storage.personal_data.table_ownership import DataSubject
+
+log = logging.getLogger(__name__)
+
+EVERY_S = 3600.0
+OPT_OUTS_EVERY_S = 30.0
+
+Servers = Callable[[], Collection[int]]
+"""The ids of the servers that the bot is in."""
+IsOurs = Callable[[int], bool]
+"""Whether this process would know it if the bot were in that server."""
+IsGone = Callable[[int, int], Awaitable[bool]]
+"""Whether a channel of a server was deleted: the server's id, the channel's id."""
+
+
+async def never_gone(_server_id: int, _channel_id: int) -> bool:
+    return False
+
+
+class DataRetention:
+    """Deletes old data. `servers` returns None while the bot's servers are unknown."""
+
+    def __init__(
+        self,
+        db: Database,
+        settings: Callable[[], LoadedSettings],
+        servers: Callable[[], Collection[int] | None],
+        is_ours: IsOurs = lambda _server_id: True,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        is_gone: IsGone = never_gone,
+    ) -> None:
+        self._db = db
+        self._settings = settings
+        self._servers = servers
+        self._is_ours = is_ours
+        self._now = now
+        self._is_gone = is_gone
+
+    async def run(self) -> None:
+        """Delete again and again until cancelled. If the database is down, try the next time."""
+        next_pass_s = 0.0
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                await self._db.opt_outs.refresh()
+                if loop.time() >= next_pass_s and self._servers() is not None:
+                    next_pass_s = loop.time() + EVERY_S
+                    await self.delete_what_is_due()
+            except StorageError as error:
+                log.error("what is too old could not be deleted: %s", error)
+            await asyncio.sleep(OPT_OUTS_EVERY_S)
+
+    async def delete_what_is_due(self) -> None:
+        await self._db.departed_servers.note_channels()
+        settings = self._settings()
+        periods = RetentionPeriods(
+            settings.retention_turns_days,
+            settings.retention_facts_days,
+            settings.retention_usage_days,
+        )
+        count = await self._db.expiry.delete_expired(periods)
+        if count:
+            log.info("%d records were too old and are deleted", count)
+        await self._delete_gone_channels()
+        if settings.retention_left_servers_days:
+            await self._look_for_left_servers()
+            await self._delete_left_servers(settings.retention_left_servers_days)
+
+    async def _delete_gone_channels(self) -> None:
+        """Find channels that were deleted while the bot was not running."""
+        here = self._servers() or ()
+        for server_id, channel_ids in (await self._db.servers.channels_with_own()).items():
+            if server_id in here:
+                gone = [one for one in channel_ids if await self._is_gone(server_id, one)]
+                await self._db.servers.forget_channels(server_id, gone)
+
+    async def _look_for_left_servers(self) -> None:
+        """Find servers that the bot left or joined while it was not running."""
+        here = self._servers()
+        if here is None:
+            return
+        departed = set(await self._db.departed_servers.departed())
+        back = departed & set(here)
+        if back:
+            await self._db.departed_servers.returned_to(back)
+        for server_id in await self._db.departed_servers.known_servers() - departed - set(here):
+            # Asked again: a shard may have come to this process meanwhile.
+            if self._is_ours(server_id) and server_id not in (self._servers() or ()):
+                log.info("the bot is not in server %s any more", server_id)
+                await self._db.departed_servers.note(server_id)
+
+    async def _delete_left_servers(self, days: int) -> None:
+        before = self._now() - timedelta(days=days)
+        for server_id in await self._db.departed_servers.departed(before):
+            gone = await self._db.personal_data.delete(DataSubject("server", server_id))
+            log.info(
+                "the bot left server %s %d days ago: %d records are deleted",
+                server_id,
+                days,
+                sum(gone.values()),
+            )

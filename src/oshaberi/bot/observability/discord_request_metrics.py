@@ -1,0 +1,60 @@
+"""Prometheus metrics of the requests to Discord: how long they take, wait, and are refused."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from oshaberi.discord_io import BanGuard, RequestBudget, RequestMeter
+
+WAIT_BUCKETS_S = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
+
+class DiscordRequestMetrics:
+    """The metrics. They stay empty until `watch` is given what makes the requests."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        counter = partial(Counter, registry=registry)
+        gauge = partial(Gauge, registry=registry)
+        histogram = partial(Histogram, registry=registry, buckets=WAIT_BUCKETS_S)
+        self._answer = histogram(
+            "oshaberi_discord_request_seconds",
+            "How long Discord took to answer a request",
+            ("kind", "status"),
+        )
+        self._wait = histogram(
+            "oshaberi_discord_request_wait_seconds",
+            "How long requests waited for the limit of 50 in a second",
+        )
+        self._webhook_refusals = counter(
+            "oshaberi_webhook_refusals",
+            "Channels in which Discord refused us a webhook, by Discord's code",
+            ("code",),
+        )
+        self._invalid = counter(
+            "oshaberi_discord_invalid_requests",
+            "Requests that Discord refused with 401, 403 or 429",
+            ("status",),
+        )
+        self._invalid_now = gauge(
+            "oshaberi_discord_invalid_requests_in_window",
+            "The same within the last ten minutes; Discord bans at 10 000",
+        )
+        self._slowdown = gauge(
+            "oshaberi_discord_slowdown",
+            "0 none, 1 without typing and reactions, 2 requests are spaced out",
+        )
+
+    def watch(self, guard: BanGuard, budget: RequestBudget, meter: RequestMeter) -> None:
+        """Report what becomes of the requests."""
+        budget.on_waited = self._wait.observe
+        meter.on_answer = self._note_answer
+        meter.on_webhook_refusal = lambda code: self._webhook_refusals.labels(str(code)).inc()
+        guard.on_invalid = lambda status: self._invalid.labels(str(status)).inc()
+        self._invalid_now.set_function(lambda: guard.count)
+        self._slowdown.set_function(lambda: guard.slowdown)
+
+    def _note_answer(self, kind: str, status: int, seconds: float) -> None:
+        """Count an answer of Discord. Without one the status is `none`."""
+        self._answer.labels(kind, str(status) if status else "none").observe(seconds)

@@ -1,0 +1,108 @@
+"""Runs a discord.py client on a stage: the functions of `oshaberi.stage.testing`."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import TypeVar
+
+import discord
+from discord.gateway import KeepAliveHandler
+
+from oshaberi.stage.discord_py_redirect import patch_discord
+from oshaberi.stage.handler_errors import watching_handlers
+from oshaberi.stage.scaled_loop import run_scaled, scale_of
+from oshaberi.stage.stage_errors import StageError, StageTimeoutError
+from oshaberi.stage.stage_server import Stage
+from oshaberi.stage.stage_state import Settings
+from oshaberi.stage.world.world_state import World
+
+C = TypeVar("C", bound=discord.Client)
+READY_S = 10.0
+
+Play = Callable[[Stage, C], Awaitable[None]]
+
+
+def default_client() -> discord.Client:
+    """Return a client with every intent, which is ready soon after it is connected."""
+    return discord.Client(intents=discord.Intents.all(), guild_ready_timeout=0.1)
+
+
+@asynccontextmanager
+async def staged(
+    world: World | Mapping[str, object] | None = None,
+    settings: Settings | None = None,
+) -> AsyncIterator[Stage]:
+    """Run a stage that this process's discord.py uses. Its problems are raised at the end."""
+    async with Stage(world, settings) as stage:
+        with patch_discord(stage), watching_handlers(stage.state.journal.problem):
+            try:
+                yield stage
+            finally:
+                await _heartbeats_over()
+    stage.check()
+
+
+@asynccontextmanager
+async def logged_in(stage: Stage, client: C) -> AsyncIterator[C]:
+    """Yield the client, connected and ready. It is always closed at the end."""
+    async with client:
+        await client.login(stage.token)
+        running = asyncio.create_task(client.connect())
+        try:
+            await _ready(client, running)
+            yield client
+        finally:
+            await client.close()
+            running.cancel()
+            with suppress(asyncio.CancelledError, discord.DiscordException):
+                await running
+            await _heartbeats_over()
+
+
+async def _heartbeats_over() -> None:
+    """Wait for discord.py's threads of closed connections, which may still use this loop."""
+    loop = asyncio.get_running_loop()
+    while any(
+        isinstance(thread, KeepAliveHandler) and thread.ws.loop is loop and not thread.ws.open
+        for thread in threading.enumerate()
+    ):
+        await asyncio.sleep(0.01)
+
+
+async def _ready(client: discord.Client, running: asyncio.Task[None]) -> None:
+    """Wait until ready. Raises what ended the client: a wrong token, a missing intent."""
+    ready = asyncio.create_task(client.wait_until_ready())
+    try:
+        patience = READY_S * scale_of(asyncio.get_running_loop())
+        await asyncio.wait({ready, running}, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+        if running.done():
+            running.result()
+        if not ready.done():
+            raise StageTimeoutError(f"the client was not ready within {READY_S} s")
+    finally:
+        ready.cancel()
+
+
+def on_stage(
+    play: Play[C],
+    *,
+    client: Callable[[], C],
+    world: World | Mapping[str, object] | None = None,
+    settings: Settings | None = None,
+    speed: float = 1.0,
+) -> None:
+    """Run a play from beginning to end, for a test function that is not async.
+
+    With a `speed` the whole loop runs that many times faster, discord.py's own waits included.
+    """
+
+    async def main() -> None:
+        async with staged(world, settings) as stage, logged_in(stage, client()) as bot:
+            await play(stage, bot)
+
+    if not speed > 0:
+        raise StageError(f"speed: {speed!r} is not above 0")
+    run_scaled(main(), speed)

@@ -1,0 +1,91 @@
+"""Adds and removes reactions, for the bot and for people."""
+
+from __future__ import annotations
+
+from oshaberi.stage.api_refusals import refusal
+from oshaberi.stage.payloads import record_payloads
+from oshaberi.stage.payloads.message_payloads import emoji_of
+from oshaberi.stage.stage_state import StageState
+from oshaberi.stage.world.discord_records import Emoji, Json, Reaction, StageMessage
+from oshaberi.stage.world.snowflakes import number_in
+
+REACTIONS_MOST = 20
+
+
+def parse(text: str) -> tuple[str, int | None]:
+    """Parse `name:id` for a custom emoji, else the character itself."""
+    name, colon, digits = text.rpartition(":")
+    number = number_in(digits) if colon else None
+    return (text, None) if number is None else (name.removeprefix("a:"), number)
+
+
+def find(message: StageMessage, name: str, number: int | None) -> Reaction | None:
+    for reaction in message.reactions:
+        same = reaction.id == number if number is not None else reaction.name == name
+        if same:
+            return reaction
+    return None
+
+
+def add(
+    state: StageState, message: StageMessage, user_id: int, name: str, number: int | None
+) -> None:
+    channel = state.world.channels[message.channel_id]
+    if channel.thread is not None and channel.thread.archived:
+        raise refusal(50083)
+    reaction = find(message, name, number) or _new(state, message, name, number)
+    if user_id in reaction.users:
+        return
+    reaction.users.append(user_id)
+    fields = _by(state, reaction, user_id)
+    guild = state.world.guild_of(channel)
+    if guild is not None and user_id in guild.members:
+        fields["member"] = record_payloads.member(guild.members[user_id])
+    if not message.webhook_id:
+        fields["message_author_id"] = str(message.author_id)
+    announce(state, "MESSAGE_REACTION_ADD", message, fields)
+
+
+def _new(state: StageState, message: StageMessage, name: str, number: int | None) -> Reaction:
+    if len(message.reactions) >= REACTIONS_MOST:
+        raise refusal(30010)
+    emoji = _custom(state, number)
+    # A standard emoji is no ASCII word; which ones there are changes every year.
+    if (number is not None and emoji is None) or (number is None and name.isascii()):
+        raise refusal(10014)
+    reaction = Reaction(emoji.name if emoji else name, number, bool(emoji and emoji.animated))
+    message.reactions.append(reaction)
+    return reaction
+
+
+def _custom(state: StageState, number: int | None) -> Emoji | None:
+    if number is None:
+        return None
+    for guild in state.world.guilds.values():
+        if number in guild.emojis:
+            return guild.emojis[number]
+    return state.world.application_emojis.get(number)
+
+
+def remove(
+    state: StageState, message: StageMessage, user_id: int, name: str, number: int | None
+) -> None:
+    reaction = find(message, name, number)
+    if reaction is None or user_id not in reaction.users:
+        return
+    reaction.users.remove(user_id)
+    if not reaction.users:
+        message.reactions.remove(reaction)
+    announce(state, "MESSAGE_REACTION_REMOVE", message, _by(state, reaction, user_id))
+
+
+def _by(state: StageState, reaction: Reaction, user_id: int) -> Json:
+    assert user_id in state.world.users
+    return {"user_id": str(user_id), "emoji": emoji_of(reaction), "burst": False, "type": 0}
+
+
+def announce(state: StageState, name: str, message: StageMessage, fields: Json) -> None:
+    channel = state.world.channels[message.channel_id]
+    data: Json = {"channel_id": str(channel.id), "message_id": str(message.id)} | fields
+    data |= {"guild_id": str(channel.guild_id)} if channel.guild_id else {}
+    state.emit(name, data, guild_id=channel.guild_id, channel_id=channel.id)

@@ -1,0 +1,24 @@
+"""A message that does not address the bot, with what is needed to ignore it and nothing else.
+
+Most messages on a server are not for the bot. Names, rights, pictures and files are not worked out
+for them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from oshaberi.conversation.channel_path import ChannelPath
+
+
+@dataclass(frozen=True, slots=True)
+class UnaddressedMessage:
+    """A person's message on a server that neither mentions the bot nor replies to it."""
+
+    id: int
+    path: ChannelPath
+    user_id: int
+    role_ids: frozenset[int]
+    text: str
+    is_for_others: bool
+    """Whether it mentions or replies to somebody else."""

@@ -1,0 +1,36 @@
+"""The values that all streams of one turn share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.delivery.sink import Sink
+from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.providers.request.context_items import ToolDeclaration
+from oshaberi.stream.stops.stop_registry import ActiveChannel
+from oshaberi.stream.stream_context import StreamContext
+from oshaberi.stream.stream_result import StreamResult
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationSetup:
+    """The values that all streams of one turn share."""
+
+    stream: StreamConfig
+    turn: TurnConfig
+    context: StreamContext
+    sink: Sink
+    channel: ActiveChannel
+    tools: tuple[ToolDeclaration, ...] = ()
+    begins_answer: bool = True
+    """False: it goes on with one that was given before."""
+    may_say_nothing: bool = False
+    """Nobody addressed the bot: an empty answer is an answer."""
+
+    def is_silence(self, result: StreamResult) -> bool:
+        """Tell whether the model chose to say nothing (more)."""
+        if result.status != "empty_response":
+            return False
+        by_itself = self.may_say_nothing and result.finish_reason in (None, "stop")
+        return by_itself or self.context.response.chose_silence

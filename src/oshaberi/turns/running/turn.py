@@ -1,0 +1,294 @@
+"""One turn: from an admitted message to its outcome and what follows it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+
+from oshaberi.chunks import Chunk
+from oshaberi.conversation.conversation_messages import IncomingMessage
+from oshaberi.conversation.turn_channel import TurnChannel
+from oshaberi.delivery.pacing.typing_indicator import QUIET_SECONDS
+from oshaberi.delivery.sink import Sink
+from oshaberi.stream.orchestrator import stream_to_sink
+from oshaberi.stream.provider_protocol import ScriptedProvider
+from oshaberi.stream.stops.stop_registry import ActiveChannel
+from oshaberi.stream.stream_context import StreamContext
+from oshaberi.stream.stream_result import StreamResult
+from oshaberi.tools.tool_definition import ToolContext
+from oshaberi.turn_ids import TurnIds
+from oshaberi.turn_spans import turn_span
+from oshaberi.turns.context.context_building import context_items
+from oshaberi.turns.context.context_gathering import surroundings
+from oshaberi.turns.context.turn_surroundings import TurnSurroundings
+from oshaberi.turns.generation.drawn_tables import DrawnTables
+from oshaberi.turns.generation.engine_config import text_config
+from oshaberi.turns.generation.generation_setup import GenerationSetup
+from oshaberi.turns.generation.history_condensing import HistoryCondenser
+from oshaberi.turns.generation.model_chain import ModelCandidate, chain_of
+from oshaberi.turns.generation.model_generation import ModelGeneration
+from oshaberi.turns.generation.reply_mode import may_reply, response_to
+from oshaberi.turns.generation.tool_loop import ToolLoop
+from oshaberi.turns.post_turn.answer_times import AnswerTimes, answer_times
+from oshaberi.turns.post_turn.missing_answer_log import missing_text_reason
+from oshaberi.turns.post_turn.post_turn_effects import PostTurnEffects
+from oshaberi.turns.quotas.quota_notices import USED_UP, is_to_be_told, quota_notice
+from oshaberi.turns.quotas.request_quota import QuotaRefusal, RequestQuota, quota_place
+from oshaberi.turns.running.turn_journal import TurnJournal
+from oshaberi.turns.stoppable_waits import InterruptedTurnError, stopped_result, until_stopped
+from oshaberi.turns.turn_notices import NoticeSender, failure_notice, our_fault, restart_notice
+from oshaberi.turns.turn_outcome import TurnOutcome, outcome_of
+from oshaberi.turns.turn_request import TurnRequest
+from oshaberi.turns.turn_services import EffectiveConfigs, TurnServices
+
+log = logging.getLogger(__name__)
+
+CROWDED_SECONDS = 2.0
+"""When the typing indicator is shown first while many turns run: by then most have an answer."""
+
+
+class Turn:
+    """Runs one turn. `channel` is the entry in the stop registry that is held for it."""
+
+    def __init__(
+        self,
+        services: TurnServices,
+        turn_channel: TurnChannel,
+        turn_request: TurnRequest,
+        settings: EffectiveConfigs,
+        channel: ActiveChannel,
+    ) -> None:
+        self._services = services
+        self._turn_channel = turn_channel
+        self._turn_request = turn_request
+        self._settings = settings
+        self._channel = channel
+        self._response = response_to(turn_request, turn_channel, settings.turn.reply_mode)
+        self._response.indicator.awaits_words = turn_request.is_uninvited
+        self._journal = TurnJournal(services, turn_channel, turn_request, self._response)
+        self._renderer = DrawnTables(services.renderer, services.plug_ins)
+        self._bare_sink = turn_channel.sink(turn_request.answering)
+        self._sink = self._journal.journalled(self._bare_sink)
+        self._announcer = NoticeSender(self._sink, self._response, channel)
+        self._post_turn = PostTurnEffects(
+            services, turn_channel, turn_request, settings, self._announcer
+        )
+        self._results: list[StreamResult] = []
+        self._place = quota_place(turn_channel, turn_request.user_id)
+        self._quota = RequestQuota(services, settings.turn, self._place)
+
+    @property
+    def ids(self) -> TurnIds:
+        """Return the ids for the log."""
+        place = self._place
+        return TurnIds(place.server_id, place.channel_id, place.user_id, self._response.key)
+
+    def times(self, asked_s: float | None) -> AnswerTimes:
+        """Return how long the answer took, from the question on."""
+        return answer_times(asked_s, self._response)
+
+    async def run(self) -> TurnOutcome:
+        """Run the turn. Never raises but on cancellation; then the journal stays open."""
+        self._journal.begin()
+        try:
+            last = await self._safely()
+        except asyncio.CancelledError:
+            self._leave_cut()
+            raise
+        except BaseException:
+            self._quota.settle_soon()
+            raise
+        outcome = outcome_of(last, self._results, self._response)
+        if reason := missing_text_reason(outcome, last):
+            place = self._turn_channel.channel_id
+            log.warning("channel %s: an answer ended without its text: %s", place, reason)
+        if outcome.is_unsaid:
+            self._quota.settle_soon()
+            await self._journal.finish()
+            return outcome
+        used = self._quota.take_unsettled()
+        outcome = await self._post_turn.follow(outcome, self._response, self._renderer, used)
+        if outcome.is_cut_by_restart:
+            await self._announce_restart()
+        return outcome
+
+    async def log_thoughts(self, outcome: TurnOutcome) -> None:
+        await self._post_turn.log_thoughts(outcome)
+
+    def _leave_cut(self) -> None:
+        """The process ends now: the next one goes on here, unless nothing was to be said yet."""
+        if not self._response.numbered:
+            self._quota.settle_soon()
+            return
+        last = StreamResult("interrupted", "system_request")
+        outcome = outcome_of(last, self._results, self._response)
+        used = self._quota.take_unsettled()
+        self._post_turn.leave(outcome, self._response, self._renderer, used)
+
+    async def _announce_restart(self) -> None:
+        """Everything is stored. Whether the notice arrives changes nothing, so no journal has it;
+        it is part of the answer if it does."""
+        announcer = NoticeSender(self._bare_sink, self._response, self._channel)
+        goes_on = self._settings.turn.continue_after_restart
+        sent = await announcer.show(restart_notice(goes_on))
+        if sent is not None:
+            await self._post_turn.add_notice(sent)
+
+    async def _safely(self) -> StreamResult:
+        try:
+            return await self._answer()
+        except InterruptedTurnError as stop:
+            return stopped_result(stop.request)
+        except Exception as error:
+            log.exception("a turn failed by a fault of ours")
+            await self._announcer.show(our_fault())
+            return StreamResult("error", data=error)
+
+    async def _answer(self) -> StreamResult:
+        if self._services.slots.is_crowded:
+            self._response.indicator.hold(CROWDED_SECONDS)
+        self._keep_typing(after_seconds=QUIET_SECONDS)
+        try:
+            return await self._answer_asked()
+        finally:
+            await self._response.indicator.close()
+
+    def _keep_typing(self, *, after_seconds: float = 0.0) -> None:
+        if not self._settings.stream.suppress_text_output:
+            self._response.indicator.keep_alive(self._sink, after_seconds=after_seconds)
+
+    async def _answer_asked(self) -> StreamResult:
+        candidates: tuple[ModelCandidate, ...] = ()
+        if self._turn_request.kind != "deliver":
+            candidates, refusal = await until_stopped(self._channel, self._models())
+            if refusal is not None:
+                await self._tell_quota(refusal)
+                return StreamResult("error", data=refusal)
+        with turn_span("context"):
+            around = await self._gathered()
+        text = text_config(self._settings.stream.text, around)
+        scene = GenerationSetup(
+            stream=replace(self._settings.stream, text=text),
+            turn=self._settings.turn,
+            context=self._stream_context(),
+            sink=self._sink,
+            channel=self._channel,
+            begins_answer=self._turn_request.kind != "go_on",
+            may_say_nothing=self._turn_request.is_unaddressed,
+        )
+        if self._turn_request.kind == "deliver":
+            return await self._delivered(scene)
+        return await self._generated(scene, around, candidates)
+
+    async def _models(self) -> tuple[tuple[ModelCandidate, ...], QuotaRefusal | None]:
+        """Return the models that may be asked, and why none of them may be asked now."""
+        asker = self._turn_request.user_id
+        candidates = await chain_of(self._services, self._turn_channel.path, asker)
+        return candidates, await self._quota.refusal(candidates)
+
+    async def _gathered(self) -> TurnSurroundings:
+        """Collect the surroundings, with the typing indicator shown."""
+        self._keep_typing()
+        work = surroundings(
+            self._services, self._turn_channel, self._turn_request, self._settings.turn
+        )
+        around = await until_stopped(self._channel, work)
+        self._journal.note_seen(one.id for one in around.channel_info.history)
+        return around
+
+    async def _generated(
+        self,
+        scene: GenerationSetup,
+        around: TurnSurroundings,
+        candidates: tuple[ModelCandidate, ...],
+    ) -> StreamResult:
+        tools, tool_context = self._services.tools, self._tool_context(scene)
+        if tools is not None:
+            scene = replace(scene, tools=tools.declarations(tool_context))
+        items = context_items(around)
+        condenser = HistoryCondenser(self._services, around, scene.turn, self._quota, self._channel)
+        generation = ModelGeneration(
+            self._services, scene, candidates, items, self._quota, condenser
+        )
+        loop = ToolLoop(generation, scene, self._announcer, tools, tool_context)
+        self._results = loop.results
+        result = await loop.run()
+        await self._show_failure(result, loop)
+        return result
+
+    async def _show_failure(self, result: StreamResult, loop: ToolLoop) -> None:
+        """Show the last failure, unless the loop has already shown its own."""
+        if isinstance(result.data, QuotaRefusal):
+            await self._tell_quota(result.data)
+            return
+        wanted = not self._is_quiet
+        notice = failure_notice(result, self._settings.stream.inactivity_timeout_ms)
+        if wanted and notice is not None and result is loop.results[-1]:
+            await self._announcer.show(notice)
+
+    async def _tell_quota(self, refusal: QuotaRefusal) -> None:
+        """Show a notice if it is the first, else a reaction."""
+        log.info("user %s in channel %s: %s", self._place.user_id, self._place.channel_id, refusal)
+        if self._turn_request.is_uninvited:
+            return
+        if not self._is_quiet and await is_to_be_told(self._services, refusal, self._place):
+            await self._announcer.show(quota_notice(refusal, self._place))
+        elif self._turn_request.answering is not None:
+            await self._turn_channel.react(self._turn_request.answering.said.id, USED_UP)
+
+    @property
+    def _is_quiet(self) -> bool:
+        """Tell whether failures are not shown: nobody waits for words that nobody asked for."""
+        return self._settings.stream.suppress_user_errors or self._turn_request.is_uninvited
+
+    async def _delivered(self, scene: GenerationSetup) -> StreamResult:
+        """Send text of an earlier turn. Speaker guard and unique emoji are off for it."""
+        text = replace(
+            scene.stream.text,
+            emoji_unique_lookback=0,
+            llm_stop_speaker_pattern_enabled=False,
+            registered_speaker_guard_enabled=False,
+        )
+        provider = ScriptedProvider([Chunk("text", self._turn_request.text)])
+        config = replace(scene.stream, text=text)
+        result = await stream_to_sink(provider, None, config, scene.context, self._sink)
+        self._results.append(result)
+        return result
+
+    def _stream_context(self) -> StreamContext:
+        return StreamContext(
+            channel=str(self._turn_channel.channel_id),
+            reply_to=may_reply(
+                self._turn_request, self._turn_channel, self._settings.turn.reply_mode
+            ),
+            user=str(self._turn_request.user_id),
+            stops=self._services.stops,
+            response=self._response,
+            renderer=self._renderer,
+            plug_ins=self._renderer.plug_ins,
+            silence_markers=self._silence_markers,
+        )
+
+    @property
+    def _silence_markers(self) -> tuple[str, ...]:
+        delivers = self._turn_request.kind == "deliver"
+        return () if delivers else self._settings.turn.silence_markers
+
+    def _tool_context(self, scene: GenerationSetup) -> ToolContext:
+        return ToolContext(
+            turn_channel=self._turn_channel,
+            incoming=self._turn_request.newest,
+            user_id=self._turn_request.user_id,
+            store=self._services.store,
+            turn=self._settings.turn,
+            stream=scene.stream,
+            response=self._response,
+            now=self._services.clock,
+            sink_for=self._sink_for,
+            plug_ins=self._renderer.plug_ins,
+            tool_text=self._services.tool_text,
+        )
+
+    def _sink_for(self, incoming: IncomingMessage) -> Sink:
+        return self._journal.journalled(self._turn_channel.sink(incoming))

@@ -1,0 +1,195 @@
+"""Runs a queued job: each persona's turn in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+
+from oshaberi.conversation.conversation_messages import ChannelMessage, IncomingMessage, Person
+from oshaberi.storage.stored_records import PersonaRecord
+from oshaberi.stream.stops.stop_registry import ActiveChannel
+from oshaberi.turn_ids import TurnIds, of_turn
+from oshaberi.turn_spans import traced_turn
+from oshaberi.turns.admission.channel_queue import QueuedJob
+from oshaberi.turns.admission.persona_routing import allowed_in, who_is_called
+from oshaberi.turns.admission.turn_slot_wait import tell_overload, turn_slot
+from oshaberi.turns.admission.turn_slots import NoTurnSlotError
+from oshaberi.turns.background_tasks import BackgroundTasks
+from oshaberi.turns.running.turn import Turn
+from oshaberi.turns.status_reactions import StatusReactions
+from oshaberi.turns.stoppable_waits import InterruptedTurnError, until_stopped
+from oshaberi.turns.turn_outcome import TurnOutcome
+from oshaberi.turns.turn_services import TurnServices
+
+
+@dataclass(slots=True)
+class AnsweredPersona:
+    """One persona's part of a job."""
+
+    persona: PersonaRecord
+    outcome: TurnOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class JobResult:
+    """The result of a job. `called` are the jobs of personas that an answer called.
+
+    `is_settled` is false if a shutdown came before anything was said: it can be asked again.
+    `is_cut`: a shutdown came in the middle, and it can be continued.
+    """
+
+    called: tuple[QueuedJob, ...] = ()
+    is_settled: bool = True
+    is_cut: bool = False
+    is_silent: bool = False
+    """Whoever was asked chose to say nothing."""
+
+
+class TurnRunner:
+    """Runs jobs. `waiting_ids` returns the messages of a channel that wait for their turn."""
+
+    def __init__(
+        self,
+        services: TurnServices,
+        background: BackgroundTasks,
+        waiting_ids: Callable[[int], frozenset[int]],
+    ) -> None:
+        self._services = services
+        self._background = background
+        self._waiting_ids = waiting_ids
+        self._reactions = StatusReactions(background)
+
+    async def of(self, job: QueuedJob, channel: ActiveChannel) -> JobResult:
+        place = job.turn_channel
+        with of_turn(TurnIds(place.server_id, place.channel_id, job.user_id)):
+            return await self._of(job, channel)
+
+    async def _of(self, job: QueuedJob, channel: ActiveChannel) -> JobResult:
+        """As soon as there is a slot for it."""
+        try:
+            async with turn_slot(self._services.slots, job, channel):
+                return await self._with_slot(job, channel)
+        except NoTurnSlotError as refusal:
+            if refusal.reason == "ending":
+                return JobResult(is_settled=False)
+            await tell_overload(job, channel, self._reactions)
+            return JobResult()
+        except InterruptedTurnError as stop:
+            return JobResult(is_settled=stop.request.reason != "system_request")
+
+    async def _with_slot(self, job: QueuedJob, channel: ActiveChannel) -> JobResult:
+        working = self._reactions.working(job)
+        played: list[AnsweredPersona] = []
+        try:
+            async with AsyncExitStack() as stack:
+                alone = self._services.alone(f"turn:{job.turn_channel.channel_id}")
+                await until_stopped(channel, stack.enter_async_context(alone))
+                await self._play(job, channel, played)
+        finally:
+            self._reactions.done(job, working, [one.outcome for one in played])
+            if job.is_message and any(one.outcome.is_shut_out for one in played):
+                self._reactions.mute(job.turn_channel, job.asked[-1].said.id)
+        unsaid = played and all(one.outcome.is_unsaid for one in played)
+        cut = any(one.outcome.is_cut_by_restart for one in played)
+        silent = bool(played) and all(one.outcome.is_silent for one in played)
+        return JobResult(self._called(job, played), not unsaid, cut, silent)
+
+    async def _play(
+        self, job: QueuedJob, channel: ActiveChannel, played: list[AnsweredPersona]
+    ) -> None:
+        for persona in job.answering[: job.settings.turn.max_answering_personas]:
+            asked = replace(
+                job.turn_request(persona),
+                answered_ids=frozenset(
+                    number for one in played for number in one.outcome.message_ids
+                ),
+                waiting_ids=partial(self._waiting_ids, job.turn_channel.channel_id),
+            )
+            turn = Turn(self._services, job.turn_channel, asked, job.settings, channel)
+            with of_turn(turn.ids):
+                outcome = await self._traced(turn, job)
+                if not played:
+                    self._services.on_answered(turn.times(job.asked_s))
+                played.append(AnsweredPersona(persona, outcome))
+                self._background.start(turn.log_thoughts(outcome))
+            if outcome.interrupted:
+                return
+
+    async def _traced(self, turn: Turn, job: QueuedJob) -> TurnOutcome:
+        values = {"oshaberi.why": job.why, "oshaberi.kind": job.kind}
+        with traced_turn(self._services.tracer, turn.ids, values) as span:
+            outcome = await turn.run()
+            span.note(
+                {"oshaberi.status": outcome.status, "oshaberi.messages": len(outcome.message_ids)}
+            )
+            if not outcome.succeeded and not outcome.interrupted:
+                span.fail(outcome.status)
+            return outcome
+
+    def _called(self, job: QueuedJob, played: list[AnsweredPersona]) -> tuple[QueuedJob, ...]:
+        """Return the jobs of called personas. `self_trigger_limit` bounds all their answers."""
+        left = job.settings.turn.self_trigger_limit - job.called
+        if left <= 0 or any(one.outcome.interrupted for one in played):
+            return ()
+        answered = {one.persona.name for one in played}
+        jobs: list[QueuedJob] = []
+        for one in played:
+            called = who_is_called(one.outcome.text, one.persona, job.personas)
+            called = allowed_in(called, job.turn_channel.is_age_restricted)
+            fresh = tuple(persona for persona in called if persona.name not in answered)[:left]
+            if fresh and one.outcome.message_ids:
+                answered |= {persona.name for persona in fresh}
+                left -= len(fresh)
+                asked = _as_incoming(job, one, self._services.clock())
+                jobs.append(_replied_by(job, asked, fresh, one.outcome.message_ids))
+        return _counted(jobs, left)
+
+
+def _counted(jobs: list[QueuedJob], left: int) -> tuple[QueuedJob, ...]:
+    """Set how many more each job may call: the last one as many as are left, the others none."""
+    spent = [replace(job, called=job.settings.turn.self_trigger_limit) for job in jobs]
+    if spent:
+        spent[-1] = replace(spent[-1], called=spent[-1].called - left)
+    return tuple(spent)
+
+
+def _as_incoming(job: QueuedJob, played: AnsweredPersona, now: datetime) -> IncomingMessage:
+    """Return an answer of ours as a message that another persona may answer."""
+    newest = job.asked[-1]
+    said = ChannelMessage(
+        id=played.outcome.message_ids[-1],
+        author=Person(
+            0,
+            played.persona.name,
+            is_bot=True,
+            can_read_history=newest.said.author.can_read_history,
+            can_add_reactions=newest.said.author.can_add_reactions,
+        ),
+        text=played.outcome.text,
+        at=now,
+        by_us=True,
+        shown_as=played.persona.name,
+    )
+    return replace(newest, said=said, mentions_us=False, replied=None)
+
+
+def _replied_by(
+    job: QueuedJob,
+    asked: IncomingMessage,
+    answering: tuple[PersonaRecord, ...],
+    told: tuple[int, ...],
+) -> QueuedJob:
+    return QueuedJob(
+        job.turn_channel,
+        (asked,),
+        answering,
+        job.personas,
+        "persona",
+        job.user_id,
+        job.settings,
+        told=frozenset(told),
+        depth=job.depth + 1,
+    )
