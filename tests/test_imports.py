@@ -267,6 +267,24 @@ def test_no_folder_is_too_full() -> None:
     assert {name: number for name, number in counted.items() if number > FEW} == {}
 
 
+MAPPED = (
+    *("cli", "config", "inspector", "local_run", "logs", "providers", "providers.capabilities"),
+    *("recording", "render", "scenes", "stage", "stage.control", "stage.demo_model"),
+    *("stage.gateway", "stage.interactions", "stage.model_servers", "stage.payloads"),
+    *("stage.requests", "stage.world", "stage.world_changes", "storage", "storage.personal_data"),
+    *("storage.schema", "tools", "tools.mcp"),
+)
+
+
+@pytest.mark.parametrize("package", MAPPED)
+def test_the_docstring_of_a_package_is_its_map(package: str) -> None:
+    """It names each part. Where one file is like the other (commands, routes), it need not."""
+    folder = SOURCE.joinpath("oshaberi", *package.split("."))
+    source = (folder / "__init__.py").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(\w+)`", ast.get_docstring(ast.parse(source)) or ""))
+    assert set(inner_graph(package)) - named == set()
+
+
 EMPTY_WORDS = frozenset(
     {"core", "desk", "helpers", "kept", "manager", "misc", "model", "rest", "room", "shared"}
     | {"standing", "utils", "values", "witness"}

@@ -6,6 +6,7 @@ for browsers, servers and clocks begin; those that only compute fill the gaps at
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import PurePosixPath
 
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
@@ -41,5 +42,10 @@ def unit_of(nodeid: str) -> str:
 
 def rank(nodeid: str) -> int:
     """The lower, the earlier."""
-    folders = {str(one) for one in PurePosixPath(nodeid.partition("::")[0]).parents}
+    return _rank_of_file(nodeid.partition("::")[0])
+
+
+@cache
+def _rank_of_file(file: str) -> int:
+    folders = {str(one) for one in PurePosixPath(file).parents}
     return next((place for place, one in enumerate(FIRST) if one in folders), len(FIRST))

@@ -6,8 +6,10 @@ A plug-in that cannot be loaded is one line in the log, with its name. It never 
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable
-from importlib.metadata import EntryPoint, entry_points
+from functools import lru_cache
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Any
 
 log = logging.getLogger(__name__)
@@ -15,9 +17,19 @@ log = logging.getLogger(__name__)
 
 def load_plug_ins(group: str) -> dict[str, Callable[..., Any]]:
     """Return the plug-ins of a group by name, in alphabetical order."""
-    points = sorted(entry_points(group=group), key=lambda point: point.name)
+    points = sorted(installed_entry_points(group), key=lambda point: point.name)
     loaded = {point.name: _loaded(point) for point in points}
     return {name: made for name, made in loaded.items() if made is not None}
+
+
+def installed_entry_points(group: str) -> EntryPoints:
+    """Return what other packages offer. Many files are read for it, so only once for a path."""
+    return _entry_points(group, tuple(sys.path))
+
+
+@lru_cache(maxsize=16)
+def _entry_points(group: str, _path: tuple[str, ...]) -> EntryPoints:
+    return entry_points(group=group)
 
 
 def plug_in_error(group: str, name: str, error: Exception) -> str:

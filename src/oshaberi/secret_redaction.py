@@ -8,7 +8,7 @@ MASK = "[secret]"
 
 _SECRETS = re.compile(
     r"""
-      \b(?:sk|pk|rk|gsk|xai|nvapi|pst)-[\w-]{8,}                  # provider keys
+      \b(?!xai-responses(?![\w-]))(?:sk|pk|rk|gsk|xai|nvapi|pst)-[\w-]{8,}  # provider keys
     | \bAIza[\w-]{10,}
     | \b[\w-]{23,28}\.[\w-]{6}\.[\w-]{27,}                        # Discord tokens
     | \beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+                           # JSON web tokens

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,8 +13,10 @@ from oshaberi.bot.live_settings import LiveSettings
 from oshaberi.config import LoadedSettings
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.delivery.degree_policy import LIVE_WITHOUT_GROWTH
+from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.storage import Database, SecretVault, StorageError
+from oshaberi.text.text_config import TextConfig
 from tests.storage.counting import counted
 
 SERVER, NEW = 7, 8
@@ -85,3 +88,24 @@ def test_settings_that_do_not_go_together_are_told_at_the_start(
     with caplog.at_level(logging.WARNING, "oshaberi.bot.live_settings"):
         asyncio.run(main())
     assert caplog.messages == [LIVE_WITHOUT_GROWTH]
+
+
+def test_a_display_mode_that_is_not_installed_is_told_when_it_is_reloaded(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    services: Any = SimpleNamespace(plug_ins=DeliveryPlugIns())
+
+    async def main() -> None:
+        async with Database.open("sqlite://", SecretVault([SecretVault.new_key()])) as db:
+            live_settings = LiveSettings(LoadedSettings(), {}, db, lambda: services)
+            for hold_limit in (400, 300):
+                text = TextConfig(hold_limit=hold_limit)
+                stream = StreamConfig(text=text, display_mode="cards")
+                live_settings._take_up(LoadedSettings(stream=stream))
+
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(main())
+    assert caplog.messages == [
+        "display_mode: 'cards' is not installed; there are: persona. "
+        "Messages are shown as with 'persona'"
+    ]

@@ -13,7 +13,7 @@ from oshaberi import TextConfig, TextEngine
 from oshaberi.cli.command_group import app
 from oshaberi.cli.commands.explain import explained
 from oshaberi.events import Boundary
-from oshaberi.inspector.decision_sentences import quoted, tell
+from oshaberi.inspector.decision_steps import quoted, tell
 from oshaberi.inspector.decision_words import BOUNDARIES, ENDS, STATUS, STOPS, TRANSFORMS
 from oshaberi.inspector.engine_recorder import EngineRecorder
 from oshaberi.scenes import find_scenes, load_scene, parse_scene

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import chain
 from pathlib import Path
 
@@ -18,8 +19,13 @@ _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 _CALL = re.compile(r"(?<![\w/])oshaberi ([a-z]+)\b(?: ([a-z]+)\b)?([^`\n;]*)")
 
 
-def told() -> Iterator[tuple[str, str]]:
+@cache
+def told() -> tuple[tuple[str, str], ...]:
     """Every text in the sources that is not a docstring of ours, and where it is."""
+    return tuple(_told())
+
+
+def _told() -> Iterator[tuple[str, str]]:
     for path in sorted(SOURCE.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         ours = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}

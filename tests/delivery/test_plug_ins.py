@@ -53,11 +53,11 @@ def only_error(caplog: pytest.LogCaptureFixture) -> str:
 
 
 def plug_in(monkeypatch: pytest.MonkeyPatch, *points: EntryPoint) -> None:
-    def entry_points(**wanted: Any) -> EntryPoints:
-        return EntryPoints(points).select(**wanted)
+    def found(group: str) -> EntryPoints:
+        return EntryPoints(points).select(group=group)
 
-    monkeypatch.setattr(plug_in_loading, "entry_points", entry_points)
-    monkeypatch.setattr("oshaberi.providers.adapter_registry.entry_points", entry_points)
+    monkeypatch.setattr(plug_in_loading, "installed_entry_points", found)
+    monkeypatch.setattr("oshaberi.providers.adapter_registry.installed_entry_points", found)
 
 
 def test_what_cannot_be_loaded_is_left_out(
@@ -170,9 +170,14 @@ class TestDisplayModes:
     def test_a_mode_that_is_not_installed_changes_nothing(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
-        played = play("Hello.", plug_ins=showing(fail), display_mode="yours")
-        assert played.messages == ["Hello."]
-        assert "there is no such plug-in; there are: persona, mine" in only_error(caplog)
+        plug_ins = showing(fail)
+        for _ in range(2):
+            played = play("Hello.\nYou.", plug_ins=plug_ins, display_mode="yours")
+            assert played.messages == ["Hello.", "You."]
+        assert only_error(caplog) == (
+            "display_mode: 'yours' is not installed; there are: persona, mine. "
+            "Messages are shown as with 'persona'"
+        )
 
 
 class TestToolText:

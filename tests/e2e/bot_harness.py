@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -57,6 +58,10 @@ def script(answer: Answer) -> tuple[Step, ...]:
     if isinstance(answer, Step):
         return (answer,)
     return (Say(answer),) if isinstance(answer, str) else tuple(answer)
+
+
+MENTION = "the bot was mentioned"
+"""The usual reason of *Why this turn*."""
 
 
 class BotHarness:
@@ -190,6 +195,14 @@ class BotHarness:
 
     async def persona(self, name: str, **more: Any) -> PersonaRecord:
         return await self.db.personas.save(PersonaRecord(self.server_id, name, **more))
+
+
+async def whys(here: BotHarness, *expected: tuple[int, str]) -> None:
+    """What *Why this turn* says about messages. How many seconds passed is the machine's affair."""
+    told = [await here.choose("Why this turn", one) for one, _ in expected]
+    assert [re.sub(r"\d+ s ago", "N s ago", words) for words in told] == [
+        f"Because {why}." for _, why in expected
+    ]
 
 
 BotScenario = Callable[[BotHarness], Awaitable[None]]

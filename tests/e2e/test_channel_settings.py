@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oshaberi.stage.model_servers import OpenAIWire
 from tests.bot.client_harness import ADMIN, MEMBER, MODERATOR, OWNER, world
-from tests.e2e.bot_harness import BotHarness, run_with_bot
+from tests.e2e.bot_harness import MENTION, BotHarness, run_with_bot, whys
 
 PLACES = world(
     {"name": "games", "type": "category"},
@@ -28,8 +28,9 @@ def test_the_nearest_setting_decides_how_an_answer_is_written() -> None:
             ("chess", whole),
             ("openings", whole),
         ):
-            here.ask("how?", channel=channel)
-            await here.says(*said, channel=channel)
+            asked = here.ask("how?", channel=channel)
+            ours = await here.says(*said, channel=channel)
+            await whys(here, (asked, MENTION), *((one.id, MENTION) for one in ours))
         await here.run("config set", {"key": "humanizer_degree", "value": "0", "in": "games"})
         await here.run("config set", {"key": "humanizer_degree", "value": "1", "in": "openings"})
         here.ask("how?", channel="cards")
@@ -48,8 +49,9 @@ def test_a_category_and_its_threads_have_another_persona() -> None:
         await here.persona("Mochi", prompt="You play games.", triggers=("mochi",))
         told = await here.run("persona default", {"name": "mochi", "in": "games"}, user=ADMIN)
         assert told == f"In <#{here.id_of('games')}> **Mochi** answers when no other is called."
-        here.ask("who are you?", channel="openings")
+        asked = here.ask("who are you?", channel="openings")
         (said,) = await here.says("I am Mochi.", channel="openings")
+        await whys(here, (asked, MENTION), (said.id, MENTION))
         assert said.username == "Mochi"
         assert "You play games." in here.asked().text
         here.ask("and here?")
@@ -71,8 +73,9 @@ def test_a_channel_has_a_model_of_its_own() -> None:
         given = {"provider": OpenAIWire().name, "model": "model-1", "in": "chess"}
         told = await here.run("model set", given)
         assert told == f"Answers in <#{here.id_of('chess')}> now come from **openai/model-1**."
-        here.ask("which?", channel="openings")
-        await here.says("The second.", channel="openings")
+        asked = here.ask("which?", channel="openings")
+        (said,) = await here.says("The second.", channel="openings")
+        await whys(here, (asked, MENTION), (said.id, MENTION))
         here.ask("which?")
         await here.says("The first.")
         shown = await here.run("model show", channel="openings")
@@ -97,8 +100,9 @@ def test_roles_say_who_is_answered_and_where() -> None:
         asked = {"key": "allowed_roles", "value": f"<@&{role_id}>", "in": "chess"}
         assert f"is now <@&{role_id}> in <#" in await here.run("config set", asked)
         refused = here.ask("me?", channel="openings")
-        here.ask("me?", user=MODERATOR, channel="openings")
-        await here.says("You.", channel="openings")
+        answered = here.ask("me?", user=MODERATOR, channel="openings")
+        (said,) = await here.says("You.", channel="openings")
+        await whys(here, (answered, MENTION), (said.id, MENTION))
         why = await here.choose("Why this turn", refused)
         assert "allowed_users, allowed_roles" in why
         here.ask("here?")

@@ -27,6 +27,19 @@ def test_a_command_is_answered_in_the_language_of_who_uses_it() -> None:
     run_with_bot(scenario, described=JAPANESE)
 
 
+def test_why_is_told_in_the_language_of_who_asks() -> None:
+    async def scenario(here: BotHarness) -> None:
+        quiet = here.post("nobody is asked")
+        asked = here.ask("hello", user=YUKI)
+        (hi,) = await here.says("Hi.")
+        told = [await here.choose("Why this turn", one, user=YUKI) for one in (asked, hi.id, quiet)]
+        mentioned = "理由：ボットがメンションされたため。"
+        unaddressed = "誰にも宛てていないメッセージだったため：メンション、返信、トリガーワードなし"
+        assert told == [mentioned, mentioned, f"理由：{unaddressed}。"]
+
+    run_with_bot(scenario, "Hi.", described=JAPANESE)
+
+
 def test_notices_are_in_the_language_of_the_server() -> None:
     async def scenario(here: BotHarness) -> None:
         here.ask("hello", user=MEMBER)

@@ -6,7 +6,6 @@ After every play *Why this turn* is asked about each message, answered or not.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,13 +13,14 @@ import pytest
 
 from oshaberi.conversation.turn_config import PROXY_BOTS
 from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.model_script import Say, Stall
+from oshaberi.stage.model_servers.model_script import Call, Say, Stall
 from oshaberi.stage.rules.message_rules import MessageDraft
 from oshaberi.stage.testing import staged
 from oshaberi.stage.world_changes import message_posting
 from tests.bot.client_harness import MEMBER, OWNER, world
 from tests.e2e.bot_harness import (
     FAST,
+    MENTION,
     PATIENCE_S,
     PERSONA,
     QUICK,
@@ -29,24 +29,16 @@ from tests.e2e.bot_harness import (
     run_with_bot,
     serving,
     settings_of,
+    whys,
 )
 
 PATIENT = {"burst_wait_ms": 10_000, "burst_max_ms": 60_000}
 """Nothing here waits that long: a question mark ends the burst, however slow the machine is."""
 LISTENING = {"attention_ms": 3_600_000, "attention_chance": 0.8}
-MENTION = "the bot was mentioned"
 BURST = "it belongs to the question that its author had begun (burst_wait_ms)"
 OTHERS = "it mentions or replies to somebody else"
 ROBOT = 5001
 UNDECIDED = (None, "Because it came a second time.")
-
-
-async def whys(here: BotHarness, *expected: tuple[int, str]) -> None:
-    """What *Why this turn* says about messages. How many seconds passed is the machine's affair."""
-    told = [await here.choose("Why this turn", one) for one, _ in expected]
-    assert [re.sub(r"\d+ s ago", "N s ago", words) for words in told] == [
-        f"Because {why}." for _, why in expected
-    ]
 
 
 def drawing(here: BotHarness, *drawn: float) -> None:
@@ -224,9 +216,13 @@ def test_unasked_words_may_be_no_words() -> None:
         drawing(here, 0.01, 0.02, 0.5)
         said, silent, passed = here.post("nice day"), 0, 0
         await here.says("It is.")
+        typing = len(here.stage.calls("POST /channels/*/typing"))
         silent = here.post("is it", user=OWNER)
         await here.asked_times(2)
         await here.idle()
+        assert len(here.stage.calls("POST /channels/*/typing")) == typing, (
+            "nobody sees that it read"
+        )
         passed = here.post("hm", user=OWNER)
         await here.stage.settled()
         assert here.said() == ["It is."]
@@ -245,6 +241,73 @@ def test_unasked_words_may_be_no_words() -> None:
         )
 
     run_with_bot(scenario, "It is.", "NO_REPLY", interjection_chance=0.1)
+
+
+SILENT = "the model read it and chose to say nothing (silence_markers, `stay_silent`)"
+
+
+def test_silence_is_an_answer_also_to_a_question() -> None:
+    async def scenario(here: BotHarness) -> None:
+        liked = here.ask("good night")
+        await here.asked_times(1)
+        await here.wait_for(lambda: here.reactions(liked) == ["🌙"])
+        await here.idle()
+        marked = here.ask("I am not talking to you")
+        await here.asked_times(2)
+        await here.idle()
+        everywhere = {"key": "auto_channels", "value": f"<#{here.id_of('logs')}>"}
+        await here.run("config set", everywhere)
+        empty = here.post("hm", channel="logs")
+        await here.asked_times(3)
+        await here.idle()
+        said = here.post("hello?", channel="logs")
+        await here.says("Hi.", channel="logs")
+        assert here.said() == []
+        every = "every message of this channel is answered (auto_channels)"
+        await whys(here, (liked, SILENT), (marked, SILENT), (empty, SILENT), (said, every))
+
+    react = Call("react", '{"emoji": "🌙"}')
+    run_with_bot(scenario, (react, Call("stay_silent")), "NO_REPLY", (), "Hi.")
+
+
+def test_reply_modes() -> None:
+    async def scenario(here: BotHarness) -> None:
+        asked: list[int] = []
+        for mode in ("off", "first", "all", "auto"):
+            await here.run("config set", {"key": "reply_mode", "value": mode})
+            asked.append(here.ask(f"{mode}?"))
+            here.post("and what about me", user=OWNER)
+            await here.wait_for(lambda: len(here.ours()) == 2 * len(asked))
+            await here.idle()
+        asked.append(here.ask("and now?"))
+        await here.wait_for(lambda: len(here.ours()) == 10)
+        await here.idle()
+        to = [one.reference and int(one.reference["message_id"]) for one in here.ours()]
+        _off, first, all_, auto, _alone = asked
+        assert to == [None, None, first, None, all_, all_, auto, None, None, None]
+        await whys(here, *((one, MENTION) for one in asked))
+
+    run_with_bot(scenario, *["One.\nTwo."] * 5)
+
+
+def test_a_webhook_has_a_notice_instead_of_a_reply() -> None:
+    async def scenario(here: BotHarness) -> None:
+        await here.persona("Oshaberi", is_default=True)
+        await here.persona("Vex", triggers=("vex",))
+        asked: list[int] = []
+        counts: list[int] = []
+        for mode in ("off", "first"):
+            await here.run("config set", {"key": "reply_mode", "value": mode})
+            asked.append(here.post("hey vex", user=OWNER))
+            await here.wait_for(lambda: "Yes?" in here.said()[sum(counts) :])
+            await here.idle()
+            counts.append(len(here.ours()) - sum(counts))
+        assert counts == [1, 2]
+        word = "it contains a trigger word of a persona"
+        answers = [one.id for one in here.ours() if one.content == "Yes?"]
+        await whys(here, *((one, word) for one in (*asked, *answers)))
+
+    run_with_bot(scenario, "Yes?", "Yes?")
 
 
 def test_what_is_said_after_a_question_stands_after_it() -> None:
@@ -367,10 +430,13 @@ def test_a_tutorial_is_not_sixty_bubbles(above: int, count: int) -> None:
     lines = [f"Step {number}: do it now." for number in range(10, 70)]
 
     async def scenario(here: BotHarness) -> None:
-        here.ask("teach me")
+        asked = here.ask("teach me")
         await here.wait_for(lambda: here.said() and here.said()[-1].endswith(lines[-1]))
         await here.idle()
         assert "\n".join(here.said()).split("\n") == lines
         assert len(here.said()) == count
+        await whys(
+            here, (asked, MENTION), (here.ours()[0].id, MENTION), (here.ours()[-1].id, MENTION)
+        )
 
     run_with_bot(scenario, "\n".join(lines), whole_above_chars=above, max_flush_count=1000)

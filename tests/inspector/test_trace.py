@@ -27,13 +27,18 @@ def traced(*chunks: Any, **fields: Any) -> Json:
     return trace({"chunks": list(chunks), "config": config, **fields})
 
 
-@pytest.fixture(params=SCENES, ids=lambda path: Path(path).stem)
-def scene(request: pytest.FixtureRequest) -> Json:
-    return document(request.param)
-
-
-def test_every_character_is_in_one_segment(scene: Json) -> None:
+@pytest.mark.parametrize("path", SCENES, ids=lambda path: Path(path).stem)
+def test_the_trace_of_every_scene(path: str) -> None:
+    scene = document(path)
     told = trace(scene)
+    every_character_is_in_one_segment(told)
+    every_visible_word_went_somewhere(told)
+    messages_are_those_of_a_replay(told, scene)
+    there_is_a_way_back_to_the_raw_text(told)
+    everything_has_a_reason_and_is_json(told)
+
+
+def every_character_is_in_one_segment(told: Json) -> None:
     end = 0
     for segment in told["segments"]:
         assert segment["span"][0] == end
@@ -43,9 +48,8 @@ def test_every_character_is_in_one_segment(scene: Json) -> None:
     assert end == len(told["text"])
 
 
-def test_every_visible_word_went_somewhere(scene: Json) -> None:
+def every_visible_word_went_somewhere(told: Json) -> None:
     """Into a message, or it was lost or withheld: nothing but blanks is left over."""
-    told = trace(scene)
     left = list(told["text"])
     found = [source for message in told["messages"] for source in message["sources"]]
     found += [one["source"] for one in (*told["lost"], *told["withheld"])]
@@ -54,8 +58,7 @@ def test_every_visible_word_went_somewhere(scene: Json) -> None:
     assert not "".join(left).strip()
 
 
-def test_messages_are_those_of_a_replay(scene: Json) -> None:
-    told = trace(scene)
+def messages_are_those_of_a_replay(told: Json, scene: Json) -> None:
     played = perform(parse_scene(scene, "it"))
     gone = {r["id"] for r in played.records if r["kind"] == "delete"}
     records = [r for r in played.records if r["kind"] == "message" and r["id"] not in gone]
@@ -70,8 +73,7 @@ def test_messages_are_those_of_a_replay(scene: Json) -> None:
     assert told["result"]["status"] == played.result.status
 
 
-def test_the_way_back_to_the_raw_text(scene: Json) -> None:
-    told = trace(scene)
+def there_is_a_way_back_to_the_raw_text(told: Json) -> None:
     for at, place, length in told["places"]:
         assert told["text"][at : at + length] == told["raw"][place : place + length]
     assert "".join(told["raw"][slice(*t["span"])] for t in told["tokens"]) == told["raw"]
@@ -80,8 +82,7 @@ def test_the_way_back_to_the_raw_text(scene: Json) -> None:
         assert all(word in inside for word in one["text"].split())
 
 
-def test_everything_has_a_reason_and_is_json(scene: Json) -> None:
-    told = trace(scene)
+def everything_has_a_reason_and_is_json(told: Json) -> None:
     assert all(m["why"].endswith(".") and m["why"][0].isupper() for m in told["messages"])
     assert all(one["why"] for key in ("withheld", "lost", "captured") for one in told[key])
     assert json.loads(json.dumps(told))["raw"] == told["raw"]

@@ -129,7 +129,7 @@ def _placeholders(sentence: str) -> set[str]:
 
 
 def _untranslatable(path: Path) -> Iterator[str]:
-    """Texts of at least two words that stand outside of the functions that translate."""
+    """Texts of several words, or with values, outside of the functions that translate."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     apart = {id(part) for node in ast.walk(tree) for part in _apart(node)}
     for node in ast.walk(tree):
@@ -143,7 +143,9 @@ def _untranslatable(path: Path) -> Iterator[str]:
             text = node.value
         else:
             continue
-        if len(_WORD.findall(re.sub(r"<[@#t:][^>]*>|`[^`]*`", "", text))) > 1 and " " in text:
+        words = _WORD.findall(re.sub(r"<[@#t:][^>]*>|`[^`]*`", "", text))
+        fewest = 1 if isinstance(node, ast.JoinedStr) else 2
+        if len(words) >= fewest and " " in text:
             yield text
 
 

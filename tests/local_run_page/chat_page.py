@@ -128,15 +128,18 @@ class ChatPage:
         """The turn that began after `before`, when it is over and on the page."""
 
         def whole() -> ChatTurn | None:
-            if not self._turn_after(before).messages:
-                return None  # it has not begun
-            if self.channel in self.local_run.get("answering"):
-                return None
+            if self._answers() or not self._turn_after(before).messages:
+                return None  # it is not over, or it has not begun
+            if self._answers():
+                return None  # it began in between
             return self._turn_after(before)  # again: the last message came before its end
 
         turn = until(whole)
         expect(self.of(turn.messages[-1])).to_be_visible()
         return turn
+
+    def _answers(self) -> bool:
+        return self.channel in self.local_run.get("answering")
 
     def _turn_after(self, before: int) -> ChatTurn:
         new = [m for m in self._all() if int(m["id"]) > before]

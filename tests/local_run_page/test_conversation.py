@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.chromium import Visit
@@ -9,6 +10,7 @@ from tests.local_run.local_run_process import LocalRunProcess
 from tests.local_run_page.chat_page import ChatPage
 
 
+@pytest.mark.slow  # tests/bot/test_config.py and tests/e2e prove it without the page
 def test_a_setting_changes_the_next_answer(chat: ChatPage) -> None:
     lines = chat.ask("show me all your faces")
     assert len(lines.messages) == 8
@@ -81,6 +83,7 @@ def test_a_reload_keeps_the_conversation(chat: ChatPage) -> None:
     assert [one for one in before if one in set(after)] == after
 
 
+@pytest.mark.slow  # tests/stage_page/test_connection.py proves it without the bot
 def test_two_browsers_at_once(chat: ChatPage, running: LocalRunProcess, visit: Visit) -> None:
     other = ChatPage(running, visit(running.address))
     other.page.locator("#me .who").click()

@@ -34,7 +34,7 @@ def test_the_greeting_has_six_things_to_try(chat: ChatPage) -> None:
 
 def test_the_first_screen_says_who_speaks(chat: ChatPage) -> None:
     greeting = chat.page.get_by_role("region", name="Things to try")
-    expect(greeting).to_contain_text("Mochi is scripted and plays written scenes")
+    expect(greeting).to_contain_text("What Mochi says is scripted")
     greeting.get_by_role("button", name="Connect a model").click()
     panel = chat.page.get_by_role("dialog", name="Connect a model")
     panel.get_by_role("radio", name="Another address").check()

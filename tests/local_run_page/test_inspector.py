@@ -174,10 +174,14 @@ def test_a_failed_stream_says_with_what_and_its_notice_leads_to_it(chat: ChatPag
 
 
 def test_a_command_answer_has_no_why(chat: ChatPage) -> None:
+    answers = chat.page.locator("#log .message.ephemeral")
+    before = answers.count()
     chat.command("/status")
-    answer = chat.messages.locator(".only-you").last
-    answer.hover()
-    toolbar = chat.page.get_by_role("toolbar")
+    expect(answers).to_have_count(before + 1)
+    answer = answers.last
+    expect(answer.locator(".thinking")).to_have_count(0)  # it grows when it comes, and all moves
+    answer.locator(".only-you").hover()
+    toolbar = answer.get_by_role("toolbar")
     expect(toolbar.get_by_role("button", name="Copy text")).to_be_visible()
     expect(toolbar.get_by_role("button", name="Why is it as it is?")).to_have_count(0)
 

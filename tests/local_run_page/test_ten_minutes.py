@@ -70,6 +70,7 @@ def test_the_first_screen_is_understood(
     page.screenshot(path=tmp_path / "tries.png")
 
 
+@pytest.mark.slow  # like the other widths
 def test_no_word_is_torn_on_a_phone(running: LocalRunProcess, visit: Visit) -> None:
     phone = {"width": WIDTHS[0], "height": 850}
     chat = ChatPage(running, visit(running.address, viewport=phone, has_touch=True))

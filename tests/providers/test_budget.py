@@ -56,6 +56,17 @@ def test_then_rounds_then_samples_but_never_the_system_or_the_current_turn() -> 
     assert _fit(1) == [SYSTEM, NOW, LATER]
 
 
+def test_what_was_said_after_the_question_goes_last_and_the_note_stays() -> None:
+    since = [said("user", f"since {n} {LONG}") for n in range(3)]
+    note = said("user", "(Now answer what Ren wrote.)", "current")
+    items: tuple[Item, ...] = (SYSTEM, SAMPLE, *OLD, NOW, *since, note, LATER)
+    whole = Request(items, max_output_tokens=10)
+    room = _total([SYSTEM, NOW, *since, note, LATER])
+    assert trimmed(whole, room + 11) == (SYSTEM, NOW, *since, note, LATER)
+    assert trimmed(whole, room + 6) == (SYSTEM, NOW, *since[1:], note, LATER)
+    assert trimmed(whole, 1) == (SYSTEM, NOW, note, LATER)
+
+
 def test_a_system_item_stays_whatever_its_tag() -> None:
     items = (said("system", LONG, "history"), said("system", LONG, "sample"), OLD[0], NOW)
     assert trimmed(Request(items, max_output_tokens=1), 1) == (*items[:2], NOW)

@@ -62,7 +62,7 @@ def parrot(monkeypatch: pytest.MonkeyPatch) -> None:
     found = EntryPoint("parrot", f"{__name__}:Parrot", adapter_registry.GROUP)
     monkeypatch.setattr(EntryPoint, "load", lambda _self: Parrot)
     points = EntryPoints([found])
-    monkeypatch.setattr(adapter_registry, "entry_points", lambda **wanted: points.select(**wanted))
+    monkeypatch.setattr(adapter_registry, "installed_entry_points", lambda _group: points)
 
 
 @pytest.mark.usefixtures("parrot")

@@ -10,8 +10,11 @@ import pytest
 
 from oshaberi.chunks import ProviderError
 from oshaberi.providers.adapter_base import Adapter
+from oshaberi.providers.adapter_registry import families
 from oshaberi.providers.key_redaction import KeyRedactor
+from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.providers.request.endpoint import Endpoint
+from oshaberi.secret_redaction import MASK, redact
 from oshaberi.stage.model_servers import ModelServer
 from oshaberi.stage.model_servers.model_script import (
     Cut,
@@ -112,3 +115,9 @@ def test_an_endpoint_does_not_show_its_key() -> None:
 
 def test_short_words_are_no_secrets() -> None:
     assert KeyRedactor(["true", "on"])("is it true that he is on?") == "is it true that he is on?"
+
+
+def test_names_of_providers_are_no_secrets() -> None:
+    names = ", ".join([*PRESETS, *families()])
+    assert redact(names) == names
+    assert redact("xai-responses-7Hq0Zk3v9Qp7") == MASK

@@ -187,7 +187,7 @@ COVERED = """toolbar => {
 }"""
 
 
-@pytest.mark.parametrize("width", [390, 900, 1400])
+@pytest.mark.parametrize("width", [390, pytest.param(900, marks=pytest.mark.slow), 1400])
 def test_the_toolbar_covers_no_text(harness: PageHarness, visit: Visit, width: int) -> None:
     options = {"viewport": {"width": width, "height": 800}, "has_touch": width < 500}
     page = visit(harness.stage.page_url, **options)

@@ -115,6 +115,8 @@ def test_things_to_try_is_always_there_and_ticks_off(visit: Visit) -> None:
         assert harness.contents()[0] == f"<@{harness.stage.world.bot.id}> and this"
         expect(tries).to_have_count(0)
         break_it(page, "503 on the next message")
+        # The feed may tell of the fault before the request that armed it is answered.
+        page.wait_for_function("JSON.parse(localStorage.getItem('oshaberi.tried')).length === 2")
         page.reload()
         page.get_by_role("button", name="Things to try").click()
         expect(tries).to_contain_text("2 of 3 seen")

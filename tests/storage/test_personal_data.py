@@ -14,7 +14,7 @@ import pytest
 from oshaberi.storage import Database
 from oshaberi.storage.changes.change_feed import ChangeKind
 from oshaberi.storage.key_scope import key_scope
-from oshaberi.storage.personal_data.expiry import RetentionPeriods
+from oshaberi.storage.personal_data.expiry_repository import RetentionPeriods
 from oshaberi.storage.personal_data.table_ownership import OWNERSHIP, DataSubject
 from oshaberi.storage.schema.table_rows import Base
 from oshaberi.storage.stored_records import (

@@ -86,8 +86,9 @@ CASES = st.builds(
     options=OPTIONS,
     alter=st.booleans(),
 )
+EXAMPLES = settings.default.max_examples if settings.default else 0
 PROPERTY = settings(
-    max_examples=150,
+    max_examples=3 * EXAMPLES,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

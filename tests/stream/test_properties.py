@@ -159,8 +159,9 @@ CASES = st.builds(
     readable=st.sampled_from((True, True, False)),
     options=OPTIONS,
 )
+EXAMPLES = settings.default.max_examples if settings.default else 0
 PROPERTY = settings(
-    max_examples=400,
+    max_examples=6 * EXAMPLES,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
@@ -189,7 +190,7 @@ def _check(case: Case, played: Played, *, strictly: bool) -> None:
     _one_reply(case, played)
 
 
-@settings(PROPERTY, max_examples=100)
+@settings(PROPERTY, max_examples=2 * EXAMPLES)
 @given(CASES)
 def test_the_same_again_is_the_same(case: Case) -> None:
     first, again = case.play(), case.play()

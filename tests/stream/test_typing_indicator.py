@@ -11,6 +11,7 @@ from oshaberi.chunks import Chunk, ThoughtPart
 from oshaberi.delivery.sinks.recording_sink import RecordingSink
 from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
 from oshaberi.stream import FollowUp, Silence, Step, Stop
+from tests.delivery.limited_sink import LimitedSink
 from tests.delivery.seen_typing import TypingWatch, longest_silence
 
 from .scripted_streams import Played, play
@@ -155,6 +156,20 @@ class TestLiveMode:
         assert watch.asked_at == [0.0]
         end = max(watch.came_at("message", "edit"))
         assert watch.longest_silence(end, edits_count=True) <= 1.05 + latency_ms / 1000
+
+    def test_nor_where_discord_limits_its_edits(self) -> None:
+        watches: list[TypingWatch] = []
+
+        def limited() -> RecordingSink:
+            made = LimitedSink()
+            watches.append(TypingWatch(made))
+            return made
+
+        play(*slowly("Some more words. " * 99, 100), degree=1, delivery="live", sink=limited)
+        (watch,) = watches
+        assert watch.asked_at == [0.0]
+        end = max(watch.came_at("message", "edit"))
+        assert watch.longest_silence(end, edits_count=True) <= 1.5
 
     def test_a_model_that_stops_to_think_is_typing(self) -> None:
         steps: list[str | Step] = ["Some first words.", Silence(4000), " And more words."]

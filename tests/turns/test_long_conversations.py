@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from oshaberi.conversation.conversation_messages import Person
 from oshaberi.providers.request.context_items import ContextItem
 from oshaberi.providers.request.model_request import Request
+from oshaberi.providers.request.window_budget import trimmed
 from oshaberi.storage.stored_records import ConversationSummary
 from oshaberi.storage.usage_accounts import UsageAccount
 from oshaberi.stream.provider_protocol import Step
@@ -235,3 +237,20 @@ def test_an_old_question_is_answered_without_what_came_later() -> None:
         assert later[CHANNEL].text == SUMMARY, "it goes further"
 
     run_turns(scenario)
+
+
+def test_what_was_said_after_the_question_is_left_out_but_not_summarised() -> None:
+    async def scenario(harness: TurnHarness) -> None:
+        harness.models.window = WINDOW
+        await harness.hear("what was it about?")
+        chat(harness, 12)
+        await harness.channel_turns.idle()
+        (answer,) = harness.models.requests
+        shown = replace(answer, items=trimmed(answer, WINDOW))
+        numbers = numbers_in(shown)
+        assert 0 < len(numbers) < 12
+        assert numbers == list(range(12))[-len(numbers) :], "the newest stay"
+        assert 'wrote: "what was it about?". What stands after it was said' in said_in(shown)
+        assert kept(harness) is None
+
+    run_turns(scenario, [text("Numbers.")], turn={"burst_wait_ms": 500})

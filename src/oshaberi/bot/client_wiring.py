@@ -14,9 +14,9 @@ from oshaberi.bot.coordination.crash_recovery import CrashRecovery
 from oshaberi.bot.coordination.orphaned_journals import OrphanedJournals
 from oshaberi.bot.coordination.question_recovery import QuestionRecovery
 from oshaberi.bot.coordination.shard_keeper import ShardKeeper
-from oshaberi.bot.direct_message_keys import adopt_direct_keys
 from oshaberi.bot.live_settings import LiveSettings
 from oshaberi.bot.observability.metrics import BotMetrics
+from oshaberi.bot.old_direct_message_keys import adopt_direct_keys
 from oshaberi.bot.process_stores import ProcessStores
 from oshaberi.config import LoadedSettings
 from oshaberi.discord_io import RequestBudget, RequestFence

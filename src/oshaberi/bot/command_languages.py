@@ -14,6 +14,7 @@ from discord.app_commands import TranslationContextLocation as Location
 
 from oshaberi.languages import in_language, speak_language, translated
 from oshaberi.languages.spoken_language import reader_language
+from oshaberi.languages.translation_catalogues import CATALOGUES
 
 TRANSLATED = frozenset(
     {
@@ -29,13 +30,19 @@ DESCRIPTION_LIMIT = 100
 class CommandTranslator(app_commands.Translator):
     """Gives Discord the descriptions of all languages that have a catalogue."""
 
+    def __init__(self) -> None:
+        # Each sentence is asked for in each of Discord's thirty languages.
+        self._locales = frozenset(
+            one for one in discord.Locale if CATALOGUES.has(reader_language(one.value))
+        )
+
     async def translate(
         self,
         string: app_commands.locale_str,
         locale: discord.Locale,
         context: app_commands.TranslationContextTypes,
     ) -> str | None:
-        if context.location not in TRANSLATED:
+        if locale not in self._locales or context.location not in TRANSLATED:
             return None
         with in_language(reader_language(locale.value)):
             said = translated(string.message)

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 
 from oshaberi.config import LoadedSettings
 from oshaberi.storage import Database, StorageError
-from oshaberi.storage.personal_data.expiry import RetentionPeriods
+from oshaberi.storage.personal_data.expiry_repository import RetentionPeriods
 from oshaberi.storage.personal_data.table_ownership import DataSubject
 
 log = logging.getLogger(__name__)

@@ -89,6 +89,7 @@ class LiveSettings:
         set_level(new.log_level)
         if new.stream != old.stream:
             _remark(new)
+            services.plug_ins.tell_missing(new.stream.display_mode)
         if new.models != old.models:
             services.models = links(new, self._environ)
         if new.persona != old.persona:

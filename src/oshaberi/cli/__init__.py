@@ -1,4 +1,9 @@
-"""The `oshaberi` command. Each command is a file of its own, imported when it is called."""
+"""The `oshaberi` command. Each of the `commands` is a file of its own, imported when it is called.
+
+`command_group` finds the command, `exit_status` says how it ends. Commands share their options
+(`config_file_option`, `set_option`), their input (`text_input`) and what they print
+(`progress_line`, `replay_transcript`, `engine_build`). `doctor_checks` are those of `doctor`.
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,14 @@
     stored = await db.servers.settings(server_id)
     here = effective(settings, *stored.layers(path.ids))
 
-`SERVER_KEYS` is what a server's admins may change; `parse_server_value` reads what they typed.
+- Declared: `process_config` and its `toml_tables` (the others stand beside what they are for);
+  `setting_declarations` has all of them, `renamed_settings` the old names.
+- Read: `settings_loading`, by `settings_schema` and `value_parsing`; `setting_errors` says what is
+  wrong. The result is `loaded_settings`; `hot_reload` reads the file again when it changes.
+- By admins: `server_keys` says what they may change, `server_limits` how far, `server_settings`
+  what then applies.
+- Shown: `shown_settings` and `secrets_in_settings` mask what is secret.
+
 Importing this loads neither pydantic nor anything else of weight.
 """
 

@@ -82,13 +82,16 @@ class ProcessConfig:
         20, 0, 600, "seconds that running answers get to end when the bot is shut down"
     )
     max_question_age_s: int = number(
-        600, 0, 86_400, "a question that is older after a restart is not answered, in seconds"
+        600, 0, 86_400, "after a restart, questions older than this many seconds are not answered"
     )
     max_simultaneous_turns: int = number(
         200, 1, 10_000, "maximum number of answers that are written at once; further questions wait"
     )
     max_wait_s: int = number(
-        120, 1, 3600, "a question that waits longer because of that is told so, in seconds"
+        120,
+        1,
+        3600,
+        "a question that has waited this many seconds gets a notice to try again later",
     )
     shards: str = choice(
         "fixed",
@@ -105,7 +108,9 @@ class ProcessConfig:
     health_port: int = number(
         0, 0, 65_535, "port for `/health`, `/ready`, `/metrics` and the status page; 0 is off"
     )
-    health_host: str = _text("address for these; `0.0.0.0` means all", otherwise="`127.0.0.1`")
+    health_host: str = _text(
+        "address on which that port is open; `0.0.0.0` means all", otherwise="`127.0.0.1`"
+    )
     status_token: str | None = _text(
         "password of the status page at `/` of that port, at least 16 characters; without one the "
         "page is off",
@@ -117,7 +122,7 @@ class ProcessConfig:
         url=True,
     )
     retention_turns_days: int = number(
-        180, 1, 180, "for how many days is stored which messages were answered, and how"
+        180, 1, 180, "for how many days the bot stores which messages it answered, and how"
     )
     retention_facts_days: int = number(
         0, 0, 3650, "for how many days facts are remembered; 0 means until they are deleted"

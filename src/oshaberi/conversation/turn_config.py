@@ -52,7 +52,10 @@ class TurnConfig:
         "a question is answered this many ms after the last message of its author; 0: at once",
     )
     burst_max_ms: int = number(
-        8000, 0, 60_000, "and at most this many ms after the first, while its author types"
+        8000,
+        0,
+        60_000,
+        "longest wait while the author of a question still types, in ms after the first message",
     )
     attention_ms: int = number(
         0,

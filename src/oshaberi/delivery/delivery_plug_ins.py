@@ -55,6 +55,7 @@ class DeliveryPlugIns:
 
     display_modes: Mapping[str, DisplayMode] = field(default_factory=dict)
     attachments: Mapping[str, AttachmentRenderer] = field(default_factory=dict)
+    _told_missing: set[str] = field(default_factory=set, compare=False, repr=False)
 
     @classmethod
     def installed(cls) -> DeliveryPlugIns:
@@ -74,12 +75,21 @@ class DeliveryPlugIns:
             return None
         return f"display_mode: {mode!r} is not installed; there are: {', '.join(self.mode_names)}"
 
+    def tell_missing(self, mode: str) -> None:
+        """Log that a display mode is not installed, once."""
+        missing = self.missing(mode)
+        if missing is not None and mode not in self._told_missing:
+            self._told_missing.add(mode)
+            log.error("%s. Messages are shown as with %r", missing, PERSONA_MODE)
+
     def shown(self, mode: str, message: PersonaMessage, max_length: int) -> PersonaMessage:
         """Return the message as the mode shows it; unchanged if the mode cannot."""
-        if mode == PERSONA_MODE:
+        made = self.display_modes.get(mode)
+        if made is None:
+            self.tell_missing(mode)
             return message
         try:
-            return _checked(self._mode(mode)(message), max_length)
+            return _checked(made(message), max_length)
         except Exception as error:
             # Whatever a plug-in raises, the answer is more important.
             log.error("%s", plug_in_error(DISPLAY_GROUP, mode, error))
@@ -92,11 +102,6 @@ class DeliveryPlugIns:
         except Exception as error:
             log.error("%s", plug_in_error(ATTACHMENT_GROUP, language, error))
             return ()
-
-    def _mode(self, name: str) -> DisplayMode:
-        if name not in self.display_modes:
-            raise LookupError(f"there is no such plug-in; there are: {', '.join(self.mode_names)}")
-        return self.display_modes[name]
 
 
 def _checked_files(files: Iterable[object]) -> tuple[File, ...]:

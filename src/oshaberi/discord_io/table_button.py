@@ -7,13 +7,13 @@ The source is remembered by message id; after a restart it is read out of the pi
 from __future__ import annotations
 
 import io
-import re
 from collections import OrderedDict
 from typing import Any
 
 import discord
 
 from oshaberi.delivery.sink import Post
+from oshaberi.discord_io.lasting_button import Button, Interaction, lasting_item, lasting_view
 from oshaberi.discord_io.png_text import text_in
 from oshaberi.languages import speak_language, translatable, translated
 from oshaberi.languages.spoken_language import reader_language
@@ -25,9 +25,6 @@ KEPT_SOURCES = 500
 MESSAGE_LIMIT = 1950
 LARGEST_PICTURE = 10 * 1024 * 1024
 GONE = translatable("The text of this table cannot be found any more.")
-
-Button = discord.ui.Button[discord.ui.View]
-Interaction = discord.Interaction[Any]
 
 
 class TableSourceLookup:
@@ -54,8 +51,7 @@ def shows_table(post: Post) -> bool:
 
 
 def table_view() -> discord.ui.View:
-    view = discord.ui.View(timeout=None)
-    return view.add_item(Button(label=translated(LABEL), custom_id=CUSTOM_ID))
+    return lasting_view(LABEL, CUSTOM_ID)
 
 
 class TableText:
@@ -65,24 +61,8 @@ class TableText:
         self._sources = sources
 
     def item(self) -> type[discord.ui.DynamicItem[Button]]:
-        """Return the class for `client.add_dynamic_items`. It finds the button by its id alone."""
-        table_text = self
-
-        class ShowText(discord.ui.DynamicItem[Button], template=re.escape(CUSTOM_ID)):
-            @classmethod
-            async def from_custom_id(
-                cls,
-                _interaction: Interaction,
-                _item: discord.ui.Item[Any],
-                _match: re.Match[str],
-                /,
-            ) -> ShowText:
-                return cls(Button(label=translated(LABEL), custom_id=CUSTOM_ID))
-
-            async def callback(self, interaction: Interaction) -> None:
-                await table_text.answer(interaction)
-
-        return ShowText
+        """Return the class for `client.add_dynamic_items`."""
+        return lasting_item(LABEL, CUSTOM_ID, self.answer)
 
     async def answer(self, interaction: Interaction) -> None:
         speak_language(reader_language(interaction.locale.value))

@@ -1,7 +1,12 @@
 """The inspector: why a stream became these messages.
 
-`trace` tells the story of a recorded stream, `replayed` what it becomes at another degree, and
-`StreamLog` keeps the streams of a running bot. `inspector_api` is its part of the control API.
+`trace` (`stream_trace`) tells the story of a recorded stream, `replayed` what it becomes at
+another degree. `engine_recorder` runs the engine again; `hold_times`, `visible_text_origin`,
+`message_origins` and `text_location` find what became of which stretch; `message_reasons`,
+`decision_steps` and `decision_words` say it in sentences.
+
+`StreamLog` (`stream_log`, `logged_stream`) keeps the streams of a running bot, `recorded_sends`
+finds what really left. `inspector_api` is the inspector's part of the control API.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from oshaberi import Decision
-from oshaberi.inspector.decision_sentences import quoted
+from oshaberi.inspector.decision_steps import quoted
 from oshaberi.inspector.decision_words import RELEASES
 from oshaberi.inspector.engine_recorder import Entry
 

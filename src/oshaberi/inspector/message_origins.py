@@ -13,7 +13,7 @@ from oshaberi.delivery.bookkeeping.character_ledger import DELIVERED
 from oshaberi.delivery.bookkeeping.character_ledger import LedgerEntry as Line
 from oshaberi.delivery.sinks.recording_sink import RecordedPost
 from oshaberi.events import Span
-from oshaberi.inspector.decision_sentences import reason_to_cut
+from oshaberi.inspector.decision_steps import reason_to_cut
 from oshaberi.inspector.decision_words import KEPT_BACK, TRANSFORMS, fate_told
 from oshaberi.inspector.engine_recorder import Entry
 from oshaberi.inspector.hold_times import Hold

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from oshaberi.events import Identity, Message, Table
-from oshaberi.inspector.decision_sentences import counted, quoted
+from oshaberi.inspector.decision_steps import counted, quoted
 from oshaberi.inspector.decision_words import ENDS
 from oshaberi.inspector.hold_times import Hold
 

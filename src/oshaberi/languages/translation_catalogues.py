@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
 from pathlib import Path
@@ -83,13 +84,15 @@ def read_catalogue(file: Path) -> NullTranslations:
         log.warning('%s needs Babel: pip install "oshaberi[bot]"', file.name)
         return NullTranslations()
     try:
-        return _compiled(file)
+        return GNUTranslations(BytesIO(_compiled(file, file.stat().st_mtime_ns)))
     except (OSError, LookupError, ValueError, PoFileError) as error:
         log.warning("the translations %s cannot be read: %s", file, error)
         return NullTranslations()
 
 
-def _compiled(file: Path) -> GNUTranslations:
+@lru_cache(maxsize=16)
+def _compiled(file: Path, _changed_at: int) -> bytes:
+    """Return the catalogue in gettext's own form, made once for each version of the file."""
     from babel.messages.mofile import write_mo
     from babel.messages.pofile import read_po
 
@@ -102,8 +105,7 @@ def _compiled(file: Path) -> GNUTranslations:
             log.warning("a translation in %s has wrong placeholders: %s", file, message.string)
             message.string = ""
     write_mo(compiled, catalogue)
-    compiled.seek(0)
-    return GNUTranslations(compiled)
+    return compiled.getvalue()
 
 
 def have_same_placeholders(english: Forms, said: Forms) -> bool:
@@ -118,7 +120,7 @@ def have_same_placeholders(english: Forms, said: Forms) -> bool:
 
 
 def _placeholders(sentence: str) -> set[tuple[str | None, ...]]:
-    """Return the fields, with format and conversion. A sentence with a lone brace is one itself."""
+    """Return the fields, with their formats. A sentence with a lone brace matches only itself."""
     try:
         return {part[1:] for part in Formatter().parse(sentence) if part[1] is not None}
     except ValueError:

@@ -1,7 +1,10 @@
 """What the program tells about itself: lines with the ids of stream and turn; at DEBUG every step.
 
-setup(settings.log_level, settings.log_format, secrets=settings.secrets(os.environ))
-services = TurnServices(..., observers=(StreamLogger(),))
+    setup(settings.log_level, settings.log_format, secrets=settings.secrets(os.environ))
+    services = TurnServices(..., observers=(StreamLogger(),))
+
+`log_lines` formats (`setup`), `secret_mask` masks, `stream_logging` follows the streams,
+`recent_warnings` keeps the last warnings for the status page.
 """
 
 from oshaberi.logs.log_lines import of_stream, set_level, setup, stream_id

@@ -1,10 +1,14 @@
 """Stages 01-03: from a request that names no API to `Chunk`s. SDKs are imported only when used.
 
-`connect` (`adapter_registry`) finds an adapter by provider name (`provider_presets`);
-`model_options` are a model's own settings, `local_context_windows` asks local servers. `request/`
-holds what is asked; a family's folder has `…_request_body` (request to JSON), `…_wire_events`
-(JSON to steps) and `…_adapter`, each with the folder's name in front; `wire/` holds what the
-families share. `error_classification` names what failed.
+- `connect` (`adapter_registry`) finds an adapter by provider name (`provider_presets`).
+  `model_options` are a model's own settings, `model_listing` asks which models there are,
+  `local_context_windows` asks local servers for their window.
+- `capabilities` says what a model can do, `request` holds what it is asked, with `images`.
+- A family has a folder (`openai_chat`, `openai_responses`, `anthropic`, `google`, `novelai`) with
+  `…_request_body` (request to JSON), `…_wire_events` (JSON to steps) and `…_adapter`, each with the
+  folder's name in front. `replay` plays scenes. `adapter_base` and `wire` hold what families share.
+- `connections` carry the requests; `public_web` and `local_addresses` say where they may lead.
+- `error_classification` names what failed, `key_redaction` removes keys from it.
 """
 
 from oshaberi.providers.adapter_base import Adapter, RawChunk

@@ -9,12 +9,11 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 from urllib.parse import urlsplit
 
 from oshaberi.errors import ConfigError, Sentence
-from oshaberi.plug_in_loading import plug_in_error
+from oshaberi.plug_in_loading import installed_entry_points, plug_in_error
 from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.local_context_windows import LocalWindow
 from oshaberi.providers.model_options import TEXT_LIMITS
@@ -113,7 +112,7 @@ def family(name: str) -> MakeAdapter:
         module, _, attribute = FAMILIES[name].partition(":")
         made: MakeAdapter = getattr(import_module(module), attribute)
         return made
-    for found in entry_points(group=GROUP, name=name):
+    for found in installed_entry_points(GROUP).select(name=name):
         try:
             plugged: MakeAdapter = found.load()
         except Exception as error:
@@ -124,7 +123,7 @@ def family(name: str) -> MakeAdapter:
 
 
 def families() -> list[str]:
-    plugged = [found.name for found in entry_points(group=GROUP)]
+    plugged = [found.name for found in installed_entry_points(GROUP)]
     return sorted({*FAMILIES, *plugged})
 
 

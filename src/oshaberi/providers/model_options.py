@@ -91,7 +91,7 @@ OPTIONS: Mapping[str, ModelOption] = {
         lambda value: isinstance(value, bool),
     ),
     "text": ModelOption(
-        "settings of text that are other for this model",
+        "text settings that differ for this model",
         Sentence("a table with some of {names}", names=", ".join(TEXT_LIMITS)),
         _is_text_table,
     ),

@@ -1,7 +1,9 @@
 """Recording: a live stream becomes a scene that `oshaberi replay` plays (spec 10).
 
-`Recorder` listens to any provider, `scene_of` makes the document, `record_into` keeps every
-stream of a provider in a folder. Secrets, images and long context stay outside.
+`StreamRecorder` (`stream_recorder`) listens to any provider, `scene_of` (`scene_document`) makes
+the document, `recording_redaction` takes out secrets and images, `scene_writing` writes the file.
+`record_into` (`record_folder`) keeps every stream of a provider, `recording_observer` every stream
+of a bot.
 """
 
 from __future__ import annotations

@@ -1,6 +1,11 @@
 """Tables for people: pictures where the fonts are installed, aligned code where they are not.
 
-Importing this costs nothing: what a function needs (Pillow, the fonts) is loaded when it is called.
+`table_grid` makes a table rectangular, `cells` reads each cell (`styled_spans`), `fonts` and
+`column_widths` measure, `png` draws; `table_picture` is the result. `text_forms` has the table as
+code and as alt text.
+
+Importing this costs nothing: what a function needs (Pillow, the fonts) is loaded when it is
+called.
 """
 
 from __future__ import annotations

@@ -1,19 +1,15 @@
-"""A scene as a value; `rechunk` cuts its text into other chunks."""
+"""A scene as a value."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from itertools import groupby
-from random import Random
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from oshaberi.chunks import Chunk
 from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.stream.provider_protocol import Step
-
-_SIZES = (1, 1, 2, 3, 4, 4, 5, 7, 12, 40)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,33 +29,3 @@ class Scene:
     def text(self) -> str:
         """Return all text that the model writes."""
         return "".join(step.content for step in self.steps if isinstance(step, Chunk))
-
-
-def rechunk(scene: Scene, seed: int) -> Scene:
-    """Return the scene with the same text cut elsewhere.
-
-    A re-emitting provider keeps its own cuts.
-    """
-    if scene.reemits:
-        return scene
-    rng = Random(seed)
-    steps: list[Step] = []
-    for is_text, run in groupby(scene.steps, _is_text):
-        if is_text:
-            text = "".join(step.content for step in run if isinstance(step, Chunk))
-            steps += [Chunk("text", piece) for piece in _pieces(text, rng)]
-        else:
-            steps += run
-    return replace(scene, steps=tuple(steps))
-
-
-def _pieces(text: str, rng: Random) -> Iterator[str]:
-    at = 0
-    while at < len(text):
-        size = rng.choice(_SIZES)
-        yield text[at : at + size]
-        at += size
-
-
-def _is_text(step: Step) -> bool:
-    return isinstance(step, Chunk) and step.type == "text" and not step.thoughts

@@ -1,6 +1,19 @@
 """A Discord on loopback: REST and gateway, as strict as the real one, that breaks on demand.
 
-The real, unmodified discord.py logs in to it. `oshaberi.stage.testing` has what tests need.
+The real, unmodified discord.py logs in to it. `testing` has what tests need (`pytest_fixtures`,
+`staged_plays`); `bot_runner` starts a bot of its own process, `discord_py_redirect` leads
+discord.py here, `handler_errors` hears what a bot's handlers raise, `scaled_loop` makes its waits
+shorter.
+
+Each part knows only those before it:
+
+- `stage_errors`, `api_refusals` (Discord's error answers), `json_bodies`;
+- `world`: what there is; `request_schema` and `rules`: what Discord accepts; `payloads`: records
+  as JSON; `requests`: log, rate limits and faults;
+- `stage_state`: what all parts share; `access_guard`: who may ask;
+- `world_changes`: what happens in the world; `interactions`; `people_actions`: what people do;
+- `gateway`, `rest`, `cdn`, `control` (for tests and the page), `page`;
+- `stage_server`: puts them together. `demo_model` and `model_servers` are models for bots.
 """
 
 from oshaberi.stage.api_refusals import RefusalError

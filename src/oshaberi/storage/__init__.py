@@ -1,5 +1,13 @@
 """What outlives a process: servers, personas, models, keys, memories, the journal.
 
+- `database` is the way in: `repositories` and `personal_data` take and return `stored_records` and
+  `usage_accounts`; `turn_reading` reads what a turn needs. All are built on `transactions`.
+- `schema`: the tables and their migrations. `writing`: turns' writes share transactions.
+  `outages`: nobody waits for a database that is away. `changes`: who hears of a change.
+- `database_urls`, `database_engine`, `sqlite_driver_threads`: connections. `sqlite_ownership`,
+  `postgres_lease`: one process for each instance name.
+- `secret_vault` encrypts keys, `key_scope` says whose they are. `storage_errors` are raised.
+
 The names come late: SQLAlchemy, Alembic and cryptography are imported by who uses them first.
 """
 

@@ -10,7 +10,7 @@ from oshaberi.storage.database_engine import open_engine, thread_engine
 from oshaberi.storage.database_urls import address_of
 from oshaberi.storage.outages.database_circuit_breaker import DatabaseMeter
 from oshaberi.storage.personal_data.departed_server_repository import DepartedServerRepository
-from oshaberi.storage.personal_data.expiry import ExpiryRepository
+from oshaberi.storage.personal_data.expiry_repository import ExpiryRepository
 from oshaberi.storage.personal_data.opt_out_repository import OptOutRepository
 from oshaberi.storage.personal_data.personal_data_repository import PersonalDataRepository
 from oshaberi.storage.repositories.exchange_repository import ExchangeRepository

@@ -19,6 +19,7 @@ _MARKER: Final = re.compile(
     r")"
 )
 _MARKER_BEGINS: Final = frozenset(" \t-*•+>#|0123456789")
+_BLOCK_BEGINS: Final = _MARKER_BEGINS | {"`"}
 _FENCE: Final = re.compile(r"[ \t]*```")
 _RULE: Final = re.compile(
     r"[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,}|\*(?:[ \t]\*){2,}|-(?:[ \t]-){2,}|>{1,3})[ \t]*"
@@ -58,7 +59,7 @@ def indent(line: str) -> int:
 
 def begins_block(text: str) -> bool:
     """Tell whether `text` begins with a block marker or a fence."""
-    if text[:1].isalpha():
+    if text[:1] not in _BLOCK_BEGINS:
         return False
     return _MARKER.match(text) is not None or _FENCE.match(text) is not None
 

@@ -18,18 +18,22 @@ def utf16_len(text: str) -> int:
     """Return the length in UTF-16 code units: never less than Discord counts."""
     if text.isascii():
         return len(text)
-    return len(text.encode("utf-16-le", "surrogatepass")) >> 1
+    # `utf-16-le` would have no byte order mark to leave out, but Python looks it up each time.
+    return (len(text.encode("utf-16", "surrogatepass")) >> 1) - 1
 
 
 def fits(text: str, units: int) -> bool:
     """Tell whether `text` has at most `units` UTF-16 code units."""
-    return len(text) <= units and (text.isascii() or utf16_len(text) <= units)
+    length = len(text)
+    return 2 * length <= units or (length <= units and utf16_len(text) <= units)
 
 
 def has_visible(text: str) -> bool:
     """Tell whether a reader sees anything: not only white space and format characters."""
-    if text.isascii():
-        return bool(text) and not text.isspace()
+    if not text:
+        return False
+    if text[0] != " " and text[0].isprintable():
+        return True  # the usual case
     return _VISIBLE.search(text) is not None
 
 
@@ -52,6 +56,17 @@ def utf16_offset(text: str, start: int, units: int) -> int:
 
 def extends(text: str, at: int) -> bool:
     """Tell whether the character at `at` belongs to the one before it."""
+    if at >= len(text):
+        return False
+    code = ord(text[at])
+    if (
+        code < 0x300  # Latin letters and signs
+        or 0x2010 <= code < 0x20D0  # dashes, quotes and other signs
+        or 0x3000 <= code < 0x302A  # East Asian punctuation
+        or 0x309B <= code < 0xA66F  # kana, Han
+        or 0xFF00 <= code < 0xFF9E  # full-width forms
+    ):
+        return False  # the usual case
     return _EXTENDS.match(text, at) is not None
 
 

@@ -1,4 +1,11 @@
-"""Tools a model may call: functions of ours, functions of others, MCP servers."""
+"""Tools a model may call: functions of ours (`builtin`), functions of others, MCP servers (`mcp`).
+
+- `tool_definition`: what a tool is. `tool_decorator` makes one of a function, by
+  `docstring_reading` and `type_hint_schema`; `tool_loading` finds those of the settings.
+- `toolbox` has all of them (`tool_names`), and runs a call: `argument_checks`, the tool itself
+  (`daemon_threads`), `tool_results`, `result_redaction`.
+- `tool_text`: the plug-in point for text that tools write into the channel.
+"""
 
 from oshaberi.tools.builtin import builtin_tools
 from oshaberi.tools.mcp import McpServer, McpTools, mcp_servers

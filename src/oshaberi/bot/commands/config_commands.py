@@ -135,12 +135,15 @@ async def reset_config(
         return translated("All settings of <#{place_id}> are inherited again.", place_id=place_id)
     stored = await context.db.servers.settings(asker.server_id)
     now = effective(context.settings(), *stored.layers(() if where is None else where.ids))
-    again = (
-        translated("has its default again")
-        if where is None
-        else translated("is inherited again{where}", where=told_place(where))
+    value = told_value(SERVER_KEYS[name], value_of(SERVER_KEYS[name], now))
+    if where is None:
+        return translated("`{name}` has its default again: {value}.", name=name, value=value)
+    return translated(
+        "`{name}` is inherited again{where}: {value}.",
+        name=name,
+        where=told_place(where),
+        value=value,
     )
-    return f"`{name}` {again}: {told_value(SERVER_KEYS[name], value_of(SERVER_KEYS[name], now))}."
 
 
 def known_keys(typed: str) -> Choices:

@@ -57,8 +57,11 @@ async def usage_of(
 
 async def _own(context: CommandContext, asker: CommandUser, place: QuotaPlace) -> list[str]:
     account = UsageAccount("server", place.server_id, "user", place.user_id)
-    where = translated("in this server") if place.server_id else translated("in direct messages")
-    used = await _used(context, account, f"You {where}")
+    if place.server_id:
+        who = translated("You in this server")
+    else:
+        who = translated("You in direct messages")
+    used = await _used(context, account, who)
     return [*used, *await _left(context, asker, place, ("user", "channel", "server"))]
 
 
@@ -149,7 +152,8 @@ def told_totals(totals: UsageTotals) -> str:
         input_tokens=totals.input_tokens,
         output_tokens=totals.output_tokens,
     )
-    return f"{requests}, {tokens}{_cost(totals.cost_micros)}"
+    cost = _cost(totals.cost_micros)
+    return translated("{requests}, {tokens}{cost}", requests=requests, tokens=tokens, cost=cost)
 
 
 def _cost(micros: int) -> str:

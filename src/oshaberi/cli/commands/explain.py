@@ -13,7 +13,7 @@ from oshaberi.cli.commands.replay import keep_quiet
 from oshaberi.cli.config_file_option import complete_file
 from oshaberi.cli.replay_transcript import Transcript
 from oshaberi.delivery.bookkeeping.character_ledger import DELIVERED
-from oshaberi.inspector.decision_sentences import counted, numbered, quoted, tell
+from oshaberi.inspector.decision_steps import counted, numbered, quoted, tell
 from oshaberi.inspector.decision_words import DEGREES, STATUS, STOPS, fate_told
 from oshaberi.inspector.engine_recorder import EngineRecorder
 from oshaberi.scenes import Scene, load_scene

@@ -1,8 +1,9 @@
 """What a model can do, as data, and what its refusals taught.
 
-`capability_table` knows models by family and name, `learned_limits` remembers what an endpoint
-refused, and `refusal_rules` says what a refusal teaches. `token_calibration` knows
-how an endpoint counts tokens.
+`capability_table` finds the `model_capabilities` by family and name: `openai_models`,
+`anthropic_models`, `google_models`. A `refusal` teaches by `refusal_rules`, `thinking_lessons` and
+`named_parameters`; `learned_limits` remembers it. `token_calibration` knows how an endpoint counts
+tokens.
 """
 
 from oshaberi.providers.capabilities.capability_table import capabilities_of

@@ -31,7 +31,7 @@ def estimate(text: str) -> int:
 
 
 def trimmed(request: Request, window: int | None, count: Count = estimate) -> tuple[Item, ...]:
-    """Return the items that fit. The current turn stays, however long it is."""
+    """Return the items that fit. The question stays, however long it is."""
     dropped = overflowing(request, window, count)
     if not dropped:
         return request.items
@@ -96,11 +96,22 @@ def _part(part: Part, count: Count) -> int:
 
 
 def _expendable(items: Sequence[Item]) -> list[int]:
-    """Return the items that may be dropped, in order: history, then samples."""
+    """Return the items that may be dropped, in order: history, samples, what was said later.
+
+    Messages after the question are the last to go: they may change what is asked. The calls of
+    this turn stay, since the model made them.
+    """
     before = range(_current(items))
     old = [i for i in before if isinstance(items[i], ToolRound) or _tag(items[i]) == "history"]
     samples = [i for i in before if _tag(items[i]) == "sample"]
-    return [i for i in old + samples if _role(items[i]) != "system"]
+    return [i for i in old + samples + _said_since(items) if _role(items[i]) != "system"]
+
+
+def _said_since(items: Sequence[Item]) -> list[int]:
+    """Return the messages after the question, oldest first, if it is tagged."""
+    tagged = [i for i, item in enumerate(items) if _tag(item) == "current"]
+    after = range(tagged[0], len(items)) if tagged else range(0)
+    return [i for i in after if _tag(items[i]) == "history"]
 
 
 def _current(items: Sequence[Item]) -> int:

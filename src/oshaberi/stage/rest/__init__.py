@@ -1,4 +1,6 @@
-"""The REST side, one file per resource. Each has its table of routes; here they come together."""
+"""The REST side. A request passes `request_pipeline`, which reads it (`body_reading`), and ends in
+`routes`, one file per resource. Each has a `route_table`; here they come together.
+"""
 
 from __future__ import annotations
 

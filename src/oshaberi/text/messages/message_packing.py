@@ -12,7 +12,7 @@ from oshaberi.events import Boundary, Identity
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.line_kinds import BlockKind, block_kind
 from oshaberi.text.text_config import TextConfig
-from oshaberi.text.text_measure import utf16_len
+from oshaberi.text.text_measure import fits, utf16_len
 
 _SAME_BLOCK: Final = frozenset({"list", "quote", "subtext"})
 
@@ -106,7 +106,7 @@ class MessagePacking(CopiedState):
             return True
         if policy is PackingPolicy.ALL:
             return False
-        if self._units + utf16_len(part.text) + len(part.gap) > self._longest:
+        if not fits(part.text, self._longest - self._units - len(part.gap)):
             return True
         if policy is PackingPolicy.FILL:
             return False

@@ -86,7 +86,7 @@ class Normalizers(CopiedState):
         else:
             self._run_observed(work, self._observer)
         for piece in work.pieces:
-            if self._owed is not None or not _is_shown(piece.text):
+            if self._owed is not None or not has_visible(piece.text):
                 self._drop_empty(work)
                 break
 
@@ -128,7 +128,7 @@ class Normalizers(CopiedState):
         """Drop empty pieces. A label alone on its line labels the next text."""
         kept = []
         for piece in work.pieces:
-            if not _is_shown(piece.text):
+            if not has_visible(piece.text):
                 self._owed = piece.identity if piece.labelled else self._owed
                 continue
             if self._owed is not None:
@@ -170,10 +170,6 @@ def _made(config: TextConfig) -> dict[str, Normalizer]:
     if SpeakerGuard.needed(config):
         made["speaker_guard"] = SpeakerGuard(config)
     return made
-
-
-def _is_shown(text: str) -> bool:
-    return text[:1].isalnum() or (not text.isspace() and has_visible(text))
 
 
 def _shown(work: SegmentWork) -> str:

@@ -94,9 +94,8 @@ class CurrentLine(CopiedState):
         A rule vanishes (spec 06 S4), so nothing joins it.
         """
         text = self._buffer.text
-        if text[brk.solid] not in PUNCTUATION or is_rule(self.unsent(brk)):
-            return 0
-        return carry_end(text, brk.solid, final)
+        end = carry_end(text, brk.solid, final) if text[brk.solid] in PUNCTUATION else 0
+        return 0 if end and is_rule(self.unsent(brk)) else end
 
     def _is_bare_subtext(self, brk: LineBreak) -> bool:
         """Tell whether the line is only `-#`, which joins the next line (C7)."""

@@ -16,7 +16,7 @@ _SOLID: Final = re.compile(r"\S")
 PUNCTUATION: Final = frozenset(".,!?;。！？、，…")
 """With any of these a line may begin that belongs to the line before."""
 _CARRIED: Final = re.compile(r"[.,!?;。！？、，]+")
-_ELLIPSIS: Final = re.compile(r"\.\.\.|。。")
+_ELLIPSIS: Final = ("...", "。。")
 _SEPARATOR_CHARS: Final = re.compile(r"[|:\- \t]*")
 _SHORT_ELLIPSIS: Final = re.compile(r"(?:…[.,!?;。！？、，…]?|[.,!?;。！？、，]…)(?![^\s])")
 _CARRY_MAX: Final = 16
@@ -56,7 +56,7 @@ def read_break(text: str, at: int, limit: int) -> LineBreak | None:
 def carry_end(text: str, at: int, final: bool) -> int:
     """Return the end of punctuation at `at` that belongs to the line before; 0 if none, or WAIT."""
     run = _CARRIED.match(text, at, at + _CARRY_MAX + 1)
-    if run is None or run.end() - at > _CARRY_MAX or _ELLIPSIS.match(text, at):
+    if run is None or run.end() - at > _CARRY_MAX or text.startswith(_ELLIPSIS, at):
         return 0
     if run.end() == len(text):
         return run.end() if final else WAIT
@@ -69,7 +69,7 @@ def ellipsis_stays(text: str, at: int, limit: int, final: bool) -> int:
     Usually it goes in front of the next line (S1). If nothing follows, it would be a message of
     one character, which L1 forbids.
     """
-    line = _SHORT_ELLIPSIS.match(text, at)
+    line = _SHORT_ELLIPSIS.match(text, at) if "…" in text[at : at + 2] else None
     if line is None:
         return 0
     following = _SOLID.search(text, line.end(), limit)

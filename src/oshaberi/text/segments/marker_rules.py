@@ -135,7 +135,7 @@ def _token(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
     stop = _TOKEN_STOP.search(text, at + 1, at + _TOKEN_MAX)
     if stop is None and len(text) - at < _TOKEN_MAX and not final:
         return WAIT
-    token = DISCORD_TOKEN.match(text, at)
+    token = DISCORD_TOKEN.match(text, at) if stop and text[stop.start()] == ">" else None
     if token is None:
         return at + 1
     open_markers.spans.append((at, token.end(), True))
@@ -145,8 +145,9 @@ def _token(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
 def _run(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
     """Read `*`, `**`, `***`, `~~` or `||`. Longer runs are decoration."""
     mark = text[at]
-    found = _RUN[mark].match(text, at)
-    end = found.end() if found else at + 1
+    end = at + 1
+    if text[end : end + 1] == mark and (found := _RUN[mark].match(text, at)):
+        end = found.end()
     if end - at < 4 and not _decided(text, end, final):
         return WAIT
     kind = text[at:end]

@@ -18,7 +18,7 @@ from oshaberi.text.segments.segment_release import SegmentRelease
 from oshaberi.text.segments.visible_buffer import NEVER, VisibleBuffer
 from oshaberi.text.sentences.sentence_ends import TERMINATORS, run_end, sentence_end
 from oshaberi.text.text_config import TextConfig
-from oshaberi.text.urls_and_mentions import BACKTICKS, URL_STOP, inline_code_close, url_end
+from oshaberi.text.urls_and_mentions import URL_STOP, backticks_end, inline_code_close, url_end
 
 _LINES: Final = interest_in(MARKS)
 _SENTENCES: Final = interest_in(MARKS + TERMINATORS)
@@ -41,6 +41,8 @@ class ProseReader(SegmentReader):
         self._pos = 0
         self._period = 0
         self._in_url = False
+        self._url_read = 0
+        """How far an unfinished URL was read, so that nothing is read twice (L7)."""
         self._tables_off = False
         self._line = CurrentLine(buffer, config)
         self.waits_for_next = False
@@ -50,6 +52,7 @@ class ProseReader(SegmentReader):
         """Start a fresh line at `at`, with nothing open."""
         self._pos, self._period = at, 0
         self._in_url = False
+        self._url_read = 0
         self._open_markers.clear()
         self._line.begin(at)
         return self
@@ -58,6 +61,7 @@ class ProseReader(SegmentReader):
         if self._buffer.line < by:
             self._line.remember()
         self._pos -= by
+        self._url_read -= by
         if self._period:
             self._period -= by
         self._open_markers.shift(by)
@@ -198,8 +202,8 @@ class ProseReader(SegmentReader):
         if at + 1 == len(text) and not final:
             self.waits_for_next = True
             return WAIT
-        if self._in_block_line():
-            return at + 1
+        if self._line.block() != "text":
+            return at + 1  # degree 3 keeps the lines of a list, a quote or a heading whole
         end = sentence_end(text, at, final, max(self._buffer.start, self._buffer.line))
         if end == WAIT or (end == len(text) and not final):
             self.waits_for_next = True
@@ -208,16 +212,11 @@ class ProseReader(SegmentReader):
             self._period = end
         return run_end(text, at)
 
-    def _in_block_line(self) -> bool:
-        """Tell whether the line has a block marker or continues one; degree 3 keeps it."""
-        return self._line.block() != "text"
-
     # -- atoms that reach far -------------------------------------------------------------------
 
     def _read_backticks(self, at: int, final: bool) -> int:
         text = self._buffer.text
-        run = BACKTICKS.match(text, at)
-        end = run.end() if run else at
+        end = backticks_end(text, at)
         if end == len(text) and not final:
             return WAIT
         if end - at > 2:
@@ -253,12 +252,14 @@ class ProseReader(SegmentReader):
     def _url_reach(self, begin: int, after: int, final: bool) -> int:
         """Return where the URL from `begin` ends; 0 if an overflow came first, or WAIT."""
         text = self._buffer.text
-        stop = URL_STOP.search(text, after, self._buffer.limit)
+        stop = URL_STOP.search(text, max(after, self._url_read), self._buffer.limit)
         if stop is None and len(text) >= self._buffer.limit:
             self._settle(self._buffer.limit, begin)
             return 0
         if stop is None and not final:
+            self._url_read = len(text)
             return WAIT
+        self._url_read = 0
         end = max(after, url_end(text, begin, stop.start() if stop else len(text)))
         self._open_markers.spans.append((begin, end, True))
         return end

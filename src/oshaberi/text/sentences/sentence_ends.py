@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-import regex
-
 from oshaberi.text.sentences.inline_lists import item_breaks
 from oshaberi.text.sentences.sentence_rules import (
     BACK,
@@ -24,6 +22,7 @@ from oshaberi.text.sentences.sentence_rules import (
     after_mark,
     following,
 )
+from oshaberi.text.text_measure import extends
 
 __all__ = ["TERMINATORS", "UNDECIDED", "run_end", "sentence_end", "sentence_ends"]
 
@@ -38,7 +37,7 @@ _WIDE_CLOSERS: Final = re.compile(
     r"\U0001f300-\U0001faff\U000e0020-\U000e007f]*"
 )
 _EITHER_WAY: Final = re.compile(r"\"|'|\*{1,3}|_{1,3}|~{1,2}|\|{1,2}")
-_EXTENDS: Final = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
+_EITHER_MARKS: Final = frozenset("\"'*_~|")
 # What goes on behind a quotation: Japanese particles, Chinese "he said", commas.
 _SPOKEN: Final = re.compile(
     r"と(?![にこきて])|って|なんて|など|[のをがへ]|に(?!ほ)|は(?!い)|だと|です"
@@ -147,14 +146,15 @@ def _wide_close(text: str, low: int, at: int, end: int) -> int:
     """Like `_close`. A mark that can open and close closes only if one is open on the line."""
     close = end
     while close - end <= _MAX_CLOSERS:
-        closers = _WIDE_CLOSERS.match(text, close, end + _MAX_CLOSERS + 1)
-        close = closers.end() if closers else close
-        either = _EITHER_WAY.match(text, close)
-        if either is None:
+        if text[close : close + 1] in _EITHER_MARKS:
+            found = _EITHER_WAY.match(text, close)
+            if found and found.end() < len(text) and text.count(found[0], low, at) % 2 == 0:
+                break
+        else:
+            found = _WIDE_CLOSERS.match(text, close, end + _MAX_CLOSERS + 1)
+        if found is None or found.end() == close:
             break
-        if either.end() < len(text) and text.count(either.group(), low, at) % 2 == 0:
-            break
-        close = either.end()
+        close = found.end()
     return close
 
 
@@ -165,7 +165,7 @@ def _wide_end(spot: SentenceSpot) -> int:
         return NO
     if text[close].isspace():
         return close
-    if _EXTENDS.match(text, close) or text[close - 1] == "\u200d" or text[close] in "、，,":
+    if extends(text, close) or text[close - 1] == "\u200d" or text[close] in "、，,":
         return NO
     if end - at > 1 and _WIDE_DOTS.issuperset(text[at:end]):
         return NO
@@ -181,7 +181,7 @@ def _wide_tail(spot: SentenceSpot, quoted: bool) -> int:
         return UNDECIDED
     if quoted and _SPOKEN.match(text, close, close + _REACH):
         return NO
-    laughs = text.startswith(_LAUGHS, close) and not _EXTENDS.match(text, close + 3)
+    laughs = text.startswith(_LAUGHS, close) and not extends(text, close + 3)
     return close + 3 if laughs else close
 
 

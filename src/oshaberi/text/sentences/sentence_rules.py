@@ -30,9 +30,11 @@ _MAX_GAP: Final = 16
 _MAX_WORD: Final = 24
 
 _GAP: Final = re.compile(r"[^\S\n]*")
+_OPENING: Final = frozenset("\"'“‘«‹([{*_~|「『（【¿¡")
 _OPENERS: Final = re.compile(r"[\"'“‘«‹(\[{*_~|「『（【¿¡]+")
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _SPACED_DOTS: Final = re.compile(r"(?: \.(?=[\s\"'”’)\]]|$)){1,20}")
+_BEHIND_DOTS: Final = frozenset("\"'”’)]")
 _ROMAN: Final = re.compile(r"[IVXLC]{2,}")
 _ONLY_A_TIME: Final = re.compile(
     r"(?:^|[.!?…][\"'”’)]*\s+)[\"'“‘(]*(?:At|By|Around|About|Before|After|Since|Until|From|On)"
@@ -44,6 +46,7 @@ _ALL: Final = frozenset(TERMINATORS)
 _EMPHASIS: Final = frozenset("*_~|")
 _JOINTS: Final = frozenset(",)]}、，—–»”’」』")
 _LEADING: Final = "\"'“‘«‹([{*_~|「『（【¿¡<•⁃‣·-–—>#"
+_LEADING_OR_BLANK: Final = _LEADING + " \t"
 
 
 class SentenceSpot:
@@ -85,13 +88,15 @@ def following(text: str, at: int, final: bool) -> tuple[str, int]:
 
     `more` means that it has not arrived.
     """
-    if text.startswith(" ", at) and text[at + 1 : at + 2].isalnum():
-        return _kind(text[at + 1]), at + 1
-    gap = _GAP.match(text, at, at + _MAX_GAP + 1)
-    ahead = gap.end() if gap else at
-    if ahead - at > _MAX_GAP:
-        return "end", ahead
-    if ahead < len(text):
+    if text.startswith("\n", at):
+        return "end", at
+    ahead = at + 1
+    if not text.startswith(" ", at) or text[ahead : ahead + 1].isspace():
+        gap = _GAP.match(text, at, at + _MAX_GAP + 1)
+        ahead = gap.end() if gap else at
+        if ahead - at > _MAX_GAP:
+            return "end", ahead
+    if ahead < len(text) and text[ahead] in _OPENING:
         openers = _OPENERS.match(text, ahead, ahead + 8)
         ahead = openers.end() if openers else ahead
     if ahead == len(text):
@@ -161,7 +166,7 @@ def _token(spot: SentenceSpot) -> tuple[str, str]:
 
 def _opens(spot: SentenceSpot, head: str) -> bool:
     """Tell whether a word with `head` before it is the first of its sentence."""
-    bare = head.rstrip(_LEADING + " \t")
+    bare = head.rstrip(_LEADING_OR_BLANK)
     if bare:
         return bare.rstrip("\"'”’)]}」』*_")[-1:] in _ALL
     return spot.at - spot.low < BACK
@@ -187,7 +192,7 @@ def after_mark(spot: SentenceSpot) -> int:
 
 def after_ellipsis(spot: SentenceSpot) -> int:
     """Decide after `...` and `…`: only a capital (other than `I`) starts a sentence."""
-    before = spot.text[spot.low : spot.at].rstrip(_LEADING + " \t")
+    before = spot.text[spot.low : spot.at].rstrip(_LEADING_OR_BLANK)
     bracketed = spot.text[spot.low : spot.at][-1:] in ("[", "(")
     if spot.kind != "upper" or bracketed or not before:
         return NO
@@ -227,7 +232,7 @@ def _is_list_marker(token: str) -> bool:
 
 def _announced(token: str, head: str) -> bool:
     """Tell whether a list begins after a colon: `Three steps: 1. Mix`."""
-    return token in ("1", "a", "A") and head.rstrip(_LEADING + " \t").endswith((":", "："))
+    return token in ("1", "a", "A") and head.rstrip(_LEADING_OR_BLANK).endswith((":", "："))
 
 
 def _after_abbreviation(spot: SentenceSpot, rule: AbbreviationRule, token: str, head: str) -> int:
@@ -291,19 +296,33 @@ def _spaced_ellipsis(spot: SentenceSpot) -> int | None:
 
     After a word (`word. . . . Next`) the first dot is the sentence's own.
     """
-    text, at = spot.text, spot.at
+    text, at, end = spot.text, spot.at, spot.end
     is_first = at - 2 < spot.low or text[at - 2 : at] != ". "
-    more = _SPACED_DOTS.match(text, spot.end) if text.startswith(" .", spot.end) else None
-    if more is None:
+    if not _dot_follows(text, end):
         if is_first:
             return None
         return YES if spot.kind == "upper" and _is_pause(text, spot.low, at) else NO
-    glued = is_first and at > spot.low and not text[at - 1].isspace()
-    if not spot.final and more.end() + 1 >= len(text):
+    if is_first and at > spot.low and not text[at - 1].isspace():
+        return _after_glued_dots(spot)
+    return NO if spot.final or end + 2 < len(text) else UNDECIDED
+
+
+def _dot_follows(text: str, end: int) -> bool:
+    """Tell whether a spaced dot follows, which is not the first letter of a word (` .env`)."""
+    if text[end : end + 2] != " .":
+        return False
+    behind = text[end + 2 : end + 3]
+    return not behind or behind.isspace() or behind in _BEHIND_DOTS
+
+
+def _after_glued_dots(spot: SentenceSpot) -> int:
+    more = _SPACED_DOTS.match(spot.text, spot.end)
+    end = more.end() if more else spot.end
+    if not spot.final and end + 1 >= len(spot.text):
         return UNDECIDED
-    if not glued or more.end() - at < 6:
+    if end - spot.at < 6:
         return NO
-    kind, _ = following(text, more.end(), spot.final)
+    kind, _ = following(spot.text, end, spot.final)
     return UNDECIDED if kind == "more" else YES if kind == "upper" else NO
 
 

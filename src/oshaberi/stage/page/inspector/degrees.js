@@ -60,7 +60,7 @@ export class Degrees {
   #show(found) {
     this.columns.removeAttribute("aria-busy");
     if (!found) {
-      const hint = this.trace.partial ? "When the stream has ended, it can be replayed at another degree." : "Move it, and the same stream is replayed beside what was sent.";
+      const hint = this.trace.partial ? "When the stream has ended, it can be replayed at another degree." : "Move the slider to replay the same stream beside what was sent.";
       clear(this.columns, el("p", { class: "in-hint" }, hint));
       return;
     }

@@ -217,7 +217,7 @@ class Inspector {
   #drawRecord() {
     const { isRecorded, stream } = this.trace;
     this.origin.textContent = isRecorded
-      ? "Times, tries and refusals were recorded while it ran. Why it became these messages is found by playing the stream again."
+      ? "Times, tries and refusals were recorded while it ran. The reasons come from playing the stream again."
       : "Played again from the recorded stream: when it really was sent is not known here.";
     this.failure.hidden = !stream.error;
     this.failure.textContent = stream.error ? `It failed with: ${stream.error}` : "";

@@ -25,11 +25,11 @@ const BREAKS = [
     status: 503,
     route: SENDS,
   }),
-  fault("Reset before it is written", "The connection breaks, nothing arrives", {
+  fault("Reset before it is written", "The connection breaks, and no message arrives", {
     kind: "reset",
     route: SENDS,
   }),
-  fault("Reset after it is written", "The message is there, the answer is lost", {
+  fault("Reset after it is written", "The message is there, but the bot gets no answer", {
     kind: "reset",
     route: SENDS,
     after: true,
@@ -45,7 +45,7 @@ const BREAKS = [
     delay_s: 4,
     route: SENDS,
   }),
-  fault("Revoke the webhook", "It is gone when the next sprite speaks", {
+  fault("Revoke the webhook", "It is gone at the next message with another face", {
     kind: "revoke_webhook",
     route: WEBHOOKS,
   }),
@@ -68,12 +68,12 @@ const BREAKS = [
   },
   null,
   {
-    label: "Disarm everything",
-    hint: "What was armed and has not struck",
+    label: "Cancel all of them",
+    hint: "Those that have not happened yet",
     icon: "close",
     action: "clear_faults",
     body: {},
-    said: "Nothing is armed any more",
+    said: "Nothing will go wrong now",
   },
 ];
 

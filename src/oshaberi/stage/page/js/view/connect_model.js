@@ -110,7 +110,7 @@ class ConnectPanel {
     for (const { source, note } of this.choices) {
       const here = this.found.get(source.name);
       if (here) note.textContent = `found here: ${counted(here.models.length, "model")}`;
-      else if (source.is_local) note.textContent = `nothing at ${host(source.base_url)}`;
+      else if (source.is_local) note.textContent = `not found at ${host(source.base_url)}`;
     }
     const here = this.found.get(this.source.name) ?? (kept().use ? null : found[0]);
     if (!here || this.model.input.value) return;

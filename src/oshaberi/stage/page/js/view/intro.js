@@ -97,7 +97,7 @@ function whoSpeaks(app, bot) {
     const connect = el("button", { class: "button secondary", type: "button" }, "Connect a model");
     connect.addEventListener("click", () => openConnect(app));
     const said = app.model.isDemo
-      ? `This is a small Discord on your own machine. ${bot} is scripted and plays written scenes; how its words reach you, cut, typed and sent as messages, is real.`
+      ? `This is a small Discord on your own machine. What ${bot} says is scripted. How it is cut into messages, typed and sent is real.`
       : `${bot} speaks with ${app.model.name}, through the same delivery as on Discord.`;
     clear(box, el("p", {}, said), app.model.isDemo ? connect : null);
   };

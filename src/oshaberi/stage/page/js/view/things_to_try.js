@@ -77,7 +77,7 @@ export class ThingsToTry {
   #count(around) {
     const all = [...this.app.prompts, ...around];
     const seen = all.filter((one) => this.seen.has(one.title)).length;
-    return el("p", { class: "hint" }, `${seen} of ${all.length} seen. What you choose is said in this channel.`);
+    return el("p", { class: "hint" }, `${seen} of ${all.length} seen. A click posts the prompt in this channel.`);
   }
 
   #entry(one, text, run) {
