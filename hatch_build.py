@@ -1,5 +1,7 @@
 """Builds a wheel whose text engine is compiled with mypyc, if COMPILE_OSHABERI=1 is set.
 
+With it goes what runs once per token or message around the engine, as far as it never waits.
+
 Without it, and in every editable install, the package is pure Python. A compiled wheel contains
 the Python sources as well.
 """
@@ -19,6 +21,13 @@ OPTIMIZATION = "MYPYC_OPT_LEVEL"
 COMPILER = ["mypy>=2.4,<3", "setuptools>=77", "types-regex>=2025.1,<2028"]
 PURE = ("__init__.py", "mypyc_attributes.py", "text_config.py")
 """`text_config.py` checks values of any type, which is what compiled code cannot do faster."""
+
+
+AROUND_THE_ENGINE = (
+    "delivery/bookkeeping/character_ledger.py",
+    "stream/reading/model_output.py",
+    "stream/time_limits/thinking_limit.py",
+)
 
 
 class CompiledTextHook(BuildHookInterface[Any]):
@@ -66,8 +75,10 @@ def compile_text(root: Path, folder: Path) -> None:
     from mypyc.build import mypycify
     from setuptools import Distribution
 
-    sources = sorted((root / "src" / "oshaberi" / "text").rglob("*.py"))
-    names = [str(path.relative_to(root)) for path in sources if path.name not in PURE]
+    package = root / "src" / "oshaberi"
+    sources = [path for path in sorted((package / "text").rglob("*.py")) if path.name not in PURE]
+    sources += [package / name for name in AROUND_THE_ENGINE]
+    names = [str(path.relative_to(root)) for path in sources]
     before = Path.cwd()
     os.chdir(root)
     try:

@@ -39,7 +39,7 @@ QUICK = Effort(
     plan=growth.Plan(sizes=(30_000, 240_000), rounds=1),
     engines=200,
     streamed=200_000,
-    crowd=streams.Plan(seconds=3, tries=2, rounds=5),
+    crowd=streams.Plan(seconds=3, tries=5, rounds=5),
     stops=40,
     documents=10,
 )

@@ -16,6 +16,9 @@ from bench import timing
 
 T = TypeVar("T")
 
+_SUSPICIOUS_SECONDS = 0.0005
+"""Somebody asks for the time more often than that, unless another program has the processor."""
+
 
 class _NeverSleepingSelector(selectors.DefaultSelector):
     """Tells the loop how long it would have slept."""
@@ -28,26 +31,31 @@ class _NeverSleepingSelector(selectors.DefaultSelector):
 
 
 class ProcessorLoop(asyncio.SelectorEventLoop):
-    """Asking the system for processor time takes as long as a token, so it is asked once a turn."""
+    """Asking for processor time is slow, so the wall clock is read and corrected now and then."""
 
     def __init__(self) -> None:
         selector = _NeverSleepingSelector()
         selector.on_turn = self._turn
-        self._idle = 0.0
-        self._ahead = 0.0
-        self.correct()
+        self._idle = self._latest = self._ahead = 0.0
+        self._corrected()
         super().__init__(selector)
 
     def time(self) -> float:
-        """Within a turn the clock of the wall counts; `correct` takes back what others had."""
-        return time.monotonic() - self._ahead
+        now = time.monotonic() - self._ahead
+        if now - self._latest > _SUSPICIOUS_SECONDS:
+            return self._corrected()
+        self._latest = now
+        return now
 
-    def correct(self) -> None:
-        self._ahead = time.monotonic() - timing.clock() - self._idle
+    def _corrected(self) -> float:
+        """Take back what others had of the processor."""
+        self._latest = timing.clock() + self._idle
+        self._ahead = time.monotonic() - self._latest
+        return self._latest
 
     def _turn(self, slept: float) -> None:
         self._idle += slept
-        self.correct()
+        self._corrected()
 
 
 def run_in_processor_time(main: Coroutine[Any, Any, T]) -> T:

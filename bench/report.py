@@ -121,6 +121,7 @@ def _load_table(loads: Sequence[Load]) -> str:
     head = [
         "degree",
         "streams",
+        "clock",
         "CPU %",
         "waited %",
         "lag p50 ms",
@@ -141,6 +142,7 @@ def _load_row(load: Load) -> list[str]:
     return [
         "bare" if load.degree is None else str(load.degree),
         f"{load.streams}",
+        load.clock,
         f"{load.cpu_share * 100:.0f}",
         f"{load.waited_share * 100:.0f}",
         f"{load.lag_p50_ms:.1f}",

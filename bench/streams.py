@@ -17,25 +17,36 @@ from pathlib import Path
 from typing import Any
 
 from bench import timing
-from bench.processor_clock import ProcessorLoop
+from bench.processor_clock import run_in_processor_time
 from bench.taps import NullSink, Tap, pump
 from bench.tokens import chunk_json
 from oshaberi import TextConfig
 from oshaberi.chunks import Chunk
+from oshaberi.cli.commands.run import GARBAGE_THRESHOLDS
 from oshaberi.stream import StopRegistry, StreamConfig, StreamContext, stream_to_sink
 
 LAG_LIMIT_MS = 50.0
 TOKENS_PER_SECOND = 50.0
 _SCHEDSTAT = Path("/proc/thread-self/schedstat")
 _BEAT_SECONDS = 0.005
-_STEP = 1.5
-_FIRST_SHARE = 0.8
-_NEAR = 0.05
+_STEP = 1.25
+_NEAR = 0.03
 _APART = 307
 _MOST_MESSAGES = 1000
 """So that no stream ends before the measurement does."""
 
-Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """By which time a load is measured, and how it is run."""
+
+    name: str
+    run: Callable[[Coroutine[Any, Any, Any]], Any]
+
+
+WALL = Clock("wall", asyncio.run)
+PROCESSOR = Clock("processor", run_in_processor_time)
+"""Other programs add no lag, and nobody waits while the loop is idle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +56,7 @@ class Plan:
     streams: int = 1000
     seconds: float = 5.0
     warm_up: float = 1.0
-    tries: int = 5
+    tries: int = 9
     cost_streams: int = 100
     cost_tokens: int = 300
     rounds: int = 9
@@ -71,7 +82,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """So many streams at once in real time. Degree None is the bare loop."""
+    """So many streams at once. Degree None is the bare loop."""
 
     degree: int | None
     streams: int
@@ -84,6 +95,7 @@ class Load:
     messages: int
     highest: bool = False
     """The most streams that were found to be in time."""
+    clock: str = WALL.name
 
     @property
     def in_time(self) -> bool:
@@ -132,31 +144,35 @@ async def _read(tap: Tap) -> None:
         tap.normalise(raw)
 
 
-def run(
-    plan: Plan, chunks: Sequence[Chunk], run: Run = asyncio.run
-) -> tuple[list[Cost], list[Load]]:
+def run(plan: Plan, chunks: Sequence[Chunk]) -> tuple[list[Cost], list[Load]]:
+    """The most streams are searched for in processor time, and then tried by the wall clock."""
     costs = [measure_cost(degree, plan, chunks) for degree in (1, 2)]
-    loads = [measure_load(None, plan.streams, plan, chunks, run)]
+    loads = [measure_load(None, plan.streams, plan, chunks)]
     for degree in (1, 2):
-        loads += [measure_load(degree, plan.streams, plan, chunks, run)]
-        loads += _climb(degree, plan, chunks, loads[-1], run)
+        first = measure_load(degree, plan.streams, plan, chunks, PROCESSOR)
+        best = _most_in_time(degree, plan, chunks, first)
+        loads += [first, replace(best, highest=True)] if best.in_time else [first]
+        loads.append(measure_load(degree, best.streams, plan, chunks, WALL))
     return costs, loads
 
 
-# -- in real time ------------------------------------------------------------------------------
+# -- many at once ------------------------------------------------------------------------------
 
 
 def measure_load(
-    degree: int | None, streams: int, plan: Plan, chunks: Sequence[Chunk], run: Run = asyncio.run
+    degree: int | None, streams: int, plan: Plan, chunks: Sequence[Chunk], clock: Clock = WALL
 ) -> Load:
-    """As in a process that froze its heap after starting up: what was imported is not collected."""
+    """As in the process of `oshaberi run`: with its thresholds, and nothing imported collected."""
+    before = gc.get_threshold()
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*GARBAGE_THRESHOLDS)
     try:
-        found: Load = run(_load(degree, streams, plan, chunks))
+        found: Load = clock.run(_load(degree, streams, plan, chunks))
     finally:
+        gc.set_threshold(*before)
         gc.unfreeze()
-    return found
+    return replace(found, clock=clock.name)
 
 
 async def _load(degree: int | None, streams: int, plan: Plan, chunks: Sequence[Chunk]) -> Load:
@@ -197,36 +213,35 @@ async def _lags(seconds: float) -> list[float]:
     end, lags = loop.time() + seconds, []
     while (now := loop.time()) < end:
         await asyncio.sleep(_BEAT_SECONDS)
-        if isinstance(loop, ProcessorLoop):
-            loop.correct()
         lags.append(loop.time() - now - _BEAT_SECONDS)
     return lags
 
 
-def _climb(degree: int, plan: Plan, chunks: Sequence[Chunk], first: Load, run: Run) -> list[Load]:
-    """The load with the most streams that was still in time, if there was one."""
-    passed: dict[int, Load] = {}
+def _most_in_time(degree: int, plan: Plan, chunks: Sequence[Chunk], first: Load) -> Load:
+    """The load with the most streams that is still in time; the first one, if none was found."""
+    tried = {first.streams: first}
 
     def in_time(streams: int) -> bool:
-        load = measure_load(degree, streams, plan, chunks, run)
-        if load.in_time:
-            passed[streams] = load
-        return load.in_time
+        tried[streams] = measure_load(degree, streams, plan, chunks, PROCESSOR)
+        return tried[streams].in_time
 
-    guess = int(first.streams / max(first.cpu_share, 0.01) * _FIRST_SHARE)
-    best = highest(in_time, guess, plan.tries)
-    return [replace(passed[best], highest=True)] if best else []
+    good = first.streams if first.in_time else 0
+    guess = int(first.streams / max(first.cpu_share, 0.01))
+    return tried[highest(in_time, good, guess, plan.tries) or first.streams]
 
 
-def highest(passes: Callable[[int], bool], guess: int, tries: int) -> int:
-    """The largest number that passed, in so many tries or until it is known well enough."""
-    good, bad = 0, 0
+def highest(passes: Callable[[int], bool], good: int, guess: int, tries: int) -> int:
+    """The largest number that passed, in so many tries or until it is known well enough.
+
+    `good` is a smaller number that passed before, or 0.
+    """
+    bad = 0
     for _ in range(tries):
         if passes(guess):
             good = guess
         else:
             bad = guess
-        if good and bad and bad - good <= _NEAR * bad:
+        if bad and bad - good <= _NEAR * bad:
             break
         guess = (good + bad) // 2 if bad else int(good * _STEP)
     return good

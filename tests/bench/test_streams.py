@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from bench.engines import text_engine
+from bench.processor_clock import run_in_processor_time
 from bench.report import cost_json, stop_json, stop_table, stream_tables
 from bench.stops import SITUATIONS, Situation, Speaker, Stops, Watch
-from bench.streams import Cost, Load
+from bench.streams import Clock, Cost, Load
 from bench.taps import Tap, markdown_chunks, pump
 
 from bench import __main__ as command
-from bench import stops, streams
+from bench import stops, streams, timing
 from oshaberi.chunks import Chunk
 from oshaberi.virtual_time import VirtualLoop, run_virtual
 
@@ -26,8 +28,11 @@ _PLAN = streams.Plan(
 )
 
 
-def _load(degree: int | None, run: streams.Run = run_virtual) -> Load:
-    return streams.measure_load(degree, 4, _PLAN, _CHUNKS, run)
+_VIRTUAL = streams.Clock("virtual", run_virtual)
+
+
+def _load(degree: int | None, clock: streams.Clock = _VIRTUAL) -> Load:
+    return streams.measure_load(degree, 4, _PLAN, _CHUNKS, clock)
 
 
 @pytest.mark.slow
@@ -56,7 +61,7 @@ def test_a_loop_that_is_held_up_is_late() -> None:
             await asyncio.sleep(0.01)
             loop._now += 0.06
 
-    load = _load(1, lambda main: run_virtual(held_up(main)))
+    load = _load(1, streams.Clock("virtual", lambda main: run_virtual(held_up(main))))
     assert load.lag_p99_ms >= 50
     assert not load.in_time
     assert stream_tables([], [load]).splitlines()[-1].endswith("<<<")
@@ -65,7 +70,24 @@ def test_a_loop_that_is_held_up_is_late() -> None:
 def test_a_stream_that_ends_by_itself_is_not_measured() -> None:
     failing = [Chunk("error")]
     with pytest.raises(RuntimeError, match="ended by itself: error"):
-        streams.measure_load(1, 2, _PLAN, failing, run_virtual)
+        streams.measure_load(1, 2, _PLAN, failing, _VIRTUAL)
+
+
+def test_in_processor_time_only_our_own_work_makes_us_late() -> None:
+    async def main() -> tuple[float, float]:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        await asyncio.sleep(3600)
+        time.sleep(0.05)  # somebody else has the processor
+        idle, began = loop.time() - began, loop.time()
+        worked = timing.clock()
+        while timing.clock() - worked < 0.02:
+            pass
+        return idle, loop.time() - began
+
+    idle, busy = run_in_processor_time(main())
+    assert 3600 <= idle < 3600.045
+    assert 0.02 <= busy < 0.06
 
 
 @pytest.mark.slow
@@ -79,9 +101,10 @@ def test_a_token_has_its_cost() -> None:
 
 
 @pytest.mark.parametrize("guess", [100, 3000, 40_000])
-def test_the_highest_number_is_found(guess: int) -> None:
-    found = streams.highest(lambda number: number <= 3210, guess, tries=30)
-    assert 3210 * 0.94 <= found <= 3210
+@pytest.mark.parametrize("good", [0, 90])
+def test_the_highest_number_is_found(guess: int, good: int) -> None:
+    found = streams.highest(lambda number: number <= 3210, good, guess, tries=30)
+    assert 3210 * 0.97 <= found <= 3210
 
 
 def test_the_search_is_bounded() -> None:
@@ -91,8 +114,10 @@ def test_the_search_is_bounded() -> None:
         tried.append(number)
         return False
 
-    assert streams.highest(never, 1000, tries=4) == 0
+    assert streams.highest(never, 0, 1000, tries=4) == 0
     assert tried == [1000, 500, 250, 125]
+    assert streams.highest(never, 900, 1000, tries=2) == 900
+    assert tried[4:] == [1000, 950]
 
 
 def test_percentiles() -> None:
@@ -191,8 +216,11 @@ def test_a_late_request_is_flagged() -> None:
 
 
 def _planted(in_time: Callable[[int], bool]) -> Callable[..., Load]:
-    def measure(degree: int | None, count: int, *_: object) -> Load:
-        return Load(degree, count, 0.5, 0.1, 1.0, 10.0 if in_time(count) else 90.0, 50.0 * count, 1)
+    def measure(
+        degree: int | None, count: int, _plan: object, _chunks: object, clock: Clock = streams.WALL
+    ) -> Load:
+        lag = 10.0 if in_time(count) else 90.0
+        return Load(degree, count, 0.5, 0.1, 1.0, lag, 50.0 * count, 1, clock=clock.name)
 
     return measure
 
@@ -202,11 +230,14 @@ def test_streams_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "measure_load", _planted(lambda count: count <= 1700))
     monkeypatch.setattr(streams, "measure_cost", lambda *_: Cost(1, 2.0, 6.0, 3.0, 400, 24_000))
     table, rows = command.bench("streams", text_engine, {}, command.QUICK)
-    assert len(rows) == 2 + 5
-    assert [row["streams"] for row in rows if row.get("highest")] == [1600, 1600]
+    assert len(rows) == 2 + 1 + 2 * 3
+    highest = [row["streams"] for row in rows if row.get("highest")]
+    assert highest == [1687, 1687]
+    clocks = [(row["streams"], row["clock"]) for row in rows[2:]]
+    assert clocks[1:4] == [(1000, "processor"), (1687, "processor"), (1687, "wall")]
     shown = [line.split() for line in table.splitlines() if line.startswith("1 ")]
     assert shown[0] == ["1", "2.00", "6.00", "3.00", "2.00", "400", "24.0"]
-    assert shown[-1][-1] == "highest"
+    assert shown[-2][-1] == "highest"
 
 
 @pytest.mark.slow

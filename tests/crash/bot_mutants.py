@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import oshaberi.bot.coordination.crash_recovery as recovery
+from oshaberi.bot.coordination import earlier_posts
 from oshaberi.storage.repositories.journal_repository import JournalRepository
 from tests.crash import bot_program, crash_rounds
 
@@ -29,7 +30,7 @@ PATIENCE_S = 15.0
 
 def sends_again() -> None:
     """Whatever is in doubt goes out once more, under a new nonce."""
-    found_or_sent = recovery._found_or_sent
+    found_or_sent = earlier_posts.found_or_sent
 
     async def send(post: Any, sink: Any, response: Any, **more: Any) -> Any:
         fresh = replace(post, nonce=secrets.token_hex(8))
@@ -38,7 +39,8 @@ def sends_again() -> None:
     async def nobody(*_given: Any) -> tuple[()]:
         return ()
 
-    vars(recovery).update(_looked_for=nobody, _found_or_sent=send)
+    vars(earlier_posts).update(_looked_for=nobody, found_or_sent=send)
+    vars(recovery).update(found_or_sent=send)
 
 
 def has_no_journal() -> None:

@@ -371,3 +371,34 @@ def test_every_place_moves_with_the_buffer() -> None:
     assert fields(markers.held) == fields([HeldBoundary(20, 21, "newline")])
     assert fields(markers.free) == fields([HeldBoundary(10, 11, "newline", 15)])
     assert markers.spans == [(2, 4, True)]
+
+
+def test_a_link_whose_hold_has_ended_goes_no_further_than_its_line() -> None:
+    """So that open links do not gather, one for each line (L7)."""
+    markers = OpenMarkers(10)
+    for at in range(0, 400, 4):
+        while markers.stack and at >= markers.expiry():
+            markers.expire()
+        markers.labels.append(at)
+        markers.link_text_closed(is_link=True)
+        markers.line_break()
+        assert len(markers.targets) <= 4
+    assert markers.targets[-1] == 396
+
+
+def test_a_newer_link_does_not_keep_an_older_one() -> None:
+    markers = OpenMarkers(10)
+    for at in (0, 12):
+        while markers.stack and at >= markers.expiry():
+            markers.expire()
+        markers.labels.append(at)
+        markers.link_text_closed(is_link=True)
+    assert markers.targets == [0, 12]  # on one line an atom outlasts its hold (L5)
+    markers.line_break()
+    assert markers.targets == [12]
+
+
+def test_the_gap_of_many_rules_stays_short() -> None:
+    """Each rule is a break; thousands are one paragraph break, not a string of them (L7)."""
+    text = "a\n" + "---\n" * 3000 + "b"
+    assert messages(text, humanizer_degree=0) == ["a\n\nb"]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+import regex
 
 from oshaberi.text.text_measure import (
+    extends,
     first_visible,
     fits,
     grapheme_edge,
@@ -107,3 +109,21 @@ def test_nothing_visible_before_the_end() -> None:
 )
 def test_fits(text: str, units: int, expected: bool) -> None:
     assert fits(text, units) is expected
+
+
+def test_every_character_that_extends_another() -> None:
+    """The quick answers agree with the Unicode property."""
+    wanted = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
+    chars = "".join(
+        map(chr, [*range(0xD800), *range(0xE000, 0x1_1000), *range(0x1_F000, 0x2_0000)])
+    )
+    found = {at for at in range(len(chars)) if extends(chars, at)}
+    assert found == {one.start() for one in wanted.finditer(chars)}
+
+
+@pytest.mark.parametrize(
+    "char", ["\x1c", "\x85", "\xa0", "\u061c", "\u2028", "\ufeff", "\U000e0001"]
+)
+def test_what_no_reader_sees(char: str) -> None:
+    assert not has_visible(char)
+    assert has_visible(char + "a")

@@ -1,8 +1,9 @@
 """The bot: a Discord client, its commands, and the wiring of everything else.
 
-- `wiring` opens and closes the parts in order: `client` (Discord), `commands` (with
-  `command_languages`), `coordination` (several processes, crashes), `observability` and
-  `status_page` behind one `operator_endpoint`. `shutdown` has the signals.
+- `wiring` opens and closes the parts in order: `process_stores` (database, Redis), `service_wiring`
+  (what turns share), `client_wiring` (the client and what it takes up). `shutdown` has the signals.
+- The parts are `client` (Discord), `commands` (with `command_languages`), `coordination` (several
+  processes, crashes), `observability` and `status_page` behind one `operator_endpoint`.
 - `operator_defaults` is what the operator configured for all servers, `live_settings` what is in
   force now, `inherited_settings` what applies in a channel. `cache_invalidation` forgets what was
   changed.

@@ -9,50 +9,36 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import partial
 
-from oshaberi.bot.bot_tools import open_tools
-from oshaberi.bot.cache_invalidation import cache_invalidation
-from oshaberi.bot.client.attached_text import read_text
 from oshaberi.bot.client.channel_places import is_gone
 from oshaberi.bot.client.discord_client import OshaberiClient
+from oshaberi.bot.client_wiring import ConnectedBot
 from oshaberi.bot.commands import CommandContext
-from oshaberi.bot.coordination.crash_recovery import CrashRecovery
 from oshaberi.bot.coordination.orphaned_journals import OrphanedJournals
-from oshaberi.bot.coordination.process_coordination import ProcessCoordination, shared_state
-from oshaberi.bot.coordination.question_recovery import QuestionRecovery
+from oshaberi.bot.coordination.process_coordination import ProcessCoordination
 from oshaberi.bot.coordination.shard_keeper import ShardKeeper
 from oshaberi.bot.data_retention import DataRetention
 from oshaberi.bot.database_pruning import prune_regularly
-from oshaberi.bot.live_settings import LiveSettings
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.observability.model_health import ModelHealth
-from oshaberi.bot.observability.open_telemetry import open_telemetry
 from oshaberi.bot.observability.systemd_notify import SystemdNotifier
-from oshaberi.bot.old_direct_message_keys import adopt_direct_keys
-from oshaberi.bot.operator_defaults import links, persona_of, plug_ins_of
 from oshaberi.bot.operator_endpoint import OperatorSigns, operator_endpoint
+from oshaberi.bot.process_stores import open_stores
+from oshaberi.bot.service_wiring import open_services
 from oshaberi.bot.shutdown import ShutdownSignals
 from oshaberi.config import LoadedSettings, Reloader
-from oshaberi.discord_io import RequestBudget, RequestFence
 from oshaberi.discord_io.requests.api_address import requests_through
-from oshaberi.discord_io.requests.request_budget import PER_SECOND
 from oshaberi.errors import OshaberiError
 from oshaberi.languages.translation_catalogues import CATALOGUES, PACKAGED
 from oshaberi.logs import RecentWarnings, StreamLogger
 from oshaberi.providers.adapter_registry import connect
-from oshaberi.providers.capabilities import LearnedLimits
-from oshaberi.storage import Database, SecretVault
-from oshaberi.storage.postgres_lease import postgres_lease
-from oshaberi.storage.sqlite_ownership import sole_owner
+from oshaberi.storage import Database
 from oshaberi.stream.stream_observer import StreamObserver
-from oshaberi.tools.tool_text import installed_tool_text
-from oshaberi.turns.admission.turn_slots import TurnSlots
 from oshaberi.turns.channel_turns import ChannelTurns
-from oshaberi.turns.generation.adapter_pool import AdapterPool, Connect
+from oshaberi.turns.generation.adapter_pool import Connect
 from oshaberi.turns.turn_services import TurnServices
 
 log = logging.getLogger(__name__)
@@ -172,148 +158,43 @@ async def open_bot(
     connect: Connect = connect,
 ) -> AsyncIterator[Bot]:
     """Open database, coordination, tools, models and client; close them in reverse order."""
-    async with AsyncExitStack() as stack:
-        CATALOGUES.use_folders((PACKAGED, settings.data_dir / "languages"))
-        warnings = RecentWarnings(settings.secrets(environ))
-        stack.enter_context(warnings.listening())
-        stack.enter_context(requests_through(settings.discord_api_url))
-        vault = SecretVault.from_environment_or_file(settings.secret_key_file)
-        if settings.redis_url is None:  # with Redis each turn holds a lock
-            stack.enter_context(sole_owner(settings.database_url, settings.instance))
-        db = await stack.enter_async_context(Database.open(settings.database_url, vault))
-        shared = await stack.enter_async_context(
-            shared_state(settings.redis_url, settings.instance)
-        )
-        lease = await stack.enter_async_context(
-            postgres_lease(settings.database_url, settings.instance)
-        )
-        leases = {**shared.leases, **({} if lease is None else {"postgresql": lease})}
-        await stack.enter_async_context(cache_invalidation(db, settings.redis_url))
-        secrets = settings.secrets(environ)
-        tools = await stack.enter_async_context(open_tools(settings, secrets))
-        learned = LearnedLimits()
-        adapters = AdapterPool(partial(connect, learned=learned), learned=learned)
-        stack.push_async_callback(adapters.aclose)
-        live_settings = LiveSettings(settings, environ, db, lambda: services)
-        bot_metrics = BotMetrics(lambda: client.latency)
-        tracer = await stack.enter_async_context(
-            open_telemetry(settings.otel_endpoint, settings.instance)
-        )
-        model_health = ModelHealth()
-        services = TurnServices(
-            settings=live_settings.of,
-            stops=shared.stops,
-            adapters=adapters,
-            tools=tools,
-            store=db,
-            journal=db.journal,
-            instance=settings.instance,
-            models=links(settings, environ),
-            allow_local_models=lambda: live_settings.operators().allow_local_models,
-            persona=persona_of(settings),
-            observers=(StreamLogger(), bot_metrics, model_health, *observers),
-            plug_ins=plug_ins_of(settings),
-            tool_text=installed_tool_text(),
-            read_text=read_text,
-            alone=shared.alone,
-            slots=TurnSlots(settings.max_simultaneous_turns, settings.max_wait_s),
-            operator_turn=lambda: live_settings.operators().turn,
-            on_answered=bot_metrics.note_answer,
-            tracer=tracer,
-        )
-        channel_turns = ChannelTurns(services, claim=shared.claim)
-        max_age = timedelta(seconds=settings.max_question_age_s)
-        fence = RequestFence()
-        table = shared.shard_leases() if settings.shards == "auto" else None
-        keeper = None if table is None else ShardKeeper(table, fence, settings.shard_count)
-
-        is_ready = asyncio.Event()
-
-        async def when_ready() -> None:
-            await adopt_direct_keys(db, client.application)
-            count = await recovery.run()
-            if count:
-                log.info("%d answers of an earlier process were settled", count)
-            is_ready.set()
-            on_ready()
-            if keeper is not None:
-                keeper.get_ready()
-
-        async def take_up() -> None:
-            await questions.run()
-
-        context = CommandContext(db, channel_turns, services, live_settings.operators)
-        client = OshaberiClient(
-            context,
-            alone=shared.alone,
-            claim=shared.claim,
-            when_ready=when_ready,
-            take_up=take_up,
-            guild_ready_timeout=guild_ready_timeout,
-            shard_ids=list(settings.shard_ids) or None,
-            shard_count=settings.shard_count or None,
-            shard_terms=keeper,
-            fence=fence,
-            budget=RequestBudget(0 if settings.discord_api_url else PER_SECOND),
-        )
-        bot_metrics.discord_requests.watch(client.guard, client.budget, client.request_meter)
-        db.watch(bot_metrics.database_meter())
-        client.unanswered.on_unanswered = bot_metrics.note_unanswered
-        bot_metrics.process_gauges.watch(
-            turns_running=lambda: services.slots.taken,
-            turns_waiting=lambda: channel_turns.waiting() + services.slots.waiting,
-            shards=lambda: len(client.gateway_state.shard_ids()),
-            shards_connected=client.gateway_state.connected_count,
-            discord_requests_waiting=lambda: client.budget.waiting,
-            database_away=lambda: db.problem() is not None,
-            redis_away=lambda: shared.problem is not None,
-        )
-        await stack.enter_async_context(bot_metrics.process_gauges.measuring_lag())
-        await stack.enter_async_context(shared.share_requests(client.guard, client.budget))
-        stack.push_async_callback(client.close)
-        find, say_in = client.find_turn_channel, live_settings.language_of
-        recovery = CrashRecovery(db, settings.instance, find, shared.alone, say_in)
-        questions = QuestionRecovery(db, settings.instance, find, channel_turns, max_age, say_in)
-        orphaned_journals = OrphanedJournals(
-            db, settings.instance, recovery, questions, client.is_ready, leases
-        )
-        unready = _unready(is_ready, channel_turns, keeper)
-        signs = OperatorSigns(bot_metrics, model_health, warnings, unready)
-        await stack.enter_async_context(
-            operator_endpoint(settings, environ, context, client, shared, signs)
-        )
-        reloader = live_settings.reloader
-        await db.opt_outs.refresh()
-        yield Bot(
-            client,
-            channel_turns,
-            services,
-            db,
-            shared,
-            bot_metrics,
-            reloader,
-            orphaned_journals,
-            DataRetention(
-                db,
-                live_settings.operators,
-                client.server_ids,
-                client.would_have,
-                is_gone=partial(is_gone, client),
-            ),
-            keeper,
-        )
-
-
-def _unready(
-    is_ready: asyncio.Event, channel_turns: ChannelTurns, keeper: ShardKeeper | None
-) -> Callable[[], str | None]:
-    """Return a check that tells why no new question is taken."""
-
-    def problem() -> str | None:
-        if channel_turns.is_closing:
-            return "the bot is ending"
-        if not is_ready.is_set():
-            return "the bot is starting"
-        return None if keeper is None else keeper.problem()
-
-    return problem
+    CATALOGUES.use_folders((PACKAGED, settings.data_dir / "languages"))
+    warnings, model_health = RecentWarnings(settings.secrets(environ)), ModelHealth()
+    bot_metrics = BotMetrics(lambda: connected.client.latency)
+    watching: tuple[StreamObserver, ...] = (StreamLogger(), bot_metrics, model_health, *observers)
+    with warnings.listening(), requests_through(settings.discord_api_url):
+        async with (
+            open_stores(settings) as stores,
+            open_services(settings, environ, stores, bot_metrics, watching, connect) as opened,
+        ):
+            services, live_settings = opened
+            channel_turns = ChannelTurns(services, claim=stores.shared.claim)
+            context = CommandContext(stores.db, channel_turns, services, live_settings.operators)
+            connected = ConnectedBot(
+                settings, stores, context, live_settings, guild_ready_timeout, on_ready
+            )
+            client, shared = connected.client, stores.shared
+            signs = OperatorSigns(bot_metrics, model_health, warnings, connected.problem)
+            async with (
+                connected.watched(bot_metrics),
+                operator_endpoint(settings, environ, context, client, shared, signs),
+            ):
+                await stores.db.opt_outs.refresh()
+                yield Bot(
+                    client,
+                    channel_turns,
+                    services,
+                    stores.db,
+                    shared,
+                    bot_metrics,
+                    live_settings.reloader,
+                    connected.orphaned_journals,
+                    DataRetention(
+                        stores.db,
+                        live_settings.operators,
+                        client.server_ids,
+                        client.would_have,
+                        is_gone=partial(is_gone, client),
+                    ),
+                    connected.keeper,
+                )

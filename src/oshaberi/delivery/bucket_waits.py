@@ -36,6 +36,8 @@ class MessageRoom:
 
     async def wait(self) -> None:
         """Wait until the first message may be sent, or a stop comes."""
+        if self._known() is None:
+            return
         waited = False
         while (until := leave_at(self._known(), _now(), at_end=self._queue.closed)) > _now():
             waited = True

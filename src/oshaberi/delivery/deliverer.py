@@ -16,14 +16,15 @@ from oshaberi.delivery.degree_policy import paces, policy_of, shows_unfinished
 from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
 from oshaberi.delivery.live.edit_pace import EditTurns
 from oshaberi.delivery.live.live_edits import LiveEdits
+from oshaberi.delivery.live.live_growth import LiveGrowth
 from oshaberi.delivery.outgoing_message import OutgoingMessage
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
-from oshaberi.delivery.posting.error_code_recovery import TOKEN_REVOKED
 from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
 from oshaberi.delivery.posting.length_limit_notice import LimitOverrun
+from oshaberi.delivery.posting.message_edits import MessageEdits
 from oshaberi.delivery.posting.message_poster import MessagePoster
-from oshaberi.delivery.posting.outcome_handling import OutcomeHandler
-from oshaberi.delivery.posting.send_outcome import Broken, Delivered, Outcome, Refused, Unavailable
+from oshaberi.delivery.posting.outcome_handling import OutcomeHandler, refuses_pictures
+from oshaberi.delivery.posting.send_outcome import Broken, Delivered
 from oshaberi.delivery.posting.stream_notices import show
 from oshaberi.delivery.queue.message_limits import MessageLimits
 from oshaberi.delivery.queue.message_queue import MessageQueue
@@ -83,16 +84,24 @@ class Deliverer:
         self._edit_turns = EditTurns(sink, self.queue, waits)
         self._live_edits = LiveEdits(
             config.text.max_single_message_length,
-            self._sender,
+            MessageEdits(sink, waits, response),
             self._poster,
             response,
             self.delivery_record,
             self._edit_turns,
             self._outcomes,
         )
-        self._preview = preview if shows_unfinished(config) else None
+        self._growth: LiveGrowth | None = None
+        if preview is not None and shows_unfinished(config):
+            self._growth = LiveGrowth(
+                preview, self._live_edits, self.queue, self._may_begin, self._is_silent
+            )
         response.indicator.is_last_message = lambda: self._response_ends and not self.queue
         response.indicator.next_edit_at = self._next_edit_at if self.shows_unfinished else None
+        self._is_live = config.delivery == "live"
+        self._paces = paces(config)
+        self._least = 2 if config.notify == "last" else 1
+        """How many messages must wait before one is sent: with `notify: last`, two."""
         self._closing = False
         self._response_ends = False
 
@@ -113,11 +122,11 @@ class Deliverer:
     @property
     def shows_unfinished(self) -> bool:
         """Tell whether it must be told about new text (live mode)."""
-        return self._preview is not None
+        return self._growth is not None
 
     def text_came(self) -> None:
-        if self._live_edits.text_came():
-            self.queue.wake()
+        if self._growth is not None:
+            self._growth.text_came()
 
     def close(self, *, response_ends: bool) -> None:
         """Note that nothing more will be added."""
@@ -148,8 +157,8 @@ class Deliverer:
 
     async def run(self) -> Broken | None:
         while True:
-            if self._preview is not None:
-                broken = await self._grow_meanwhile()
+            if self._growth is not None:
+                broken = await self._growth.run(self._ready_or_halted)
                 if broken is not None:
                     return broken
             item = await self.queue.head(self._least)
@@ -206,28 +215,22 @@ class Deliverer:
             if len(self.queue) == waiting:
                 return  # it came back: it has not left in time
 
-    @property
-    def _least(self) -> int:
-        """Return how many messages must wait: with `notify: last`, two until the end."""
-        return 2 if self._config.notify == "last" else 1
-
-    def _may_leave(self) -> bool:
-        return not self._waits.halted and self.queue.ready(self._least)
-
     def _may_send(self) -> bool:
         return self._closing or not self._waits.halted
 
     async def _step(self, item: OutgoingMessage) -> Broken | None:
-        home = self._live_edits.live.home_of(item)
-        if home is not None:
-            in_time = await self._edit_turns.wait(home)
-            return await self._live_edits.take(home, self.queue) if in_time else None
-        broken = await self._live_edits.correct()
-        if broken is not None or self._waits.halted:
-            return broken
-        if self._live_edits.may_be_there(item.text):
-            self.delivery_record.lost([self.queue.take()], "uncertain")
-            return None
+        """Send the first waiting message, or decide what else becomes of it."""
+        if self._is_live:
+            home = self._live_edits.live.home_of(item)
+            if home is not None:
+                in_time = await self._edit_turns.wait(home)
+                return await self._live_edits.take(home, self.queue) if in_time else None
+            broken = await self._live_edits.correct()
+            if broken is not None or self._waits.halted:
+                return broken
+            if self._live_edits.may_be_there(item.text):
+                self.delivery_record.lost([self.queue.take()], "uncertain")
+                return None
         limit = self._limits.reached()
         if limit is not None:
             return await self._overrun.meet(limit, self.queue)
@@ -238,16 +241,16 @@ class Deliverer:
                 self.queue.take()
                 self.queue.put_back(self._builder.plain(item))
                 return None
-        if paces(self._config):
+        if self._paces:
             self._room.join()
             await self._pace.wait(self.queue.first)
         await self._room.wait()
-        if not self._may_leave():
+        if self._waits.halted or not self.queue.ready(self._least):
             return None
-        silent = self._silent()
+        silent = self._is_silent()
         return await self._send(self.queue.take(), silent, files)
 
-    def _silent(self) -> bool:
+    def _is_silent(self) -> bool:
         """Tell whether the next message is sent without a notification."""
         match self._config.notify:
             case "first":
@@ -263,32 +266,19 @@ class Deliverer:
         item.attempted = True
         began = _now()
         outcome, post = await self._poster.send(item, silent=silent, files=files)
-        if files and _pictures_unwanted(outcome):
+        if files and refuses_pictures(outcome):
             # Perhaps only pictures are not wanted here; if it is more, the text will tell.
             self.queue.put_back(self._builder.plain(item))
             return None
-        self._live_edits.live.last = None
-        if isinstance(outcome, Delivered) and self._config.delivery == "live" and not files:
-            self._live_edits.began(outcome.sent, post, item.identity)
+        if self._is_live:
+            self._live_edits.live.last = None
+            if isinstance(outcome, Delivered) and not files:
+                self._live_edits.began(outcome.sent, post, item.identity)
         broken = self._outcomes.settle([item], outcome)
-        self._pace.request_seconds = _now() - began
-        if _now() - began > BLOCKED_SECONDS:
+        seconds = self._pace.request_seconds = _now() - began
+        if seconds > BLOCKED_SECONDS:
             self.queue.join_waiting()
         return broken
-
-    async def _grow_meanwhile(self) -> Broken | None:
-        """Show unfinished text until a message is ready, at most once a second."""
-        while self._preview is not None and not self._waits_or_halted():
-            due = self._live_edits.due_at
-            if due is None or due > _now():
-                await self.queue.change(due)
-            else:
-                broken = await self._live_edits.show(
-                    self._preview, self._may_begin(), self._silent()
-                )
-                if broken is not None:
-                    return broken
-        return None
 
     def _next_edit_at(self) -> float | None:
         return self._live_edits.next_at(is_text_waiting=bool(self.queue))
@@ -299,14 +289,8 @@ class Deliverer:
             return False
         return self._room.for_unfinished_text()
 
-    def _waits_or_halted(self) -> bool:
+    def _ready_or_halted(self) -> bool:
         return self.queue.ready(self._least) or self._waits.halted
-
-
-def _pictures_unwanted(outcome: Outcome) -> bool:
-    if isinstance(outcome, Unavailable):
-        return not outcome.uncertain and outcome.error.code != TOKEN_REVOKED
-    return isinstance(outcome, Refused)
 
 
 def _now() -> float:

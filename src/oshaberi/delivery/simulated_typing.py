@@ -43,8 +43,7 @@ class MessagePace:
         await self._waits.pause(leave_at - typing - _now())
         left = leave_at - _now()
         if left >= 0.001 and self._waits.simulates:
-            async with self._response.indicator.shown(left):
-                await self._waits.pause(left)
+            await self._response.indicator.show_during(self._waits.pause(left), left)
 
     def _backlog_ms(self) -> float:
         """Return how long the simulated waits of all waiting messages may take together.

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import discord
 
 from oshaberi.discord_io.arrival_check import Arrivals, Claims
-from oshaberi.discord_io.discord_sink import DiscordSink, SharedSinkState
+from oshaberi.discord_io.discord_sink import DiscordSink
 from oshaberi.discord_io.mention_policy import MentionPolicy
 from oshaberi.discord_io.message_removal import MessageRemoval
 from oshaberi.discord_io.received_histories import ReceivedHistories
@@ -19,6 +19,7 @@ from oshaberi.discord_io.requests.request_fence import RequestFence
 from oshaberi.discord_io.requests.request_meter import RequestMeter
 from oshaberi.discord_io.requests.request_watch import RequestSender, RequestTrace
 from oshaberi.discord_io.requests.typing_requests import TypingRequests
+from oshaberi.discord_io.shared_sink_state import SharedSinkState
 from oshaberi.discord_io.table_button import TableSourceLookup, TableText
 from oshaberi.discord_io.webhooks.managed_webhooks import Alone, ManagedWebhooks, alone_anyway
 from oshaberi.discord_io.webhooks.webhook_http import WebhookHttp

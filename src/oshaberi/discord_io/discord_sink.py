@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -14,8 +11,6 @@ from discord.http import MultipartParameters
 
 from oshaberi.delivery.pacing.typing_indicator import KEEP_ALIVE_SECONDS
 from oshaberi.delivery.sink import (
-    AmbiguousError,
-    ArrivalUnknownError,
     DiscordRefusalError,
     Post,
     RequestKind,
@@ -24,27 +19,23 @@ from oshaberi.delivery.sink import (
     WebhookFace,
     WireState,
 )
-from oshaberi.discord_io.arrival_check import Arrivals, Author, Claims, SeenArrival, looks_like
-from oshaberi.discord_io.channel_address import ChannelAddress, may_read_history
+from oshaberi.discord_io.arrival_search import ArrivalSearch
+from oshaberi.discord_io.channel_address import ChannelAddress
 from oshaberi.discord_io.guild_directory import bot_name
 from oshaberi.discord_io.mention_policy import MentionPolicy
-from oshaberi.discord_io.received_histories import ReceivedHistories
-from oshaberi.discord_io.requests.bucket_headers import KnownRooms
-from oshaberi.discord_io.requests.circuit_breaker import CircuitBreaker
 from oshaberi.discord_io.requests.request_parameters import (
     bot_form,
     edit_form,
     notice_form,
     webhook_form,
 )
-from oshaberi.discord_io.requests.request_watch import OnHeaders, RequestSender
-from oshaberi.discord_io.requests.success_reading import id_of, objects_of
-from oshaberi.discord_io.requests.typing_requests import TypingRequests
+from oshaberi.discord_io.requests.request_watch import OnHeaders
+from oshaberi.discord_io.requests.success_reading import id_of
 from oshaberi.discord_io.retry_button import offers_retry, retry_view
-from oshaberi.discord_io.table_button import TableSourceLookup, shows_table, table_view
-from oshaberi.discord_io.webhooks.managed_webhooks import ManagedWebhooks
+from oshaberi.discord_io.shared_sink_state import SharedSinkState
+from oshaberi.discord_io.table_button import shows_table, table_view
 from oshaberi.discord_io.webhooks.reply_notice import reply_notice
-from oshaberi.discord_io.webhooks.webhook_http import Hook, Json, WebhookHttp
+from oshaberi.discord_io.webhooks.webhook_http import Hook, Json
 
 NO_WEBHOOKS_HERE = 50024
 WEBHOOK_GONE = 10015
@@ -53,28 +44,6 @@ THREAD_ARCHIVED = 50083
 
 SOMETHING_ELSE = ""
 """The nonce of no message."""
-PAGE = 100
-MOST_PAGES = 5
-CLOCK_SLACK = timedelta(seconds=60)
-ID_SLACK = 5000 << 22
-"""Five seconds in ids: two of Discord's machines need not agree which of two messages is newer."""
-
-
-@dataclass(frozen=True, slots=True)
-class SharedSinkState:
-    """The objects that the sinks of one client share."""
-
-    client: discord.Client
-    line: RequestSender
-    webhooks: ManagedWebhooks
-    webhook_http: WebhookHttp
-    arrivals: Arrivals
-    claims: Claims
-    circuit: CircuitBreaker
-    typing: TypingRequests
-    rooms: KnownRooms
-    sources: TableSourceLookup
-    histories: ReceivedHistories
 
 
 class DiscordSink:
@@ -96,7 +65,7 @@ class DiscordSink:
         self._newest = max(
             getattr(channel, "last_message_id", None) or 0, answering.id if answering else 0
         )
-        self._before: dict[str, int] = {}
+        self._search = ArrivalSearch(shared, channel, self._address)
         self._woken = False
 
     @property
@@ -112,7 +81,7 @@ class DiscordSink:
 
     async def send(self, post: Post, wire: WireState) -> Sent:
         self._shared.circuit.check(self._address.channel_id)
-        self._before.setdefault(post.nonce, self.newest_id())
+        self._search.begin(post.nonce, self.newest_id())
         try:
             created = id_of(await self._post_awake(post, wire))
         except DiscordRefusalError as refusal:
@@ -124,7 +93,7 @@ class DiscordSink:
 
     def recall(self, nonce: str, newest_id: int, message_id: int | None = None) -> None:
         """Note an attempt of an earlier process: where to look for it, or its message id."""
-        self._before[nonce] = newest_id
+        self._search.recall(nonce, newest_id)
         if message_id is not None:
             self._shared.claims.claim(message_id, nonce)
 
@@ -182,17 +151,8 @@ class DiscordSink:
             self._shared.webhooks.forget(self._address.webhook_channel_id)
 
     async def find_arrivals(self, post: Post, since: float) -> Sequence[Sent]:
-        candidates = self._candidates(
-            self._shared.arrivals.of(self._address.channel_id), post, since
-        )
-        if not any(looks_like(one, post) for one in candidates):
-            candidates = self._candidates(await self._history(post, since), post, since)
-            if any(one.blank for one in candidates):
-                raise ArrivalUnknownError(
-                    "what others wrote is hidden: message content intent is off"
-                )
-        found = [one.id for one in candidates if looks_like(one, post)]
-        return [self._sent(min(found), post)] if found else []
+        found = await self._search.find(post, since)
+        return [] if found is None else [self._sent(found, post)]
 
     async def _post_awake(self, post: Post, wire: WireState) -> Any:
         """Send a post. If the thread is archived, unarchive it once and send again.
@@ -257,54 +217,6 @@ class DiscordSink:
     def newest_id(self) -> int:
         """Return the newest known message id before an attempt, by Discord's clock."""
         return max(self._newest, getattr(self._channel, "last_message_id", None) or 0)
-
-    def _start_of(self, post: Post, since: float) -> int:
-        """Return the id to search from: known before the first attempt, else by our clock."""
-        known = self._before.get(post.nonce)
-        if known:
-            return known - ID_SLACK
-        ago = timedelta(seconds=asyncio.get_running_loop().time() - since)
-        return discord.utils.time_snowflake(discord.utils.utcnow() - ago - CLOCK_SLACK)
-
-    def _candidates(
-        self, seen: Iterable[SeenArrival], post: Post, since: float
-    ) -> list[SeenArrival]:
-        """Return our messages since the first attempt that belong to no other post."""
-        start, author, claims = self._start_of(post, since), self._author(), self._shared.claims
-        ours = (one for one in seen if one.id > start and author.wrote(one, post))
-        return [one for one in ours if claims.free_for(one.id, post.nonce)]
-
-    def _author(self) -> Author:
-        user, place = self._shared.client.user, self._address.webhook_channel_id
-        ids = frozenset[int]() if place is None else self._shared.webhooks.ids(place)
-        return Author(0 if user is None else user.id, ids)
-
-    async def _history(self, post: Post, since: float) -> list[SeenArrival]:
-        if not may_read_history(self._channel):
-            raise ArrivalUnknownError("the history of this channel cannot be read")
-        found: list[SeenArrival] = []
-        after = self._start_of(post, since)
-        for _ in range(MOST_PAGES):
-            page = await self._page(after)
-            found += page
-            if len(page) < PAGE:
-                return found
-            after = max(one.id for one in page)
-        raise ArrivalUnknownError("too much was written since to find one message in it")
-
-    async def _page(self, after: int) -> list[SeenArrival]:
-        request = self._http.logs_from(self._address.channel_id, PAGE, after=after)
-        try:
-            messages = objects_of(await self._shared.line.call(request))
-        except DiscordRefusalError as refusal:
-            if refusal.retry_after_ms is None:
-                raise
-            # Too early to look is not the same as never: the sender will look again.
-            raise AmbiguousError(str(refusal)) from refusal
-        try:
-            return [SeenArrival.of_history(message) for message in messages]
-        except (KeyError, TypeError, ValueError) as error:
-            raise AmbiguousError(f"a history that cannot be read: {error!r}") from error
 
 
 def _view(post: Post) -> discord.ui.View | None:

@@ -38,7 +38,9 @@ class StreamParts:
         self.response = context.response
         self.waits = InterruptibleWaits()
         self.ledger = Ledger()
-        self.timer = InactivityTimer(config.inactivity_timeout_ms, on_silence)
+        self.timer = InactivityTimer(
+            config.inactivity_timeout_ms, lambda: self.output.last_chunk_at, on_silence
+        )
         self.engine = _engine(config, context)
         self._context = context
         self.deliverer = Deliverer(

@@ -10,7 +10,7 @@ from typing import Final
 
 from oshaberi.text.segments.marker_rules import MARKS, read_mark
 from oshaberi.text.segments.open_markers import OpenMarkers, code_limit
-from oshaberi.text.urls_and_mentions import BACKTICKS, URL_STOP, inline_code_close, url_end
+from oshaberi.text.urls_and_mentions import URL_STOP, backticks_end, inline_code_close, url_end
 
 _SCHEME: Final = re.compile(r"(?:https?|ftps?)$", re.IGNORECASE)
 _BEGUN: Final = re.compile(r"(?:h|htt?|f|ft|(?:https?|ftps?)(?::/{0,2})?)$", re.IGNORECASE)
@@ -82,8 +82,7 @@ def _quote_block(open_markers: OpenMarkers, text: str, at: int) -> int:
 
 
 def _code(open_markers: OpenMarkers, text: str, at: int, limit: int) -> int:
-    run = BACKTICKS.match(text, at)
-    end = run.end() if run else at + 1
+    end = backticks_end(text, at)
     if end - at > 2:
         return end
     close = inline_code_close(text, end, end - at, limit)

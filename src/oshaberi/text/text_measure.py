@@ -60,12 +60,13 @@ def extends(text: str, at: int) -> bool:
         return False
     code = ord(text[at])
     if (
-        code < 0x300
-        or 0x2010 <= code < 0x20D0
-        or 0x3000 <= code < 0x302A
-        or 0x309B <= code < 0xA66F
+        code < 0x300  # Latin letters and signs
+        or 0x2010 <= code < 0x20D0  # dashes, quotes and other signs
+        or 0x3000 <= code < 0x302A  # East Asian punctuation
+        or 0x309B <= code < 0xA66F  # kana, Han
+        or 0xFF00 <= code < 0xFF9E  # full-width forms
     ):
-        return False  # the usual case: Latin letters, signs, kana, Han
+        return False  # the usual case
     return _EXTENDS.match(text, at) is not None
 
 

@@ -26,7 +26,7 @@ URL_STOP: Final = re.compile(
 )
 _GIVEN_BACK: Final = frozenset(".,;:!?'*_~]”’“‘„«»")
 
-BACKTICKS: Final = re.compile(r"`+")
+_BACKTICKS: Final = re.compile(r"`+")
 
 
 def url_end(text: str, start: int, stop: int) -> int:
@@ -55,6 +55,12 @@ def urls(text: str) -> list[tuple[int, int]]:
     return spans
 
 
+def backticks_end(text: str, at: int) -> int:
+    """Return the end of the run of backticks that begins at `at`."""
+    run = _BACKTICKS.match(text, at + 1)
+    return run.end() if run else at + 1
+
+
 def inline_code_close(text: str, start: int, ticks: int, limit: int, final: bool = True) -> int:
     """Return where inline code closes whose opening run ends at `start`.
 
@@ -63,16 +69,16 @@ def inline_code_close(text: str, start: int, ticks: int, limit: int, final: bool
     """
     newline = text.find("\n", start, start + limit + 1)
     stop = newline if newline >= 0 else min(len(text), start + limit + 1)
-    for run in BACKTICKS.finditer(text, start):
-        if run.start() >= stop:
-            break
-        if run.end() == len(text) and not final:
+    tick = text.find("`", start, stop)
+    while tick >= 0:
+        end = backticks_end(text, tick)
+        if end == len(text) and not final:
             return -1
-        width = run.end() - run.start()
-        if width == ticks:
-            return run.end()
-        if width > 2:
+        if end - tick == ticks:
+            return end
+        if end - tick > 2:
             return 0
+        tick = text.find("`", end, stop)
     known = final or newline >= 0 or len(text) > start + limit
     return 0 if known else -1
 
@@ -80,13 +86,13 @@ def inline_code_close(text: str, start: int, ticks: int, limit: int, final: bool
 def code_spans(text: str, limit: int) -> list[tuple[int, int]]:
     """Return every inline code span: one or two backticks, closed on the line within `limit`."""
     spans: list[tuple[int, int]] = []
-    run = BACKTICKS.search(text) if "`" in text else None
-    while run:
-        start, end = run.span()
-        close = inline_code_close(text, end, end - start, limit) if end - start < 3 else 0
+    tick = text.find("`")
+    while tick >= 0:
+        end = backticks_end(text, tick)
+        close = inline_code_close(text, end, end - tick, limit) if end - tick < 3 else 0
         if close:
-            spans.append((start, close))
-        run = BACKTICKS.search(text, close or end)
+            spans.append((tick, close))
+        tick = text.find("`", close or end)
     return spans
 
 

@@ -14,22 +14,15 @@ from typing import Any, TypeVar
 
 from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
 from oshaberi.bot.client.incoming_messages import NOT_FOUND
+from oshaberi.bot.coordination.earlier_posts import found_or_sent, told_once
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.delivery.bookkeeping.send_journal import post_of_body
-from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
-from oshaberi.delivery.posting.exactly_once import RETRY_SECONDS, ExactlyOnceSender
-from oshaberi.delivery.posting.send_outcome import Delivered, Failed, NoWebhook
-from oshaberi.delivery.posting.webhook_identity import bold_name, introduced
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import (
-    AmbiguousError,
-    ArrivalUnknownError,
-    DiscordRefusalError,
     Embed,
     Post,
     Sent,
     SinkError,
-    WebhookFace,
 )
 from oshaberi.discord_io import DiscordSink
 from oshaberi.languages import in_language, translatable, translated
@@ -37,13 +30,11 @@ from oshaberi.languages.spoken_language import reader_language
 from oshaberi.storage import Database, StorageError
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import JournalledPost, JournalledStream, TurnRecord
-from oshaberi.text.text_measure import utf16_len
 from oshaberi.turns.turn_services import Alone, nobody_else
 
 log = logging.getLogger(__name__)
 
 AT_ONCE = 8
-LONGEST_MESSAGE = 2000
 EARLIER_TURNS = 10
 """Whose messages are not taken for those of the interrupted one."""
 INTERRUPTED = "interrupted"
@@ -207,7 +198,7 @@ class CrashRecovery:
         response: ResponseState,
         settled: _Settled,
     ) -> int | None:
-        sent = await _found_or_sent(post_of_body(written.body), sink, response)
+        sent = await found_or_sent(post_of_body(written.body), sink, response)
         if sent is None:
             settled.in_doubt = True
             await self._db.journal.refused(stream.key, written.nonce)
@@ -233,13 +224,6 @@ async def all_of(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     tasks = [asyncio.ensure_future(work) for work in works]
     await asyncio.gather(*tasks, return_exceptions=True)
     return [task.result() for task in tasks]
-
-
-async def told_once(notice: Post, sink: DiscordSink, newest_id: int) -> Sent | None:
-    """Send a notice, unless it is already in the channel after the message with this id."""
-    sink.recall(notice.nonce, newest_id)
-    # If the check fails, a second notice is better than none.
-    return await _found_or_sent(notice, sink, ResponseState(key=notice.nonce), in_any_case=True)
 
 
 async def _sink_of(
@@ -275,48 +259,3 @@ def _was_recorded(stream: JournalledStream, turn: TurnRecord) -> bool:
     if turn.at is None or stream.began is None or turn.at < stream.began:
         return False
     return turn.persona == stream.persona and stream.answering_id in (None, turn.asked_id)
-
-
-async def _looked_for(post: Post, sink: DiscordSink) -> Sequence[Sent]:
-    for pause_s in RETRY_SECONDS:
-        try:
-            return await _look_for(post, sink)
-        except (AmbiguousError, OSError) as error:
-            log.info("looking again for a message of an earlier process: %s", error)
-            await asyncio.sleep(pause_s)
-    return await _look_for(post, sink)
-
-
-async def _look_for(post: Post, sink: DiscordSink) -> Sequence[Sent]:
-    if post.face is not None:
-        await sink.open_webhook()
-    return await sink.find_arrivals(post, asyncio.get_running_loop().time())
-
-
-def _as_bot(post: Post, face: WebhookFace) -> Post:
-    """Return the post without its webhook, with the name in front if it fits."""
-    named = introduced(face, post.content) if post.content else bold_name(face)
-    content = named if utf16_len(named) <= LONGEST_MESSAGE else post.content
-    return replace(post, face=None, content=content)
-
-
-async def _found_or_sent(
-    post: Post, sink: DiscordSink, response: ResponseState, *, in_any_case: bool = False
-) -> Sent | None:
-    """Find the message, or send it now. Return None if the check failed or it was not sent."""
-    found: Sequence[Sent] = ()
-    try:
-        found = await _looked_for(post, sink)
-    except (ArrivalUnknownError, DiscordRefusalError) as error:
-        log.warning("cannot look for a message of an earlier process: %s", error)
-        if not in_any_case:
-            return None
-    if found:
-        return found[0]
-    sender = ExactlyOnceSender(sink, InterruptibleWaits(), response)
-    outcome = await sender.deliver(post)
-    if isinstance(outcome, NoWebhook) and post.face is not None:
-        outcome = await sender.deliver(_as_bot(post, post.face))
-    if isinstance(outcome, Failed):
-        raise AmbiguousError(str(outcome.error))
-    return outcome.sent if isinstance(outcome, Delivered) else None

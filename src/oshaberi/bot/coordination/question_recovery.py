@@ -21,8 +21,8 @@ from oshaberi.bot.coordination.crash_recovery import (
     LanguageOf,
     all_of,
     servers_language,
-    told_once,
 )
+from oshaberi.bot.coordination.earlier_posts import told_once
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.delivery.sink import Embed, Post, SinkError
 from oshaberi.languages import in_language, translatable, translated

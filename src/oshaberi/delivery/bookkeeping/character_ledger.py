@@ -6,7 +6,7 @@ Each entry gets exactly one fate. `problems` says at the end of a stream what do
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from oshaberi.events import Message, Span, Table, Withheld
 
@@ -14,7 +14,7 @@ DELIVERED = "delivered"
 SUPPRESSED = "suppressed"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LedgerEntry:
     """A stretch of visible text. `fate` is `delivered`, the reason why not, or None if open."""
 
@@ -66,18 +66,16 @@ class Ledger:
         entry = self.entries[number]
         if entry.fate is not None:
             self._twice.append(number)
-        self.entries[number] = LedgerEntry(
-            entry.text, entry.segment, entry.span, fate, message_id, entry.expected
-        )
+        entry.fate, entry.message_id = fate, message_id
 
     def is_delivered(self, number: int) -> bool:
         return self.entries[number].fate == DELIVERED
 
     def settle_open(self, fate: str) -> None:
         """Give all open entries this fate, after an internal error."""
-        for number, entry in enumerate(self.entries):
+        for entry in self.entries:
             if entry.fate is None:
-                self.entries[number] = replace(entry, fate=fate)
+                entry.fate = fate
 
     @property
     def expected(self) -> int:

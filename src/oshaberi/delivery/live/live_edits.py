@@ -14,7 +14,7 @@ from dataclasses import replace
 from oshaberi.delivery.bookkeeping.delivery_record import DeliveryRecord
 from oshaberi.delivery.live.edit_pace import EditTurns
 from oshaberi.delivery.live.live_mode import EDIT_SECONDS, LiveMessage, LiveMode
-from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
+from oshaberi.delivery.posting.message_edits import MessageEdits
 from oshaberi.delivery.posting.message_poster import MessagePoster
 from oshaberi.delivery.posting.outcome_handling import OutcomeHandler
 from oshaberi.delivery.posting.send_outcome import (
@@ -46,7 +46,7 @@ class LiveEdits:
     def __init__(
         self,
         limit: int,
-        sender: ExactlyOnceSender,
+        edits: MessageEdits,
         poster: MessagePoster,
         response: ResponseState,
         delivery_record: DeliveryRecord,
@@ -54,7 +54,7 @@ class LiveEdits:
         outcomes: OutcomeHandler,
     ) -> None:
         self.live = LiveMode(limit)
-        self._sender = sender
+        self._edits = edits
         self._poster = poster
         self._response = response
         self._delivery_record = delivery_record
@@ -199,7 +199,7 @@ class LiveEdits:
         return self._corrected(last, outcome)
 
     async def _take_away(self, live: LiveMessage) -> Broken | None:
-        outcome = await self._sender.delete(live.sent)
+        outcome = await self._edits.delete(live.sent)
         if isinstance(outcome, Delivered | Gone):
             self.live.forget(live)
             self._delivery_record.taken_away(live.sent)
@@ -213,7 +213,7 @@ class LiveEdits:
         """Delete the message's reply notice too. Return whether that was done."""
         if live.notice is None:
             return False
-        outcome = await self._sender.delete(live.notice)
+        outcome = await self._edits.delete(live.notice)
         if not isinstance(outcome, Delivered | Gone):
             return False
         self._response.notices.remove(live.notice)
@@ -230,7 +230,7 @@ class LiveEdits:
     async def _change(self, live: LiveMessage, text: str) -> EditOutcome:
         if text == live.shown:
             return Delivered(live.sent)
-        outcome = await self._sender.edit(live.sent, replace(live.post, content=text))
+        outcome = await self._edits.edit(live.sent, replace(live.post, content=text))
         if isinstance(outcome, Delivered):
             live.shown, live.changed_at = text, _now()
         elif isinstance(outcome, Gone):

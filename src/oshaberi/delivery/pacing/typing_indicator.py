@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from oshaberi.delivery.sink import Sink
 
@@ -44,6 +44,7 @@ class TypingIndicator:
         """Tells whether the message that is being sent ends the answer."""
         self._sink: Sink | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._due_at = 0.0
         self._asking: asyncio.Task[None] | None = None
         self._asked_at: float | None = None
         self._news_at = float("-inf")
@@ -76,8 +77,7 @@ class TypingIndicator:
     def rest(self) -> None:
         """Ask for it no more: the answer has ended, or nothing more will come."""
         self._sink = self._asked_at = None
-        if self._timer is not None:
-            self._timer.cancel()
+        self._forget_timer()
         if self._asking is not None:
             self._asking.cancel()
 
@@ -86,14 +86,13 @@ class TypingIndicator:
         self.next_edit_at, self.is_last_message = None, _goes_on
         await _end(self._asking)
 
-    @contextmanager
-    def message_on_the_way(self, *, grows: bool = False) -> Iterator[None]:
+    def message_leaves(self, *, grows: bool = False) -> None:
         """Hold the indicator back for a moment, while a message or an edit may arrive."""
         self._sending_since, self._grows = _now(), grows
-        try:
-            yield
-        finally:
-            self._sending_since = None
+
+    def message_is_settled(self) -> None:
+        """Note that the message or the edit has arrived, or that it did not."""
+        self._sending_since = None
 
     def message_came(self) -> None:
         """Note a message of ours, which has ended the indicator."""
@@ -108,16 +107,14 @@ class TypingIndicator:
             shown_until = _now() if self._asked_at is None else self._asked_at + KEEP_ALIVE_SECONDS
             self._set(max(self._quiet_seconds, shown_until - _now()))
 
-    @asynccontextmanager
-    async def shown(self, seconds: float) -> AsyncIterator[None]:
-        """Show it before a paced message."""
+    async def show_during(self, wait: Coroutine[Any, Any, None], seconds: float) -> None:
+        """Show it during the wait of `seconds` before a paced message."""
         if self._sink is None:
-            yield
-            return
+            return await wait
         self._note_asked()
         task = asyncio.create_task(_show(self._sink, round(seconds * 1000)))
         try:
-            yield
+            await wait
         finally:
             await _end(task)
 
@@ -141,10 +138,28 @@ class TypingIndicator:
         return due + EDIT_MARGIN_SECONDS if due is not None and soon else float("-inf")
 
     def _set(self, seconds: float) -> None:
+        """Show it in so many seconds. A timer that fires too early is set again then."""
+        if seconds <= 0:
+            self._forget_timer()
+            self._due()
+            return
+        loop = asyncio.get_running_loop()
+        self._due_at = loop.time() + seconds
+        if self._timer is not None and self._timer.when() > self._due_at:
+            self._forget_timer()
+        if self._timer is None:
+            self._timer = loop.call_at(self._due_at, self._ring)
+
+    def _forget_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        if seconds > 0:
-            self._timer = asyncio.get_running_loop().call_later(seconds, self._due)
+            self._timer = None
+
+    def _ring(self) -> None:
+        self._timer = None
+        left = self._due_at - _now()
+        if left > 0:
+            self._set(left)
         else:
             self._due()
 
@@ -177,7 +192,7 @@ async def _show(sink: Sink, ms: int | None) -> None:
 
 
 async def _end(task: asyncio.Task[None] | None) -> None:
-    if task is not None:
+    if task is not None and not task.done():
         task.cancel()
         await asyncio.wait({task}, timeout=1)
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import replace
 
 from oshaberi.delivery.pacing.answer_deadline import WithdrawnError
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
@@ -21,9 +19,7 @@ from oshaberi.delivery.posting.error_code_recovery import (
 )
 from oshaberi.delivery.posting.send_outcome import (
     Delivered,
-    EditOutcome,
     Failed,
-    Gone,
     NoWebhook,
     Outcome,
     Refused,
@@ -31,7 +27,14 @@ from oshaberi.delivery.posting.send_outcome import (
     Uncertain,
     Withdrawn,
 )
-from oshaberi.delivery.response_state import LimitWait, ResponseState
+from oshaberi.delivery.posting.sink_requests import (
+    DOUBTS,
+    PATIENCE_SECONDS,
+    RETRY_SECONDS,
+    SendAttempts,
+    SinkRequests,
+)
+from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import (
     AmbiguousError,
     ArrivalUnknownError,
@@ -40,51 +43,25 @@ from oshaberi.delivery.sink import (
     Sent,
     Sink,
     WebhookFace,
-    WireState,
 )
 from oshaberi.turn_spans import turn_span
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
-PATIENCE_SECONDS = 90.0
-RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0)
-SLOW_MODE_SECONDS = 60.0
-UNKNOWN_WAIT_SECONDS = 5.0
-NOTED_WAIT_SECONDS = 0.1
 MESSAGE_GONE = 10008
-TOO_OLD_TO_EDIT = 30046
-
-DOUBTS = (AmbiguousError, OSError, TimeoutError)
-
-
-@dataclass(slots=True)
-class _SendAttempts:
-    """One message and its attempts."""
-
-    post: Post
-    first_at: float
-    retries: int = 0
-    doubted: bool = False
-    webhook_renewed: bool = False
-
-    def next_delay(self) -> float:
-        delay = RETRY_SECONDS[min(self.retries, len(RETRY_SECONDS) - 1)]
-        self.retries += 1
-        return delay
 
 
 class ExactlyOnceSender:
-    """Sends, edits and deletes messages. Nothing else calls the sink for that."""
+    """Sends messages. Nothing else calls the sink for that."""
 
     def __init__(self, sink: Sink, waits: InterruptibleWaits, response: ResponseState) -> None:
         self._sink = sink
         self._waits = waits
         self._response = response
+        self._requests = SinkRequests(waits, response)
 
     async def deliver(self, post: Post) -> Outcome:
-        case = _SendAttempts(post, _now())
+        case = SendAttempts(post, _now())
         while True:
             try:
                 outcome = await self._attempt(case)
@@ -101,47 +78,15 @@ class ExactlyOnceSender:
                 self._note(post, outcome)
                 return outcome
 
-    async def edit(self, sent: Sent, post: Post) -> EditOutcome:
-        """Edit a message. Edits may be repeated, since they are idempotent."""
-        with self._response.indicator.message_on_the_way(grows=True):
-            outcome = await self._change(sent, lambda wire: self._sink.edit(sent, post, wire))
-        self._response.indicator.message_grew()
-        return outcome
-
-    async def delete(self, sent: Sent) -> EditOutcome:
-        """Delete a message. `Gone` counts as deleted."""
-        return await self._change(sent, lambda wire: self._sink.delete(sent, wire))
-
-    async def _change(
-        self, sent: Sent, make: Callable[[WireState], Coroutine[Any, Any, None]]
-    ) -> EditOutcome:
-        case = _SendAttempts(Post(""), _now())
-        while True:
-            outcome: EditOutcome | None
-            try:
-                with turn_span("change", {"oshaberi.via": sent.via}):
-                    await self._request(make)
-                return Delivered(sent)
-            except DiscordRefusalError as refusal:
-                outcome = await self._edit_refused(case, refusal)
-            except DOUBTS as doubt:
-                outcome = await self._edit_doubted(case, doubt)
-            except WithdrawnError:
-                outcome = Withdrawn()
-            except Exception as error:
-                return Failed(error, uncertain=True)
-            if outcome is not None:
-                return outcome
-
     async def notice(self, face: WebhookFace) -> bool:
         """Send the reply notice before a webhook's first message. It may fail.
 
         Returns False if there is no webhook.
         """
         try:
-            if not await self._have_webhook(_SendAttempts(Post(""), _now())):
+            if not await self._have_webhook(SendAttempts(Post(""), _now())):
                 return False
-            sent = await self._request(lambda wire: self._sink.reply_notice(face, wire))
+            sent = await self._requests.make(lambda wire: self._sink.reply_notice(face, wire))
             self._response.notices += [sent] if sent is not None else []
         except WithdrawnError:
             pass
@@ -156,19 +101,24 @@ class ExactlyOnceSender:
         if post.embed is not None:
             self._response.notices.append(outcome.sent)
 
-    async def _attempt(self, case: _SendAttempts) -> Outcome | None:
+    async def _attempt(self, case: SendAttempts) -> Outcome | None:
         if case.post.face is not None and not await self._have_webhook(case):
             return NoWebhook()
         values = {"oshaberi.via": case.post.via, "oshaberi.attempt": case.retries + 1}
-        with turn_span("send", values), self._response.indicator.message_on_the_way():
-            sent = await self._request(lambda wire: self._sink.send(case.post, wire))
+        indicator = self._response.indicator
+        indicator.message_leaves()
+        try:
+            with turn_span("send", values):
+                sent = await self._requests.make(lambda wire: self._sink.send(case.post, wire))
+        finally:
+            indicator.message_is_settled()
         return Delivered(sent)
 
-    async def _have_webhook(self, case: _SendAttempts) -> bool:
+    async def _have_webhook(self, case: SendAttempts) -> bool:
         if self._response.webhook_lost:
             return False
         try:
-            await self._request(lambda _wire: self._sink.open_webhook())
+            await self._requests.make(lambda _wire: self._sink.open_webhook())
         except DiscordRefusalError as refusal:
             if refusal.code == TOKEN_REVOKED:
                 raise  # neither the bot nor a webhook will be heard
@@ -184,7 +134,7 @@ class ExactlyOnceSender:
             return await self._have_webhook(case)
         return True
 
-    async def _refused(self, case: _SendAttempts, refusal: DiscordRefusalError) -> Outcome | None:
+    async def _refused(self, case: SendAttempts, refusal: DiscordRefusalError) -> Outcome | None:
         outcome: Outcome | None
         match recovery_of(refusal.code):
             case RefusalRecovery.NEW_WEBHOOK:
@@ -194,12 +144,12 @@ class ExactlyOnceSender:
             case RefusalRecovery.PLAIN:
                 outcome = _without_reply(case, refusal)
             case RefusalRecovery.WAIT:
-                outcome = await self._wait_out(case, refusal)
+                outcome = await self._requests.wait_out(case, refusal)
             case RefusalRecovery.WITHHOLD:
                 outcome = Refused(refusal)
         return await self._after_doubts(case, outcome)
 
-    async def _after_doubts(self, case: _SendAttempts, outcome: Outcome | None) -> Outcome | None:
+    async def _after_doubts(self, case: SendAttempts, outcome: Outcome | None) -> Outcome | None:
         """Check whether an earlier attempt arrived, after this one was refused."""
         if not case.doubted or not isinstance(outcome, Refused | Unavailable):
             return outcome
@@ -211,27 +161,14 @@ class ExactlyOnceSender:
             return Unavailable(outcome.error, uncertain=True)
         return outcome if found is None else Delivered(found)
 
-    async def _renew_webhook(self, case: _SendAttempts) -> Outcome | None:
+    async def _renew_webhook(self, case: SendAttempts) -> Outcome | None:
         await self._sink.forget_webhook()
         if case.webhook_renewed:
             return NoWebhook()
         case.webhook_renewed = True
         return None
 
-    async def _wait_out(
-        self, case: _SendAttempts, refusal: DiscordRefusalError
-    ) -> Unavailable | Uncertain | Withdrawn | None:
-        """Wait for slow mode or a rate limit. Nothing was created, so this is safe."""
-        after_ms = refusal.retry_after_ms
-        seconds = UNKNOWN_WAIT_SECONDS if after_ms is None else after_ms / 1000
-        too_late = _now() + seconds > case.first_at + PATIENCE_SECONDS
-        if seconds > SLOW_MODE_SECONDS or too_late:
-            return Unavailable(refusal)
-        if await self._waits.hold(seconds):
-            return None
-        return Uncertain(refusal) if case.doubted else Withdrawn()
-
-    async def _doubted(self, case: _SendAttempts, doubt: Exception) -> Outcome | None:
+    async def _doubted(self, case: SendAttempts, doubt: Exception) -> Outcome | None:
         case.doubted = True
         delay = case.next_delay()
         if _now() + delay > case.first_at + PATIENCE_SECONDS:
@@ -248,7 +185,7 @@ class ExactlyOnceSender:
             return await self._doubted(case, doubt)
         return Delivered(found) if found is not None else None
 
-    async def _last_look(self, case: _SendAttempts, doubt: Exception) -> Outcome:
+    async def _last_look(self, case: SendAttempts, doubt: Exception) -> Outcome:
         try:
             found = await self._arrival(case)
         except (ArrivalUnknownError, *DOUBTS):
@@ -260,55 +197,19 @@ class ExactlyOnceSender:
         log.warning("the webhook keeps failing, speaking as the bot: %s", doubt)
         return NoWebhook()
 
-    async def _arrival(self, case: _SendAttempts) -> Sent | None:
+    async def _arrival(self, case: SendAttempts) -> Sent | None:
         """Find the message in the channel, except those known as others of ours."""
         claimed = {sent.id for sent in self._response.messages}
         try:
-            found = await self._request(
+            found = await self._requests.make(
                 lambda _wire: self._sink.find_arrivals(case.post, case.first_at)
             )
         except DiscordRefusalError as refusal:
             raise ArrivalUnknownError(str(refusal)) from refusal
         return next((sent for sent in found if sent.id not in claimed), None)
 
-    async def _edit_refused(
-        self, case: _SendAttempts, refusal: DiscordRefusalError
-    ) -> EditOutcome | None:
-        if refusal.code == TOO_OLD_TO_EDIT:
-            return Gone()
-        match recovery_of(refusal.code):
-            case RefusalRecovery.NEW_WEBHOOK | RefusalRecovery.PLAIN:
-                return Gone()
-            case RefusalRecovery.UNAVAILABLE:
-                return Unavailable(refusal)
-            case RefusalRecovery.WAIT:
-                return await self._wait_out(case, refusal)
-            case RefusalRecovery.WITHHOLD:
-                return Refused(refusal)
 
-    async def _edit_doubted(self, case: _SendAttempts, doubt: Exception) -> EditOutcome | None:
-        delay = case.next_delay()
-        if _now() + delay > case.first_at + PATIENCE_SECONDS:
-            return Failed(doubt, uncertain=True)
-        return None if await self._waits.hold(delay) else Uncertain(doubt)
-
-    async def _request(self, make: Callable[[WireState], Coroutine[Any, Any, T]]) -> T:
-        """Call the sink once. On a stop, a sent request is awaited, an unsent one withdrawn."""
-        wanted_at = _now()
-        wire = WireState(wanted_at)
-        try:
-            with self._waits.answer.of(wire):
-                return await make(wire)
-        finally:
-            self._note_wait(wanted_at, wire)
-
-    def _note_wait(self, wanted_at: float, wire: WireState) -> None:
-        """Discord's limits are waited for without a word; the inspector shows them."""
-        if wire.on_wire and wire.left_at - wanted_at >= NOTED_WAIT_SECONDS:
-            self._response.limit_waits.append(LimitWait(wanted_at, wire.left_at))
-
-
-def _without_reply(case: _SendAttempts, refusal: DiscordRefusalError) -> Outcome | None:
+def _without_reply(case: SendAttempts, refusal: DiscordRefusalError) -> Outcome | None:
     if case.post.reply and not case.doubted:
         case.post = replace(case.post, reply=False)
         return None

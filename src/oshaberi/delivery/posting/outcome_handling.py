@@ -10,6 +10,7 @@ from typing import assert_never
 from oshaberi.delivery.bookkeeping.delivery_record import DeliveryRecord
 from oshaberi.delivery.outgoing_message import OutgoingMessage
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
+from oshaberi.delivery.posting.error_code_recovery import TOKEN_REVOKED
 from oshaberi.delivery.posting.send_outcome import (
     Broken,
     Delivered,
@@ -87,6 +88,13 @@ class OutcomeHandler:
         self.last_error = error
         self._failures += 1
         return Broken("error", error) if self._failures >= MOST_FAILURES else None
+
+
+def refuses_pictures(outcome: Outcome) -> bool:
+    """Tell whether perhaps only the pictures of a message are not wanted."""
+    if isinstance(outcome, Unavailable):
+        return not outcome.uncertain and outcome.error.code != TOKEN_REVOKED
+    return isinstance(outcome, Refused)
 
 
 def _words(error: Exception) -> str:

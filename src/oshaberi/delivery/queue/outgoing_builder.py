@@ -40,6 +40,7 @@ class OutgoingBuilder:
         self._ledger = ledger
         self._renderer = renderer
         self._plug_ins = plug_ins
+        self._paces = paces(config)
 
     def pack(self, event: Message | Table) -> OutgoingMessage:
         number = self._response.next_number()
@@ -94,7 +95,7 @@ class OutgoingBuilder:
 
     def _wait(self, number: int, event: Message | Table) -> Wait:
         config = self._config
-        if not paces(config):
+        if not self._paces:
             return Wait(0, 0)
         if isinstance(event, Table):
             return Wait(pause_ms(number, config), table_typing_ms(config))

@@ -64,7 +64,7 @@ class ChunkReader:
                 return self._failed(self._classified(error))
             # Runs once per token, see `model_output`.
             normalise, take = self._provider.normalise, self._output.take
-            timer, time = self._timer, asyncio.get_running_loop().time
+            time = asyncio.get_running_loop().time
             while True:
                 try:
                     raw = await anext(stream)
@@ -74,12 +74,12 @@ class ChunkReader:
                     chunk = normalise(raw)
                 except (Exception, asyncio.CancelledError) as error:
                     return self._cut_off_by(error)
-                now = timer.touched_at = time()
-                if chunk is None or take(chunk, now):
-                    continue
-                end = await self._look_at(chunk)
-                if end is not None:
-                    return end
+                if chunk is None:
+                    self._timer.touch()
+                elif not take(chunk, time()):
+                    end = await self._look_at(chunk)
+                    if end is not None:
+                        return end
         finally:
             self._timer.stop()
 

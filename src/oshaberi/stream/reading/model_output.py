@@ -40,6 +40,7 @@ class ModelOutput:
         self.continuation_prefill: str | None = None
         self.first_token_at: float | None = None
         """When the first words, thoughts or calls came."""
+        self.last_chunk_at = 0.0
         self.chunks = 0
         self.characters = 0
         self.engine_open = True
@@ -56,6 +57,7 @@ class ModelOutput:
         self._on_chunk = on_chunk
         self._shows_unfinished = deliverer.shows_unfinished
         self._has_thoughts = False
+        self._only_thinks = False
         self._large = ""
         self._fed = 0
 
@@ -66,6 +68,7 @@ class ModelOutput:
         or one of `guarded`, `thinks_too_long` and `is_ahead` became true.
         """
         kind, text, calls, _, thoughts, finish_reason, usage, prefill, links = chunk
+        self.last_chunk_at = now
         self.chunks += 1
         if self.first_token_at is None and (text or thoughts or calls):
             self.first_token_at = now
@@ -145,11 +148,16 @@ class ModelOutput:
         return messages
 
     def _limit_thinking(self, text: str, now: float) -> None:
-        captured = self._engine.captures
-        if captured or not text[-1:].isalnum():
-            self.thinks_too_long = self._thinking.passed(text, captured, now)
-        elif self._thinking.since is not None:
-            self._thinking.restart()
+        """Note whether a chunk's text can be seen: it is not captured, blank, or only a tag."""
+        if not self._engine.captures and (
+            text[-1:].isalnum() or text[text.rfind(">") + 1 :].strip()
+        ):
+            if self._only_thinks:
+                self._only_thinks = False
+                self._thinking.restart()
+            return
+        self._only_thinks = True
+        self.thinks_too_long = self._thinking.passed(now)
 
     def _end_with(self, last: Iterable[Event]) -> None:
         self.engine_open = False

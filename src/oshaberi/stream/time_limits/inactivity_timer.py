@@ -1,6 +1,6 @@
 """The inactivity timer: runs only while a chunk is awaited (spec 04 O4).
 
-A touch is only an assignment; the loop's timer is set again only when it fires too early.
+A chunk costs it nothing: the loop's timer is set again only when it fires too early.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ from collections.abc import Callable
 
 
 class InactivityTimer:
-    """Calls `on_expiry` after so long without a touch. `overdue` confirms it."""
+    """Calls `on_expiry` after so long without a touch or a chunk. `overdue` confirms it."""
 
-    def __init__(self, timeout_ms: int, on_expiry: Callable[[], None]) -> None:
+    def __init__(
+        self, timeout_ms: int, last_chunk_at: Callable[[], float], on_expiry: Callable[[], None]
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._seconds = timeout_ms / 1000
+        self._last_chunk_at = last_chunk_at
         self._on_expiry = on_expiry
-        self.touched_at = self._loop.time()
-        """When the last sign of life came. Who has the time at hand sets it."""
+        self._touched_at = self._loop.time()
         self._running = False
         self._handle: asyncio.TimerHandle | None = None
 
@@ -28,7 +30,7 @@ class InactivityTimer:
             self._arm()
 
     def touch(self) -> None:
-        self.touched_at = self._loop.time()
+        self._touched_at = self._loop.time()
 
     def stop(self) -> None:
         self._running = False
@@ -41,14 +43,18 @@ class InactivityTimer:
         """Tell whether the time is over. If not, the timer is set again."""
         if not self._running:
             return False
-        if self._loop.time() >= self.touched_at + self._seconds:
+        if self._loop.time() >= self._deadline:
             return True
         if self._handle is None:
             self._arm()
         return False
 
+    @property
+    def _deadline(self) -> float:
+        return max(self._touched_at, self._last_chunk_at()) + self._seconds
+
     def _arm(self) -> None:
-        self._handle = self._loop.call_at(self.touched_at + self._seconds, self._fire)
+        self._handle = self._loop.call_at(self._deadline, self._fire)
 
     def _fire(self) -> None:
         self._handle = None

@@ -16,25 +16,17 @@ class ThinkingLimit:
 
     def __init__(self, most_ms: int) -> None:
         self._most_s = most_ms / 1000
-        self.since: float | None = None
-        """When the thinking began; None while something visible comes."""
+        self._since: float | None = None
 
     def restart(self) -> None:
         """Restart: something visible came, or the model had to wait."""
-        self.since = None
+        self._since = None
 
-    def passed(self, text: str, captured: bool, now: float) -> bool:
-        """Note a chunk's text. Return whether the limit has passed.
-
-        `captured`: the text belongs to a captured block.
-        """
-        if not captured and (text[-1:].isalnum() or text[text.rfind(">") + 1 :].strip()):
-            self.since = None
-            return False
-        if self.since is None:
-            self.since = now
-            return False
-        return now - self.since >= self._most_s
+    def passed(self, now: float) -> bool:
+        """Note a chunk without visible text. Return whether the limit has passed."""
+        if self._since is None:
+            self._since = now
+        return now - self._since >= self._most_s
 
     def error(self, provider: str) -> ProviderError:
         words = Sentence(

@@ -16,7 +16,7 @@ import regex
 
 from oshaberi.events import Details, Thought
 from oshaberi.text.copied_state import CopiedState
-from oshaberi.text.urls_and_mentions import BACKTICKS, inline_code_close
+from oshaberi.text.urls_and_mentions import backticks_end, inline_code_close
 
 _FAMILY: Final = r"(?P<think>(?:[\w.-]{1,32}:)?(?:think|thinking|reasoning))"
 _TAG: Final = regex.compile(
@@ -26,6 +26,7 @@ _TAG: Final = regex.compile(
 _SUMMARY: Final = re.compile(r"<summary\b[^<>\n]*>.*?</summary\s*>", re.IGNORECASE | re.DOTALL)
 # A `<` before one of these signs begins no tag: most of them need no closer look.
 _TICK_OR_TAG: Final = re.compile(r"`|<(?![\x00-,:-@\[-^`{-\x7f])")
+_TAG_STOP: Final = re.compile(r"[<>\n]")
 _TAG_MAX: Final = 200
 
 
@@ -206,7 +207,7 @@ class Capture(CopiedState):
 
     def _backticks(self, at: int, final: bool) -> int:
         buffer = self._buffer
-        end = _run_end(buffer, at)
+        end = backticks_end(buffer, at)
         if end == len(buffer) and not final:
             return -1
         ticks = end - at
@@ -228,7 +229,7 @@ class Capture(CopiedState):
         if tick < 0:
             self._show(at, len(buffer))
             return len(buffer)
-        end = _run_end(buffer, tick)
+        end = backticks_end(buffer, tick)
         if end == len(buffer) and not final:
             if tick == at:
                 return -1
@@ -253,13 +254,11 @@ class Capture(CopiedState):
         self._shown.append(text)
 
 
-def _run_end(buffer: str, at: int) -> int:
-    run = BACKTICKS.match(buffer, at)
-    return run.end() if run else at
-
-
 def match_tag(buffer: str, at: int, final: bool) -> regex.Match[str] | None:
     """Return the tag at `at`, perhaps incomplete; None if no tag of ours begins there (C5)."""
+    stop = _TAG_STOP.search(buffer, at + 1, at + _TAG_MAX)
+    if stop and buffer[stop.start()] != ">":
+        return None
     found = _TAG.match(buffer, at, min(len(buffer), at + _TAG_MAX), partial=True)
     if found is None or not found.partial:
         return found

@@ -82,7 +82,7 @@ def _kept(text: str) -> list[Span]:
     for opener, closer in _BLOCKS:
         if opener in text:
             spans += _blocks(text, opener, closer)
-    label = _LABEL.match(text)
+    label = _LABEL.match(text) if ":" in text else None
     if label:
         spans.append(label.span())
     return _united(spans)

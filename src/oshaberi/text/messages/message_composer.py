@@ -7,6 +7,7 @@ numbered, and accounts for everything in V since the one before it.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 from oshaberi.events import Boundary, Event, Message, Table, Withheld
@@ -25,6 +26,9 @@ _PUNCTUATION: Final = frozenset(".,!?;:。！？、，…")
 _ALONE: Final = re.compile(r"[.,!?;。！？、，…]+|[.,!?;:。！？、，…]{1,2}")
 _ORPHANS_MAX: Final = 100
 
+Humanizer = Callable[[str, str], str]
+"""Takes a text and a seed."""
+
 
 class MessageComposer(CopiedState):
     """Takes parts in order; `take` returns the messages made."""
@@ -42,6 +46,7 @@ class MessageComposer(CopiedState):
         self._observer = observer
         self._out: list[Event] = []
         self._packing = MessagePacking(config)
+        self._humanize = _humanizer() if config.humanizer_degree == 3 else None
         self._orphan: PackedPart | None = None
         self._strays: list[PackedPart] = []
         self._notes: list[tuple[str, str, int]] = []
@@ -217,13 +222,13 @@ class MessageComposer(CopiedState):
             return
         segment, span = self._seal(part.end)
         labelled = part.labelled
-        humanises = self._config.humanizer_degree == 3 and not self._packing.is_whole(part.end)
+        humanize = None if self._packing.is_whole(part.end) else self._humanize
         for text in messages:
             if len(text) < 3 and (self.emitted or len(messages) > 1) and _ALONE.fullmatch(text):
                 self.note(text, "stray", part.end)
                 continue
             identity = self._faces.dress(part.identity)
-            shown = self._humanized(text) if humanises else text
+            shown = self._humanized(text, humanize) if humanize else text
             self._out.append(Message(shown, part.boundary, identity, segment, span, labelled))
             self._sent()
             labelled = False
@@ -240,12 +245,10 @@ class MessageComposer(CopiedState):
         self.count += 1
         self.emitted = True
 
-    def _humanized(self, text: str) -> str:
+    def _humanized(self, text: str, humanize: Humanizer) -> str:
         if text.startswith("```"):
             return text
-        from oshaberi.text.messages.humanize import humanize_seeded
-
-        shown = humanize_seeded(text, f"{self._config.seed}:{self.count}")
+        shown = humanize(text, f"{self._config.seed}:{self.count}")
         if self._observer and shown != text:
             self._observer.transform("humanize", text, shown)
         return shown
@@ -271,3 +274,10 @@ class MessageComposer(CopiedState):
 def _in_one_line(text: str) -> str:
     """Remove line breaks: `<br>` may stand between punctuation, too."""
     return "".join(line.strip() for line in text.split("\n")) if "\n" in text else text
+
+
+def _humanizer() -> Humanizer:
+    """Return what degree 3 needs, and only then is loaded."""
+    from oshaberi.text.messages.humanize import humanize_seeded
+
+    return humanize_seeded

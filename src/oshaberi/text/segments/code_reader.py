@@ -6,7 +6,7 @@ from oshaberi.events import Boundary
 from oshaberi.text.code_block_splitting import CodeBlock
 from oshaberi.text.segments.reader_protocol import BlockSuccessor, SegmentReader
 from oshaberi.text.segments.visible_buffer import VisibleBuffer
-from oshaberi.text.urls_and_mentions import BACKTICKS
+from oshaberi.text.urls_and_mentions import backticks_end
 
 
 class CodeReader(SegmentReader):
@@ -31,15 +31,18 @@ class CodeReader(SegmentReader):
         text = self._buffer.text
         while True:
             tick = text.find("`", self._pos)
-            run = BACKTICKS.match(text, tick) if tick >= 0 else None
-            if run is None or (run.end() == len(text) and not final):
-                self._feed(tick if run else len(text))
+            if tick < 0:
+                self._feed(len(text))
                 return None
-            if run.end() - tick >= self._ticks:
+            end = backticks_end(text, tick)
+            if end == len(text) and not final:
                 self._feed(tick)
-                self._end(run.end(), "code_close")
-                return self._successor.behind_code(run.end())
-            self._feed(run.end())
+                return None
+            if end - tick >= self._ticks:
+                self._feed(tick)
+                self._end(end, "code_close")
+                return self._successor.behind_code(end)
+            self._feed(end)
 
     def close(self, reason: Boundary, trim: bool) -> None:
         del trim  # code is never trimmed

@@ -135,7 +135,7 @@ def _token(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
     stop = _TOKEN_STOP.search(text, at + 1, at + _TOKEN_MAX)
     if stop is None and len(text) - at < _TOKEN_MAX and not final:
         return WAIT
-    token = DISCORD_TOKEN.match(text, at)
+    token = DISCORD_TOKEN.match(text, at) if stop and text[stop.start()] == ">" else None
     if token is None:
         return at + 1
     open_markers.spans.append((at, token.end(), True))

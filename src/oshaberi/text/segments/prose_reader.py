@@ -18,7 +18,7 @@ from oshaberi.text.segments.segment_release import SegmentRelease
 from oshaberi.text.segments.visible_buffer import NEVER, VisibleBuffer
 from oshaberi.text.sentences.sentence_ends import TERMINATORS, run_end, sentence_end
 from oshaberi.text.text_config import TextConfig
-from oshaberi.text.urls_and_mentions import BACKTICKS, URL_STOP, inline_code_close, url_end
+from oshaberi.text.urls_and_mentions import URL_STOP, backticks_end, inline_code_close, url_end
 
 _LINES: Final = interest_in(MARKS)
 _SENTENCES: Final = interest_in(MARKS + TERMINATORS)
@@ -216,8 +216,7 @@ class ProseReader(SegmentReader):
 
     def _read_backticks(self, at: int, final: bool) -> int:
         text = self._buffer.text
-        run = BACKTICKS.match(text, at)
-        end = run.end() if run else at
+        end = backticks_end(text, at)
         if end == len(text) and not final:
             return WAIT
         if end - at > 2:

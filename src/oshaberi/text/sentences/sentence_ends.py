@@ -146,16 +146,15 @@ def _wide_close(text: str, low: int, at: int, end: int) -> int:
     """Like `_close`. A mark that can open and close closes only if one is open on the line."""
     close = end
     while close - end <= _MAX_CLOSERS:
-        closers = _WIDE_CLOSERS.match(text, close, end + _MAX_CLOSERS + 1)
-        close = closers.end() if closers else close
-        if text[close : close + 1] not in _EITHER_MARKS:
+        if text[close : close + 1] in _EITHER_MARKS:
+            found = _EITHER_WAY.match(text, close)
+            if found and found.end() < len(text) and text.count(found[0], low, at) % 2 == 0:
+                break
+        else:
+            found = _WIDE_CLOSERS.match(text, close, end + _MAX_CLOSERS + 1)
+        if found is None or found.end() == close:
             break
-        either = _EITHER_WAY.match(text, close)
-        if either is None:
-            break
-        if either.end() < len(text) and text.count(either.group(), low, at) % 2 == 0:
-            break
-        close = either.end()
+        close = found.end()
     return close
 
 

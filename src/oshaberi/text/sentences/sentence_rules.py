@@ -88,6 +88,8 @@ def following(text: str, at: int, final: bool) -> tuple[str, int]:
 
     `more` means that it has not arrived.
     """
+    if text.startswith("\n", at):
+        return "end", at
     ahead = at + 1
     if not text.startswith(" ", at) or text[ahead : ahead + 1].isspace():
         gap = _GAP.match(text, at, at + _MAX_GAP + 1)

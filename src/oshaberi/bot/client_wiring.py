@@ -1,0 +1,126 @@
+"""Makes the client of a process, and what it does between its connection and its first question."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+from oshaberi.bot.client.discord_client import OshaberiClient
+from oshaberi.bot.commands import CommandContext
+from oshaberi.bot.coordination.crash_recovery import CrashRecovery
+from oshaberi.bot.coordination.orphaned_journals import OrphanedJournals
+from oshaberi.bot.coordination.question_recovery import QuestionRecovery
+from oshaberi.bot.coordination.shard_keeper import ShardKeeper
+from oshaberi.bot.live_settings import LiveSettings
+from oshaberi.bot.observability.metrics import BotMetrics
+from oshaberi.bot.old_direct_message_keys import adopt_direct_keys
+from oshaberi.bot.process_stores import ProcessStores
+from oshaberi.config import LoadedSettings
+from oshaberi.discord_io import RequestBudget, RequestFence
+from oshaberi.discord_io.requests.request_budget import PER_SECOND
+
+log = logging.getLogger(__name__)
+
+
+class ConnectedBot:
+    """The client, and the recovery of what earlier processes left."""
+
+    def __init__(
+        self,
+        settings: LoadedSettings,
+        stores: ProcessStores,
+        context: CommandContext,
+        live_settings: LiveSettings,
+        guild_ready_timeout: float,
+        on_ready: Callable[[], None],
+    ) -> None:
+        self._stores = stores
+        self._context = context
+        self._on_ready = on_ready
+        self._is_ready = asyncio.Event()
+        fence = RequestFence()
+        table = stores.shared.shard_leases() if settings.shards == "auto" else None
+        self.keeper = None if table is None else ShardKeeper(table, fence, settings.shard_count)
+        self.client = OshaberiClient(
+            context,
+            alone=stores.shared.alone,
+            claim=stores.shared.claim,
+            when_ready=self._when_ready,
+            take_up=self._take_up,
+            guild_ready_timeout=guild_ready_timeout,
+            shard_ids=list(settings.shard_ids) or None,
+            shard_count=settings.shard_count or None,
+            shard_terms=self.keeper,
+            fence=fence,
+            budget=RequestBudget(0 if settings.discord_api_url else PER_SECOND),
+        )
+        db, instance, find = stores.db, settings.instance, self.client.find_turn_channel
+        max_age = timedelta(seconds=settings.max_question_age_s)
+        say_in = live_settings.language_of
+        self._recovery = CrashRecovery(db, instance, find, stores.shared.alone, say_in)
+        self._questions = QuestionRecovery(
+            db, instance, find, context.channel_turns, max_age, say_in
+        )
+        self.orphaned_journals = OrphanedJournals(
+            db, instance, self._recovery, self._questions, self.client.is_ready, stores.leases
+        )
+
+    def problem(self) -> str | None:
+        """Tell why no new question is taken."""
+        if self._context.channel_turns.is_closing:
+            return "the bot is ending"
+        if not self._is_ready.is_set():
+            return "the bot is starting"
+        return None if self.keeper is None else self.keeper.problem()
+
+    async def _when_ready(self) -> None:
+        await adopt_direct_keys(self._stores.db, self.client.application)
+        count = await self._recovery.run()
+        if count:
+            log.info("%d answers of an earlier process were settled", count)
+        self._is_ready.set()
+        self._on_ready()
+        if self.keeper is not None:
+            self.keeper.get_ready()
+
+    async def _take_up(self) -> None:
+        await self._questions.run()
+
+    @asynccontextmanager
+    async def watched(self, bot_metrics: BotMetrics) -> AsyncIterator[None]:
+        """Measure the client, and share its requests with other processes; close it at the end."""
+        self._watch(bot_metrics)
+        client, shared = self.client, self._stores.shared
+        async with (
+            bot_metrics.process_gauges.measuring_lag(),
+            shared.share_requests(client.guard, client.budget),
+            _closing(client),
+        ):
+            yield
+
+    def _watch(self, bot_metrics: BotMetrics) -> None:
+        client, stores = self.client, self._stores
+        slots, channel_turns = self._context.services.slots, self._context.channel_turns
+        bot_metrics.discord_requests.watch(client.guard, client.budget, client.request_meter)
+        stores.db.watch(bot_metrics.database_meter())
+        client.unanswered.on_unanswered = bot_metrics.note_unanswered
+        bot_metrics.process_gauges.watch(
+            turns_running=lambda: slots.taken,
+            turns_waiting=lambda: channel_turns.waiting() + slots.waiting,
+            shards=lambda: len(client.gateway_state.shard_ids()),
+            shards_connected=client.gateway_state.connected_count,
+            discord_requests_waiting=lambda: client.budget.waiting,
+            database_away=lambda: stores.db.problem() is not None,
+            redis_away=lambda: stores.shared.problem is not None,
+        )
+
+
+@asynccontextmanager
+async def _closing(client: OshaberiClient) -> AsyncIterator[None]:
+    try:
+        yield
+    finally:
+        await client.close()

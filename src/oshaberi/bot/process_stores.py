@@ -1,0 +1,49 @@
+"""Opens what a process shares with others: the database, Redis, and its own lease."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from dataclasses import dataclass
+
+from oshaberi.bot.cache_invalidation import cache_invalidation
+from oshaberi.bot.coordination.process_coordination import (
+    InstanceLease,
+    ProcessCoordination,
+    shared_state,
+)
+from oshaberi.config import LoadedSettings
+from oshaberi.storage import Database, SecretVault
+from oshaberi.storage.postgres_lease import postgres_lease
+from oshaberi.storage.sqlite_ownership import sole_owner
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessStores:
+    """The database and the coordination. `leases` tell which processes have ended."""
+
+    db: Database
+    shared: ProcessCoordination
+    leases: Mapping[str, InstanceLease]
+
+
+@asynccontextmanager
+async def open_stores(settings: LoadedSettings) -> AsyncIterator[ProcessStores]:
+    """Open them for the block."""
+    vault = SecretVault.from_environment_or_file(settings.secret_key_file)
+    with _owned(settings):
+        async with (
+            Database.open(settings.database_url, vault) as db,
+            shared_state(settings.redis_url, settings.instance) as shared,
+            postgres_lease(settings.database_url, settings.instance) as lease,
+            cache_invalidation(db, settings.redis_url),
+        ):
+            leases = {**shared.leases, **({} if lease is None else {"postgresql": lease})}
+            yield ProcessStores(db, shared, leases)
+
+
+def _owned(settings: LoadedSettings) -> AbstractContextManager[object]:
+    """Keep a second process off an SQLite file. With Redis each turn holds a lock."""
+    if settings.redis_url is not None:
+        return nullcontext()
+    return sole_owner(settings.database_url, settings.instance)

@@ -1,0 +1,64 @@
+"""Makes what all turns of a process share: settings, tools, models and who watches them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
+
+from oshaberi.bot.bot_tools import open_tools
+from oshaberi.bot.client.attached_text import read_text
+from oshaberi.bot.live_settings import LiveSettings
+from oshaberi.bot.observability.metrics import BotMetrics
+from oshaberi.bot.observability.open_telemetry import open_telemetry
+from oshaberi.bot.operator_defaults import links, persona_of, plug_ins_of
+from oshaberi.bot.process_stores import ProcessStores
+from oshaberi.config import LoadedSettings
+from oshaberi.providers.capabilities import LearnedLimits
+from oshaberi.stream.stream_observer import StreamObserver
+from oshaberi.tools.tool_text import installed_tool_text
+from oshaberi.turns.admission.turn_slots import TurnSlots
+from oshaberi.turns.generation.adapter_pool import AdapterPool, Connect
+from oshaberi.turns.turn_services import TurnServices
+
+
+@asynccontextmanager
+async def open_services(
+    settings: LoadedSettings,
+    environ: Mapping[str, str],
+    stores: ProcessStores,
+    bot_metrics: BotMetrics,
+    observers: Sequence[StreamObserver],
+    connect: Connect,
+) -> AsyncIterator[tuple[TurnServices, LiveSettings]]:
+    """Open tools, adapters and tracing for the block."""
+    db, shared, learned = stores.db, stores.shared, LearnedLimits()
+    pool = AdapterPool(partial(connect, learned=learned), learned=learned)
+    async with (
+        open_tools(settings, settings.secrets(environ)) as tools,
+        aclosing(pool) as adapters,
+        open_telemetry(settings.otel_endpoint, settings.instance) as tracer,
+    ):
+        live_settings = LiveSettings(settings, environ, db, lambda: services)
+        services = TurnServices(
+            settings=live_settings.of,
+            stops=shared.stops,
+            adapters=adapters,
+            tools=tools,
+            store=db,
+            journal=db.journal,
+            instance=settings.instance,
+            models=links(settings, environ),
+            allow_local_models=lambda: live_settings.operators().allow_local_models,
+            persona=persona_of(settings),
+            observers=tuple(observers),
+            plug_ins=plug_ins_of(settings),
+            tool_text=installed_tool_text(),
+            read_text=read_text,
+            alone=shared.alone,
+            slots=TurnSlots(settings.max_simultaneous_turns, settings.max_wait_s),
+            operator_turn=lambda: live_settings.operators().turn,
+            on_answered=bot_metrics.note_answer,
+            tracer=tracer,
+        )
+        yield services, live_settings
