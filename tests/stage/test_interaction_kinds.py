@@ -53,8 +53,8 @@ def test_selects_of_people_roles_and_channels(
     async def scenario(stage: Stage, client: KindsClient) -> None:
         class Menu(kind):  # type: ignore[misc]
             async def callback(self, interaction: discord.Interaction) -> None:
-                client.given += [value.name for value in self.values]
                 await interaction.response.defer()
+                client.given += [value.name for value in self.values]  # the play may end now
 
         view = discord.ui.View()
         view.add_item(Menu(custom_id="menu", max_values=2))

@@ -134,7 +134,7 @@ def test_deletions_edits_replies_and_questions() -> None:
                 await edited.edit(content="40")
                 await message.reply("guess", mention_author=True)
                 guess = await room.bot.wait_for(
-                    "message", check=lambda m: m.author == message.author, timeout=5.0
+                    "message", check=lambda m: m.author == message.author, timeout=600.0
                 )
                 await message.channel.send(f"you said {guess.content}")
 
@@ -150,6 +150,7 @@ def test_deletions_edits_replies_and_questions() -> None:
         guess = await room.sees("guess")
         place = room.stage.world.channel("general").id
         assert room.stage.world.find_message(place, guess).reference
+        await room.stage.settled()  # the bot has heard that it replied, and waits
         room.say("7")
         for text in ("you said 7", "10 -> 40", "deleted: soon gone"):
             await room.sees(text)

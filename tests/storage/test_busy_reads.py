@@ -16,8 +16,8 @@ from oshaberi.storage.outages import database_circuit_breaker
 from tests.storage.migrated_database import place_database
 from tests.storage.scenario_database import with_database
 
-READS = 80
-READ_S = 0.03
+READS = 60
+READ_S = 0.1
 
 
 def slow_read(connection: Connection) -> int:
@@ -34,7 +34,7 @@ def file_url(tmp_path: Path) -> str:
 
 def test_a_long_queue_of_reads_is_no_outage(file_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The queue takes longer than a database may be silent, but it is not silent meanwhile."""
-    monkeypatch.setattr(database_circuit_breaker, "ANSWER_SECONDS", 0.4)
+    monkeypatch.setattr(database_circuit_breaker, "ANSWER_SECONDS", 1.2)
 
     async def read_all(db: Database) -> list[int]:
         store = db.servers._store
