@@ -1,6 +1,6 @@
 """The text engine: takes a stream in pieces and returns finished messages (stages 05-07a).
 
-Wiring only: intake, prefill, capture, boundaries, normalizers, composer. One engine, one stream.
+Wiring only: intake, prefill, capture, splitter, normalizers, composer. One engine, one stream.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class TextEngine:
         self._composer = MessageComposer(
             config, self._normalizers.faces, carried.messages, observer
         )
-        self._delivery = SegmentPipeline(self._normalizers, self._composer)
-        self._boundaries = SegmentSplitter(config, observer, self._delivery)
+        self._pipeline = SegmentPipeline(self._normalizers, self._composer)
+        self._splitter = SegmentSplitter(config, observer, self._pipeline)
         self._closed = False
         self.captures = config.starts_in_thought
         """A thought or a details block is open, so that new text is not visible."""
@@ -113,7 +113,7 @@ class TextEngine:
         self._drain()
         self._closed = True
         self._at_most = 0
-        self._composer.withdraw(self._boundaries.rest(), self._boundaries.end)
+        self._composer.withdraw(self._splitter.rest(), self._splitter.end)
         return self._composer.take()
 
     def preview(self) -> list[Message]:
@@ -124,7 +124,7 @@ class TextEngine:
             self._intake,
             self._prefill,
             self._capture,
-            self._boundaries,
+            self._splitter,
             self._normalizers,
             self._composer,
         )
@@ -154,7 +154,7 @@ class TextEngine:
             raise EngineClosedError("this engine's stream has ended; make a new TextEngine")
         text = self._head(self._intake.feed(self._take_pending()))
         if self._capture.passes(text):
-            self._boundaries.feed(text)
+            self._splitter.feed(text)
         else:
             self._read(self._capture.feed(text))
         self._set_patience()
@@ -181,8 +181,8 @@ class TextEngine:
         self._drain()
         self._closed = True
         self._at_most = 0
-        self._boundaries.close(reason, trim)
-        self._composer.finish(reason, self._boundaries.end)
+        self._splitter.close(reason, trim)
+        self._composer.finish(reason, self._splitter.end)
         return self._composer.take()
 
     def _set_patience(self) -> None:
@@ -190,21 +190,21 @@ class TextEngine:
 
         Nothing while a decision waits (L6); a share of the held text if that is long (L7).
         """
-        held = self._boundaries.unsent + self._capture.held
+        held = self._splitter.unsent + self._capture.held
         self.captures = self._capture.captures
         self._at_least = _WHILE_PACKING if self._composer.packs else 0
         if held > _LARGE:
             self._at_least = held // _SHARE
-        self._in_code = self._boundaries.reads_code and self._capture.is_settled
+        self._in_code = self._splitter.reads_code and self._capture.is_settled
         self._by_line = not (self._in_code or self._by_sentence)
         reach = self._longest if self._in_code else self._reach
-        at_most = 1 if self._boundaries.waits_for_next else reach - held
+        at_most = 1 if self._splitter.waits_for_next else reach - held
         self._at_most = max(at_most, self._at_least, 1)
 
     def _read(self, captured: Iterable[Captured]) -> None:
         for found in captured:
             if isinstance(found, str):
-                self._boundaries.feed(found)
+                self._splitter.feed(found)
             elif isinstance(found, StrayClose):
                 self._take_back()
             else:
@@ -216,9 +216,9 @@ class TextEngine:
         """Turn waiting text into a thought, if nothing was sent yet (C3)."""
         if self._composer.spoken:
             return
-        text = self._composer.take_back() + self._boundaries.retract(self._composer.sealed)
+        text = self._composer.take_back() + self._splitter.retract(self._composer.sealed)
         self._capture.forget()
-        self._delivery.begun = False
+        self._pipeline.begun = False
         if text := text.strip():
             self._composer.event(Thought(text))
             if self._observer:

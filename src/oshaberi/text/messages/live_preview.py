@@ -42,7 +42,7 @@ class PreviewParts(NamedTuple):
     intake: CharacterIntake
     prefill: PrefillEcho | None
     capture: Capture
-    boundaries: SegmentSplitter
+    splitter: SegmentSplitter
     normalizers: Normalizers
     composer: MessageComposer
 
@@ -54,17 +54,17 @@ def preview(
     if parts.capture.captures:
         return []
     parts = deepcopy(parts, _shared(parts, config, observer))
-    boundaries, composer = parts.boundaries, parts.composer
+    splitter, composer = parts.splitter, parts.composer
     if not _read(parts, pending):
         return []
-    in_prose, in_word = boundaries.reads_prose, boundaries.ends_in_word
+    in_prose, in_word = splitter.reads_prose, splitter.ends_in_word
     if in_prose:
-        before = boundaries.end
-        rest = boundaries.retract(before)
+        before = splitter.end
+        rest = splitter.retract(before)
         goes_on = len(rest) < before and not _begins_line(rest)
-        boundaries.feed(showable(rest, config, goes_on))
-    boundaries.close("stop")
-    composer.finish("stop", boundaries.end)
+        splitter.feed(showable(rest, config, goes_on))
+    splitter.close("stop")
+    composer.finish("stop", splitter.end)
     messages = _messages(composer.take())
     return messages if in_prose else _without_half_word(messages, in_word)
 
@@ -98,7 +98,7 @@ def _read(parts: PreviewParts, pending: str) -> bool:
         if isinstance(found, StrayClose):
             return False
         if isinstance(found, str):
-            parts.boundaries.feed(found)
+            parts.splitter.feed(found)
     return True
 
 

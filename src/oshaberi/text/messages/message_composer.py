@@ -1,30 +1,29 @@
 """Stage 07a: makes messages of normalised text: one each, packed, or all in one (degree 0).
 
-Also S1: orphan punctuation waits here for the text it belongs to. Every unit that leaves is
-numbered, and accounts for everything in V since the one before it.
+Every unit that leaves is numbered, and accounts for everything in V since the one before it.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from typing import Final
 
 from oshaberi.events import Boundary, Event, Message, Table, Withheld
 from oshaberi.text import markdown_tables
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.decision_observer import Observer
-from oshaberi.text.line_kinds import begins_block
 from oshaberi.text.messages.message_packing import MessagePacking, PackedPart, PackingPolicy
+from oshaberi.text.messages.orphan_punctuation import (
+    PUNCTUATION,
+    OrphanPunctuation,
+    in_one_line,
+    is_alone,
+    is_stray,
+)
 from oshaberi.text.messages.segment_chunker import SegmentChunker
 from oshaberi.text.normalize.names.username_alternation import SpriteUsernames
 from oshaberi.text.segments.visible_buffer import short_gap
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.text_measure import utf16_len
-
-_PUNCTUATION: Final = frozenset(".,!?;:。！？、，…")
-_ALONE: Final = re.compile(r"[.,!?;。！？、，…]+|[.,!?;:。！？、，…]{1,2}")
-_ORPHANS_MAX: Final = 100
 
 Humanizer = Callable[[str, str], str]
 """Takes a text and a seed."""
@@ -47,8 +46,7 @@ class MessageComposer(CopiedState):
         self._out: list[Event] = []
         self._packing = MessagePacking(config)
         self._humanize = _humanizer() if config.humanizer_degree == 3 else None
-        self._orphan: PackedPart | None = None
-        self._strays: list[PackedPart] = []
+        self._orphans = OrphanPunctuation(observer)
         self._notes: list[tuple[str, str, int]] = []
         self._gap = ""
         self._segment = 0
@@ -67,7 +65,7 @@ class MessageComposer(CopiedState):
     @property
     def begun(self) -> bool:
         """Tell whether something visible came before, sent or not."""
-        return bool(self.count or self._packing or self._orphan or self._strays)
+        return bool(self.count or self._packing or self._orphans)
 
     @property
     def packs(self) -> bool:
@@ -82,12 +80,12 @@ class MessageComposer(CopiedState):
         """Add normalised prose or code."""
         if self._gap:
             part.gap, self._gap = self._gap + part.gap, ""
-        if part.text[0] in _PUNCTUATION and _is_alone(bare := _in_one_line(part.text)):
+        if part.text[0] in PUNCTUATION and is_alone(bare := in_one_line(part.text)):
             part.text = bare
             self._hold(part)
             return
-        if self._orphan:
-            self._join_orphan(self._orphan, part)
+        if self._orphans.waits and not self._orphans.put_before(part):
+            self._release()
         self._place(part)
 
     def add_table(self, source: str, part: PackedPart) -> None:
@@ -119,19 +117,19 @@ class MessageComposer(CopiedState):
         """Send everything that waits."""
         self._release()
         self._flush(boundary)
-        if not self.emitted and self._strays:
-            text = "\n".join(part.text for part in self._strays)
-            first = self._strays[0]
-            self._strays = []
+        if not self.emitted and (strays := self._orphans.take_strays()):
+            text = "\n".join(part.text for part in strays)
+            first = strays[0]
             self._send(PackedPart(text, boundary, end, "", first.identity, first.labelled), [text])
         if self._notes:
             self._emit_notes(*self._seal(end))
 
     def take_back(self) -> str:
         """Remove what waits, and return it as text. It will not be sent."""
-        orphan = [self._orphan] if self._orphan else []
-        parts = [*self._strays, *self._packing.take(), *orphan]
-        self._strays, self._orphan = [], None
+        orphan = self._orphans.take()
+        parts = [*self._orphans.take_strays(), *self._packing.take()]
+        if orphan:
+            parts.append(orphan)
         waiting, self._gap = self._gap, ""
         return "".join(part.gap + part.text for part in parts) + waiting
 
@@ -148,43 +146,24 @@ class MessageComposer(CopiedState):
     # -- S1 -------------------------------------------------------------------------------------
 
     def _hold(self, part: PackedPart) -> None:
-        """Hold orphan punctuation: three or more, or an ellipsis. Fewer are a stray fragment."""
-        if len(part.text) < 3 and "…" not in part.text:
+        if is_stray(part.text):
             self._stray(part)
             return
-        held = self._orphan
-        if held and held.identity == part.identity:
-            held.text += part.text
-            held.end = part.end
-        else:
+        if not self._orphans.joins(part):
             self._release()
-            held = part
-        self._orphan = held
-        if self._observer:
-            self._observer.note("orphan", "held for the next segment", after=held.text)
-        if len(held.text) > _ORPHANS_MAX:
+        self._orphans.hold(part)
+        if self._orphans.is_full:
             self._release()
 
     def _stray(self, part: PackedPart) -> None:
         """Withhold a fragment, unless the response turns out to have nothing else (L1)."""
-        if self.begun and not self._strays:
+        if self.begun and not self._orphans.strays:
             self.note(part.text, "stray", part.end)
         else:
-            self._strays.append(part)
-
-    def _join_orphan(self, held: PackedPart, part: PackedPart) -> None:
-        if part.is_code or held.identity != part.identity or begins_block(part.text):
-            self._release()
-            return
-        self._orphan = None
-        part.text = held.text + part.text
-        part.gap = held.gap
-        part.labelled = part.labelled or held.labelled
-        if self._observer:
-            self._observer.note("orphan", "put in front", before=held.text, after=part.text)
+            self._orphans.strays.append(part)
 
     def _release(self) -> None:
-        held, self._orphan = self._orphan, None
+        held = self._orphans.take()
         if held and len(held.text) < 3:
             self._stray(held)
         elif held:
@@ -224,7 +203,7 @@ class MessageComposer(CopiedState):
         labelled = part.labelled
         humanize = None if self._packing.is_whole(part.end) else self._humanize
         for text in messages:
-            if len(text) < 3 and (self.emitted or len(messages) > 1) and _is_alone(text):
+            if len(text) < 3 and (self.emitted or len(messages) > 1) and is_alone(text):
                 self.note(text, "stray", part.end)
                 continue
             identity = self._faces.dress(part.identity)
@@ -260,25 +239,14 @@ class MessageComposer(CopiedState):
         return self._segment, span
 
     def _emit_notes(self, segment: int, span: tuple[int, int]) -> None:
-        for stray in self._strays:
+        for stray in self._orphans.take_strays():
             self.note(stray.text, "stray", stray.end)
-        self._strays = []
         notes, self._notes = self._notes, []
         for text, reason, end in notes:
             if end <= span[1]:
                 self._out.append(Withheld(text, reason, segment, span))
             else:
                 self._notes.append((text, reason, end))
-
-
-def _is_alone(text: str) -> bool:
-    """Tell whether `text`, which is not empty, is nothing but punctuation."""
-    return text[0] in _PUNCTUATION and (len(text) == 1 or _ALONE.fullmatch(text) is not None)
-
-
-def _in_one_line(text: str) -> str:
-    """Remove line breaks: `<br>` may stand between punctuation, too."""
-    return "".join(line.strip() for line in text.split("\n")) if "\n" in text else text
 
 
 def _humanizer() -> Humanizer:

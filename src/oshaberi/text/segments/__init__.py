@@ -7,5 +7,6 @@
 - `current_line`, `line_breaks`: what is known of the line being read.
 - `marker_rules`, `open_markers`: brackets, quotes and emphasis that delay a boundary.
 - `overflow_cuts`: where to cut when there is no boundary.
-- `segment_release`: how a segment leaves; `marker_closing`: what is closed at a forced flush.
+- `segment_release`: how a segment leaves; at a forced flush `marker_closing` closes what is open
+  and `clause_trimming` cuts off half a clause.
 """

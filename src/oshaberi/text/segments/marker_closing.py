@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from oshaberi.text.closed_pair_scan import find_spans
 from oshaberi.text.segments.open_markers import CLOSERS
 from oshaberi.text.text_measure import utf16_len
 
 _RUNS: Final = "*~|"
 _ENDS_IN_BREAK: Final = re.compile(r"<br\s*/?>$", re.IGNORECASE)
-_CLOSING: Final = "[\"'」』”’»）)\\]*_~|]*"
-_CLAUSE_END: Final = re.compile(rf"[.!?…]+{_CLOSING}(?=\s|$)|[。！？]+{_CLOSING}|\n")
 
 
 def closing(text: str, openers: list[tuple[str, int]], longest: int) -> str:
@@ -31,19 +28,6 @@ def closing(text: str, openers: list[tuple[str, int]], longest: int) -> str:
         if closer and _has_inside(text, kind, at) and not _lengthens_run(text, suffix, closer):
             suffix += closer
     return suffix
-
-
-def clause_end(text: str, hold_limit: int) -> int:
-    """Return where the last complete clause of `text` ends, outside its spans.
-
-    Returns the text's length if there is none.
-    """
-    spans = find_spans(text, hold_limit)
-    for found in reversed(list(_CLAUSE_END.finditer(text))):
-        end = found.end()
-        if text[:end].strip() and not any(begin < end < after for begin, after, _ in spans):
-            return end
-    return len(text)
 
 
 def _has_inside(text: str, kind: str, at: int) -> bool:

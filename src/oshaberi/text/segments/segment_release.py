@@ -9,7 +9,8 @@ from oshaberi.events import Boundary
 from oshaberi.text.closed_pair_scan import begun_url
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.decision_observer import Observer
-from oshaberi.text.segments.marker_closing import clause_end, closing
+from oshaberi.text.segments.clause_trimming import clause_end
+from oshaberi.text.segments.marker_closing import closing
 from oshaberi.text.segments.open_markers import HeldBoundary, OpenMarkers
 from oshaberi.text.segments.overflow_cuts import CutWindow, Stretch, choose_cut, hard_cut
 from oshaberi.text.segments.visible_buffer import NEVER, VisibleBuffer
