@@ -17,8 +17,8 @@ from oshaberi.delivery.sink import RequestRoom, Sink
 from oshaberi.delivery.stream_config import StreamConfig
 
 
-class MessageRoom:
-    """The room for the first message of the queue, in the bucket that it uses."""
+class BucketWaits:
+    """Waits until the bucket of the first message in the queue has room for it."""
 
     def __init__(
         self,

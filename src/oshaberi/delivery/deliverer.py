@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 from oshaberi.delivery.bookkeeping.character_ledger import Ledger
 from oshaberi.delivery.bookkeeping.delivery_record import DeliveryRecord
-from oshaberi.delivery.bucket_waits import MessageRoom
+from oshaberi.delivery.bucket_waits import BucketWaits
 from oshaberi.delivery.degree_policy import paces, policy_of, shows_unfinished
 from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
 from oshaberi.delivery.live.edit_pace import EditTurns
 from oshaberi.delivery.live.live_edits import LiveEdits
 from oshaberi.delivery.live.live_growth import LiveGrowth
+from oshaberi.delivery.notify_policy import NotifyPolicy
 from oshaberi.delivery.outgoing_message import OutgoingMessage
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
@@ -62,9 +63,10 @@ class Deliverer:
         self._config = config
         self._response = response
         self._waits = waits
-        self._room = MessageRoom(config, sink, self.queue, response, waits)
+        self._room = BucketWaits(config, sink, self.queue, response, waits)
         self._pace = TypingWaits(config.max_backlog_ms, self.queue, response, waits)
         self._limits = MessageLimits(config, response)
+        self._notify = NotifyPolicy(config, self._limits, response)
         self._outcomes = OutcomeHandler(self.delivery_record, self.queue, waits)
         self._builder = OutgoingBuilder(config, response, ledger, renderer, plug_ins)
         self._sender = ExactlyOnceSender(sink, waits, response)
@@ -100,8 +102,6 @@ class Deliverer:
         response.indicator.next_edit_at = self._next_edit_at if self.shows_unfinished else None
         self._is_live = config.delivery == "live"
         self._paces = paces(config)
-        self._least = 2 if config.notify == "last" else 1
-        """How many messages must wait before one is sent: with `notify: last`, two."""
         self._closing = False
         self._response_ends = False
 
@@ -161,7 +161,7 @@ class Deliverer:
                 broken = await self._growth.run(self._ready_or_halted)
                 if broken is not None:
                     return broken
-            item = await self.queue.head(self._least)
+            item = await self.queue.head(self._notify.least_waiting)
             if item is None or self._waits.halted:
                 break
             broken = await self._step(item)
@@ -245,20 +245,15 @@ class Deliverer:
             self._room.join()
             await self._pace.wait(self.queue.first)
         await self._room.wait()
-        if self._waits.halted or not self.queue.ready(self._least):
+        if self._waits.halted or not self.queue.ready(self._notify.least_waiting):
             return None
         silent = self._is_silent()
         return await self._send(self.queue.take(), silent, files)
 
     def _is_silent(self) -> bool:
         """Tell whether the next message is sent without a notification."""
-        match self._config.notify:
-            case "first":
-                return self._response.sent > 0
-            case "last":
-                at_end = self._response_ends and len(self.queue) == 1
-                return not (at_end or self._limits.leave_one())
-        return False
+        at_end = self._response_ends and len(self.queue) == 1
+        return self._notify.is_silent(ends_response=at_end)
 
     async def _send(
         self, item: OutgoingMessage, silent: bool = False, files: tuple[File, ...] = ()
@@ -290,7 +285,7 @@ class Deliverer:
         return self._room.for_unfinished_text()
 
     def _ready_or_halted(self) -> bool:
-        return self.queue.ready(self._least) or self._waits.halted
+        return self.queue.ready(self._notify.least_waiting) or self._waits.halted
 
 
 def _now() -> float:

@@ -2,7 +2,8 @@
 
 - `webhook_identity`: under which name and picture it goes out.
 - `message_poster`: chooses the bot's own account, the webhook, or the fallback.
-- `exactly_once`: sends, repeats and looks for the message until its outcome is known.
+- `exactly_once`: sends, repeats and looks for the message until its outcome is known;
+  `send_retries`: how often and how long.
 - `message_edits`: edits and deletes; `sink_requests` makes the single requests of both.
 - `error_code_recovery`: what each Discord error code means; `send_outcome`: how a send can end.
 - `outcome_handling`: what follows from an outcome for the messages that still wait.

@@ -27,13 +27,13 @@ from oshaberi.delivery.posting.send_outcome import (
     Uncertain,
     Withdrawn,
 )
-from oshaberi.delivery.posting.sink_requests import (
+from oshaberi.delivery.posting.send_retries import (
     DOUBTS,
     PATIENCE_SECONDS,
     RETRY_SECONDS,
     SendAttempts,
-    SinkRequests,
 )
+from oshaberi.delivery.posting.sink_requests import SinkRequests
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import (
     AmbiguousError,

@@ -19,12 +19,8 @@ from oshaberi.delivery.posting.send_outcome import (
     Uncertain,
     Withdrawn,
 )
-from oshaberi.delivery.posting.sink_requests import (
-    DOUBTS,
-    PATIENCE_SECONDS,
-    SendAttempts,
-    SinkRequests,
-)
+from oshaberi.delivery.posting.send_retries import DOUBTS, PATIENCE_SECONDS, SendAttempts
+from oshaberi.delivery.posting.sink_requests import SinkRequests
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import DiscordRefusalError, Post, Sent, Sink, WireState
 from oshaberi.turn_spans import turn_span

@@ -1,43 +1,22 @@
-"""Makes single requests to the sink, and knows how long and how often one is tried."""
+"""Makes single requests to the sink, and waits for slow mode and rate limits."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.posting.send_outcome import Unavailable, Uncertain, Withdrawn
+from oshaberi.delivery.posting.send_retries import PATIENCE_SECONDS, SendAttempts
 from oshaberi.delivery.response_state import LimitWait, ResponseState
-from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError, Post, WireState
+from oshaberi.delivery.sink import DiscordRefusalError, WireState
 
 T = TypeVar("T")
 
-PATIENCE_SECONDS = 90.0
-RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0)
 SLOW_MODE_SECONDS = 60.0
 UNKNOWN_WAIT_SECONDS = 5.0
 NOTED_WAIT_SECONDS = 0.1
-
-DOUBTS = (AmbiguousError, OSError, TimeoutError)
-"""Errors after which nobody knows what became of the request."""
-
-
-@dataclass(slots=True)
-class SendAttempts:
-    """One message and its attempts."""
-
-    post: Post
-    first_at: float
-    retries: int = 0
-    doubted: bool = False
-    webhook_renewed: bool = False
-
-    def next_delay(self) -> float:
-        delay = RETRY_SECONDS[min(self.retries, len(RETRY_SECONDS) - 1)]
-        self.retries += 1
-        return delay
 
 
 class SinkRequests:
