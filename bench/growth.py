@@ -15,7 +15,7 @@ from bench.shapes import Shape
 from bench.timing import Job, best_in_turns
 
 LIMIT = 1.15
-DEGREES = (0, 1, 3)
+DEGREES = (0, 1, 2, 3)
 WAYS = ("tokens", "whole")
 _HOPELESS = 3.0
 _NANO = 1e9

@@ -16,8 +16,8 @@ from bench import timing
 
 T = TypeVar("T")
 
-_SUSPICIOUS_SECONDS = 0.0005
-"""Somebody asks for the time more often than that, unless another program has the processor."""
+_CORRECTED_SECONDS = 0.0005
+"""How long the wall clock is trusted."""
 
 
 class _NeverSleepingSelector(selectors.DefaultSelector):
@@ -35,27 +35,26 @@ class ProcessorLoop(asyncio.SelectorEventLoop):
 
     def __init__(self) -> None:
         selector = _NeverSleepingSelector()
-        selector.on_turn = self._turn
-        self._idle = self._latest = self._ahead = 0.0
+        selector.on_turn = self._jump
+        self._idle = self._ahead = self._correct_at = 0.0
         self._corrected()
         super().__init__(selector)
 
     def time(self) -> float:
         now = time.monotonic() - self._ahead
-        if now - self._latest > _SUSPICIOUS_SECONDS:
-            return self._corrected()
-        self._latest = now
-        return now
+        return now if now < self._correct_at else self._corrected()
 
     def _corrected(self) -> float:
         """Take back what others had of the processor."""
-        self._latest = timing.clock() + self._idle
-        self._ahead = time.monotonic() - self._latest
-        return self._latest
+        now = timing.clock() + self._idle
+        self._ahead = time.monotonic() - now
+        self._correct_at = now + _CORRECTED_SECONDS
+        return now
 
-    def _turn(self, slept: float) -> None:
-        self._idle += slept
-        self._corrected()
+    def _jump(self, seconds: float) -> None:
+        self._idle += seconds
+        self._ahead -= seconds
+        self._correct_at += seconds
 
 
 def run_in_processor_time(main: Coroutine[Any, Any, T]) -> T:

@@ -24,7 +24,7 @@ def token_table(costs: Sequence[TokenCost]) -> str:
     rows = [_token_row(cost) for cost in costs]
     title = (
         "Per 4-character token, and as a ratio to json.loads of its chunk "
-        f"({_FLAG} at degree 2: over {tokens.REAL_LIMIT} on real text, {tokens.WORST_LIMIT:g} else)"
+        f"({_FLAG}: over {tokens.REAL_LIMIT} on real text, {tokens.WORST_LIMIT:g} else)"
     )
     return aligned_table(title, [*head, ""], rows)
 

@@ -12,10 +12,12 @@ from functools import partial
 
 from bench.engines import MakeEngine, cut, play
 from bench.timing import Job, best_in_turns
+from oshaberi.text import text_engine
 
 DEGREES = (0, 1, 2, 3)
 REAL_LIMIT = 1.5
-WORST_LIMIT = 10.0
+COMPILED = not str(text_engine.__file__).endswith(".py")
+WORST_LIMIT = 3.0 if COMPILED else 10.0
 _MICRO = 1e6
 
 
@@ -33,8 +35,8 @@ class TokenCost:
 
     @property
     def flagged(self) -> bool:
-        """Held against the limit at degree 2, as the requirement is."""
-        return self.ratio(2) > self.limit
+        """At any degree: texts that cost most do so at degree 3 or 0."""
+        return max(self.ratio(degree) for degree in self.engine_us) > self.limit
 
 
 def chunk_json(token: str) -> str:
@@ -57,10 +59,10 @@ def chunk_json(token: str) -> str:
 def run(
     make: MakeEngine, real: Mapping[str, list[str]], shapes: Mapping[str, str], rounds: int
 ) -> list[TokenCost]:
-    """Real texts first, then the shapes, the dearest at degree 2 on top."""
+    """Real texts first, then the shapes, the dearest at any degree on top."""
     costs = measure(make, real, REAL_LIMIT, rounds)
     worst = measure(make, {name: [text] for name, text in shapes.items()}, WORST_LIMIT, rounds)
-    return costs + sorted(worst, key=lambda cost: -cost.ratio(2))
+    return costs + sorted(worst, key=lambda cost: -max(map(cost.ratio, DEGREES)))
 
 
 def measure(
@@ -75,7 +77,7 @@ def measure(
     for texts in groups.values():
         streams = [cut(text) for text in texts]
         events = [chunk_json(token) for stream in streams for token in stream]
-        jobs += [partial(_load, events), *(partial(_play, make, d, streams) for d in DEGREES)]
+        jobs += [partial(load, events), *(partial(_play, make, d, streams) for d in DEGREES)]
         counts.append(len(events))
     best = iter(best_in_turns(jobs, rounds))
     return [
@@ -88,7 +90,7 @@ def _cost(name: str, limit: float, per_token: list[float]) -> TokenCost:
     return TokenCost(name, limit, per_token[0], dict(zip(DEGREES, per_token[1:], strict=True)))
 
 
-def _load(events: list[str]) -> None:
+def load(events: list[str]) -> None:
     loads = json.loads
     for event in events:
         loads(event)

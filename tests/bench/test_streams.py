@@ -232,12 +232,19 @@ def test_streams_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     table, rows = command.bench("streams", text_engine, {}, command.QUICK)
     assert len(rows) == 2 + 1 + 2 * 3
     highest = [row["streams"] for row in rows if row.get("highest")]
-    assert highest == [1687, 1687]
+    assert highest == [1687] * 4
     clocks = [(row["streams"], row["clock"]) for row in rows[2:]]
     assert clocks[1:4] == [(1000, "processor"), (1687, "processor"), (1687, "wall")]
     shown = [line.split() for line in table.splitlines() if line.startswith("1 ")]
     assert shown[0] == ["1", "2.00", "6.00", "3.00", "2.00", "400", "24.0"]
-    assert shown[-2][-1] == "highest"
+    assert shown[-2][-1] == shown[-1][-1] == "highest"
+
+
+def test_a_lag_by_the_wall_clock_takes_fewer_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "measure_load", _planted(lambda count: count <= 950))
+    assert streams._by_the_wall(1, _PLAN, _CHUNKS, 1000).streams == 920
+    last = streams._by_the_wall(1, _PLAN, _CHUNKS, 2000)
+    assert (last.streams, last.in_time, last.highest) == (1760, False, False)
 
 
 @pytest.mark.slow

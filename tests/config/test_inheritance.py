@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from oshaberi.config import SERVER_KEYS, LoadedSettings, check_together, effective
+from oshaberi.config.inherited_settings import inherited, origin
 from oshaberi.config.server_keys import SERVER_ONLY_KEYS
 from oshaberi.config.server_limits import check_limit
-from oshaberi.config.server_settings import inherited, origin
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.errors import ConfigError
 

@@ -8,11 +8,11 @@ import pickle
 
 import pytest
 
+from oshaberi.bot.channel_settings import ChannelSettings
 from oshaberi.bot.commands.command_answers import _told
 from oshaberi.bot.commands.command_context import CommandRefusedError
 from oshaberi.bot.commands.config_answers import setting_line
 from oshaberi.bot.commands.input_checks import checked_name
-from oshaberi.bot.inherited_settings import InheritedSettings
 from oshaberi.chunks import ProviderError
 from oshaberi.config import (
     DECLARED,
@@ -116,7 +116,7 @@ def test_values_and_levels_of_settings() -> None:
     operators = load(None, {})
     stored = StoredSettings({"notify": "first"}, {5: {"llm_stop_strings": []}})
     path = ChannelPath(1, 5, None, None)
-    here = InheritedSettings(path, stored, effective(operators, *stored.layers(path.ids)))
+    here = ChannelSettings(path, stored, effective(operators, *stored.layers(path.ids)))
     with in_language("ja"):
         lines = [setting_line(DECLARED[key], here) for key in ("llm_stop_strings", "notify")]
         assert lines == ["* llm_stop_strings = （なし） (ここ)", "* notify = first (サーバー)"]

@@ -40,7 +40,7 @@ SPEAKING = sorted(
 """The modules whose texts people read."""
 ERRING = sorted(
     [
-        SOURCE / "bot/inherited_settings.py",
+        SOURCE / "bot/channel_settings.py",
         *SOURCE.glob("config/server_*.py"),
         SOURCE / "config/setting_declarations.py",
         SOURCE / "config/setting_errors.py",

@@ -123,7 +123,8 @@ class Sides:
         cut = not j or NEXT_MESSAGE in self.out[j : skip(self.out, j)]
         if cut and utf16(line) > min(self.limit, self.buffer):
             return True
-        if _UNSEEN_REST.match(self.source, i) and utf16(self._paragraph(i)) > self.buffer:
+        rest = self.source[i:]
+        if _UNSEEN_REST.match(rest) and utf16(self._paragraph(i) + rest) > self.buffer:
             return True  # what is left behind a cut, at the very end
         behind = _UNSEEN.match(line, i - start)
         after = behind.end() if behind else 0

@@ -130,3 +130,16 @@ def _end(engine: TextEngine, how: str) -> list[Event]:
             return engine.flush("stop")
         case _:
             return engine.flush("tool_call")
+
+
+def test_only_joiners_behind_an_overflow_cut() -> None:
+    """Found by fuzzing: what is left behind the last cut is invisible, and makes no event (B8)."""
+    text = "word " * 16 + "end?\t" + "\u200d" * 37
+    tight = TextConfig(
+        humanizer_degree=1,
+        max_single_message_length=100,
+        flush_buffer_size=100,
+        hold_limit=50,
+        max_flush_count=1,
+    )
+    assert law_checks.all_broken(TextEngine, text, tight, random.Random(1)) == []

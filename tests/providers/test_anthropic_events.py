@@ -9,7 +9,7 @@ import pytest
 from oshaberi.chunks import Chunk, ThoughtPart
 from oshaberi.providers.anthropic.anthropic_wire_events import read
 from oshaberi.providers.error_classification import error_type
-from oshaberi.providers.wire.sdk_loading import StreamError
+from oshaberi.providers.wire.error_reading import StreamError
 from oshaberi.providers.wire.sse_decoder import DONE
 from oshaberi.providers.wire.wire_event_steps import (
     CallPiece,

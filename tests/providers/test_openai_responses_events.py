@@ -14,7 +14,7 @@ from oshaberi.providers.openai_responses.openai_responses_wire_events import rea
 from oshaberi.providers.openai_responses.repeated_response_text import Repetitions
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.wire.chunk_assembler import ChunkAssembler
-from oshaberi.providers.wire.sdk_loading import StreamError
+from oshaberi.providers.wire.error_reading import StreamError
 from oshaberi.providers.wire.sse_decoder import DONE
 from oshaberi.providers.wire.wire_event_steps import (
     CallPiece,

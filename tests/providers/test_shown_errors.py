@@ -12,7 +12,7 @@ from oshaberi.providers.adapter_registry import connect
 from oshaberi.providers.error_classification import ProviderFailure, provider_error
 from oshaberi.providers.google.google_wire_events import error_failure
 from oshaberi.providers.request.endpoint import Endpoint
-from oshaberi.providers.wire.sdk_loading import body_failure, read_failure
+from oshaberi.providers.wire.error_reading import body_failure, read_failure
 from oshaberi.providers.wire.sse_decoder import SseDecoder
 
 SECRET = "db-password-in-a-debug-page"

@@ -21,7 +21,7 @@ from oshaberi.stream import (
     stream_to_sink,
 )
 from oshaberi.stream.provider_protocol import Step
-from oshaberi.stream.reading.unfinished_end import whole_part, without_unfinished
+from oshaberi.stream.reading.process_end_cut import whole_part, without_unfinished
 from oshaberi.virtual_time import run_virtual
 
 LONG = Silence(60_000)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from oshaberi.text.segments.segment_boundaries import SegmentBoundaries
+from oshaberi.text.segments.segment_splitter import SegmentSplitter
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.text_engine import TextEngine
 
@@ -136,9 +136,9 @@ def test_period(text: str, expected: list[str]) -> None:
 
 
 def sentences(text: str) -> list[tuple[str, str]]:
-    whole = SegmentBoundaries(TextConfig(humanizer_degree=3))
+    whole = SegmentSplitter(TextConfig(humanizer_degree=3))
     segments = [*whole.feed(text), *whole.close("final")]
-    letters = SegmentBoundaries(TextConfig(humanizer_degree=3))
+    letters = SegmentSplitter(TextConfig(humanizer_degree=3))
     by_letter = [segment for letter in text for segment in letters.feed(letter)]
     by_letter += letters.close("final")
     assert fields(segments) == fields(by_letter)
@@ -191,7 +191,7 @@ def test_tables(text: str, expected: list[tuple[str, str]]) -> None:
 
 
 def test_possible_header_is_given_up_at_once() -> None:
-    boundaries = SegmentBoundaries(TextConfig())
+    boundaries = SegmentSplitter(TextConfig())
     assert boundaries.feed("| a | b |\n| - ") == []
     assert [segment.text for segment in boundaries.feed("x")] == ["| a | b |"]
 

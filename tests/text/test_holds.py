@@ -16,7 +16,7 @@ from oshaberi.text.segments.open_markers import (
     OpenMarkers,
     code_limit,
 )
-from oshaberi.text.segments.segment_boundaries import SegmentBoundaries
+from oshaberi.text.segments.segment_splitter import SegmentSplitter
 from oshaberi.text.text_config import TextConfig
 
 from .engine_runs import messages, run, shown
@@ -48,7 +48,7 @@ PAIRS = [
 
 def segments(text: str, **settings: Any) -> list[str]:
     """What leaves stage 05, before lines are looked at once more."""
-    boundaries = SegmentBoundaries(TextConfig(humanizer_degree=1, **settings))
+    boundaries = SegmentSplitter(TextConfig(humanizer_degree=1, **settings))
     found = [segment for letter in text for segment in boundaries.feed(letter)]
     return [segment.text for segment in found + boundaries.close("final")]
 

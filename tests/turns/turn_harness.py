@@ -298,7 +298,7 @@ def unaddressed(incoming: IncomingMessage) -> UnaddressedMessage:
         said.id,
         incoming.path,
         said.author.id,
-        said.author.role_ids,
+        lambda: said.author.role_ids,
         said.text,
         incoming.is_for_others,
     )

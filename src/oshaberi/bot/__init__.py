@@ -5,7 +5,7 @@
 - The parts are `client` (Discord), `commands` (with `command_languages`), `coordination` (several
   processes, crashes), `observability` and `status_page` behind one `operator_endpoint`.
 - `operator_defaults` is what the operator configured for all servers, `live_settings` what is in
-  force now, `inherited_settings` what applies in a channel. `cache_invalidation` forgets what was
+  force now, `channel_settings` what applies in a channel. `cache_invalidation` forgets what was
   changed.
 - `bot_tools` are the tools of this bot. `data_retention` deletes what is older than the operator
   promised, `database_pruning` what is too much; `old_direct_message_keys` finds owners for keys of

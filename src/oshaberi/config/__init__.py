@@ -8,7 +8,7 @@
   `setting_declarations` has all of them, `renamed_settings` the old names.
 - Read: `settings_loading`, by `settings_schema` and `value_parsing`; `setting_errors` says what is
   wrong. The result is `loaded_settings`; `hot_reload` reads the file again when it changes.
-- By admins: `server_keys` says what they may change, `server_limits` how far, `server_settings`
+- By admins: `server_keys` says what they may change, `server_limits` how far, `inherited_settings`
   what then applies.
 - Shown: `shown_settings` and `secrets_in_settings` mask what is secret.
 
@@ -22,15 +22,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from oshaberi.config.hot_reload import Reloader
-    from oshaberi.config.loaded_settings import LoadedSettings
-    from oshaberi.config.process_config import ProcessConfig
-    from oshaberi.config.server_keys import SERVER_KEYS
-    from oshaberi.config.server_settings import (
+    from oshaberi.config.inherited_settings import (
         EffectiveSettings,
         check_together,
         effective,
         parse_server_value,
     )
+    from oshaberi.config.loaded_settings import LoadedSettings
+    from oshaberi.config.process_config import ProcessConfig
+    from oshaberi.config.server_keys import SERVER_KEYS
     from oshaberi.config.setting_declarations import DECLARED, Setting
     from oshaberi.config.settings_loading import load
     from oshaberi.config.toml_tables import McpServerEntry, ModelEntry, PersonaEntry
@@ -59,7 +59,7 @@ _HOMES = {
     "toml_tables": ("McpServerEntry", "ModelEntry", "PersonaEntry"),
     "hot_reload": ("Reloader",),
     "server_keys": ("SERVER_KEYS",),
-    "server_settings": (
+    "inherited_settings": (
         "EffectiveSettings",
         "check_together",
         "effective",

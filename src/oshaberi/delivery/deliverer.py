@@ -31,9 +31,9 @@ from oshaberi.delivery.queue.message_queue import MessageQueue
 from oshaberi.delivery.queue.outgoing_builder import OutgoingBuilder
 from oshaberi.delivery.queue.table_attachments import TableRenderer
 from oshaberi.delivery.response_state import ResponseState
-from oshaberi.delivery.simulated_typing import MessagePace
 from oshaberi.delivery.sink import Embed, File, Sink
 from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.delivery.typing_waits import TypingWaits
 from oshaberi.events import Message, Table
 
 BLOCKED_SECONDS = 1.0
@@ -63,7 +63,7 @@ class Deliverer:
         self._response = response
         self._waits = waits
         self._room = MessageRoom(config, sink, self.queue, response, waits)
-        self._pace = MessagePace(config.max_backlog_ms, self.queue, response, waits)
+        self._pace = TypingWaits(config.max_backlog_ms, self.queue, response, waits)
         self._limits = MessageLimits(config, response)
         self._outcomes = OutcomeHandler(self.delivery_record, self.queue, waits)
         self._builder = OutgoingBuilder(config, response, ledger, renderer, plug_ins)

@@ -138,7 +138,10 @@ class WireState:
 
 
 class Sink(Protocol):
-    """One channel. Only calls of `typing` may overlap with others."""
+    """One channel. Only calls of `typing` may overlap with others.
+
+    A call is cancelled if it gets no answer, or by a stop before its request was sent.
+    """
 
     @property
     def display_name(self) -> str | None:

@@ -21,10 +21,10 @@ from oshaberi.text.messages.message_composer import MessageComposer
 from oshaberi.text.mypyc_attributes import mypyc_attr
 from oshaberi.text.normalize.names.own_label_pattern import own_label
 from oshaberi.text.normalize.normalizer_table import Normalizers, SpeakingState, cleaned_text
-from oshaberi.text.segment_delivery import SegmentDelivery
+from oshaberi.text.segment_pipeline import SegmentPipeline
 from oshaberi.text.segments.open_markers import code_limit
 from oshaberi.text.segments.overflow_cuts import CutWindow
-from oshaberi.text.segments.segment_boundaries import SegmentBoundaries
+from oshaberi.text.segments.segment_splitter import SegmentSplitter
 from oshaberi.text.text_config import TextConfig
 
 _SENTENCE_MAY_END: Final = re.compile(r"[\n>.!?。．｡！？…]")
@@ -64,8 +64,8 @@ class TextEngine:
         self._composer = MessageComposer(
             config, self._normalizers.faces, carried.messages, observer
         )
-        self._delivery = SegmentDelivery(self._normalizers, self._composer)
-        self._boundaries = SegmentBoundaries(config, observer, self._delivery)
+        self._delivery = SegmentPipeline(self._normalizers, self._composer)
+        self._boundaries = SegmentSplitter(config, observer, self._delivery)
         self._closed = False
         self.captures = config.starts_in_thought
         """A thought or a details block is open, so that new text is not visible."""

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Container
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 import aiohttp
 import discord
@@ -59,7 +60,8 @@ class MessageReader:
 
     def is_talk(self, message: discord.Message) -> bool:
         """Tell whether it is part of a conversation: no system message, no notice of ours."""
-        if message.is_system() or self.is_private(message):
+        is_ordinary = message.type is discord.MessageType.default
+        if (not is_ordinary and message.is_system()) or self.is_private(message):
             return False
         if not self.is_ours(message):
             return True
@@ -69,7 +71,10 @@ class MessageReader:
 
     def is_private(self, message: discord.Message) -> bool:
         """Tell whether its author does not want the bot to read it (`/privacy opt-out`)."""
-        return any(one.author.id in self._opt_outs for one in (message, source_of(message)))
+        if message.author.id in self._opt_outs:
+            return True
+        source = source_of(message)
+        return source is not message and source.author.id in self._opt_outs
 
     def is_person(self, message: discord.Message) -> bool:
         """Tell whether its author can be mentioned."""
@@ -110,16 +115,19 @@ class MessageReader:
         is_reply = message.type is discord.MessageType.reply
         if not is_reply and message.type is not discord.MessageType.default:
             return None
-        if self.mentions_us(message) or (is_reply and not self._replies_to_others(message)):
+        has_mentions = message.mentions or message.role_mentions or message.mention_everyone
+        if has_mentions and self.mentions_us(message):
+            return None
+        if is_reply and not self._replies_to_others(message):
             return None
         self.recent_members.meet(message)
         return UnaddressedMessage(
             id=message.id,
             path=path_of(message.channel),
             user_id=author.id,
-            role_ids=roles_of(author),
+            role_ids=partial(roles_of, author),
             text=readable(message, self.recent_members, author),
-            is_for_others=is_reply or self.mentions_others(message),
+            is_for_others=is_reply or bool(has_mentions and self.mentions_others(message)),
         )
 
     def _replies_to_others(self, message: discord.Message) -> bool:

@@ -24,6 +24,9 @@ def readable(
     message: discord.Message, recent_members: RecentMembers, viewer: AnyUser | None = None
 ) -> str:
     """Return the text as the viewer sees it: mentions by name, custom emoji as `:name:`."""
+    has_more = message.message_snapshots or message.stickers
+    if "<" not in message.content and not has_more:
+        return message.content
     if viewer is not None:
         viewer = recent_members.known(viewer, message.guild)
 

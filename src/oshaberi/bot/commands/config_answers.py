@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from oshaberi.bot.channel_settings import ChannelSettings, Level
 from oshaberi.bot.commands.command_context import told_place
-from oshaberi.bot.inherited_settings import InheritedSettings, Level
 from oshaberi.config import EffectiveSettings, LoadedSettings, Setting
 from oshaberi.config.server_keys import is_quota
 from oshaberi.config.server_limits import allowed_here
@@ -28,7 +28,7 @@ _LEVELS: dict[Level, str] = {
 }
 
 
-def explained_setting(setting: Setting, here: InheritedSettings, operators: LoadedSettings) -> str:
+def explained_setting(setting: Setting, here: ChannelSettings, operators: LoadedSettings) -> str:
     allowed, default = allowed_here(operators, setting), _shown(setting.default)
     value = told_value(setting, value_of(setting, here.now))
     place = told_place(here.path) if here.path.server_id else ""
@@ -48,7 +48,7 @@ def explained_setting(setting: Setting, here: InheritedSettings, operators: Load
     )
 
 
-def setting_line(setting: Setting, here: InheritedSettings) -> str:
+def setting_line(setting: Setting, here: ChannelSettings) -> str:
     text = _shown(value_of(setting, here.now))
     text = text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
     level = here.level_of(setting.name)

@@ -18,15 +18,12 @@ from oshaberi.providers.request.history_as_text import has_images
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.request.request_preparation import prepared
 from oshaberi.providers.wire.actionable_errors import explained
+from oshaberi.providers.wire.error_reading import read_failure
 from oshaberi.providers.wire.request_negotiation import (
     RequestNegotiation,
     known_capabilities,
 )
-from oshaberi.providers.wire.sdk_loading import (
-    NO_KEY,
-    load_sdk,
-    read_failure,
-)
+from oshaberi.providers.wire.sdk_loading import NO_KEY, load_sdk
 from oshaberi.providers.wire.sse_decoder import SseDecoder, read_object
 
 MANDATORY = frozenset({"model", "max_tokens", "messages", "stream", "system"})

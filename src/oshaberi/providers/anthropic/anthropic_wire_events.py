@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from oshaberi.chunks import Chunk, ThoughtPart, text_chunk
-from oshaberi.providers.wire.sdk_loading import StreamError, body_failure
+from oshaberi.providers.wire.error_reading import StreamError, body_failure
 from oshaberi.providers.wire.sse_decoder import DONE
 from oshaberi.providers.wire.wire_event_steps import (
     CallPiece,

@@ -26,18 +26,12 @@ from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.history_as_text import has_images
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.wire.actionable_errors import explained
+from oshaberi.providers.wire.error_reading import REDIRECTS, StreamError, read_failure, redirected
 from oshaberi.providers.wire.request_negotiation import (
     RequestNegotiation,
     known_capabilities,
 )
-from oshaberi.providers.wire.sdk_loading import (
-    NO_KEY,
-    REDIRECTS,
-    StreamError,
-    load_sdk,
-    read_failure,
-    redirected,
-)
+from oshaberi.providers.wire.sdk_loading import NO_KEY, load_sdk
 from oshaberi.providers.wire.sse_decoder import SseDecoder, read_object
 
 MANDATORY = frozenset({"system_instruction", "automatic_function_calling"})

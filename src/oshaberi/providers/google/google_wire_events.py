@@ -11,7 +11,7 @@ from oshaberi.chunks import Chunk, ErrorType, ThoughtPart, text_chunk
 from oshaberi.errors import Sentence
 from oshaberi.providers.error_classification import ProviderFailure
 from oshaberi.providers.google.google_request_body import CALL, TEXT, THOUGHT
-from oshaberi.providers.wire.sdk_loading import StreamError, refused_by_page
+from oshaberi.providers.wire.error_reading import StreamError, refused_by_page
 from oshaberi.providers.wire.wire_event_steps import (
     CallPiece,
     FinishStep,

@@ -24,13 +24,13 @@ from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.request.request_preparation import prepared
 from oshaberi.providers.request.stop_strings import stop_strings
 from oshaberi.providers.wire.actionable_errors import explained
-from oshaberi.providers.wire.sdk_loading import (
+from oshaberi.providers.wire.error_reading import (
     StreamError,
     body_failure,
-    load_sdk,
     read_failure,
     refused_by_page,
 )
+from oshaberi.providers.wire.sdk_loading import load_sdk
 from oshaberi.providers.wire.sse_decoder import SseDecoder
 from oshaberi.providers.wire.wire_event_steps import FinishStep, Step
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from oshaberi.errors import Sentence
 from oshaberi.providers.error_classification import ProviderFailure, our_failure
-from oshaberi.providers.wire.sdk_loading import StreamError, body_failure
+from oshaberi.providers.wire.error_reading import StreamError, body_failure
 
 _decoder: Any = json.JSONDecoder()
 _scan_once = _decoder.scan_once

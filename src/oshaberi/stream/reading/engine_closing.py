@@ -14,7 +14,7 @@ from oshaberi.delivery.bookkeeping.character_ledger import Ledger
 from oshaberi.delivery.deliverer import Deliverer
 from oshaberi.events import Event, Message, Table, Withheld
 from oshaberi.stream.reading.model_output import ModelOutput
-from oshaberi.stream.reading.unfinished_end import is_trimmed, without_unfinished
+from oshaberi.stream.reading.process_end_cut import is_trimmed, without_unfinished
 from oshaberi.stream.stream_context import StreamTextEngine
 
 

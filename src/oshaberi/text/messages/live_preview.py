@@ -24,7 +24,7 @@ from oshaberi.text.intake.prefill_echo import PrefillEcho
 from oshaberi.text.messages.message_composer import MessageComposer
 from oshaberi.text.messages.possible_labels import PossibleLabels
 from oshaberi.text.normalize.normalizer_table import Normalizers
-from oshaberi.text.segments.segment_boundaries import SegmentBoundaries
+from oshaberi.text.segments.segment_splitter import SegmentSplitter
 from oshaberi.text.text_config import TextConfig
 
 _SCRIPT: Final = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}、。！？」』）]"
@@ -42,7 +42,7 @@ class PreviewParts(NamedTuple):
     intake: CharacterIntake
     prefill: PrefillEcho | None
     capture: Capture
-    boundaries: SegmentBoundaries
+    boundaries: SegmentSplitter
     normalizers: Normalizers
     composer: MessageComposer
 

@@ -82,7 +82,7 @@ class MessageComposer(CopiedState):
         """Add normalised prose or code."""
         if self._gap:
             part.gap, self._gap = self._gap + part.gap, ""
-        if part.text[0] in _PUNCTUATION and _ALONE.fullmatch(bare := _in_one_line(part.text)):
+        if part.text[0] in _PUNCTUATION and _is_alone(bare := _in_one_line(part.text)):
             part.text = bare
             self._hold(part)
             return
@@ -224,7 +224,7 @@ class MessageComposer(CopiedState):
         labelled = part.labelled
         humanize = None if self._packing.is_whole(part.end) else self._humanize
         for text in messages:
-            if len(text) < 3 and (self.emitted or len(messages) > 1) and _ALONE.fullmatch(text):
+            if len(text) < 3 and (self.emitted or len(messages) > 1) and _is_alone(text):
                 self.note(text, "stray", part.end)
                 continue
             identity = self._faces.dress(part.identity)
@@ -269,6 +269,11 @@ class MessageComposer(CopiedState):
                 self._out.append(Withheld(text, reason, segment, span))
             else:
                 self._notes.append((text, reason, end))
+
+
+def _is_alone(text: str) -> bool:
+    """Tell whether `text`, which is not empty, is nothing but punctuation."""
+    return text[0] in _PUNCTUATION and (len(text) == 1 or _ALONE.fullmatch(text) is not None)
 
 
 def _in_one_line(text: str) -> str:

@@ -1,6 +1,6 @@
 """Stage 05b: where a segment of V ends, and why.
 
-- `segment_boundaries` hands V to a reader (`reader_protocol`): `prose_reader`, `code_reader` or
+- `segment_splitter` hands V to a reader (`reader_protocol`): `prose_reader`, `code_reader` or
   `table_reader`.
 - `block_opening`: where prose gives way to code or a table.
 - `visible_buffer`: the part of V that has not left yet.

@@ -55,6 +55,9 @@ def read_break(text: str, at: int, limit: int) -> LineBreak | None:
 
 def carry_end(text: str, at: int, final: bool) -> int:
     """Return the end of punctuation at `at` that belongs to the line before; 0 if none, or WAIT."""
+    after = text[at + 1 : at + 2]
+    if after and after not in PUNCTUATION and not after.isspace():
+        return 0  # the usual case: .env
     run = _CARRIED.match(text, at, at + _CARRY_MAX + 1)
     if run is None or run.end() - at > _CARRY_MAX or text.startswith(_ELLIPSIS, at):
         return 0

@@ -11,6 +11,7 @@ from typing import Final
 
 _MARKER: Final = r"([•⁃‣·] ?)?(\d{1,3}|[a-z])(\.\)|\.|\))(?= )"
 _HEAD: Final = re.compile(r"[ \t]{0,8}" + _MARKER)
+_HEAD_BEGINS: Final = frozenset(" \t•⁃‣·abcdefghijklmnopqrstuvwxyz")
 _FIRST: Final = re.compile(r"^[ \t]*" + _MARKER, re.MULTILINE)
 _LATER: Final = re.compile(r"(?<= )" + _MARKER)
 _CAPITAL_BEHIND: Final = re.compile(r"[.)]+ +[\"'“‘(*_]*[^\W\d_a-z]")
@@ -18,6 +19,9 @@ _CAPITAL_BEHIND: Final = re.compile(r"[.)]+ +[\"'“‘(*_]*[^\W\d_a-z]")
 
 def begins_items(text: str, line: int) -> bool:
     """Tell whether the line at `line` begins with an item's marker."""
+    first = text[line : line + 1]
+    if first not in _HEAD_BEGINS and not first.isdigit():
+        return False
     return _HEAD.match(text, line) is not None
 
 

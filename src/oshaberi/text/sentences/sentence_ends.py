@@ -30,6 +30,7 @@ _MAX_RUN: Final = 64
 _MAX_CLOSERS: Final = 16
 
 _RUN: Final = re.compile(f"[{TERMINATORS}]+")
+_CLOSING: Final = frozenset("\"'”’»›)]}」』）】〉》］｝*_~|")
 _CLOSERS: Final = re.compile(r"[\"'”’»›)\]}」』）】〉》］｝*_~|]*")
 # Behind 。！？ nothing separates the sentences, so what decorates the first goes with it.
 _WIDE_CLOSERS: Final = re.compile(
@@ -136,7 +137,7 @@ def _lookback(text: str, at: int, start: int) -> int:
 
 def _close(text: str, end: int) -> int:
     """Return the end of the closing quotes, brackets and emphasis at `end`."""
-    if text[end].isspace():
+    if text[end] not in _CLOSING:
         return end
     closers = _CLOSERS.match(text, end, end + _MAX_CLOSERS + 1)
     return closers.end() if closers else end

@@ -192,9 +192,10 @@ def after_mark(spot: SentenceSpot) -> int:
 
 def after_ellipsis(spot: SentenceSpot) -> int:
     """Decide after `...` and `…`: only a capital (other than `I`) starts a sentence."""
-    before = spot.text[spot.low : spot.at].rstrip(_LEADING_OR_BLANK)
-    bracketed = spot.text[spot.low : spot.at][-1:] in ("[", "(")
-    if spot.kind != "upper" or bracketed or not before:
+    if spot.kind != "upper":
+        return NO
+    before = spot.text[spot.low : spot.at]
+    if before.endswith(("[", "(")) or not before.rstrip(_LEADING_OR_BLANK):
         return NO
     if spot.quoted:
         return _after_quote(spot)

@@ -13,7 +13,7 @@ from oshaberi.conversation.conversation_messages import IncomingMessage, Person
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.languages import translatable, translated
 from oshaberi.storage.stored_records import PersonaRecord
-from oshaberi.turns.admission.unaddressed_messages import UnaddressedMessage
+from oshaberi.turns.admission.unaddressed_messages import RoleIds, UnaddressedMessage
 from oshaberi.turns.trigger_words import named_in
 
 Admitted = Literal[
@@ -171,20 +171,20 @@ def why_ignored(
 
 def unlisted(person: Person, path: ChannelPath, config: TurnConfig) -> Refused | None:
     """Return why the lists do not allow this person here, or None if they do."""
-    return _unlisted(person.id, person.role_ids, path, config)
+    return _unlisted(person.id, lambda: person.role_ids, path, config)
 
 
 def _unlisted(
-    user_id: int, role_ids: frozenset[int], path: ChannelPath, config: TurnConfig
+    user_id: int, role_ids: RoleIds, path: ChannelPath, config: TurnConfig
 ) -> Refused | None:
     if user_id in config.blocked_users:
         return "blocked"
     if _any_in(path.ids, config.blocked_channels):
         return "blocked_channel"
-    if _any_in(role_ids, config.blocked_roles):
+    if config.blocked_roles and _any_in(role_ids(), config.blocked_roles):
         return "blocked_role"
     users, roles = config.allowed_users, config.allowed_roles
-    if (users or roles) and user_id not in users and not _any_in(role_ids, roles):
+    if (users or roles) and user_id not in users and not _any_in(role_ids(), roles):
         return "unlisted"
     if config.allowed_channels and not _any_in(path.ids, config.allowed_channels):
         return "elsewhere"

@@ -6,9 +6,13 @@ for them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from oshaberi.conversation.channel_path import ChannelPath
+
+RoleIds = Callable[[], frozenset[int]]
+"""Returns the roles of a person. Few servers have settings that ask for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +22,7 @@ class UnaddressedMessage:
     id: int
     path: ChannelPath
     user_id: int
-    role_ids: frozenset[int]
+    role_ids: RoleIds
     text: str
     is_for_others: bool
     """Whether it mentions or replies to somebody else."""

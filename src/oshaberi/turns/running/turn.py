@@ -44,7 +44,7 @@ from oshaberi.turns.turn_services import EffectiveConfigs, TurnServices
 
 log = logging.getLogger(__name__)
 
-CROWDED_SECONDS = 2.0
+CROWDED_SECONDS = 4.0
 """When the typing indicator is shown first while many turns run: by then most have an answer."""
 
 

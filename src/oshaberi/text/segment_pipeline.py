@@ -11,7 +11,7 @@ from oshaberi.text.segments.visible_buffer import Segment, SegmentReceiver
 from oshaberi.text.text_measure import has_visible
 
 
-class SegmentDelivery(SegmentReceiver):
+class SegmentPipeline(SegmentReceiver):
     """Remembers whether something was read before, and whether the speaker guard has struck."""
 
     def __init__(self, normalizers: Normalizers, composer: MessageComposer) -> None:

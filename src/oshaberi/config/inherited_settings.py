@@ -1,4 +1,8 @@
-"""What a server's admins may change, for the server or one channel, and what comes of it."""
+"""Decides which settings apply in a channel: the nearest value counts.
+
+An admin can set a value for a thread, a channel, a category or the server; else the operator's
+applies. Values that admins type are parsed here too.
+"""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from oshaberi.text.text_config import TextConfig
 _WORTH_IT: Final = 2048
 
 
-class SegmentBoundaries(CopiedState):
+class SegmentSplitter(CopiedState):
     """Feeds the buffer and lets the current reader read it."""
 
     def __init__(

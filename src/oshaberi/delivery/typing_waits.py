@@ -16,7 +16,7 @@ WRITING_SHARE = 0.5
 """The share of the longest backlog that is allowed while the model still writes a long answer."""
 
 
-class MessagePace:
+class TypingWaits:
     """The pace of degrees 2 and 3. The model's own time counts."""
 
     def __init__(

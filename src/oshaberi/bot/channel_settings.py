@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from oshaberi.config import EffectiveSettings, LoadedSettings, Setting, effective
-from oshaberi.config.server_settings import origin
+from oshaberi.config.inherited_settings import origin
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.languages import translated
 from oshaberi.storage import Database
@@ -20,7 +20,7 @@ Level = Literal["here", "channel", "category", "server"]
 
 
 @dataclass(frozen=True, slots=True)
-class InheritedSettings:
+class ChannelSettings:
     """What applies in the place of `path`."""
 
     path: ChannelPath
@@ -67,6 +67,6 @@ class InheritedSettings:
 
 async def settings_in(
     db: Database, operators: LoadedSettings, path: ChannelPath
-) -> InheritedSettings:
+) -> ChannelSettings:
     stored = await db.servers.settings(path.server_id)
-    return InheritedSettings(path, stored, effective(operators, *stored.layers(path.ids)))
+    return ChannelSettings(path, stored, effective(operators, *stored.layers(path.ids)))
