@@ -123,7 +123,7 @@ def test_the_stage_is_a_server_and_needs_no_client() -> None:
     assert {name for name in known if name.startswith("stage/")} == {
         "stage/discord_py_redirect.py",
         "stage/pytest_fixtures.py",
-        "stage/staged_plays.py",
+        "stage/client_runner.py",
     }
 
 

@@ -1,7 +1,7 @@
 """A Discord on loopback: REST and gateway, as strict as the real one, that breaks on demand.
 
 The real, unmodified discord.py logs in to it. `testing` has what tests need (`pytest_fixtures`,
-`staged_plays`); `bot_runner` starts a bot of its own process, `discord_py_redirect` leads
+`client_runner`); `bot_runner` starts a bot of its own process, `discord_py_redirect` leads
 discord.py here, `handler_errors` hears what a bot's handlers raise, `scaled_loop` makes its waits
 shorter.
 

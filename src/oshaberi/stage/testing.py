@@ -28,8 +28,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from oshaberi.stage.client_runner import default_client, logged_in, on_stage, staged
 from oshaberi.stage.discord_py_redirect import patch_discord
-from oshaberi.stage.staged_plays import default_client, logged_in, on_stage, staged
 
 with suppress(ModuleNotFoundError):  # the functions serve without pytest too
     from oshaberi.stage.pytest_fixtures import perform, stage_client, stage_settings, stage_world

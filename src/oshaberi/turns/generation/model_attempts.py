@@ -22,7 +22,7 @@ from oshaberi.turns.generation.adapter_pool import ConnectedAdapter
 from oshaberi.turns.generation.continued_answer import ContinuedAnswer
 from oshaberi.turns.generation.generation_setup import GenerationSetup
 from oshaberi.turns.generation.history_condensing import HistoryCondenser
-from oshaberi.turns.generation.local_models import LOCAL_MODEL, may_ask_model
+from oshaberi.turns.generation.local_model_guard import LOCAL_MODEL, may_ask_model
 from oshaberi.turns.generation.model_chain import ModelCandidate, key_needed
 from oshaberi.turns.generation.request_building import begun_request, config_for, request_for
 from oshaberi.turns.quotas.request_quota import QuotaRefusal, RequestQuota, Reservation

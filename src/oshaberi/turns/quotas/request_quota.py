@@ -26,7 +26,8 @@ from oshaberi.storage.usage_accounts import (
     UsageTotals,
     UsedUp,
 )
-from oshaberi.turns.generation.model_chain import ModelCandidate, is_same_model
+from oshaberi.turns.generation.model_chain import ModelCandidate
+from oshaberi.turns.quotas.request_cost import cost_of
 from oshaberi.turns.turn_services import TurnServices
 
 log = logging.getLogger(__name__)
@@ -177,27 +178,8 @@ class RequestQuota:
             1 - counted.requests,
             used.input_tokens - counted.input_tokens,
             used.output_tokens,
-            self._cost(reservation.candidate, used),
+            cost_of(used, reservation.candidate, self._services.models),
         )
-
-    def _cost(self, candidate: ModelCandidate, used: Usage) -> int:
-        """Return the cost in millionths of a dollar. Prices are in dollars per million tokens."""
-        price = self._price(candidate)
-        if price is None:
-            return 0
-        return round(used.input_tokens * price[0] + used.output_tokens * price[1])
-
-    def _price(self, candidate: ModelCandidate) -> tuple[float, float] | None:
-        """Return the price set with the model's own key, else the operator's."""
-        own = candidate.model.params.get("price")
-        if own and not candidate.is_operators:
-            return own["input"], own["output"]
-        prices = (
-            link.price
-            for link in self._services.models
-            if link.price is not None and is_same_model(candidate.model, link)
-        )
-        return next(prices, None)
 
     def _today(self) -> date:
         return today(self._services)

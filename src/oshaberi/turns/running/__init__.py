@@ -1,7 +1,8 @@
 """Runs the turns that were admitted.
 
 - `queue_runner`: in each channel one job after the other.
-- `turn_runner`: runs a job: each persona's turn in order.
+- `turn_runner`: runs a job: each persona's turn in order; `self_triggers`: the personas that an
+  answer calls.
 - `turn`: one turn, from an admitted message to its outcome.
 - `turn_journal`: the journal entry of a turn.
 """

@@ -5,32 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
 
-from oshaberi.conversation.conversation_messages import ChannelMessage, IncomingMessage, Person
-from oshaberi.storage.stored_records import PersonaRecord
 from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.turn_ids import TurnIds, of_turn
 from oshaberi.turn_spans import traced_turn
 from oshaberi.turns.admission.channel_queue import QueuedJob
-from oshaberi.turns.admission.persona_routing import allowed_in, who_is_called
 from oshaberi.turns.admission.turn_slot_wait import tell_overload, turn_slot
 from oshaberi.turns.admission.turn_slots import NoTurnSlotError
 from oshaberi.turns.background_tasks import BackgroundTasks
+from oshaberi.turns.running.self_triggers import AnsweredPersona, called_jobs
 from oshaberi.turns.running.turn import Turn
 from oshaberi.turns.status_reactions import StatusReactions
 from oshaberi.turns.stoppable_waits import InterruptedTurnError, until_stopped
 from oshaberi.turns.turn_outcome import TurnOutcome
 from oshaberi.turns.turn_services import TurnServices
-
-
-@dataclass(slots=True)
-class AnsweredPersona:
-    """One persona's part of a job."""
-
-    persona: PersonaRecord
-    outcome: TurnOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +84,8 @@ class TurnRunner:
         unsaid = played and all(one.outcome.is_unsaid for one in played)
         cut = any(one.outcome.is_cut_by_restart for one in played)
         silent = bool(played) and all(one.outcome.is_silent for one in played)
-        return JobResult(self._called(job, played), not unsaid, cut, silent)
+        called = called_jobs(job, played, self._services.clock())
+        return JobResult(called, not unsaid, cut, silent)
 
     async def _play(
         self, job: QueuedJob, channel: ActiveChannel, played: list[AnsweredPersona]
@@ -128,68 +118,3 @@ class TurnRunner:
             if not outcome.succeeded and not outcome.interrupted:
                 span.fail(outcome.status)
             return outcome
-
-    def _called(self, job: QueuedJob, played: list[AnsweredPersona]) -> tuple[QueuedJob, ...]:
-        """Return the jobs of called personas. `self_trigger_limit` bounds all their answers."""
-        left = job.settings.turn.self_trigger_limit - job.called
-        if left <= 0 or any(one.outcome.interrupted for one in played):
-            return ()
-        answered = {one.persona.name for one in played}
-        jobs: list[QueuedJob] = []
-        for one in played:
-            called = who_is_called(one.outcome.text, one.persona, job.personas)
-            called = allowed_in(called, job.turn_channel.is_age_restricted)
-            fresh = tuple(persona for persona in called if persona.name not in answered)[:left]
-            if fresh and one.outcome.message_ids:
-                answered |= {persona.name for persona in fresh}
-                left -= len(fresh)
-                asked = _as_incoming(job, one, self._services.clock())
-                jobs.append(_replied_by(job, asked, fresh, one.outcome.message_ids))
-        return _counted(jobs, left)
-
-
-def _counted(jobs: list[QueuedJob], left: int) -> tuple[QueuedJob, ...]:
-    """Set how many more each job may call: the last one as many as are left, the others none."""
-    spent = [replace(job, called=job.settings.turn.self_trigger_limit) for job in jobs]
-    if spent:
-        spent[-1] = replace(spent[-1], called=spent[-1].called - left)
-    return tuple(spent)
-
-
-def _as_incoming(job: QueuedJob, played: AnsweredPersona, now: datetime) -> IncomingMessage:
-    """Return an answer of ours as a message that another persona may answer."""
-    newest = job.asked[-1]
-    said = ChannelMessage(
-        id=played.outcome.message_ids[-1],
-        author=Person(
-            0,
-            played.persona.name,
-            is_bot=True,
-            can_read_history=newest.said.author.can_read_history,
-            can_add_reactions=newest.said.author.can_add_reactions,
-        ),
-        text=played.outcome.text,
-        at=now,
-        by_us=True,
-        shown_as=played.persona.name,
-    )
-    return replace(newest, said=said, mentions_us=False, replied=None)
-
-
-def _replied_by(
-    job: QueuedJob,
-    asked: IncomingMessage,
-    answering: tuple[PersonaRecord, ...],
-    told: tuple[int, ...],
-) -> QueuedJob:
-    return QueuedJob(
-        job.turn_channel,
-        (asked,),
-        answering,
-        job.personas,
-        "persona",
-        job.user_id,
-        job.settings,
-        told=frozenset(told),
-        depth=job.depth + 1,
-    )

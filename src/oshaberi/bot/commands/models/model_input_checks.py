@@ -9,7 +9,7 @@ from oshaberi.languages import said, translated
 from oshaberi.providers.adapter_registry import families, unknown
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.storage.stored_records import ModelRecord
-from oshaberi.turns.generation.local_models import LOCAL_MODEL, may_ask_model
+from oshaberi.turns.generation.local_model_guard import LOCAL_MODEL, may_ask_model
 from oshaberi.turns.generation.model_chain import ModelCandidate, is_same_model, key_needed
 
 MODEL_LIMIT = 200

@@ -1,0 +1,30 @@
+"""Computes what a request to a model cost, from the tokens and the prices that were set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oshaberi.chunks import Usage
+from oshaberi.turns.generation.model_chain import ModelCandidate, is_same_model
+from oshaberi.turns.turn_services import OperatorModel
+
+
+def cost_of(used: Usage, candidate: ModelCandidate, links: Sequence[OperatorModel]) -> int:
+    """Return the cost in millionths of a dollar. Prices are in dollars per million tokens."""
+    price = _price(candidate, links)
+    if price is None:
+        return 0
+    return round(used.input_tokens * price[0] + used.output_tokens * price[1])
+
+
+def _price(candidate: ModelCandidate, links: Sequence[OperatorModel]) -> tuple[float, float] | None:
+    """Return the price set with the model's own key, else the operator's."""
+    own = candidate.model.params.get("price")
+    if own and not candidate.is_operators:
+        return own["input"], own["output"]
+    prices = (
+        link.price
+        for link in links
+        if link.price is not None and is_same_model(candidate.model, link)
+    )
+    return next(prices, None)
