@@ -130,7 +130,7 @@ def test_there_is_real_markdown() -> None:
     assert sum(map(len, readmes()["markdown"])) > 10_000
 
 
-@pytest.mark.parametrize(("part", "count"), [("tokens", 3), ("growth", 12), ("memory", 6)])
+@pytest.mark.parametrize(("part", "count"), [("tokens", 3), ("growth", 16), ("memory", 6)])
 def test_the_engine_is_measured(part: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "readmes", lambda: {"markdown": ["# Title\n\nSome *text*.\n"]})
     shapes = {name: SHAPES[name] for name in ("prose", "(a\\n")}

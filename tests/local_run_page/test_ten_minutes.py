@@ -54,7 +54,7 @@ def test_the_first_screen_is_understood(
     chat = ChatPage(running, visit(place, viewport=size, color_scheme=scheme))
     page = chat.page
     greeting = page.get_by_role("region", name="Things to try")
-    for words in ("a small Discord on your own machine", "Mochi is scripted", "is real"):
+    for words in ("a small Discord on your own machine", "What Mochi says is scripted", "is real"):
         expect(greeting.get_by_text(words)).to_be_in_viewport(ratio=1)
     expect(greeting.get_by_role("button", name="Connect a model")).to_be_in_viewport(ratio=1)
     expect(greeting.locator(".prompt").first).to_be_in_viewport(ratio=1)
