@@ -69,7 +69,11 @@ class Sides:
     def _is_own_segment(self, head: str, i: int) -> bool:
         """S1 where segments share a line: the punctuation before `i` stood behind a sentence, or
         behind what was carried."""
-        orphan = head[len(head.rstrip("".join(_ORPHAN))) :]
+        run = head[len(head.rstrip("".join(_ORPHAN))) :]
+        return any(self._stands_alone(run[k:], i, gap=k > 0) for k in range(len(run)))
+
+    def _stands_alone(self, orphan: str, i: int, *, gap: bool) -> bool:
+        """With `gap`: white space stood before it, so the punctuation there is the sentence's."""
         if not _is_expression(orphan):
             return False
         at = i
@@ -81,7 +85,9 @@ class Sides:
                 at -= 1
         before = self.source[: max(at, 0)].rstrip()
         stop = (_SENTENCE_END if self.loosely else _CARRIED_END).search(before)
-        return stop is not None and (len(before) < at or not _WIDE.isdisjoint(stop[0]))
+        if stop is None or len(before) < at:
+            return stop is not None
+        return not gap and not _WIDE.isdisjoint(stop[0])
 
     def may_cut(self, i: int, kept: list[tuple[int, int]], full: bool) -> bool:
         """A message may begin inside a word only at an emoji, span, sentence, or in a huge word.

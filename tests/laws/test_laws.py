@@ -143,3 +143,10 @@ def test_only_joiners_behind_an_overflow_cut() -> None:
         max_flush_count=1,
     )
     assert law_checks.all_broken(TextEngine, text, tight, random.Random(1)) == []
+
+
+def test_an_expression_behind_a_sentence_that_shares_its_message() -> None:
+    """Found by fuzzing: `!?!` goes in front of the next line (S1), and `。` ends the one before."""
+    text = "``` ```「。 \n!?!\na"
+    joined = TextConfig(humanizer_degree=3, aggregate_join="preserve", max_flush_count=1)
+    assert law_checks.all_broken(TextEngine, text, joined, random.Random(1)) == []
