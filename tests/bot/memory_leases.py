@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from oshaberi.bot.coordination.fair_shares import ProcessRank
-from oshaberi.bot.coordination.lease_table import FleetView
+from oshaberi.bot.coordination.shard_lease_table import FleetView
 
 LEASE_S = 8.0
 

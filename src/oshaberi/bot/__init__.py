@@ -1,7 +1,8 @@
 """The bot: a Discord client, its commands, and the wiring of everything else.
 
 - `wiring` opens and closes the parts in order: `process_stores` (database, Redis), `service_wiring`
-  (what turns share), `client_wiring` (the client and what it takes up). `shutdown` has the signals.
+  (what turns share), `client_wiring` (the client and what it takes up). `shutdown_signals`
+  catches the signals that end it.
 - The parts are `client` (Discord), `commands` (with `command_languages`), `coordination` (several
   processes, crashes), `observability` and `status_page` behind one `operator_endpoint`.
 - `operator_defaults` is what the operator configured for all servers, `live_settings` what is in

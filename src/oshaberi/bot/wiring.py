@@ -28,7 +28,7 @@ from oshaberi.bot.observability.systemd_notify import SystemdNotifier
 from oshaberi.bot.operator_endpoint import OperatorSigns, operator_endpoint
 from oshaberi.bot.process_stores import open_stores
 from oshaberi.bot.service_wiring import open_services
-from oshaberi.bot.shutdown import ShutdownSignals
+from oshaberi.bot.shutdown_signals import ShutdownSignals
 from oshaberi.config import LoadedSettings, Reloader
 from oshaberi.discord_io.requests.api_address import requests_through
 from oshaberi.errors import OshaberiError

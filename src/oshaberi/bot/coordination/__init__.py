@@ -6,8 +6,8 @@
 - `redis_request_budget`: shares Discord's limits between the processes.
 - `shard_keeper`: keeps this process's share of the shards; `fair_shares` says how many these are,
   `identify_queue` when one may be connected.
-- `lease_table`: what the keeper asks about leases on shards; `redis_shard_leases` keeps them in
-  Redis, and says how long they last.
+- `shard_lease_table`: what the keeper asks about leases on shards; `redis_shard_leases` keeps them
+  in Redis, and says how long they last.
 - `crash_recovery`: after a crash, finishes or reports the messages in this process's journal;
   `earlier_posts` finds each of them in its channel, or sends it.
 - `question_recovery`: after any end, answers the questions that waited, or says why not.

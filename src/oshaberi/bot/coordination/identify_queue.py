@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 
-from oshaberi.bot.coordination.lease_table import LeaseTable
+from oshaberi.bot.coordination.shard_lease_table import LeaseTable
 
 PAUSE_SECONDS = 5.2
 """Discord says 5; what left apart may arrive closer together."""

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Protocol
 
-from oshaberi.bot.coordination.lease_table import LeaseTable
+from oshaberi.bot.coordination.shard_lease_table import LeaseTable
 from oshaberi.discord_io import BanGuard, RequestBudget
 from oshaberi.errors import ConfigError
 from oshaberi.stream.stops.stop_registry import StopRegistry

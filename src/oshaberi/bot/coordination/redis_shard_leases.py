@@ -1,4 +1,4 @@
-"""The leases on shards in Redis (see lease_table.py).
+"""The leases on shards in Redis (see shard_lease_table.py).
 
 A lease is a lock of redis-py that expires unless its process renews it. Every process is listed
 while it renews its own entry, so that each can tell its fair share.
@@ -14,8 +14,8 @@ from redis.asyncio.lock import Lock
 from redis.exceptions import LockError, LockNotOwnedError
 
 from oshaberi.bot.coordination.fair_shares import ProcessRank
-from oshaberi.bot.coordination.lease_table import FleetView
 from oshaberi.bot.coordination.redis_calls import reached
+from oshaberi.bot.coordination.shard_lease_table import FleetView
 
 LEASE_SECONDS = 8.0
 """After that the shards of a process that was killed or hangs go to others."""

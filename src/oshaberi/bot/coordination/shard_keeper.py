@@ -16,7 +16,7 @@ from typing import NoReturn, Protocol
 
 from oshaberi.bot.coordination.fair_shares import fair_share, to_give_up, to_take
 from oshaberi.bot.coordination.identify_queue import IdentifyQueue
-from oshaberi.bot.coordination.lease_table import FleetView, LeaseTable
+from oshaberi.bot.coordination.shard_lease_table import FleetView, LeaseTable
 from oshaberi.discord_io import RequestFence
 from oshaberi.errors import ConfigError, TemporaryError
 
