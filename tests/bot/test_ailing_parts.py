@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -28,18 +27,12 @@ from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.stream.thought_collector import ThoughtLog
 from tests.crash.redis_proxy import redis_proxy
+from tests.free_ports import free_port
 from tests.storage.database_servers import OwnRedis
 
 SPEED = 5.0
 SOON_S = 60.0
 CONTEXT = StreamContext(channel="1")
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
 
 
 @dataclass(frozen=True, slots=True)

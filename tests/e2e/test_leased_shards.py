@@ -20,8 +20,8 @@ from oshaberi.stage.model_servers.model_server import ModelServer
 from oshaberi.stage.model_servers.openai_wire import OpenAIWire
 from oshaberi.stage.testing import staged
 from tests.bot.client_harness import world
-from tests.bot.test_ailing_parts import free_port
 from tests.e2e.bot_harness import KEY, BotHarness
+from tests.free_ports import free_port
 from tests.storage.database_servers import redis_url
 
 SHARDS = 2

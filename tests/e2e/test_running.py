@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import socket
 from pathlib import Path
 
 import aiohttp
@@ -29,6 +28,7 @@ from tests.e2e.bot_harness import (
     serving,
     settings_of,
 )
+from tests.free_ports import free_port
 
 TOML = """
 humanizer_degree = {degree}
@@ -136,12 +136,6 @@ def test_what_waits_at_the_end_is_answered_after_the_next_start(tmp_path: Path) 
                 ]
 
     asyncio.run(main())
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 def test_health_and_metrics() -> None:

@@ -21,9 +21,9 @@ from oshaberi.stage import Fault
 from oshaberi.stage.model_servers.model_script import Refuse
 from oshaberi.stage.world.discord_records import Webhook
 from oshaberi.turns.status_reactions import MUTE
-from tests.bot.test_ailing_parts import free_port
 from tests.e2e.bot_harness import Answer, BotHarness, run_with_bot
 from tests.e2e.operator_log import ids_of, warnings
+from tests.free_ports import free_port
 
 TOKEN = "a token that nobody guesses"
 MOST_WEBHOOKS = 15

@@ -13,8 +13,8 @@ from oshaberi.stage.model_servers.model_script import NoAnswer, Refuse
 from oshaberi.storage.usage_accounts import UsageAccount, UsageTotals
 from oshaberi.turns.quotas.request_quota import today
 from tests.bot.client_harness import MEMBER, OWNER
-from tests.bot.test_ailing_parts import free_port
 from tests.e2e.bot_harness import BotHarness, bot_harness
+from tests.free_ports import free_port
 from tests.stage_page.page_harness import PATIENCE_S, looping
 
 T = TypeVar("T")

@@ -16,9 +16,9 @@ from oshaberi.storage.stored_records import UsedRequest
 from oshaberi.storage.usage_accounts import UsageAccount, UsageTotals
 from oshaberi.turns.quotas.request_quota import today
 from tests.bot.client_harness import MEMBER, OWNER
-from tests.bot.test_ailing_parts import free_port
 from tests.chromium import open_browser
 from tests.e2e.bot_harness import BotHarness, bot_harness
+from tests.free_ports import free_port
 from tests.stage_page.page_harness import PATIENCE_S, looping
 from tests.status_page.status_harness import TOKEN, log_in_at
 

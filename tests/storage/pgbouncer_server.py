@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +16,8 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy.engine import URL, make_url
+
+from tests.free_ports import free_port
 
 START_S = 20.0
 CONNECTIONS = 2
@@ -45,7 +46,7 @@ def pgbouncer(url: str) -> Iterator[str]:
     if program is None:
         _missing()
         return
-    given, port = make_url(url), _free_port()
+    given, port = make_url(url), free_port()
     folder = Path(tempfile.mkdtemp(prefix="oshaberi-pgbouncer-", dir="/tmp"))
     folder.chmod(0o777)
     config = folder / "pgbouncer.ini"
@@ -84,12 +85,6 @@ def _settings(given: URL, port: int, folder: Path) -> str:
         connections=CONNECTIONS,
         folder=folder,
     )
-
-
-def _free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 async def _listening(process: subprocess.Popen[bytes], port: int) -> None:
