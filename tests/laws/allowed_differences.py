@@ -126,7 +126,8 @@ class Sides:
         """B8: whether what is at `i` stands in a segment or message with nothing visible."""
         start, end = self.source.rfind("\n", 0, i) + 1, self.source.find("\n", i)
         line = self.source[start : end if end >= 0 else len(self.source)]
-        cut = not j or NEXT_MESSAGE in self.out[j : skip(self.out, j)]
+        held = _is_expression(self.out[self.out.rfind(NEXT_MESSAGE, 0, j) + 1 : j])
+        cut = not j or held or NEXT_MESSAGE in self.out[j : skip(self.out, j)]
         if cut and utf16(line) > min(self.limit, self.buffer):
             return True
         rest = self.source[i:]

@@ -145,6 +145,20 @@ def test_only_joiners_behind_an_overflow_cut() -> None:
     assert law_checks.all_broken(TextEngine, text, tight, random.Random(1)) == []
 
 
+def test_an_invisible_start_of_a_long_line_behind_an_expression() -> None:
+    """Found by fuzzing: `...` is put in front of a line whose first cut has nothing visible."""
+    text = "...\n\ufeff  \u0915\u094d\u0937\u093fhttps://x.test/" + "\u8a9e" * 100
+    tight = TextConfig(
+        humanizer_degree=3,
+        aggregate_join="preserve",
+        max_single_message_length=100,
+        flush_buffer_size=100,
+        hold_limit=50,
+        max_flush_count=1000,
+    )
+    assert law_checks.all_broken(TextEngine, text, tight, random.Random(1)) == []
+
+
 def test_an_expression_behind_a_sentence_that_shares_its_message() -> None:
     """Found by fuzzing: `!?!` goes in front of the next line (S1), and `。` ends the one before."""
     text = "``` ```「。 \n!?!\na"

@@ -106,7 +106,8 @@ class MessagePacking(CopiedState):
             return True
         if policy is PackingPolicy.ALL:
             return False
-        if not fits(part.text, self._longest - self._units - len(part.gap)):
+        between = 1 if _would_merge(last, part) else len(part.gap)
+        if not fits(part.text, self._longest - self._units - between):
             return True
         if policy is PackingPolicy.FILL:
             return False
@@ -131,7 +132,7 @@ class MessagePacking(CopiedState):
         """Return the text between two parts (spec 07, aggregation)."""
         newlines = part.gap.count("\n")
         if newlines == 0:
-            if part.is_code and last.is_code:
+            if _would_merge(last, part):
                 return "\n"
             return " " if part.gap else ""
         if newlines == 1:
@@ -139,3 +140,10 @@ class MessagePacking(CopiedState):
             if part.is_code or last.is_code or same or not self._blank_line:
                 return "\n"
         return "\n\n"
+
+
+def _would_merge(last: PackedPart, part: PackedPart) -> bool:
+    """Tell whether their backticks would become one run: `<br>` may have stood between them."""
+    if part.is_code and last.is_code:
+        return "\n" not in part.gap
+    return not part.gap and last.text.endswith("`") and part.text.startswith("`")

@@ -141,9 +141,10 @@ class OpenMarkers(CopiedState):
 
     def expire(self, rule: Rule = "H3") -> None:
         """Drop the oldest opener, which was literal."""
+        at = self.stack[0][1]
         kind = self._drop_oldest()
         if kind == "[":
-            self.labels = []
+            self.labels = [label for label in self.labels if label > at]
         self._release(kind, rule)
 
     def line_break(self) -> None:
