@@ -78,14 +78,16 @@ class MessageComposer(CopiedState):
 
     def add(self, part: PackedPart) -> None:
         """Add normalised prose or code."""
-        if self._gap:
-            part.gap, self._gap = self._gap + part.gap, ""
         if part.text[0] in PUNCTUATION and is_alone(bare := in_one_line(part.text)):
             part.text = bare
+            self._put_gap_before(part)
             self._hold(part)
             return
-        if self._orphans.waits and not self._orphans.put_before(part):
+        if self._orphans.put_before(part):
+            self._gap = ""  # the orphan's own gap counts
+        else:
             self._release()
+            self._put_gap_before(part)
         self._place(part)
 
     def add_table(self, source: str, part: PackedPart) -> None:
@@ -143,6 +145,10 @@ class MessageComposer(CopiedState):
             self._out.append(Withheld(text, "follow_up", segment, span))
         self._emit_notes(segment, span)
 
+    def _put_gap_before(self, part: PackedPart) -> None:
+        if self._gap:
+            part.gap, self._gap = self._gap + part.gap, ""
+
     # -- S1 -------------------------------------------------------------------------------------
 
     def _hold(self, part: PackedPart) -> None:
@@ -156,9 +162,13 @@ class MessageComposer(CopiedState):
             self._release()
 
     def _stray(self, part: PackedPart) -> None:
-        """Withhold a fragment, unless the response turns out to have nothing else (L1)."""
+        """Withhold a fragment, unless the response turns out to have nothing else (L1).
+
+        The white space before it still parts what is around it.
+        """
         if self.begun and not self._orphans.strays:
             self.note(part.text, "stray", part.end)
+            self.skip(part.gap)
         else:
             self._orphans.strays.append(part)
 
