@@ -1,4 +1,4 @@
-"""What all sinks of one client share: request sender, webhooks, arrivals, circuit breakers."""
+"""Makes the sinks of one client, and owns what they share: it passes events on and closes it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from oshaberi.discord_io.webhooks.webhook_http import WebhookHttp
 
 
 class ClientState:
-    """The state that all sinks of one client share.
+    """Makes the sinks of one client and owns what they share (`SharedSinkState`).
 
     Create one per client, inside its loop; close it before the client. `alone` is a lock that
     keeps other processes from creating a second webhook at the same moment.

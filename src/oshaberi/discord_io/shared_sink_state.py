@@ -1,4 +1,7 @@
-"""The objects that all sinks of one client share."""
+"""What a sink is given of its client: request sender, webhooks, arrivals, circuit breaker.
+
+`client_state` makes it, once per client.
+"""
 
 from __future__ import annotations
 
