@@ -13,7 +13,7 @@ import pytest
 from oshaberi.bot.coordination.fair_shares import ProcessRank, fair_share, to_give_up, to_take
 from oshaberi.bot.coordination.identify_queue import PAUSE_SECONDS, IdentifyQueue
 from oshaberi.bot.coordination.shard_keeper import MOST_SILENT_SECONDS, ShardKeeper, end_at_once
-from oshaberi.discord_io import RequestFence
+from oshaberi.discord_io import LeaseFence
 from oshaberi.errors import ConfigError, TemporaryError
 from oshaberi.virtual_time import run_virtual
 from tests.bot.memory_leases import LEASE_S, LeaseStore, MemoryLeases
@@ -83,7 +83,7 @@ class FleetProcess:
     def __init__(self, fleet: Fleet, name: str, shard_count: int = 0) -> None:
         self.fleet = fleet
         self.name = name
-        self.fence = RequestFence(_now)
+        self.fence = LeaseFence(_now)
         self.table = MemoryLeases(fleet.store, name)
         self.keeper = ShardKeeper(self.table, self.fence, shard_count, self.expelled)
         self.connected: set[int] = set()

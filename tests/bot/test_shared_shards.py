@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.coordination.shard_keeper import ShardKeeper
-from oshaberi.discord_io import RequestFence
+from oshaberi.discord_io import LeaseFence
 from oshaberi.stage import Settings, Stage
 from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stage.testing import logged_in, staged
@@ -46,7 +46,7 @@ async def sharing_client(
 ) -> AsyncIterator[SharingClient]:
     async with AsyncExitStack() as life:
         context, turns = await life.enter_async_context(context_of())
-        fence = RequestFence(asyncio.get_running_loop().time)
+        fence = LeaseFence(asyncio.get_running_loop().time)
         keeper = ShardKeeper(MemoryLeases(store, name), fence, on_expelled=_never)
         client = OshaberiClient(context, guild_ready_timeout=0.1, shard_terms=keeper, fence=fence)
         keeper.get_ready()

@@ -19,10 +19,10 @@ def test_a_build_does_not_differ_from_itself() -> None:
 def test_one_character_is_found(tmp_path: Path) -> None:
     other = tmp_path / "src"
     shutil.copytree(SOURCE, other, ignore=shutil.ignore_patterns("__pycache__", "stage"))
-    packing = other / "oshaberi" / "text" / "messages" / "message_packing.py"
-    written = packing.read_text(encoding="utf-8")
+    joining = other / "oshaberi" / "text" / "messages" / "part_joining.py"
+    written = joining.read_text(encoding="utf-8")
     assert written.count('return "\\n\\n"') == 1
-    packing.write_text(written.replace('return "\\n\\n"', 'return "\\n"'), encoding="utf-8")
+    joining.write_text(written.replace('return "\\n\\n"', 'return "\\n"'), encoding="utf-8")
     found = differing(SOURCE, other, seed=1, first=0, count=40)
     assert 0 < len(found) < 40
     assert "Message(" in difference(SOURCE, other, 1, found[0])

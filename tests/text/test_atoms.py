@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.text.urls_and_mentions import (
+from oshaberi.text.atoms import (
     CUSTOM_EMOJI,
     DISCORD_TOKEN,
     code_spans,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oshaberi.text.atoms import CUSTOM_EMOJI, code_spans
 from oshaberi.text.messages.emoji_runs import has_emoji, parts
-from oshaberi.text.urls_and_mentions import CUSTOM_EMOJI, code_spans
 
 SOUP = "<:soup:111111111111111111>"
 DANCE = "<a:dance:222222222222222222>"

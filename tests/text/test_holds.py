@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from oshaberi.text.atoms import code_limit
 from oshaberi.text.closed_pair_scan import begun_url, find_spans
 from oshaberi.text.segments.marker_closing import closing
 from oshaberi.text.segments.marker_rules import MARKS, read_mark
@@ -14,7 +15,6 @@ from oshaberi.text.segments.open_markers import (
     KINDS,
     HeldBoundary,
     OpenMarkers,
-    code_limit,
 )
 from oshaberi.text.segments.segment_splitter import SegmentSplitter
 from oshaberi.text.text_config import TextConfig

@@ -19,7 +19,7 @@ from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.old_direct_message_keys import adopt_direct_keys
 from oshaberi.bot.process_stores import ProcessStores
 from oshaberi.config import LoadedSettings
-from oshaberi.discord_io import RequestBudget, RequestFence
+from oshaberi.discord_io import LeaseFence, RequestBudget
 from oshaberi.discord_io.requests.request_budget import PER_SECOND
 
 log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ class ConnectedBot:
         self._context = context
         self._on_ready = on_ready
         self._is_ready = asyncio.Event()
-        fence = RequestFence()
+        fence = LeaseFence()
         table = stores.shared.shard_leases() if settings.shards == "auto" else None
         self.keeper = None if table is None else ShardKeeper(table, fence, settings.shard_count)
         self.client = OshaberiClient(

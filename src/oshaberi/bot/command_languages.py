@@ -13,7 +13,7 @@ from discord import app_commands
 from discord.app_commands import TranslationContextLocation as Location
 
 from oshaberi.languages import in_language, speak_language, translated
-from oshaberi.languages.spoken_language import reader_language
+from oshaberi.languages.language_choice import reader_language
 from oshaberi.languages.translation_catalogues import CATALOGUES
 
 TRANSLATED = frozenset(

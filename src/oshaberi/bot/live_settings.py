@@ -10,7 +10,7 @@ from oshaberi.bot.operator_defaults import links, persona_of
 from oshaberi.config import EffectiveSettings, LoadedSettings, Reloader, effective
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.delivery.degree_policy import live_remark
-from oshaberi.languages.spoken_language import channel_language, reader_language
+from oshaberi.languages.language_choice import channel_language, reader_language
 from oshaberi.logs import set_level
 from oshaberi.storage import Database, StorageError
 from oshaberi.storage.stored_records import StoredSettings

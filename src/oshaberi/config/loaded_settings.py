@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from oshaberi.config.masked_settings import masked
 from oshaberi.config.process_config import ProcessConfig
 from oshaberi.config.secrets_in_settings import KnownSecrets, secrets_in_header, secrets_in_url
 from oshaberi.config.setting_declarations import DECLARED
+from oshaberi.config.settings_redaction import masked
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.text.text_config import TextConfig

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
-from oshaberi.config.masked_settings import SECRET_NAME
+from oshaberi.config.settings_redaction import SECRET_NAME
 from oshaberi.secret_redaction import MASK
 
 SHORTEST = 6

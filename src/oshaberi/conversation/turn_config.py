@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from oshaberi.errors import Sentence
-from oshaberi.languages.spoken_language import AUTO, DISCORD_LOCALES
+from oshaberi.languages.language_choice import AUTO, DISCORD_LOCALES
 from oshaberi.text.text_config import check_fields, choice, fraction, not_allowed, number, switch
 
 MOST_COUNTED = 10**12

@@ -14,15 +14,15 @@ from oshaberi.delivery.bookkeeping.delivery_record import DeliveryRecord
 from oshaberi.delivery.bucket_waits import BucketWaits
 from oshaberi.delivery.degree_policy import paces, policy_of, shows_unfinished
 from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
-from oshaberi.delivery.live.edit_pace import EditTurns
+from oshaberi.delivery.live.edit_pace import EditPace
 from oshaberi.delivery.live.live_edits import LiveEdits
 from oshaberi.delivery.live.live_growth import LiveGrowth
 from oshaberi.delivery.notify_policy import NotifyPolicy
 from oshaberi.delivery.outgoing_message import OutgoingMessage
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
-from oshaberi.delivery.posting.length_limit_notice import LimitOverrun
 from oshaberi.delivery.posting.message_edits import MessageEdits
+from oshaberi.delivery.posting.message_limit_overrun import LimitOverrun
 from oshaberi.delivery.posting.message_poster import MessagePoster
 from oshaberi.delivery.posting.outcome_handling import OutcomeHandler, refuses_pictures
 from oshaberi.delivery.posting.send_outcome import Broken, Delivered
@@ -83,14 +83,14 @@ class Deliverer:
             reply_to,
             plug_ins,
         )
-        self._edit_turns = EditTurns(sink, self.queue, waits)
+        self._edit_pace = EditPace(sink, self.queue, waits)
         self._live_edits = LiveEdits(
             config.text.max_single_message_length,
             MessageEdits(sink, waits, response),
             self._poster,
             response,
             self.delivery_record,
-            self._edit_turns,
+            self._edit_pace,
             self._outcomes,
         )
         self._growth: LiveGrowth | None = None
@@ -223,7 +223,7 @@ class Deliverer:
         if self._is_live:
             home = self._live_edits.live.home_of(item)
             if home is not None:
-                in_time = await self._edit_turns.wait(home)
+                in_time = await self._edit_pace.wait(home)
                 return await self._live_edits.take(home, self.queue) if in_time else None
             broken = await self._live_edits.correct()
             if broken is not None or self._waits.halted:

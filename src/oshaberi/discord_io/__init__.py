@@ -23,8 +23,8 @@ from oshaberi.discord_io.guild_directory import bot_name, emojis_of, known_peopl
 from oshaberi.discord_io.mention_policy import MentionPolicy
 from oshaberi.discord_io.requests.answer_classification import TokenRevokedError
 from oshaberi.discord_io.requests.ban_guard import BanGuard
+from oshaberi.discord_io.requests.lease_fence import LeaseFence
 from oshaberi.discord_io.requests.request_budget import RequestBudget
-from oshaberi.discord_io.requests.request_fence import RequestFence
 from oshaberi.discord_io.requests.request_meter import RequestMeter
 from oshaberi.discord_io.requests.request_watch import RequestTrace
 
@@ -32,9 +32,9 @@ __all__ = [
     "BanGuard",
     "ClientState",
     "DiscordSink",
+    "LeaseFence",
     "MentionPolicy",
     "RequestBudget",
-    "RequestFence",
     "RequestMeter",
     "RequestTrace",
     "TokenRevokedError",

@@ -9,7 +9,7 @@ from datetime import timedelta
 import discord
 
 from oshaberi.delivery.sink import AmbiguousError, ArrivalUnknownError, DiscordRefusalError, Post
-from oshaberi.discord_io.arrival_check import Author, SeenArrival, looks_like
+from oshaberi.discord_io.arrival_matching import Author, SeenArrival, looks_like
 from oshaberi.discord_io.channel_address import ChannelAddress, may_read_history
 from oshaberi.discord_io.requests.success_reading import objects_of
 from oshaberi.discord_io.shared_sink_state import SharedSinkState

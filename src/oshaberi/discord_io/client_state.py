@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import discord
 
-from oshaberi.discord_io.arrival_check import Arrivals, Claims
+from oshaberi.discord_io.arrival_matching import Arrivals, Claims
 from oshaberi.discord_io.discord_sink import DiscordSink
 from oshaberi.discord_io.mention_policy import MentionPolicy
 from oshaberi.discord_io.message_removal import MessageRemoval
@@ -14,8 +14,8 @@ from oshaberi.discord_io.received_histories import ReceivedHistories
 from oshaberi.discord_io.requests.ban_guard import BanGuard
 from oshaberi.discord_io.requests.bucket_headers import KnownRooms
 from oshaberi.discord_io.requests.circuit_breaker import CircuitBreaker
+from oshaberi.discord_io.requests.lease_fence import LeaseFence
 from oshaberi.discord_io.requests.request_budget import RequestBudget, RequestRank
-from oshaberi.discord_io.requests.request_fence import RequestFence
 from oshaberi.discord_io.requests.request_meter import RequestMeter
 from oshaberi.discord_io.requests.request_watch import RequestSender, RequestTrace
 from oshaberi.discord_io.requests.typing_requests import TypingRequests
@@ -41,7 +41,7 @@ class ClientState:
         trace = client.http.http_trace
         self.guard = trace.guard if isinstance(trace, RequestTrace) else BanGuard()
         self.budget = trace.budget if isinstance(trace, RequestTrace) else RequestBudget()
-        fence = trace.fence if isinstance(trace, RequestTrace) else RequestFence()
+        fence = trace.fence if isinstance(trace, RequestTrace) else LeaseFence()
         meter = trace.meter if isinstance(trace, RequestTrace) else RequestMeter()
         rooms = KnownRooms()
         line = RequestSender(client, self.guard)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import discord
 
-from oshaberi.discord_io.arrival_check import Arrivals, Claims
+from oshaberi.discord_io.arrival_matching import Arrivals, Claims
 from oshaberi.discord_io.received_histories import ReceivedHistories
 from oshaberi.discord_io.requests.bucket_headers import KnownRooms
 from oshaberi.discord_io.requests.circuit_breaker import CircuitBreaker

@@ -16,7 +16,7 @@ from oshaberi.delivery.sink import Post
 from oshaberi.discord_io.lasting_button import Button, Interaction, lasting_item, lasting_view
 from oshaberi.discord_io.png_text import text_in
 from oshaberi.languages import speak_language, translatable, translated
-from oshaberi.languages.spoken_language import reader_language
+from oshaberi.languages.language_choice import reader_language
 
 CUSTOM_ID = "oshaberi:table:text"
 LABEL = translatable("Show text")

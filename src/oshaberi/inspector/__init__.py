@@ -1,7 +1,7 @@
 """The inspector: why a stream became these messages.
 
 `trace` (`stream_trace`) tells the story of a recorded stream, `replayed` what it becomes at
-another degree. `engine_recorder` runs the engine again; `hold_times`, `visible_text_origin`,
+another degree. `engine_recorder` runs the engine again; `hold_times`, `raw_stream_positions`,
 `message_origins` and `text_location` find what became of which stretch; `message_reasons`,
 `decision_steps` and `decision_words` say it in sentences.
 

@@ -20,7 +20,7 @@ from oshaberi.inspector.decision_words import CAPTURED, STATUS, STOPS
 from oshaberi.inspector.engine_recorder import EngineRecorder, Entry
 from oshaberi.inspector.hold_times import holds_in
 from oshaberi.inspector.message_origins import MessageOrigins
-from oshaberi.inspector.visible_text_origin import VisibleTextOrigin, plain_pieces, source_of
+from oshaberi.inspector.raw_stream_positions import VisibleTextOrigin, plain_pieces, source_of
 from oshaberi.render.table_picture import Picture
 from oshaberi.scenes import Scene, parse_scene
 from oshaberi.scenes.scene_playback import PlayedScene, perform

@@ -3,7 +3,7 @@
     setup(settings.log_level, settings.log_format, secrets=settings.secrets(os.environ))
     services = TurnServices(..., observers=(StreamLogger(),))
 
-`log_lines` formats (`setup`), `secret_mask` masks, `stream_logging` follows the streams,
+`log_lines` formats (`setup`), `log_redaction` masks secrets, `stream_logging` follows the streams,
 `recent_warnings` keeps the last warnings for the status page.
 """
 

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, Literal, TextIO
 
-from oshaberi.logs.secret_mask import SecretMask
+from oshaberi.logs.log_redaction import LogRedactor
 from oshaberi.terminal_output import TerminalPalette, harmless
 from oshaberi.turn_ids import turn_fields
 
@@ -78,7 +78,7 @@ class _Handler(logging.StreamHandler[TextIO]):
 class _Formatter(logging.Formatter):
     def __init__(self, secrets: Sequence[str]) -> None:
         super().__init__()
-        self.safe = SecretMask(secrets).masked
+        self.safe = LogRedactor(secrets).masked
 
     def trace(self, record: logging.LogRecord) -> str:
         if not record.exc_info:

@@ -11,8 +11,8 @@ from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.recording.recording_redaction import SecretMasker
 from oshaberi.recording.stream_recorder import HeardStream
 from oshaberi.secret_redaction import redact
+from oshaberi.text.atoms import CUSTOM_EMOJI
 from oshaberi.text.text_config import TextConfig
-from oshaberi.text.urls_and_mentions import CUSTOM_EMOJI
 
 _END = "end"
 """No item of a scene: only the silence before it is written."""

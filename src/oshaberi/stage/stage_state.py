@@ -12,7 +12,7 @@ from oshaberi.stage.requests.rate_limits import RateLimits
 from oshaberi.stage.requests.request_log import RequestLog
 from oshaberi.stage.stage_errors import StageError
 from oshaberi.stage.world.event_bus import EventBus, GatewayEvent
-from oshaberi.stage.world.nonces import Nonces
+from oshaberi.stage.world.nonce_memory import NonceMemory
 from oshaberi.stage.world.world_state import World
 
 
@@ -78,14 +78,14 @@ class StageState:
     journal: RequestLog = field(init=False)
     faults: Faults = field(init=False)
     limits: RateLimits = field(init=False)
-    nonces: Nonces = field(init=False)
+    nonces: NonceMemory = field(init=False)
 
     def __post_init__(self) -> None:
         self.journal = RequestLog(self.now, self.changes.notify)
         self.faults = Faults(self.world, random.Random(self.settings.seed))
         limited = self.settings.rate_limits
         self.limits = RateLimits(self.now, self.settings.time_scale, on=limited)
-        self.nonces = Nonces(self.now, self.settings.nonce_s)
+        self.nonces = NonceMemory(self.now, self.settings.nonce_s)
         self.bus.listen(lambda _event: self.changes.notify())
 
     def emit(

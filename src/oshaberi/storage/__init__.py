@@ -1,7 +1,7 @@
 """What outlives a process: servers, personas, models, keys, memories, the journal.
 
 - `database` is the way in: `repositories` and `personal_data` take and return `stored_records` and
-  `usage_accounts`; `turn_reading` reads what a turn needs. All are built on `transactions`.
+  `usage_accounts`; `stored_surroundings` reads what a turn needs. All are built on `transactions`.
 - `schema`: the tables and their migrations. `writing`: turns' writes share transactions.
   `outages`: nobody waits for a database that is away. `changes`: who hears of a change.
 - `database_urls`, `database_engine`, `sqlite_driver_threads`: connections. `sqlite_ownership`,

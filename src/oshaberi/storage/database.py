@@ -13,6 +13,7 @@ from oshaberi.storage.personal_data.departed_server_repository import DepartedSe
 from oshaberi.storage.personal_data.expiry_repository import ExpiryRepository
 from oshaberi.storage.personal_data.opt_out_repository import OptOutRepository
 from oshaberi.storage.personal_data.personal_data_repository import PersonalDataRepository
+from oshaberi.storage.repositories.daily_usage_repository import DailyUsageRepository
 from oshaberi.storage.repositories.exchange_repository import ExchangeRepository
 from oshaberi.storage.repositories.fact_repository import FactRepository
 from oshaberi.storage.repositories.instance_repository import InstanceRepository
@@ -28,15 +29,14 @@ from oshaberi.storage.repositories.question_repository import QuestionRepository
 from oshaberi.storage.repositories.seen_message_repository import SeenRepository
 from oshaberi.storage.repositories.server_repository import ServerRepository
 from oshaberi.storage.repositories.summary_repository import SummaryRepository
+from oshaberi.storage.repositories.token_usage_repository import TokenUsageRepository
 from oshaberi.storage.repositories.turn_repository import TurnRepository
-from oshaberi.storage.repositories.usage_counts import UsageCounts
-from oshaberi.storage.repositories.usage_repository import UsageRepository
 from oshaberi.storage.schema.migration_runner import migrate, upgrade
 from oshaberi.storage.secret_vault import SecretVault
 from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.stored_records import TurnTraces, UsedRequest
+from oshaberi.storage.stored_surroundings import TurnReading
 from oshaberi.storage.transactions import Now, Transactions, utc_now
-from oshaberi.storage.turn_reading import TurnReading
 from oshaberi.storage.writing.write_entries import WriteEntry
 
 
@@ -55,8 +55,8 @@ class Database:
         self.memory = ExchangeRepository(store)
         self.summaries = SummaryRepository(store)
         self.facts = FactRepository(store)
-        self.usage = UsageRepository(store)
-        self.usage_counts = UsageCounts(store)
+        self.usage = TokenUsageRepository(store)
+        self.usage_counts = DailyUsageRepository(store)
         self.seen = SeenRepository(store)
         self.journal = JournalRepository(store)
         self.questions = QuestionRepository(store)

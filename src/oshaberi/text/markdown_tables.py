@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final
 
 from oshaberi.events import Alignment
-from oshaberi.text.urls_and_mentions import code_spans
+from oshaberi.text.atoms import code_spans
 
 _CELL_BAR: Final = re.compile(r"\\.|\|+|`")
 _DASHES: Final = re.compile(r":?-+:?")

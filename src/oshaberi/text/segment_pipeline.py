@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oshaberi.events import SpeakerStop
 from oshaberi.text.messages.message_composer import MessageComposer
-from oshaberi.text.messages.message_packing import PackedPart
+from oshaberi.text.messages.part_joining import PackedPart
 from oshaberi.text.normalize.normalizer_table import Normalizers
 from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
 from oshaberi.text.segments.visible_buffer import Segment, SegmentReceiver

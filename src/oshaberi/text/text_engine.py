@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from oshaberi.errors import EngineClosedError
 from oshaberi.events import Boundary, Event, Message, Thought
+from oshaberi.text.atoms import code_limit
 from oshaberi.text.decision_observer import Decision, Observer
 from oshaberi.text.intake.captured_blocks import Capture, Captured, StrayClose
 from oshaberi.text.intake.character_intake import CharacterIntake
@@ -22,7 +23,6 @@ from oshaberi.text.mypyc_attributes import mypyc_attr
 from oshaberi.text.normalize.names.own_label_pattern import own_label
 from oshaberi.text.normalize.normalizer_table import Normalizers, SpeakingState, cleaned_text
 from oshaberi.text.segment_pipeline import SegmentPipeline
-from oshaberi.text.segments.open_markers import code_limit
 from oshaberi.text.segments.overflow_cuts import CutWindow
 from oshaberi.text.segments.segment_splitter import SegmentSplitter
 from oshaberi.text.text_config import TextConfig

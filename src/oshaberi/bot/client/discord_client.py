@@ -26,8 +26,8 @@ from oshaberi.bot.commands.message_menu import retry
 from oshaberi.discord_io import (
     BanGuard,
     ClientState,
+    LeaseFence,
     RequestBudget,
-    RequestFence,
     RequestMeter,
     RequestTrace,
 )
@@ -67,12 +67,12 @@ class OshaberiClient(MovableShardsClient):
         when_ready: WhenReady | None = None,
         budget: RequestBudget | None = None,
         take_up: WhenReady | None = None,
-        fence: RequestFence | None = None,
+        fence: LeaseFence | None = None,
         **options: Any,
     ) -> None:
         self.guard = BanGuard()
         self.budget = budget or RequestBudget()
-        self.fence = fence or RequestFence()
+        self.fence = fence or LeaseFence()
         self.request_meter = RequestMeter()
         super().__init__(
             intents=intents(members=members),

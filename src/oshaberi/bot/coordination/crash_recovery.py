@@ -26,7 +26,7 @@ from oshaberi.delivery.sink import (
 )
 from oshaberi.discord_io import DiscordSink
 from oshaberi.languages import in_language, translatable, translated
-from oshaberi.languages.spoken_language import reader_language
+from oshaberi.languages.language_choice import reader_language
 from oshaberi.storage import Database, StorageError
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import JournalledPost, JournalledStream, TurnRecord

@@ -2,7 +2,7 @@
 
 Once a second it renews the leases and computes the share. A new process gets shards from the others
 one after another. When a process ends, the others take its shards. A process that could not renew
-its leases in time sends nothing (`RequestFence`), and ends if others have taken its shards.
+its leases in time sends nothing (`LeaseFence`), and ends if others have taken its shards.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NoReturn, Protocol
 from oshaberi.bot.coordination.fair_shares import fair_share, to_give_up, to_take
 from oshaberi.bot.coordination.identify_queue import IdentifyQueue
 from oshaberi.bot.coordination.shard_lease_table import FleetView, LeaseTable
-from oshaberi.discord_io import RequestFence
+from oshaberi.discord_io import LeaseFence
 from oshaberi.errors import ConfigError, TemporaryError
 
 log = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ class ShardKeeper:
     def __init__(
         self,
         table: LeaseTable,
-        fence: RequestFence,
+        fence: LeaseFence,
         shard_count: int = 0,
         on_expelled: Callable[[str], NoReturn] = end_at_once,
     ) -> None:

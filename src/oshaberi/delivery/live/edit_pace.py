@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import asyncio
 
-from oshaberi.delivery.live.live_mode import EDIT_SECONDS, LiveMessage
+from oshaberi.delivery.live.live_mode import LiveMessage
 from oshaberi.delivery.pacing.bucket_pace import leave_at
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.queue.message_queue import MessageQueue
 from oshaberi.delivery.sink import Sink
 
+EDIT_SECONDS = 1.0
 
-class EditTurns:
+
+class EditPace:
     """Decides when the messages of one answer may be edited. The queue tells whether more comes."""
 
     def __init__(self, sink: Sink, queue: MessageQueue, waits: InterruptibleWaits) -> None:

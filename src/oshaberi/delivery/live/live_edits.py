@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from oshaberi.delivery.bookkeeping.delivery_record import DeliveryRecord
-from oshaberi.delivery.live.edit_pace import EditTurns
-from oshaberi.delivery.live.live_mode import EDIT_SECONDS, LiveMessage, LiveMode
+from oshaberi.delivery.live.edit_pace import EDIT_SECONDS, EditPace
+from oshaberi.delivery.live.live_mode import LiveMessage, LiveMode
 from oshaberi.delivery.posting.message_edits import MessageEdits
 from oshaberi.delivery.posting.message_poster import MessagePoster
 from oshaberi.delivery.posting.outcome_handling import OutcomeHandler
@@ -50,7 +50,7 @@ class LiveEdits:
         poster: MessagePoster,
         response: ResponseState,
         delivery_record: DeliveryRecord,
-        turns: EditTurns,
+        turns: EditPace,
         outcomes: OutcomeHandler,
     ) -> None:
         self.live = LiveMode(limit)

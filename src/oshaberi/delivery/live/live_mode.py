@@ -15,7 +15,6 @@ from oshaberi.delivery.sink import Post, Sent, WebhookFace
 from oshaberi.events import Identity, Message
 from oshaberi.text.text_measure import utf16_len
 
-EDIT_SECONDS = 1.0
 LEAST_SHOWN = 10
 """A message is not begun for less than so many characters."""
 

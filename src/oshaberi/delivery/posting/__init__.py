@@ -4,9 +4,10 @@
 - `message_poster`: chooses the bot's own account, the webhook, or the fallback.
 - `exactly_once`: sends, repeats and looks for the message until its outcome is known;
   `send_retries`: how often and how long.
-- `message_edits`: edits and deletes; `sink_requests` makes the single requests of both.
+- `message_edits`: edits and deletes; `sink_requests` makes the single requests of both;
+  `slow_mode_wait` waits where Discord asks for it.
 - `error_code_recovery`: what each Discord error code means; `send_outcome`: how a send can end.
 - `outcome_handling`: what follows from an outcome for the messages that still wait.
-- `length_limit_notice`: what happens beyond the message limit; `overflow_file` collects the rest.
+- `message_limit_overrun`: what happens beyond the message limit; `overflow_file` collects the rest.
 - `stream_notices`: the error, timeout and limit embeds.
 """

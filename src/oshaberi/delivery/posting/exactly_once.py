@@ -34,6 +34,7 @@ from oshaberi.delivery.posting.send_retries import (
     SendAttempts,
 )
 from oshaberi.delivery.posting.sink_requests import SinkRequests
+from oshaberi.delivery.posting.slow_mode_wait import wait_out
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import (
     AmbiguousError,
@@ -144,7 +145,7 @@ class ExactlyOnceSender:
             case RefusalRecovery.PLAIN:
                 outcome = _without_reply(case, refusal)
             case RefusalRecovery.WAIT:
-                outcome = await self._requests.wait_out(case, refusal)
+                outcome = await wait_out(self._waits, case, refusal)
             case RefusalRecovery.WITHHOLD:
                 outcome = Refused(refusal)
         return await self._after_doubts(case, outcome)

@@ -21,6 +21,7 @@ from oshaberi.delivery.posting.send_outcome import (
 )
 from oshaberi.delivery.posting.send_retries import DOUBTS, PATIENCE_SECONDS, SendAttempts
 from oshaberi.delivery.posting.sink_requests import SinkRequests
+from oshaberi.delivery.posting.slow_mode_wait import wait_out
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import DiscordRefusalError, Post, Sent, Sink, WireState
 from oshaberi.turn_spans import turn_span
@@ -84,7 +85,7 @@ class MessageEdits:
             case RefusalRecovery.UNAVAILABLE:
                 return Unavailable(refusal)
             case RefusalRecovery.WAIT:
-                return await self._requests.wait_out(case, refusal)
+                return await wait_out(self._waits, case, refusal)
             case RefusalRecovery.WITHHOLD:
                 return Refused(refusal)
 

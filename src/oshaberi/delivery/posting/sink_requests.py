@@ -1,4 +1,4 @@
-"""Makes single requests to the sink, and waits for slow mode and rate limits."""
+"""Makes single requests to the sink, and notes how long Discord's limits held them up."""
 
 from __future__ import annotations
 
@@ -7,15 +7,11 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
-from oshaberi.delivery.posting.send_outcome import Unavailable, Uncertain, Withdrawn
-from oshaberi.delivery.posting.send_retries import PATIENCE_SECONDS, SendAttempts
 from oshaberi.delivery.response_state import LimitWait, ResponseState
-from oshaberi.delivery.sink import DiscordRefusalError, WireState
+from oshaberi.delivery.sink import WireState
 
 T = TypeVar("T")
 
-SLOW_MODE_SECONDS = 60.0
-UNKNOWN_WAIT_SECONDS = 5.0
 NOTED_WAIT_SECONDS = 0.1
 
 
@@ -40,19 +36,6 @@ class SinkRequests:
         """Discord's limits are waited for without a word; the inspector shows them."""
         if wire.on_wire and wire.left_at - wanted_at >= NOTED_WAIT_SECONDS:
             self._response.limit_waits.append(LimitWait(wanted_at, wire.left_at))
-
-    async def wait_out(
-        self, case: SendAttempts, refusal: DiscordRefusalError
-    ) -> Unavailable | Uncertain | Withdrawn | None:
-        """Wait for slow mode or a rate limit. Nothing was created, so this is safe."""
-        after_ms = refusal.retry_after_ms
-        seconds = UNKNOWN_WAIT_SECONDS if after_ms is None else after_ms / 1000
-        too_late = _now() + seconds > case.first_at + PATIENCE_SECONDS
-        if seconds > SLOW_MODE_SECONDS or too_late:
-            return Unavailable(refusal)
-        if await self._waits.hold(seconds):
-            return None
-        return Uncertain(refusal) if case.doubted else Withdrawn()
 
 
 def _now() -> float:

@@ -3,7 +3,7 @@
 - `request_parameters`: the parameters of a send, a webhook send and an edit.
 - `request_watch`: follows discord.py's request on the network and returns its answer.
 - `request_meter`: measures how long Discord takes, and counts its refusals.
-- `request_fence`: holds all requests back while another process may have our shards.
+- `lease_fence`: holds all requests back while another process may have our shards.
 - `api_address`: sends requests to a proxy instead of Discord.
 - `answer_classification`: turns Discord's errors into ours.
 - `success_reading`: finds successful answers that lack what they must have.

@@ -27,8 +27,8 @@ from oshaberi.discord_io.requests.answer_classification import (
     translated,
 )
 from oshaberi.discord_io.requests.ban_guard import BanGuard
+from oshaberi.discord_io.requests.lease_fence import LeaseFence
 from oshaberi.discord_io.requests.request_budget import RequestBudget, is_exempt, rank_of
-from oshaberi.discord_io.requests.request_fence import RequestFence
 from oshaberi.discord_io.requests.request_meter import RequestMeter, kind_of
 
 log = logging.getLogger(__name__)
@@ -116,13 +116,13 @@ class RequestTrace(aiohttp.TraceConfig):
         self,
         guard: BanGuard | None = None,
         budget: RequestBudget | None = None,
-        fence: RequestFence | None = None,
+        fence: LeaseFence | None = None,
         meter: RequestMeter | None = None,
     ) -> None:
         super().__init__()
         self.guard = guard or BanGuard()
         self.budget = budget or RequestBudget()
-        self.fence = fence or RequestFence()
+        self.fence = fence or LeaseFence()
         self.fence.guard(self)
         self.meter = meter or RequestMeter()
         self.on_request_start.append(self._on_start)

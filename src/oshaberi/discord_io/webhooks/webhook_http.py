@@ -18,7 +18,7 @@ from oshaberi.delivery.sink import RequestKind, WireState
 from oshaberi.discord_io.requests.answer_classification import parsed, refusal_of, translated
 from oshaberi.discord_io.requests.ban_guard import BanGuard
 from oshaberi.discord_io.requests.bucket_headers import KnownRooms
-from oshaberi.discord_io.requests.request_fence import RequestFence
+from oshaberi.discord_io.requests.lease_fence import LeaseFence
 from oshaberi.discord_io.requests.request_meter import RequestMeter
 
 Json = dict[str, Any]
@@ -48,11 +48,11 @@ class WebhookHttp:
         guard: BanGuard,
         rooms: KnownRooms,
         meter: RequestMeter,
-        fence: RequestFence | None = None,
+        fence: LeaseFence | None = None,
     ) -> None:
         self._meter = meter
         self._guard = guard
-        self._fence = fence or RequestFence()
+        self._fence = fence or LeaseFence()
         self._rooms = rooms
         self._headers = {"User-Agent": user_agent}
         self._session: aiohttp.ClientSession | None = None

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from oshaberi.render.cells.emphasis_pairs import Delimiter, pair
 from oshaberi.render.styled_spans import CellMark, StyledSpan
-from oshaberi.text.urls_and_mentions import DISCORD_TOKEN, code_spans, url_end
+from oshaberi.text.atoms import DISCORD_TOKEN, code_spans, url_end
 
 _CODE_LIMIT = 1000
 

@@ -3,5 +3,6 @@
 - `discord_records`: users, guilds, channels, messages; `interaction_record`: interactions;
   `world_state`: all of them.
 - `description`: builds a world from a short description.
-- `permissions`: who may do what; `event_bus`: tells whoever listens; `snowflakes`, `nonces`: ids.
+- `permissions`: who may do what; `event_bus`: tells whoever listens; `snowflakes`: ids;
+  `nonce_memory`: what was posted under a nonce.
 """

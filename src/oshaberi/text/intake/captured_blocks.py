@@ -15,8 +15,8 @@ from typing import Final
 import regex
 
 from oshaberi.events import Details, Thought
+from oshaberi.text.atoms import backticks_end, inline_code_close
 from oshaberi.text.copied_state import CopiedState
-from oshaberi.text.urls_and_mentions import backticks_end, inline_code_close
 
 _FAMILY: Final = r"(?P<think>(?:[\w.-]{1,32}:)?(?:think|thinking|reasoning))"
 _TAG: Final = regex.compile(

@@ -10,9 +10,9 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from oshaberi.text.atoms import CUSTOM_EMOJI
 from oshaberi.text.line_kinds import block_kind, indent, marker_end
 from oshaberi.text.text_measure import extends, has_visible
-from oshaberi.text.urls_and_mentions import CUSTOM_EMOJI
 
 _SENTENCE_ENDS: Final = tuple(".!?。！？")
 _PUNCTUATION: Final = re.compile(r"[.,!?;:。！？、，…]+")

@@ -10,9 +10,9 @@ import random
 import re
 from typing import Final
 
+from oshaberi.text.atoms import protected
 from oshaberi.text.sentences.abbreviations import UNITS, keeps_period
 from oshaberi.text.text_measure import has_visible
-from oshaberi.text.urls_and_mentions import protected
 
 Span = tuple[int, int]
 

@@ -11,7 +11,7 @@ from oshaberi.events import Boundary, Event, Message, Table, Withheld
 from oshaberi.text import markdown_tables
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.decision_observer import Observer
-from oshaberi.text.messages.message_packing import MessagePacking, PackedPart, PackingPolicy
+from oshaberi.text.messages.message_packing import MessagePacking, PackingPolicy
 from oshaberi.text.messages.orphan_punctuation import (
     PUNCTUATION,
     OrphanPunctuation,
@@ -19,6 +19,7 @@ from oshaberi.text.messages.orphan_punctuation import (
     is_alone,
     is_stray,
 )
+from oshaberi.text.messages.part_joining import PackedPart
 from oshaberi.text.messages.segment_chunker import SegmentChunker
 from oshaberi.text.normalize.names.username_alternation import SpriteUsernames
 from oshaberi.text.segments.visible_buffer import short_gap

@@ -1,20 +1,18 @@
 """Decides how much goes into one message: a part, a paragraph, what fits, or all (spec 07).
 
-Parts that share a message wait here for each other, with the text between them.
+Parts that share a message wait here for each other. `part_joining` says what stands between them.
 """
 
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import Final
 
-from oshaberi.events import Boundary, Identity
+from oshaberi.events import Boundary
 from oshaberi.text.copied_state import CopiedState
-from oshaberi.text.line_kinds import BlockKind, block_kind
+from oshaberi.text.line_kinds import block_kind
+from oshaberi.text.messages.part_joining import PackedPart, joiner, would_merge
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.text_measure import fits, utf16_len
-
-_SAME_BLOCK: Final = frozenset({"list", "quote", "subtext"})
 
 
 class PackingPolicy(Enum):
@@ -24,38 +22,6 @@ class PackingPolicy(Enum):
     PARAGRAPH = auto()
     FILL = auto()
     ALL = auto()
-
-
-class PackedPart:
-    """A piece of text that goes into a message."""
-
-    __slots__ = (
-        *("boundary", "end", "gap", "identity", "is_code", "joiner", "kind", "labelled", "text"),
-    )
-
-    def __init__(
-        self,
-        text: str,
-        boundary: Boundary,
-        end: int,
-        gap: str,
-        identity: Identity | None = None,
-        labelled: bool = False,
-    ) -> None:
-        self.text = text
-        self.boundary = boundary
-        self.end = end
-        self.gap = gap
-        self.identity = identity
-        self.labelled = labelled
-        self.is_code = False
-        self.kind: BlockKind = "text"
-        self.joiner = ""
-        """What goes between it and the part before it, in one message."""
-
-    def __getnewargs__(self) -> tuple[str, Boundary, int, str]:
-        """Return what a copy is made of: mypyc's `__new__` asks for what `__init__` needs."""
-        return self.text, self.boundary, self.end, self.gap
 
 
 class MessagePacking(CopiedState):
@@ -95,7 +61,7 @@ class MessagePacking(CopiedState):
     def add(self, part: PackedPart) -> None:
         part.kind = block_kind(part.text)
         if self._parts:
-            part.joiner = self._joiner(self._parts[-1], part)
+            part.joiner = joiner(self._parts[-1], part, blank_line=self._blank_line)
         self._parts.append(part)
         self._units += len(part.joiner) + utf16_len(part.text)
 
@@ -106,7 +72,7 @@ class MessagePacking(CopiedState):
             return True
         if policy is PackingPolicy.ALL:
             return False
-        between = 1 if _would_merge(last, part) else len(part.gap)
+        between = 1 if would_merge(last, part) else len(part.gap)
         if not fits(part.text, self._longest - self._units - between):
             return True
         if policy is PackingPolicy.FILL:
@@ -127,23 +93,3 @@ class MessagePacking(CopiedState):
         return PackedPart(
             text, boundary or last.boundary, last.end, "", first.identity, first.labelled
         )
-
-    def _joiner(self, last: PackedPart, part: PackedPart) -> str:
-        """Return the text between two parts (spec 07, aggregation)."""
-        newlines = part.gap.count("\n")
-        if newlines == 0:
-            if _would_merge(last, part):
-                return "\n"
-            return " " if part.gap else ""
-        if newlines == 1:
-            same = part.kind in _SAME_BLOCK and part.kind == last.kind
-            if part.is_code or last.is_code or same or not self._blank_line:
-                return "\n"
-        return "\n\n"
-
-
-def _would_merge(last: PackedPart, part: PackedPart) -> bool:
-    """Tell whether their backticks would become one run: `<br>` may have stood between them."""
-    if part.is_code and last.is_code:
-        return "\n" not in part.gap
-    return not part.gap and last.text.endswith("`") and part.text.startswith("`")

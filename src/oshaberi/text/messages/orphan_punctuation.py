@@ -12,7 +12,7 @@ from typing import Final
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.decision_observer import Observer
 from oshaberi.text.line_kinds import begins_block
-from oshaberi.text.messages.message_packing import PackedPart
+from oshaberi.text.messages.part_joining import PackedPart
 
 PUNCTUATION: Final = frozenset(".,!?;:。！？、，…")
 _ALONE: Final = re.compile(r"[.,!?;。！？、，…]+|[.,!?;:。！？、，…]{1,2}")

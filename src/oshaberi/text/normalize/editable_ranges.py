@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Protocol, TypeVar
 
-from oshaberi.text.urls_and_mentions import code_spans, urls
+from oshaberi.text.atoms import code_spans, urls
 
 Spans = list[tuple[int, int]]
 Edit = tuple[int, int, str]

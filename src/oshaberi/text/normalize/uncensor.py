@@ -11,10 +11,9 @@ from typing import Final
 
 import regex
 
+from oshaberi.text.atoms import code_limit, protected
 from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork
-from oshaberi.text.segments.open_markers import code_limit
 from oshaberi.text.text_config import TextConfig
-from oshaberi.text.urls_and_mentions import protected
 
 _BRAILLE_BLANK: Final = "\u2800"
 # Some format characters are visible (Arabic number signs); some invisible ones are no format.

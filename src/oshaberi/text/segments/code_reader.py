@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from oshaberi.events import Boundary
+from oshaberi.text.atoms import backticks_end
 from oshaberi.text.code_block_splitting import CodeBlock
 from oshaberi.text.segments.reader_protocol import BlockSuccessor, SegmentReader
 from oshaberi.text.segments.visible_buffer import VisibleBuffer
-from oshaberi.text.urls_and_mentions import backticks_end
 
 
 class CodeReader(SegmentReader):

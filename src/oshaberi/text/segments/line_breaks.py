@@ -1,4 +1,4 @@
-"""Spec 05 B3, B7: looks at what follows a newline, to decide whether the segment ends there.
+"""Spec 05 B3: looks at what follows a newline, to decide whether the segment ends there.
 
 Pure functions over the text known so far; None or WAIT means that more text is needed.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from oshaberi.text import markdown_tables
 from oshaberi.text.line_kinds import BlockKind, begins_block, block_kind
 from oshaberi.text.segments.marker_rules import WAIT
 
@@ -17,7 +16,6 @@ PUNCTUATION: Final = frozenset(".,!?;。！？、，…")
 """With any of these a line may begin that belongs to the line before."""
 _CARRIED: Final = re.compile(r"[.,!?;。！？、，]+")
 _ELLIPSIS: Final = ("...", "。。")
-_SEPARATOR_CHARS: Final = re.compile(r"[|:\- \t]*")
 _SHORT_ELLIPSIS: Final = re.compile(r"(?:…[.,!?;。！？、，…]?|[.,!?;。！？、，]…)(?![^\s])")
 _CARRY_MAX: Final = 16
 _MARKER_MAX: Final = 12
@@ -86,24 +84,6 @@ def ellipsis_stays(text: str, at: int, limit: int, final: bool) -> int:
     if len(head) < _MARKER_MAX and "\n" not in head and not final:
         return WAIT
     return int(begins_block(head))
-
-
-def heads_table(text: str, line: int, brk: LineBreak, limit: int, final: bool) -> int:
-    """Return where the separator row after the header at `line` ends; 0 if none, or WAIT."""
-    if brk.blank or text[brk.solid] not in "|:-":
-        return 0
-    end = _SEPARATOR_CHARS.match(text, brk.solid).end()  # type: ignore[union-attr]
-    if end >= limit:
-        return 0
-    if end == len(text):
-        if not final:
-            return WAIT
-    elif text[end] != "\n":
-        return 0
-    width = markdown_tables.header_width(text[line : brk.at])
-    if width and len(markdown_tables.separator(text[brk.line : end])) == width:
-        return end
-    return 0
 
 
 def joins_block(text: str, here: BlockKind, brk: LineBreak, final: bool) -> int:

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from oshaberi.text.atoms import DISCORD_TOKEN
 from oshaberi.text.segments.open_markers import OpenMarkers
-from oshaberi.text.urls_and_mentions import DISCORD_TOKEN
 
 MARKS: Final = '*~|()（）"「」『』“”„«»《》[]\\<'
 WAIT: Final = -1

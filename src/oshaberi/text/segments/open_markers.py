@@ -12,8 +12,6 @@ from oshaberi.events import Boundary
 from oshaberi.text.copied_state import CopiedState, SharedValue
 from oshaberi.text.decision_observer import Observer
 
-_CODE_LIMIT: Final = 500
-
 _ROUND: Final = frozenset({"(", "]("})
 
 Rule = Literal["H1", "H2", "H3"]
@@ -43,14 +41,6 @@ class HeldBoundary(SharedValue):
     def moved(self, by: int) -> HeldBoundary:
         mend = self.mend - by if self.mend else 0
         return HeldBoundary(self.at - by, self.cut - by, self.reason, mend)
-
-
-def code_limit(hold_limit: int) -> int:
-    """Return how far inline code may reach.
-
-    It is capped, so that a backtick stalls nothing (L6).
-    """
-    return min(hold_limit, _CODE_LIMIT)
 
 
 class OpenMarkers(CopiedState):

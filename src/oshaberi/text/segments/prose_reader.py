@@ -5,20 +5,21 @@ from __future__ import annotations
 from typing import Final
 
 from oshaberi.events import Boundary
+from oshaberi.text.atoms import URL_STOP, backticks_end, code_limit, inline_code_close, url_end
 from oshaberi.text.closed_pair_scan import interest_in, url_start
 from oshaberi.text.decision_observer import Observer
 from oshaberi.text.markdown_tables import is_row
 from oshaberi.text.segments.block_opening import BlockOpening
 from oshaberi.text.segments.current_line import CurrentLine
-from oshaberi.text.segments.line_breaks import LineBreak, heads_table, read_break
+from oshaberi.text.segments.line_breaks import LineBreak, read_break
 from oshaberi.text.segments.marker_rules import MARK_HANDLERS, MARKS, WAIT
-from oshaberi.text.segments.open_markers import HeldBoundary, OpenMarkers, code_limit
+from oshaberi.text.segments.open_markers import HeldBoundary, OpenMarkers
 from oshaberi.text.segments.reader_protocol import SegmentReader
 from oshaberi.text.segments.segment_release import SegmentRelease
+from oshaberi.text.segments.table_reader import heads_table
 from oshaberi.text.segments.visible_buffer import NEVER, VisibleBuffer
 from oshaberi.text.sentences.sentence_ends import TERMINATORS, run_end, sentence_end
 from oshaberi.text.text_config import TextConfig
-from oshaberi.text.urls_and_mentions import URL_STOP, backticks_end, inline_code_close, url_end
 
 _LINES: Final = interest_in(MARKS)
 _SENTENCES: Final = interest_in(MARKS + TERMINATORS)

@@ -1,4 +1,7 @@
-"""Spec 05 B7: reads a table row by row, until a line is no row or the table is too long."""
+"""Spec 05 B7: finds a table by its separator row, and reads it row by row.
+
+It ends where a line is no row, or where it is too long to be a table.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,32 @@ from enum import Enum, auto
 from typing import Final
 
 from oshaberi.events import Boundary
-from oshaberi.text.markdown_tables import is_row
+from oshaberi.text.markdown_tables import header_width, is_row, separator
+from oshaberi.text.segments.line_breaks import LineBreak
+from oshaberi.text.segments.marker_rules import WAIT
 from oshaberi.text.segments.reader_protocol import BlockSuccessor, SegmentReader
 from oshaberi.text.segments.visible_buffer import VisibleBuffer
 
 _SOLID: Final = re.compile(r"[^ \t]")
+_SEPARATOR_CHARS: Final = re.compile(r"[|:\- \t]*")
+
+
+def heads_table(text: str, line: int, brk: LineBreak, limit: int, final: bool) -> int:
+    """Return where the separator row after the header at `line` ends; 0 if none, or WAIT."""
+    if brk.blank or text[brk.solid] not in "|:-":
+        return 0
+    end = _SEPARATOR_CHARS.match(text, brk.solid).end()  # type: ignore[union-attr]
+    if end >= limit:
+        return 0
+    if end == len(text):
+        if not final:
+            return WAIT
+    elif text[end] != "\n":
+        return 0
+    width = header_width(text[line : brk.at])
+    if width and len(separator(text[brk.line : end])) == width:
+        return end
+    return 0
 
 
 class TableVerdict(Enum):
@@ -22,11 +46,7 @@ class TableVerdict(Enum):
 
 
 class TableReader(SegmentReader):
-    """Reads a table. Its header begins the segment; `pos` is the line after the separator.
-
-    `leave` returns the reader for the text after the table, `refuse` the one that reads it
-    again as text.
-    """
+    """Reads a table. Its header begins the segment; `pos` is the line after the separator."""
 
     def __init__(
         self,

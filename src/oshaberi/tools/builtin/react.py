@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from oshaberi.text.atoms import CUSTOM_EMOJI
 from oshaberi.text.normalize.emoji.standard_emoji import standard_emoji
-from oshaberi.text.urls_and_mentions import CUSTOM_EMOJI
 from oshaberi.tools.builtin.message_ids import message_id_of, message_of
 from oshaberi.tools.tool_decorator import tool
 from oshaberi.tools.tool_definition import ToolContext, ToolFailedError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oshaberi.text.urls_and_mentions import CUSTOM_EMOJI
+from oshaberi.text.atoms import CUSTOM_EMOJI
 from oshaberi.tools.builtin.people_names import names_for
 from oshaberi.tools.tool_decorator import tool
 from oshaberi.tools.tool_definition import ToolContext

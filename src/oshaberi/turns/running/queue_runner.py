@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from oshaberi.languages import speak_language
-from oshaberi.languages.spoken_language import channel_language
+from oshaberi.languages.language_choice import channel_language
 from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.turns.admission.channel_queue import ChannelQueue, QueuedJob
 from oshaberi.turns.admission.message_admission import MessageAdmission

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from oshaberi.text.atoms import code_limit, protected
 from oshaberi.text.normalize.editable_ranges import is_spaced_letter
 from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork
-from oshaberi.text.segments.open_markers import code_limit
 from oshaberi.text.text_config import Known, TextConfig
-from oshaberi.text.urls_and_mentions import protected
 
 _EVERYBODY: Final = frozenset(("everyone", "here"))
 _NOT_BEFORE: Final = frozenset("_@/<")

@@ -35,7 +35,7 @@ _OLD = delete(Row).where(Row.day < bindparam("edge"))
 _OLD_NOTICES = delete(QuotaNotice).where(QuotaNotice.day < bindparam("edge"))
 
 
-class UsageCounts:
+class DailyUsageRepository:
     def __init__(self, store: Transactions) -> None:
         self._store = store
         self._count_up = self._counting(store, None)

@@ -8,9 +8,9 @@ import discord
 from discord.http import handle_message_parameters
 
 from oshaberi.delivery.sink import WireState
-from oshaberi.discord_io import BanGuard, RequestFence, RequestTrace
+from oshaberi.discord_io import BanGuard, LeaseFence, RequestTrace
 from oshaberi.discord_io.requests.bucket_headers import KnownRooms
-from oshaberi.discord_io.requests.request_fence import time_since_boot
+from oshaberi.discord_io.requests.lease_fence import time_since_boot
 from oshaberi.discord_io.requests.request_meter import RequestMeter
 from oshaberi.discord_io.webhooks.webhook_http import Hook, WebhookHttp
 from oshaberi.stage import Stage
@@ -21,7 +21,7 @@ from oshaberi.virtual_time import run_virtual
 def test_it_is_open_until_its_time() -> None:
     async def main() -> None:
         now = asyncio.get_running_loop().time
-        fence = RequestFence(now)
+        fence = LeaseFence(now)
         assert fence.is_open
         fence.close_at = now() + 5.0
         assert fence.is_open
@@ -41,7 +41,7 @@ def test_its_clock_goes_on() -> None:
     assert time_since_boot() >= before > 0
 
 
-async def _held_back(stage: Stage, fence: RequestFence, request: asyncio.Task[object]) -> None:
+async def _held_back(stage: Stage, fence: LeaseFence, request: asyncio.Task[object]) -> None:
     await asyncio.sleep(0.3)
     assert not request.done()
     assert stage.world.contents("general") == []
@@ -52,7 +52,7 @@ async def _held_back(stage: Stage, fence: RequestFence, request: asyncio.Task[ob
 
 def test_a_request_of_the_bot_waits() -> None:
     async def main() -> None:
-        fence = RequestFence()
+        fence = LeaseFence()
         client = discord.Client(
             intents=discord.Intents.all(),
             guild_ready_timeout=0.1,
@@ -69,7 +69,7 @@ def test_a_request_of_the_bot_waits() -> None:
 
 def test_a_request_of_a_webhook_waits() -> None:
     async def main() -> None:
-        fence = RequestFence()
+        fence = LeaseFence()
         client = discord.Client(intents=discord.Intents.all(), guild_ready_timeout=0.1)
         async with staged() as stage, logged_in(stage, client):
             channel = client.get_channel(stage.world.channel("general").id)

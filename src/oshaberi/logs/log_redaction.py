@@ -9,7 +9,7 @@ from oshaberi.secret_redaction import MASK, redact
 SHORTEST_SECRET = 6
 
 
-class SecretMask:
+class LogRedactor:
     """Masks known secrets. The longest first: one may begin like another."""
 
     def __init__(self, secrets: Sequence[str]) -> None:

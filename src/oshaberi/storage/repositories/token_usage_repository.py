@@ -13,7 +13,7 @@ from oshaberi.storage.writing.write_entries import WriteEntry, WriteStep
 MOST_MODELS = 100
 
 
-class UsageRepository:
+class TokenUsageRepository:
     def __init__(self, store: Transactions) -> None:
         self._store = store
         row = store.insert(Row)

@@ -1,4 +1,4 @@
-"""Enforces nonces: the same author and nonce within a few minutes give the old message."""
+"""Remembers which message a nonce created: the same author and nonce give it again for minutes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 
-class Nonces:
+class NonceMemory:
     """Remembers the message of each nonce, for as long as Discord does."""
 
     def __init__(self, now: Callable[[], float], keep_s: float) -> None:

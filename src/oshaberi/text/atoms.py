@@ -27,6 +27,7 @@ URL_STOP: Final = re.compile(
 _GIVEN_BACK: Final = frozenset(".,;:!?'*_~]”’“‘„«»")
 
 _BACKTICKS: Final = re.compile(r"`+")
+_CODE_LIMIT: Final = 500
 
 
 def url_end(text: str, start: int, stop: int) -> int:
@@ -59,6 +60,14 @@ def backticks_end(text: str, at: int) -> int:
     """Return the end of the run of backticks that begins at `at`."""
     run = _BACKTICKS.match(text, at + 1)
     return run.end() if run else at + 1
+
+
+def code_limit(hold_limit: int) -> int:
+    """Return how far inline code may reach.
+
+    It is capped, so that a backtick stalls nothing (L6).
+    """
+    return min(hold_limit, _CODE_LIMIT)
 
 
 def inline_code_close(text: str, start: int, ticks: int, limit: int, final: bool = True) -> int:

@@ -23,7 +23,7 @@ def time_since_boot() -> float:
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 
 
-class RequestFence:
+class LeaseFence:
     """Open until `close_at`, which the keeper of the leases postpones; without it, always open."""
 
     def __init__(self, now_s: Callable[[], float] = time_since_boot) -> None:
