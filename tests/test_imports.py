@@ -201,7 +201,6 @@ def inner_packages() -> list[str]:
 TANGLED: dict[str, set[frozenset[str]]] = {
     "bot": {frozenset({"client", "commands"})},
     "bot.client": {frozenset({"discord_client", "unanswered_search"})},
-    "bot.coordination": {frozenset({"process_coordination", "redis_coordination"})},
     "text": {frozenset({"closed_pair_scan", "decision_observer", "segments"})},
     "turns": {
         frozenset({"admission", "context", "generation", "post_turn", "quotas"})
