@@ -89,7 +89,14 @@ class OshaberiClient(MovableShardsClient):
         self.reader = MessageReader(self, context.db.opt_outs)
         self.tree = command_tree(self)
         self._alone = alone
-        self._search = UnansweredSearch(self, when_ready, take_up)
+        self._search = UnansweredSearch(
+            context,
+            self.reader,
+            self.has_shard,
+            lambda message: self.listen(message, "missed"),
+            when_ready=when_ready,
+            take_up=take_up,
+        )
         self._elsewhere = ChannelsOfOtherShards(self)
         self._was_ready = False
         self._is_synced = False
