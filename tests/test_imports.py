@@ -199,7 +199,6 @@ def inner_packages() -> list[str]:
 
 
 TANGLED: dict[str, set[frozenset[str]]] = {
-    "text": {frozenset({"closed_pair_scan", "decision_observer", "segments"})},
     "turns": {
         frozenset({"admission", "context", "generation", "post_turn", "quotas"})
         | {"status_reactions", "turn_request", "turn_services"},

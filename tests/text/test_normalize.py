@@ -14,9 +14,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oshaberi.text.decision_observer import Decision, Observer
+from oshaberi.text.markers.open_markers import code_limit
 from oshaberi.text.normalize.normalizer_table import NORMALIZERS, Normalizers, cleaned_text
 from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
-from oshaberi.text.segments.open_markers import code_limit
 from oshaberi.text.text_config import Known, Persona, Sprite, TextConfig
 from oshaberi.text.text_measure import has_visible
 from oshaberi.text.urls_and_mentions import code_spans

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from oshaberi.events import Span
 from oshaberi.text.intake.captured_blocks import Capture, Captured, StrayClose
 from oshaberi.text.intake.character_intake import CharacterIntake
-from oshaberi.text.segments.open_markers import code_limit
+from oshaberi.text.markers.open_markers import code_limit
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.text_engine import prefill_of
 

@@ -16,13 +16,13 @@ from oshaberi.text.decision_observer import Decision, Observer
 from oshaberi.text.intake.captured_blocks import Capture, Captured, StrayClose
 from oshaberi.text.intake.character_intake import CharacterIntake
 from oshaberi.text.intake.prefill_echo import PrefillEcho
+from oshaberi.text.markers.open_markers import code_limit
 from oshaberi.text.messages.live_preview import PreviewParts, preview
 from oshaberi.text.messages.message_composer import MessageComposer
 from oshaberi.text.mypyc_attributes import mypyc_attr
 from oshaberi.text.normalize.names.own_label_pattern import own_label
 from oshaberi.text.normalize.normalizer_table import Normalizers, SpeakingState, cleaned_text
 from oshaberi.text.segment_pipeline import SegmentPipeline
-from oshaberi.text.segments.open_markers import code_limit
 from oshaberi.text.segments.overflow_cuts import CutWindow
 from oshaberi.text.segments.segment_splitter import SegmentSplitter
 from oshaberi.text.text_config import TextConfig

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from oshaberi.text.markers.open_markers import code_limit
 from oshaberi.text.normalize.editable_ranges import code_and_urls, outside
 from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork
-from oshaberi.text.segments.open_markers import code_limit
 from oshaberi.text.text_config import TextConfig
 
 _BREAK: Final = re.compile(r"</?br[ \t]{0,8}/?>", re.IGNORECASE)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from oshaberi.text.markers.open_markers import code_limit
 from oshaberi.text.normalize.editable_ranges import code_and_urls, outside, rewrite
 from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork
-from oshaberi.text.segments.open_markers import code_limit
 from oshaberi.text.text_config import TextConfig
 
 _TAG: Final = re.compile(

@@ -11,8 +11,8 @@ from typing import Final
 
 import regex
 
+from oshaberi.text.markers.open_markers import code_limit
 from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork
-from oshaberi.text.segments.open_markers import code_limit
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.urls_and_mentions import protected
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from oshaberi.text import markdown_tables
 from oshaberi.text.line_kinds import BlockKind, begins_block, block_kind
-from oshaberi.text.segments.marker_rules import WAIT
+from oshaberi.text.markers.marker_rules import WAIT
 
 _SOLID: Final = re.compile(r"\S")
 PUNCTUATION: Final = frozenset(".,!?;。！？、，…")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from oshaberi.events import Boundary
-from oshaberi.text.closed_pair_scan import interest_in, url_start
 from oshaberi.text.decision_observer import Observer
 from oshaberi.text.markdown_tables import is_row
+from oshaberi.text.markers.closed_pair_scan import interest_in, url_start
+from oshaberi.text.markers.marker_rules import MARK_HANDLERS, MARKS, WAIT
+from oshaberi.text.markers.open_markers import HeldBoundary, OpenMarkers, code_limit
 from oshaberi.text.segments.block_opening import BlockOpening
 from oshaberi.text.segments.current_line import CurrentLine
 from oshaberi.text.segments.line_breaks import LineBreak, heads_table, read_break
-from oshaberi.text.segments.marker_rules import MARK_HANDLERS, MARKS, WAIT
-from oshaberi.text.segments.open_markers import HeldBoundary, OpenMarkers, code_limit
 from oshaberi.text.segments.reader_protocol import SegmentReader
 from oshaberi.text.segments.segment_release import SegmentRelease
 from oshaberi.text.segments.visible_buffer import NEVER, VisibleBuffer

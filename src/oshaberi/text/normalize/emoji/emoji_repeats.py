@@ -7,10 +7,10 @@ from typing import Final
 import regex
 
 from oshaberi.text.line_kinds import marker_end
+from oshaberi.text.markers.open_markers import code_limit
 from oshaberi.text.normalize.editable_ranges import rewrite
 from oshaberi.text.normalize.emoji.written_emoji import written_emoji
 from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork, TextPiece
-from oshaberi.text.segments.open_markers import code_limit
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.urls_and_mentions import CUSTOM_EMOJI
 

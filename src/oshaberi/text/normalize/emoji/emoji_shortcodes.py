@@ -6,11 +6,11 @@ from typing import Final
 
 import regex
 
+from oshaberi.text.markers.open_markers import code_limit
 from oshaberi.text.normalize.editable_ranges import Edit, rewrite
 from oshaberi.text.normalize.emoji.standard_emoji import standard_emoji
 from oshaberi.text.normalize.emoji.written_emoji import WrittenEmoji, written_emoji
 from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork, TextPiece
-from oshaberi.text.segments.open_markers import code_limit
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.urls_and_mentions import CUSTOM_EMOJI
 

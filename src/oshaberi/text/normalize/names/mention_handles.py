@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from oshaberi.text.markers.open_markers import code_limit
 from oshaberi.text.normalize.editable_ranges import is_spaced_letter
 from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork
-from oshaberi.text.segments.open_markers import code_limit
 from oshaberi.text.text_config import Known, TextConfig
 from oshaberi.text.urls_and_mentions import protected
 

@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import Final
 
 from oshaberi.text.line_kinds import block_kind
+from oshaberi.text.markers.open_markers import code_limit
 from oshaberi.text.normalize.editable_ranges import code_and_urls, outside
 from oshaberi.text.normalize.names.own_label_pattern import has_colon, own_label, text_start
 from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork, TextPiece
-from oshaberi.text.segments.open_markers import code_limit
 from oshaberi.text.text_config import Persona, TextConfig
 
 _SENTENCE_ENDS: Final = frozenset(".!?…。！？．｡~～♪")

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from oshaberi.text.segments.marker_rules import MARKS, read_mark
-from oshaberi.text.segments.open_markers import OpenMarkers, code_limit
+from oshaberi.text.markers.marker_rules import MARKS, read_mark
+from oshaberi.text.markers.open_markers import OpenMarkers, code_limit
 from oshaberi.text.urls_and_mentions import URL_STOP, backticks_end, inline_code_close, url_end
 
 _SCHEME: Final = re.compile(r"(?:https?|ftps?)$", re.IGNORECASE)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from oshaberi.text.segments.open_markers import OpenMarkers
+from oshaberi.text.markers.open_markers import OpenMarkers
 from oshaberi.text.urls_and_mentions import DISCORD_TOKEN
 
 MARKS: Final = '*~|()（）"「」『』“”„«»《》[]\\<'
