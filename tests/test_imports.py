@@ -202,7 +202,6 @@ TANGLED: dict[str, set[frozenset[str]]] = {
     "turns": {
         frozenset({"admission", "context", "generation", "post_turn", "quotas"})
         | {"status_reactions", "turn_request", "turn_services"},
-        frozenset({"channel_turns", "turn_control"}),
     },
 }
 """Where parts of a package still import each other both ways. It may only become less."""
