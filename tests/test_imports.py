@@ -199,14 +199,9 @@ def inner_packages() -> list[str]:
 
 
 TANGLED: dict[str, set[frozenset[str]]] = {
-    "bot": {frozenset({"client", "commands"})},
-    "bot.client": {frozenset({"discord_client", "unanswered_search"})},
-    "bot.coordination": {frozenset({"process_coordination", "redis_coordination"})},
-    "text": {frozenset({"closed_pair_scan", "decision_observer", "segments"})},
     "turns": {
         frozenset({"admission", "context", "generation", "post_turn", "quotas"})
         | {"status_reactions", "turn_request", "turn_services"},
-        frozenset({"channel_turns", "turn_control"}),
     },
 }
 """Where parts of a package still import each other both ways. It may only become less."""

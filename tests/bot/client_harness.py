@@ -8,9 +8,10 @@ from typing import Any
 
 import discord
 
+from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
-from oshaberi.bot.commands import CommandContext
+from oshaberi.bot.commands import bot_command_tree
 from oshaberi.config import EffectiveSettings, LoadedSettings, effective
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import IncomingMessage
@@ -215,7 +216,7 @@ async def context_of(
     adapters: AdapterPool | None = None,
     answering: bool = False,
     **services: Any,
-) -> AsyncIterator[tuple[CommandContext, NotedChannelTurns]]:
+) -> AsyncIterator[tuple[BotContext, NotedChannelTurns]]:
     own = own or LoadedSettings(turn=TurnConfig(burst_wait_ms=0))
     vault = SecretVault([SecretVault.new_key()])
     with database_url() as url:
@@ -233,7 +234,7 @@ async def context_of(
             )
             channel_turns = NotedChannelTurns(shared, answering=answering)
             try:
-                yield CommandContext(db, channel_turns, shared, lambda: own), channel_turns
+                yield BotContext(db, channel_turns, shared, lambda: own), channel_turns
             finally:
                 await channel_turns.shutdown(0.1)
                 await pool.aclose()
@@ -251,7 +252,7 @@ async def client_harness(
         context_of(**context) as (place, channel_turns),
         staged(described or world(), settings) as stage,
     ):
-        bot = OshaberiClient(place, guild_ready_timeout=0.1, **(client or {}))
+        bot = OshaberiClient(place, bot_command_tree, guild_ready_timeout=0.1, **(client or {}))
         async with logged_in(stage, bot):
             yield ClientHarness(stage, bot, channel_turns)
 

@@ -12,6 +12,7 @@ from oshaberi.bot.client import missed_messages
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.client.gateway_intents import intents
 from oshaberi.bot.client.incoming_messages import MessageReader
+from oshaberi.bot.commands import bot_command_tree
 from oshaberi.config import LoadedSettings
 from oshaberi.errors import ConfigError, OshaberiError
 from oshaberi.stage import Fault, Stage
@@ -105,7 +106,9 @@ async def _missed(stage: Stage, **more: Any) -> list[str]:
             ready.set()
 
         options = more.get("client", {})
-        client = OshaberiClient(context, guild_ready_timeout=0.1, when_ready=when_ready, **options)
+        client = OshaberiClient(
+            context, bot_command_tree, guild_ready_timeout=0.1, when_ready=when_ready, **options
+        )
         async with logged_in(stage, client):
             await ready.wait()
             await client.look_back()  # after the one that is under way
@@ -141,7 +144,11 @@ def test_an_outage_of_the_database_at_the_start_only_delays_what_is_taken_up() -
 
         async with context_of() as (context, _channel_turns):
             client = OshaberiClient(
-                context, guild_ready_timeout=0.1, when_ready=when_ready, take_up=take_up
+                context,
+                bot_command_tree,
+                guild_ready_timeout=0.1,
+                when_ready=when_ready,
+                take_up=take_up,
             )
             async with logged_in(stage, client):
                 await done.wait()
@@ -260,7 +267,7 @@ def _starting(
         async with context_of() as (context, _talks), staged(described) as stage:
             for fault in faults:
                 stage.fault(fault)
-            client = OshaberiClient(context, guild_ready_timeout=0.1)
+            client = OshaberiClient(context, bot_command_tree, guild_ready_timeout=0.1)
             async with client:
                 with pytest.raises(OshaberiError) as failed:
                     await client.serve(token or stage.token)
@@ -282,7 +289,9 @@ def test_what_is_looked_for_at_the_start_is_given_up_at_the_end() -> None:
 
     async def main() -> None:
         async with context_of() as (context, _talks), staged(world(), FAST) as stage:
-            bot = OshaberiClient(context, guild_ready_timeout=0.1, when_ready=long)
+            bot = OshaberiClient(
+                context, bot_command_tree, guild_ready_timeout=0.1, when_ready=long
+            )
             async with logged_in(stage, bot):
                 await begun.wait()
                 assert ends == []
@@ -294,7 +303,7 @@ def test_what_is_looked_for_at_the_start_is_given_up_at_the_end() -> None:
 def test_a_client_that_never_began_can_be_closed() -> None:
     async def main() -> None:
         async with context_of() as (context, _talks):
-            await OshaberiClient(context).close()
+            await OshaberiClient(context, bot_command_tree).close()
 
     asyncio.run(main())
 
@@ -305,7 +314,7 @@ def test_a_client_that_is_closed_closes_its_own_connections() -> None:
 
     async def main() -> None:
         async with context_of() as (context, _talks), staged(world(), FAST) as stage:
-            bot = OshaberiClient(context, guild_ready_timeout=0.1)
+            bot = OshaberiClient(context, bot_command_tree, guild_ready_timeout=0.1)
             async with logged_in(stage, bot):
                 state = bot.client_state
                 close = state.close
@@ -356,7 +365,7 @@ def test_without_its_commands_the_bot_still_talks(caplog: pytest.LogCaptureFixtu
         async with context_of() as (context, channel_turns), staged(world()) as stage:
             route = "PUT /applications/*/commands"
             stage.fault(Fault(kind="status", route=route, status=403, code=50001))
-            client = OshaberiClient(context, guild_ready_timeout=0.1)
+            client = OshaberiClient(context, bot_command_tree, guild_ready_timeout=0.1)
             async with logged_in(stage, client):
                 stage.people.post("general", "hello", user=MEMBER)
                 await stage.wait_for(lambda: channel_turns.heard)

@@ -12,6 +12,7 @@ from discord.gateway import KeepAliveHandler
 
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.client.shards.movable_shards import MovableShardsClient
+from oshaberi.bot.commands import bot_command_tree
 from oshaberi.errors import TemporaryError
 from oshaberi.stage import Settings
 from oshaberi.stage.scaled_loop import run_scaled
@@ -289,7 +290,7 @@ def test_no_session_is_started_where_discord_allows_none() -> None:
     async def main() -> None:
         settings = Settings(session_starts=0)
         async with context_of() as (context, _talks), staged(settings=settings) as stage:
-            client = OshaberiClient(context, shard_terms=ChosenShards())
+            client = OshaberiClient(context, bot_command_tree, shard_terms=ChosenShards())
             async with client:
                 with pytest.raises(TemporaryError, match="no further session for 1441 minutes"):
                     await client.serve(stage.token)

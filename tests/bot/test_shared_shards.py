@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import NoReturn
 
 from oshaberi.bot.client.discord_client import OshaberiClient
+from oshaberi.bot.commands import bot_command_tree
 from oshaberi.bot.coordination.shard_keeper import ShardKeeper
 from oshaberi.discord_io import LeaseFence
 from oshaberi.stage import Settings, Stage
@@ -48,7 +49,9 @@ async def sharing_client(
         context, turns = await life.enter_async_context(context_of())
         fence = LeaseFence(asyncio.get_running_loop().time)
         keeper = ShardKeeper(MemoryLeases(store, name), fence, on_expelled=_never)
-        client = OshaberiClient(context, guild_ready_timeout=0.1, shard_terms=keeper, fence=fence)
+        client = OshaberiClient(
+            context, bot_command_tree, guild_ready_timeout=0.1, shard_terms=keeper, fence=fence
+        )
         keeper.get_ready()
         await life.enter_async_context(logged_in(stage, client))
         keeping = asyncio.create_task(keeper.run())

@@ -11,7 +11,7 @@ from string import Formatter
 import pytest
 from babel.messages.pofile import read_po
 
-from oshaberi.bot.command_languages import DESCRIPTION_LIMIT
+from oshaberi.bot.commands.command_languages import DESCRIPTION_LIMIT
 from oshaberi.languages.translation_catalogues import PACKAGED
 from tests.languages.sentence_collection import (
     FUNCTIONS,

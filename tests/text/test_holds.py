@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from oshaberi.text.atoms import code_limit
-from oshaberi.text.closed_pair_scan import begun_url, find_spans
-from oshaberi.text.segments.marker_closing import closing
-from oshaberi.text.segments.marker_rules import MARKS, read_mark
-from oshaberi.text.segments.open_markers import (
+from oshaberi.text.markers.closed_pair_scan import begun_url, find_spans
+from oshaberi.text.markers.marker_closing import closing
+from oshaberi.text.markers.marker_rules import MARKS, read_mark
+from oshaberi.text.markers.open_markers import (
     CLOSERS,
     KINDS,
     HeldBoundary,

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from oshaberi.bot.cache_invalidation import cache_invalidation
-from oshaberi.bot.coordination.process_coordination import shared_state
 from oshaberi.bot.live_settings import LiveSettings
+from oshaberi.bot.process_stores import shared_state
 from oshaberi.config import LoadedSettings
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.storage import Database, SecretVault

@@ -7,9 +7,11 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
 
+from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.discord_client import OshaberiClient
-from oshaberi.bot.commands import CommandContext
+from oshaberi.bot.commands import bot_command_tree
 from oshaberi.bot.coordination.crash_recovery import CrashRecovery
 from oshaberi.bot.coordination.orphaned_journals import OrphanedJournals
 from oshaberi.bot.coordination.question_recovery import QuestionRecovery
@@ -32,7 +34,7 @@ class ConnectedBot:
         self,
         settings: LoadedSettings,
         stores: ProcessStores,
-        context: CommandContext,
+        context: BotContext,
         live_settings: LiveSettings,
         guild_ready_timeout: float,
         on_ready: Callable[[], None],
@@ -46,8 +48,8 @@ class ConnectedBot:
         self.keeper = None if table is None else ShardKeeper(table, fence, settings.shard_count)
         self.client = OshaberiClient(
             context,
+            partial(bot_command_tree, claim=stores.shared.claim),
             alone=stores.shared.alone,
-            claim=stores.shared.claim,
             when_ready=self._when_ready,
             take_up=self._take_up,
             guild_ready_timeout=guild_ready_timeout,

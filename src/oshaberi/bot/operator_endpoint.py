@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
+from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.discord_client import OshaberiClient
-from oshaberi.bot.commands import CommandContext
 from oshaberi.bot.coordination.process_coordination import ProcessCoordination
 from oshaberi.bot.observability.health_endpoint import Check, HealthChecks, health_endpoint
 from oshaberi.bot.observability.metrics import BotMetrics
@@ -38,7 +38,7 @@ class OperatorSigns:
 async def operator_endpoint(
     settings: LoadedSettings,
     environ: Mapping[str, str],
-    context: CommandContext,
+    context: BotContext,
     client: OshaberiClient,
     shared: ProcessCoordination,
     signs: OperatorSigns,

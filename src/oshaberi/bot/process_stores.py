@@ -10,9 +10,10 @@ from oshaberi.bot.cache_invalidation import cache_invalidation
 from oshaberi.bot.coordination.process_coordination import (
     InstanceLease,
     ProcessCoordination,
-    shared_state,
+    SingleProcess,
 )
 from oshaberi.config import LoadedSettings
+from oshaberi.errors import ConfigError
 from oshaberi.storage import Database, SecretVault
 from oshaberi.storage.postgres_lease import postgres_lease
 from oshaberi.storage.sqlite_ownership import sole_owner
@@ -40,6 +41,23 @@ async def open_stores(settings: LoadedSettings) -> AsyncIterator[ProcessStores]:
         ):
             leases = {**shared.leases, **({} if lease is None else {"postgresql": lease})}
             yield ProcessStores(db, shared, leases)
+
+
+@asynccontextmanager
+async def shared_state(
+    redis_url: str | None, instance: str = ""
+) -> AsyncIterator[ProcessCoordination]:
+    """Use memory, or Redis if there is a URL. Raises ConfigError if Redis is not reachable."""
+    if redis_url is None:
+        yield SingleProcess()
+        return
+    try:
+        from oshaberi.bot.coordination.redis_coordination import over_redis
+    except ImportError:
+        raise ConfigError('redis_url: needs pip install "oshaberi[redis]"') from None
+
+    async with over_redis(redis_url, instance) as shared:
+        yield shared
 
 
 def _owned(settings: LoadedSettings) -> AbstractContextManager[object]:

@@ -13,10 +13,10 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 
+from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.channel_places import is_gone
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.client_wiring import ConnectedBot
-from oshaberi.bot.commands import CommandContext
 from oshaberi.bot.coordination.orphaned_journals import OrphanedJournals
 from oshaberi.bot.coordination.process_coordination import ProcessCoordination
 from oshaberi.bot.coordination.shard_keeper import ShardKeeper
@@ -169,7 +169,7 @@ async def open_bot(
         ):
             services, live_settings = opened
             channel_turns = ChannelTurns(services, claim=stores.shared.claim)
-            context = CommandContext(stores.db, channel_turns, services, live_settings.operators)
+            context = BotContext(stores.db, channel_turns, services, live_settings.operators)
             connected = ConnectedBot(
                 settings, stores, context, live_settings, guild_ready_timeout, on_ready
             )

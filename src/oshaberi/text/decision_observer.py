@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from oshaberi.events import Boundary
 from oshaberi.text.copied_state import CopiedState
-
-if TYPE_CHECKING:
-    from oshaberi.text.segments.open_markers import Rule
-    from oshaberi.text.segments.visible_buffer import Segment
 
 DecisionKind = Literal[
     "boundary", "hold", "release", "transform", "orphan", "cut", "capture", "withhold"
@@ -38,18 +35,15 @@ class Observer(CopiedState):
         self._listen = listen
         self._at = 0
 
-    def boundary(self, segment: Segment) -> None:
-        self._at = segment.end
-        self._listen(
-            Decision(
-                "boundary", segment.end, segment.boundary, after=segment.text, what=segment.kind
-            )
-        )
+    def boundary(self, at: int, why: Boundary, segment: str, kind: str) -> None:
+        """Report that a segment, given by its text and kind, ends at `at`."""
+        self._at = at
+        self._listen(Decision("boundary", at, why, after=segment, what=kind))
 
     def hold(self, at: int, marker: str) -> None:
         self._listen(Decision("hold", at, "still open", what=marker))
 
-    def release(self, marker: str, rule: Rule) -> None:
+    def release(self, marker: str, rule: str) -> None:
         """Report that text held by `marker` is released, by rule H1, H2 or H3."""
         self._listen(Decision("release", self._at, rule, what=marker))
 

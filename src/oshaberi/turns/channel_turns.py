@@ -9,9 +9,8 @@ from collections.abc import Callable
 from oshaberi.conversation.conversation_messages import IncomingMessage, Person
 from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.storage.stored_records import TurnRecord
-from oshaberi.turns.admission.admission_rules import Cooldowns, reason_word
+from oshaberi.turns.admission.admission_rules import reason_word
 from oshaberi.turns.admission.channel_queue import Arrival, BusyChannel, QueuedJob
-from oshaberi.turns.admission.follow_up_policy import queue_follow_up
 from oshaberi.turns.admission.message_admission import MessageAdmission
 from oshaberi.turns.admission.open_questions import OpenQuestions
 from oshaberi.turns.admission.unaddressed_messages import UnaddressedMessage
@@ -46,11 +45,9 @@ class ChannelTurns:
         self._runner = QueueRunner(services, *parts)
         self._queues = self._runner.queues
         self._unbegun = UnbegunQuestions(self._queues, *parts, claim)
-        self._control = TurnControl(self)
-
-    @property
-    def cooldowns(self) -> Cooldowns:
-        return self._admission.cooldowns
+        self._control = TurnControl(
+            services, self.persona_cache, self._admission, self.questions, self._runner
+        )
 
     async def submit(
         self,
@@ -96,25 +93,6 @@ class ChannelTurns:
     async def admits(self, incoming: IncomingMessage) -> bool:
         """Tell whether a message would be answered, regardless of earlier ones."""
         return await self._admission.admits(incoming)
-
-    def enter(self, job: QueuedJob) -> str:
-        """Run the job now, or queue it. From here on the channel is active."""
-        queue = self._queues.get(job.turn_channel.channel_id)
-        if self.is_closing:
-            return "closing"
-        if queue is None:
-            self._runner.open(job)
-            return job.why
-        turn = job.settings.turn
-        # What was admitted once is not refused later.
-        if job.arrival != "stored" and queue.messages + len(job.asked) > turn.waiting_limit:
-            if not job.is_uninvited:
-                self._reactions.full(job.turn_channel, job.asked[-1].said.id)
-            return "full"
-        if queue_follow_up(job, queue) == "interrupt":
-            channel = str(job.turn_channel.channel_id)
-            self.services.stops.request_follow_up(channel, str(job.user_id))
-        return job.why
 
     def awaits(self, channel_id: int, message_id: int) -> bool:
         """Tell whether a message waits for its turn."""
@@ -184,7 +162,7 @@ class ChannelTurns:
         return None if queue is None else queue.job
 
     def is_busy(self, channel_id: int) -> bool:
-        return channel_id in self._queues
+        return self._runner.is_busy(channel_id)
 
     def running(self, counts: Callable[[TurnChannel], bool] = lambda _turn_channel: True) -> int:
         """Count the channels with a running turn."""
@@ -246,7 +224,7 @@ class ChannelTurns:
         job = self._admission.job(heard, turn_channel, decided.told, arrival)
         self._admission.note_admitted(job)
         await self.questions.keep(job)
-        entered = self.enter(job)
+        entered = self._runner.enter(job)
         if entered == "full":
             await self.questions.settle(incoming.channel_id, (incoming.said.id,))
         return entered

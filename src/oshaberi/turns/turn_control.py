@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from oshaberi.conversation.conversation_messages import ChannelMessage, IncomingMessage, Person
 from oshaberi.conversation.turn_channel import TurnChannel
@@ -17,17 +16,17 @@ from oshaberi.storage.stored_records import TAKEN_BACK, PersonaRecord, TurnRecor
 from oshaberi.stream.stops.stop_registry import StopAnswer
 from oshaberi.turns.admission.admission_rules import unlisted, why_sentence
 from oshaberi.turns.admission.channel_queue import QueuedJob
-from oshaberi.turns.admission.open_questions import RESTART
+from oshaberi.turns.admission.message_admission import MessageAdmission
+from oshaberi.turns.admission.open_questions import RESTART, OpenQuestions
 from oshaberi.turns.admission.persona_routing import allowed_in
+from oshaberi.turns.context.persona_cache import PersonaCache
 from oshaberi.turns.generation.model_chain import chain_of
 from oshaberi.turns.quotas.quota_notices import quota_words
 from oshaberi.turns.quotas.request_quota import RequestQuota, quota_place
+from oshaberi.turns.running.queue_runner import QueueRunner
 from oshaberi.turns.trigger_words import default_of, persona_called
 from oshaberi.turns.turn_request import Kind
 from oshaberi.turns.turn_services import TurnServices, utc_now
-
-if TYPE_CHECKING:
-    from oshaberi.turns.channel_turns import ChannelTurns
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +78,21 @@ _STOPS: Mapping[StopAnswer, ControlReply] = {
 
 
 class TurnControl:
-    def __init__(self, channel_turns: ChannelTurns) -> None:
-        self._channel_turns = channel_turns
+    """What commands do with the turns that `runner` runs and has run."""
 
-    @property
-    def _services(self) -> TurnServices:
-        return self._channel_turns.services
+    def __init__(
+        self,
+        services: TurnServices,
+        persona_cache: PersonaCache,
+        admission: MessageAdmission,
+        questions: OpenQuestions,
+        runner: QueueRunner,
+    ) -> None:
+        self._services = services
+        self._persona_cache = persona_cache
+        self._cooldowns = admission.cooldowns
+        self._questions = questions
+        self._runner = runner
 
     def stop(self, channel_id: int, by: int, may_manage: bool) -> ControlReply:
         stops = self._services.stops
@@ -117,7 +125,7 @@ class TurnControl:
 
         Returns False otherwise, or if the question was deleted.
         """
-        if self._channel_turns.is_busy(turn_channel.channel_id):
+        if self._runner.is_busy(turn_channel.channel_id):
             return False
         config = (await self._services.settings(turn_channel.path)).turn
         asked = await self._asked(turn_channel, turn)
@@ -131,8 +139,8 @@ class TurnControl:
             return False  # the user may no longer ask here, or the persona not answer
         job = await self._job(turn_channel, turn, asked, RESTART)
         job = replace(job, kind="go_on", continues=turn, arrival="stored", told=open_ids)
-        await self._channel_turns.questions.keep_cut(job)
-        return self._channel_turns.enter(job) == job.why
+        await self._questions.keep_cut(job)
+        return self._runner.enter(job) == job.why
 
     async def regenerate(self, turn_channel: TurnChannel, by: Person) -> ControlReply:
         found = await self._last(turn_channel, by)
@@ -152,7 +160,7 @@ class TurnControl:
         store = self._services.store
         turn = None if store is None else await store.turns.of_message(message_id)
         if turn is None or turn.channel_id != turn_channel.channel_id:
-            return BUSY if self._channel_turns.is_busy(turn_channel.channel_id) else UNKNOWN
+            return BUSY if self._runner.is_busy(turn_channel.channel_id) else UNKNOWN
         if not _may(by, turn):
             return NOT_YOURS
         await self._take_back(turn_channel, turn)
@@ -178,7 +186,7 @@ class TurnControl:
                 await store.memory.forget_at(part.channel_id, part.at)
 
     async def _last(self, turn_channel: TurnChannel, by: Person) -> TurnRecord | ControlReply:
-        if self._channel_turns.is_busy(turn_channel.channel_id):
+        if self._runner.is_busy(turn_channel.channel_id):
             return BUSY
         store = self._services.store
         turn = None if store is None else await store.turns.last(turn_channel.channel_id)
@@ -196,7 +204,7 @@ class TurnControl:
         return bool(allowed_in((persona,), turn_channel.is_age_restricted))
 
     async def _persona(self, turn_channel: TurnChannel, turn: TurnRecord) -> PersonaRecord:
-        personas = await self._channel_turns.persona_cache.of(turn_channel.server_id)
+        personas = await self._persona_cache.of(turn_channel.server_id)
         return persona_called(turn.persona, personas) or default_of(personas)
 
     async def _refusal(self, turn_channel: TurnChannel, by: Person) -> ControlReply | None:
@@ -204,8 +212,8 @@ class TurnControl:
         config = (await self._services.settings(turn_channel.path)).turn
         if unlisted(by, turn_channel.path, config):
             return NOT_LISTED
-        now_s, cooldowns = asyncio.get_running_loop().time(), self._channel_turns.cooldowns
-        return None if cooldowns.allows(by.id, now_s, config.cooldown_ms) else TOO_SOON
+        now_s = asyncio.get_running_loop().time()
+        return None if self._cooldowns.allows(by.id, now_s, config.cooldown_ms) else TOO_SOON
 
     async def _quota_refusal(
         self, turn_channel: TurnChannel, turn: TurnRecord
@@ -229,7 +237,7 @@ class TurnControl:
         self, turn_channel: TurnChannel, turn: TurnRecord, asked: IncomingMessage, why: str
     ) -> QueuedJob:
         settings = await self._services.settings(turn_channel.path)
-        personas = await self._channel_turns.persona_cache.of(turn_channel.server_id)
+        personas = await self._persona_cache.of(turn_channel.server_id)
         persona = await self._persona(turn_channel, turn)
         before = asked.said.id if why == "regenerate" else None
         return QueuedJob(
@@ -237,9 +245,9 @@ class TurnControl:
         )
 
     def _enter(self, job: QueuedJob, by: Person, done: ControlReply) -> ControlReply:
-        entered = self._channel_turns.enter(job)
+        entered = self._runner.enter(job)
         if entered == job.why:
-            self._channel_turns.cooldowns.note(by.id, asyncio.get_running_loop().time())
+            self._cooldowns.note(by.id, asyncio.get_running_loop().time())
         return {job.why: done, "full": BUSY}.get(entered, CLOSING)
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from oshaberi.bot.commands import CommandContext
+from oshaberi.bot.bot_context import BotContext
 from oshaberi.storage.storage_errors import StorageAwayError
 
 log = logging.getLogger(__name__)
 
 
-async def forget_deleted(
-    context: CommandContext, channel_id: int, message_ids: Sequence[int]
-) -> None:
+async def forget_deleted(context: BotContext, channel_id: int, message_ids: Sequence[int]) -> None:
     """Withdraw deleted questions, and delete their exchanges from short-term memory.
 
     A summary that may contain one of the messages is deleted as a whole.

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import discord
+from discord import app_commands
 
+from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.channel_places import place_ids, places_in
 from oshaberi.bot.client.deleted_messages import forget_deleted
 from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
@@ -20,9 +23,6 @@ from oshaberi.bot.client.shards.gateway_state import GatewayState
 from oshaberi.bot.client.shards.movable_shards import MovableShardsClient
 from oshaberi.bot.client.unanswered_log import UnansweredLog
 from oshaberi.bot.client.unanswered_search import UnansweredSearch, WhenReady
-from oshaberi.bot.command_languages import CommandTranslator
-from oshaberi.bot.commands import COMMANDS, BotCommandTree, CommandContext
-from oshaberi.bot.commands.message_menu import retry
 from oshaberi.discord_io import (
     BanGuard,
     ClientState,
@@ -33,18 +33,19 @@ from oshaberi.discord_io import (
 )
 from oshaberi.discord_io.received_histories import ReceivedHistories
 from oshaberi.discord_io.requests.bucket_sweep import BucketSweep
-from oshaberi.discord_io.retry_button import retry_item
 from oshaberi.discord_io.webhooks.managed_webhooks import Alone, alone_anyway
 from oshaberi.errors import OshaberiError
 from oshaberi.turns.admission.admission_rules import ADMITTED
 from oshaberi.turns.admission.channel_queue import Arrival
-from oshaberi.turns.admission.unbegun_questions import CLAIMED, Claim
+from oshaberi.turns.admission.unbegun_questions import CLAIMED
 from oshaberi.turns.bounded_cache import BoundedCache
 
 log = logging.getLogger(__name__)
 
 KEPT_IDS = 4000
 SYSTEM = "system"
+CommandTreeOf = Callable[[discord.Client], app_commands.CommandTree[Any]]
+"""Makes the commands of a client (`oshaberi.bot.commands`)."""
 
 
 class OshaberiClient(MovableShardsClient):
@@ -59,11 +60,11 @@ class OshaberiClient(MovableShardsClient):
 
     def __init__(
         self,
-        context: CommandContext,
+        context: BotContext,
+        command_tree: CommandTreeOf,
         *,
         members: bool = False,
         alone: Alone = alone_anyway,
-        claim: Claim | None = None,
         when_ready: WhenReady | None = None,
         budget: RequestBudget | None = None,
         take_up: WhenReady | None = None,
@@ -86,15 +87,20 @@ class OshaberiClient(MovableShardsClient):
         self.unanswered = UnansweredLog()
         self.context = context
         self.reader = MessageReader(self, context.db.opt_outs)
-        self.tree = BotCommandTree(self, claim)
+        self.tree = command_tree(self)
         self._alone = alone
-        self._search = UnansweredSearch(self, when_ready, take_up)
+        self._search = UnansweredSearch(
+            context,
+            self.reader,
+            self.has_shard,
+            lambda message: self.listen(message, "missed"),
+            when_ready=when_ready,
+            take_up=take_up,
+        )
         self._elsewhere = ChannelsOfOtherShards(self)
         self._was_ready = False
         self._is_synced = False
         self._handled: BoundedCache[int, None] = BoundedCache(KEPT_IDS)
-        for command in COMMANDS:
-            self.tree.add_command(command)
 
     async def serve(self, token: str) -> None:
         """Log in and run until closed. Raises a ConfigError of one line if it cannot start."""
@@ -104,7 +110,6 @@ class OshaberiClient(MovableShardsClient):
 
     async def setup_hook(self) -> None:
         self.client_state = ClientState(self, self._alone, self.histories)
-        self.add_dynamic_items(retry_item(retry))
         if not self.has_movable_shards and self.has_shard(0):
             await self._sync()
 
@@ -281,7 +286,6 @@ class OshaberiClient(MovableShardsClient):
     async def _sync(self) -> None:
         """Register the commands. The bot also works if that fails."""
         try:
-            await self.tree.set_translator(CommandTranslator())
             await self.tree.sync()
         except (*NOT_FOUND, discord.DiscordException) as error:
             log.error("the commands could not be registered: %s", error)

@@ -10,15 +10,14 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import discord
 
+from oshaberi.bot.bot_context import BotContext
+from oshaberi.bot.client.incoming_messages import MessageReader
 from oshaberi.bot.client.missed_messages import MOST_DIRECT, MissedMessages
 from oshaberi.storage.storage_errors import StorageAwayError
-
-if TYPE_CHECKING:
-    from oshaberi.bot.client.discord_client import OshaberiClient
 
 log = logging.getLogger(__name__)
 
@@ -26,19 +25,30 @@ DATABASE_RETRY_SECONDS = 5.0
 """After an outage: until open questions are looked for again."""
 
 WhenReady = Callable[[], Awaitable[object]]
+Listen = Callable[[discord.Message], Awaitable[None]]
 
 
 class UnansweredSearch:
-    """Searches for one client.
+    """Searches for one client. `listen` gets each message that was missed.
 
     `when_ready` is awaited once, before the first search. `take_up` is awaited before every
     search: it resumes stored questions without an answer.
     """
 
     def __init__(
-        self, client: OshaberiClient, when_ready: WhenReady | None, take_up: WhenReady | None
+        self,
+        context: BotContext,
+        reader: MessageReader,
+        has_shard: Callable[[int], bool],
+        listen: Listen,
+        *,
+        when_ready: WhenReady | None = None,
+        take_up: WhenReady | None = None,
     ) -> None:
-        self._client = client
+        self._context = context
+        self._reader = reader
+        self._has_shard = has_shard
+        self._listen = listen
         self._when_ready = when_ready
         self._take_up = take_up
         self._lock = asyncio.Lock()
@@ -96,16 +106,15 @@ class UnansweredSearch:
     async def _search(self, shard_id: int | None = None) -> None:
         if self._take_up is not None:
             await self._take_up()
-        client = self._client
-        has_direct = shard_id in (None, 0) and client.has_shard(0)
+        has_direct = shard_id in (None, 0) and self._has_shard(0)
         missed_messages = MissedMessages(
-            client.reader,
+            self._reader,
             self._last_seen,
             self._is_for_us,
-            lambda message: client.listen(message, "missed"),
+            self._listen,
             self._direct_ids if has_direct else _no_ids,
-            timedelta(seconds=client.context.settings().max_question_age_s),
-            client.context.db.questions.open_in,
+            timedelta(seconds=self._context.settings().max_question_age_s),
+            self._context.db.questions.open_in,
             shard_id,
         )
         count = await missed_messages.run()
@@ -114,16 +123,16 @@ class UnansweredSearch:
 
     async def _last_seen(self, channel_id: int) -> int:
         """Return the newest message that was handled or whose turn was begun; 0 if none."""
-        db = self._client.context.db
+        db = self._context.db
         seen, turn = await db.seen.last(channel_id), await db.turns.last(channel_id)
         return max(seen or 0, (turn.asked_id or 0) if turn else 0)
 
     async def _direct_ids(self) -> tuple[int, ...]:
-        return await self._client.context.db.turns.direct_channels(MOST_DIRECT)
+        return await self._context.db.turns.direct_channels(MOST_DIRECT)
 
     async def _is_for_us(self, message: discord.Message) -> bool:
-        incoming = await self._client.reader.incoming(message)
-        return await self._client.context.channel_turns.admits(incoming)
+        incoming = await self._reader.incoming(message)
+        return await self._context.channel_turns.admits(incoming)
 
 
 async def _no_ids() -> tuple[int, ...]:

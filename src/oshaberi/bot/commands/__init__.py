@@ -2,6 +2,7 @@
 
 - `command_context`: what a command works with, and what its user may do; `command_answers`: how it
   answers; `input_checks`: which names, addresses and words it takes.
+- `command_tree`: all of them as a client has them; `command_languages`: in the user's language.
 - `models`: `/model`; `personas`: `/persona` and `/sprite`.
 - `config_commands`: `/config`, with `config_answers`; `memory_commands`: `/memory`;
   `privacy_commands`: `/privacy`.
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import discord
 from discord import app_commands
 
 from oshaberi.bot.commands import (
@@ -28,15 +30,17 @@ from oshaberi.bot.commands import (
     turn_commands,
     usage_command,
 )
-from oshaberi.bot.commands.command_answers import BotCommandTree
-from oshaberi.bot.commands.command_context import Command, CommandContext, CommandRefusedError
+from oshaberi.bot.commands.command_context import Command, CommandRefusedError
+from oshaberi.bot.commands.command_tree import BotCommandTree
+from oshaberi.bot.commands.message_menu import retry
+from oshaberi.discord_io.retry_button import retry_item
+from oshaberi.turns.admission.unbegun_questions import Claim
 
 __all__ = [
     "COMMANDS",
-    "BotCommandTree",
-    "CommandContext",
     "CommandRefusedError",
     "DescribedCommand",
+    "bot_command_tree",
     "described",
 ]
 
@@ -54,6 +58,15 @@ COMMANDS: tuple[Registered, ...] = (
     *personas.COMMANDS,
     *message_menu.COMMANDS,
 )
+
+
+def bot_command_tree(client: discord.Client, claim: Claim | None = None) -> BotCommandTree:
+    """Give a client all commands, and the button *Try again*."""
+    tree = BotCommandTree(client, claim)
+    for command in COMMANDS:
+        tree.add_command(command)
+    client.add_dynamic_items(retry_item(retry))
+    return tree
 
 
 @dataclass(frozen=True, slots=True)

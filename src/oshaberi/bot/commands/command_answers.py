@@ -12,20 +12,19 @@ import aiohttp
 import discord
 from discord import app_commands
 
-from oshaberi.bot.command_languages import speak_to_user
 from oshaberi.bot.commands.command_context import (
     CommandRefusedError,
     CommandUser,
     Interaction,
     asker_of,
 )
+from oshaberi.bot.commands.command_languages import speak_to_user
 from oshaberi.discord_io.discord_embeds import DESCRIPTION_LIMIT, shortened
 from oshaberi.errors import ConfigError
 from oshaberi.languages import said, translatable, translated
 from oshaberi.secret_redaction import redact
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.turn_ids import TurnIds, of_turn
-from oshaberi.turns.admission.unbegun_questions import Claim
 
 log = logging.getLogger(__name__)
 
@@ -98,23 +97,6 @@ async def tell_error(interaction: Interaction, error: Exception) -> None:
         await tell(interaction, text)
     except (discord.HTTPException, aiohttp.ClientError, OSError) as worse:
         log.warning("%s: its error could not be told: %s", _name(interaction), worse)
-
-
-class BotCommandTree(app_commands.CommandTree[Any]):
-    """The bot's commands, with one error handler. Of several processes, one runs each command."""
-
-    def __init__(self, client: discord.Client, claim: Claim | None = None) -> None:
-        super().__init__(client)
-        self._claim = claim
-
-    async def interaction_check(self, interaction: Interaction, /) -> bool:
-        speak_to_user(interaction)
-        return self._claim is None or await self._claim(interaction.id)
-
-    async def on_error(
-        self, interaction: Interaction, error: app_commands.AppCommandError, /
-    ) -> None:
-        await tell_error(interaction, error)
 
 
 class CommandForm(discord.ui.Modal):

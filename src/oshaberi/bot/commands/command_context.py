@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import discord
 from discord import app_commands
 
+from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.channel_places import path_of
+from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.client.discord_people import person_of
+from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
 from oshaberi.bot.client.message_text import may_see
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import Person
 from oshaberi.errors import OshaberiError
 from oshaberi.languages import translated
-
-if TYPE_CHECKING:
-    from oshaberi.bot.client.discord_client import OshaberiClient
-    from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
-    from oshaberi.config import LoadedSettings
-    from oshaberi.storage import Database
-    from oshaberi.storage.stored_records import KeyRecord
-    from oshaberi.turns.channel_turns import ChannelTurns
-    from oshaberi.turns.turn_services import TurnServices
 
 Interaction = discord.Interaction[Any]
 Command = app_commands.Command[Any, ..., Any]
@@ -56,27 +47,6 @@ MANAGER = discord.Permissions(manage_guild=True)
 
 class CommandRefusedError(OshaberiError):
     """The command cannot be done. The message says in one sentence what to do instead."""
-
-
-@dataclass(frozen=True, slots=True)
-class CommandContext:
-    """The parts of the bot that commands use."""
-
-    db: Database
-    channel_turns: ChannelTurns
-    services: TurnServices
-    settings: Callable[[], LoadedSettings]
-    """The operator's, as they are now."""
-
-    def personas_changed(self, server_id: int) -> None:
-        """Empty the persona cache of a server, so that the next turn reads it again."""
-        self.channel_turns.persona_cache.forget(server_id)
-
-    def cooldown_end(self, key: KeyRecord) -> datetime | None:
-        """Return when the cooldown of a key ends, or None if it can be used now."""
-        wall, now_s = self.services.clock(), asyncio.get_running_loop().time()
-        left_s = self.services.cooldowns.seconds_left(key, wall, now_s)
-        return wall + timedelta(seconds=left_s) if left_s else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +103,7 @@ def client_of(interaction: Interaction) -> OshaberiClient:
     return client
 
 
-def context_of(interaction: Interaction) -> CommandContext:
+def context_of(interaction: Interaction) -> BotContext:
     return client_of(interaction).context
 
 
@@ -166,7 +136,7 @@ def _may(interaction: Interaction, permission: str) -> bool:
 
 def asked_in(
     interaction: Interaction, place: PlaceOption | None
-) -> tuple[CommandContext, CommandUser, Where]:
+) -> tuple[BotContext, CommandUser, Where]:
     """Return what a command works with that can be about one channel."""
     return context_of(interaction), asker_of(interaction), _chosen(interaction, place)
 
@@ -219,7 +189,7 @@ def turn_channel_of(interaction: Interaction) -> DiscordTurnChannel:
 
 def asked_here(
     interaction: Interaction,
-) -> tuple[CommandContext, CommandUser, DiscordTurnChannel]:
+) -> tuple[BotContext, CommandUser, DiscordTurnChannel]:
     """Return what a command about the conversation in its own channel works with."""
     return context_of(interaction), asker_of(interaction), turn_channel_of(interaction)
 

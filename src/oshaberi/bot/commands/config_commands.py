@@ -8,11 +8,11 @@ from difflib import get_close_matches
 import discord
 from discord import app_commands
 
+from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.channel_settings import settings_in
 from oshaberi.bot.commands.command_answers import Choices, answer, choices
 from oshaberi.bot.commands.command_context import (
     MANAGER,
-    CommandContext,
     CommandRefusedError,
     CommandUser,
     Interaction,
@@ -62,7 +62,7 @@ HasChannel = Callable[[int], bool]
 
 
 async def show_config(
-    context: CommandContext, asker: CommandUser, key: str | None, where: Where = None
+    context: BotContext, asker: CommandUser, key: str | None, where: Where = None
 ) -> str:
     """Tell what applies in a channel, and where each value comes from."""
     asker.must_see_settings()
@@ -75,7 +75,7 @@ async def show_config(
 
 
 async def set_config(
-    context: CommandContext,
+    context: BotContext,
     asker: CommandUser,
     key: str,
     text: str,
@@ -123,7 +123,7 @@ async def set_config(
 
 
 async def reset_config(
-    context: CommandContext, asker: CommandUser, key: str, where: Where = None
+    context: BotContext, asker: CommandUser, key: str, where: Where = None
 ) -> str:
     asker.must_manage()
     name = None if key.strip().lower() == ALL else _setting(key, where).name

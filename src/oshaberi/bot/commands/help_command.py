@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from discord import app_commands
 
+from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.commands.command_answers import answer, plain
 from oshaberi.bot.commands.command_context import (
     Command,
-    CommandContext,
     CommandUser,
     Interaction,
     asker_of,
@@ -32,7 +32,7 @@ LISTED = (
 )
 
 
-async def help_text(context: CommandContext, asker: CommandUser) -> str:
+async def help_text(context: BotContext, asker: CommandUser) -> str:
     chain = await chain_of(context, asker)
     personas = await personas_of(context, asker.server_id)
     first = _talking([persona.name for persona in personas], asker) if chain else _setting_up(asker)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from discord import app_commands
 
+from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.commands.command_answers import (
     Choices,
     answer,
@@ -16,7 +17,6 @@ from oshaberi.bot.commands.command_answers import (
     plain,
 )
 from oshaberi.bot.commands.command_context import (
-    CommandContext,
     CommandRefusedError,
     CommandUser,
     Interaction,
@@ -31,7 +31,7 @@ LINE_LIMIT = 200
 Whose = Literal["mine", "server"]
 
 
-async def list_memory(context: CommandContext, asker: CommandUser, whose: Whose) -> str:
+async def list_memory(context: BotContext, asker: CommandUser, whose: Whose) -> str:
     facts = await context.db.facts.of(asker.server_id, _user(asker, whose))
     if facts:
         return _listed(facts)
@@ -40,16 +40,14 @@ async def list_memory(context: CommandContext, asker: CommandUser, whose: Whose)
     return translated("Nothing is remembered for this server.")
 
 
-async def forget_fact(
-    context: CommandContext, asker: CommandUser, fact_id: int, whose: Whose
-) -> str:
+async def forget_fact(context: BotContext, asker: CommandUser, fact_id: int, whose: Whose) -> str:
     _may_forget(asker, whose)
     if not await context.db.facts.delete(asker.server_id, _user(asker, whose), fact_id):
         raise CommandRefusedError(translated("There is no such fact; `/memory list` shows all."))
     return translated("The fact is deleted.")
 
 
-async def forget_all_question(context: CommandContext, asker: CommandUser, whose: Whose) -> str:
+async def forget_all_question(context: BotContext, asker: CommandUser, whose: Whose) -> str:
     _may_forget(asker, whose)
     count = len(await context.db.facts.of(asker.server_id, _user(asker, whose)))
     if whose == "server":
@@ -62,7 +60,7 @@ async def forget_all_question(context: CommandContext, asker: CommandUser, whose
     )
 
 
-async def forget_all(context: CommandContext, asker: CommandUser, whose: Whose) -> str:
+async def forget_all(context: BotContext, asker: CommandUser, whose: Whose) -> str:
     """Delete all facts; for a user also their exchanges in all channels."""
     _may_forget(asker, whose)
     count = await context.db.facts.delete_all(asker.server_id, _user(asker, whose))
@@ -83,7 +81,7 @@ async def forget_all(context: CommandContext, asker: CommandUser, whose: Whose) 
     )
 
 
-async def forget_channel(context: CommandContext, asker: CommandUser) -> str:
+async def forget_channel(context: BotContext, asker: CommandUser) -> str:
     if not asker.person.can_manage_messages and asker.server_id != 0:
         raise CommandRefusedError(
             translated("Only members with the permission Manage Messages can do this.")
@@ -98,7 +96,7 @@ async def forget_channel(context: CommandContext, asker: CommandUser) -> str:
 
 
 async def fact_choices(
-    context: CommandContext, asker: CommandUser, whose: Whose, typed: str
+    context: BotContext, asker: CommandUser, whose: Whose, typed: str
 ) -> Choices:
     facts = await context.db.facts.of(asker.server_id, _user(asker, whose))
     return choices(typed, ((fact.text, str(fact.id)) for fact in facts))

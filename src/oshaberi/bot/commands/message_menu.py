@@ -5,10 +5,10 @@ from __future__ import annotations
 import discord
 from discord import app_commands
 
+from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
 from oshaberi.bot.commands.command_answers import answer, tell_error
 from oshaberi.bot.commands.command_context import (
-    CommandContext,
     CommandRefusedError,
     CommandUser,
     Interaction,
@@ -23,27 +23,27 @@ NOT_NEWEST = translatable("Only my newest answer in this channel can be changed.
 
 
 async def delete_turn(
-    context: CommandContext, asker: CommandUser, turn_channel: DiscordTurnChannel, message_id: int
+    context: BotContext, asker: CommandUser, turn_channel: DiscordTurnChannel, message_id: int
 ) -> str:
     reply = await context.channel_turns.delete(turn_channel, message_id, asker.person)
     return translated(reply.text)
 
 
 async def regenerate_message(
-    context: CommandContext, asker: CommandUser, turn_channel: DiscordTurnChannel, message_id: int
+    context: BotContext, asker: CommandUser, turn_channel: DiscordTurnChannel, message_id: int
 ) -> str:
     await _must_be_newest(context, asker, message_id)
     return await regenerate_turn(context, asker, turn_channel)
 
 
 async def continue_message(
-    context: CommandContext, asker: CommandUser, turn_channel: DiscordTurnChannel, message_id: int
+    context: BotContext, asker: CommandUser, turn_channel: DiscordTurnChannel, message_id: int
 ) -> str:
     await _must_be_newest(context, asker, message_id)
     return await continue_turn(context, asker, turn_channel)
 
 
-async def why_turn(context: CommandContext, message_id: int) -> str:
+async def why_turn(context: BotContext, message_id: int) -> str:
     """Explain an answer, or why a message was answered or not.
 
     A user can ask only about messages that Discord shows them.
@@ -51,7 +51,7 @@ async def why_turn(context: CommandContext, message_id: int) -> str:
     return await context.channel_turns.why(message_id) or translated(UNKNOWN)
 
 
-async def _must_be_newest(context: CommandContext, asker: CommandUser, message_id: int) -> None:
+async def _must_be_newest(context: BotContext, asker: CommandUser, message_id: int) -> None:
     """Refuse if the answer is not the newest of the channel: only that can be redone."""
     turn = await context.db.turns.of_message(message_id)
     if turn is None or turn.channel_id != asker.channel_id:

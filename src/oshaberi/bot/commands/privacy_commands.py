@@ -10,9 +10,9 @@ from typing import Any, Literal
 import discord
 from discord import app_commands
 
+from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.commands.command_answers import answer
 from oshaberi.bot.commands.command_context import (
-    CommandContext,
     CommandRefusedError,
     CommandUser,
     Interaction,
@@ -41,7 +41,7 @@ WORDS = {
 Sure = Literal["yes, delete it"]
 
 
-async def show_data(context: CommandContext, asker: CommandUser) -> str:
+async def show_data(context: BotContext, asker: CommandUser) -> str:
     counts = await context.db.personal_data.counts(_subject(asker))
     lines = [
         f"- {counts[name]} {translated(what)}" for name, what in WORDS.items() if name in counts
@@ -66,7 +66,7 @@ async def show_data(context: CommandContext, asker: CommandUser) -> str:
     return "\n".join([*stored, *_periods(context), state, *([more] if lines else [])])
 
 
-async def exported(context: CommandContext, asker: CommandUser) -> bytes:
+async def exported(context: BotContext, asker: CommandUser) -> bytes:
     """Return the user's data as a JSON file."""
     document = {
         "user_id": str(asker.person.id),
@@ -84,7 +84,7 @@ async def exported(context: CommandContext, asker: CommandUser) -> bytes:
     return content
 
 
-async def delete_data(context: CommandContext, asker: CommandUser) -> str:
+async def delete_data(context: BotContext, asker: CommandUser) -> str:
     gone = await _delete(context, asker)
     if not gone:
         return translated("Nothing was stored about you.")
@@ -95,7 +95,7 @@ async def delete_data(context: CommandContext, asker: CommandUser) -> str:
     )
 
 
-async def opt_out(context: CommandContext, asker: CommandUser) -> str:
+async def opt_out(context: BotContext, asker: CommandUser) -> str:
     """Stop reading a user's messages, and delete the stored data, which models would still get."""
     await context.db.opt_outs.add(asker.person.id)
     gone = await _delete(context, asker)
@@ -106,12 +106,12 @@ async def opt_out(context: CommandContext, asker: CommandUser) -> str:
     )
 
 
-async def opt_in(context: CommandContext, asker: CommandUser) -> str:
+async def opt_in(context: BotContext, asker: CommandUser) -> str:
     await context.db.opt_outs.remove(asker.person.id)
     return translated("I read your messages again, and answer you.")
 
 
-async def _delete(context: CommandContext, asker: CommandUser) -> int:
+async def _delete(context: BotContext, asker: CommandUser) -> int:
     """Delete the user's data. Return the number of records.
 
     Today's counts stay: otherwise a quota could be used twice.
@@ -125,7 +125,7 @@ def _subject(asker: CommandUser) -> DataSubject:
     return DataSubject("user", asker.person.id)
 
 
-def _periods(context: CommandContext) -> list[str]:
+def _periods(context: BotContext) -> list[str]:
     settings = context.settings()
     facts = settings.retention_facts_days
     kept = translated("{facts} days", facts=facts) if facts else translated("until you delete them")

@@ -9,10 +9,10 @@ from itertools import groupby
 import discord
 from discord import app_commands
 
+from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.commands.command_answers import answer, plain
 from oshaberi.bot.commands.command_context import (
     Command,
-    CommandContext,
     CommandUser,
     Interaction,
     asker_of,
@@ -30,7 +30,7 @@ from oshaberi.turns.generation.model_chain import ModelCandidate, chain_of
 NO_MODEL = translatable("No model is set. `/help` says what to do first.")
 
 
-async def status_of(context: CommandContext, asker: CommandUser, latency_s: float) -> str:
+async def status_of(context: BotContext, asker: CommandUser, latency_s: float) -> str:
     candidates = await chain_of(context.services, asker.path, asker.person.id)
     chain = groupby(candidates, lambda one: one.model)
     health = [
@@ -60,7 +60,7 @@ def _latency(seconds: float) -> str:
     return translated("Discord answers in {ms:.0f} ms.", ms=seconds * 1000)
 
 
-def _queue(context: CommandContext, asker: CommandUser) -> str:
+def _queue(context: BotContext, asker: CommandUser) -> str:
     """Count the turns of this server or direct message; for the bot's owner those of all."""
 
     def is_here(turn_channel: TurnChannel) -> bool:
@@ -77,7 +77,7 @@ def _queue(context: CommandContext, asker: CommandUser) -> str:
     )
 
 
-def _keys(context: CommandContext, tries: Sequence[ModelCandidate]) -> str:
+def _keys(context: BotContext, tries: Sequence[ModelCandidate]) -> str:
     """Describe the state of the keys that would be tried for the next answer."""
     keys = [one.key for one in tries if one.key is not None]
     if not keys:
@@ -97,7 +97,7 @@ def _keys(context: CommandContext, tries: Sequence[ModelCandidate]) -> str:
     return f"{ready}{resting}"
 
 
-def _learned(context: CommandContext, model: ModelRecord) -> str:
+def _learned(context: BotContext, model: ModelRecord) -> str:
     """Describe the parameters the model refused since the start; they are no longer sent."""
     preset = PRESETS.get(model.provider)
     base_url = model.base_url or (preset.base_url if preset else None)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from discord import app_commands
 
+from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
 from oshaberi.bot.commands.command_answers import answer
 from oshaberi.bot.commands.command_context import (
     Command,
-    CommandContext,
     CommandUser,
     Interaction,
     asked_here,
@@ -18,21 +18,21 @@ from oshaberi.bot.commands.command_context import (
 from oshaberi.languages import translated
 
 
-async def stop_turn(context: CommandContext, asker: CommandUser) -> str:
+async def stop_turn(context: BotContext, asker: CommandUser) -> str:
     by, place = asker.person, asker.channel_id
     reply = await context.channel_turns.stop_anywhere(place, by.id, by.can_manage_messages)
     return translated(reply.text)
 
 
 async def continue_turn(
-    context: CommandContext, asker: CommandUser, turn_channel: DiscordTurnChannel
+    context: BotContext, asker: CommandUser, turn_channel: DiscordTurnChannel
 ) -> str:
     asker.must_write()
     return translated((await context.channel_turns.continue_(turn_channel, asker.person)).text)
 
 
 async def regenerate_turn(
-    context: CommandContext, asker: CommandUser, turn_channel: DiscordTurnChannel
+    context: BotContext, asker: CommandUser, turn_channel: DiscordTurnChannel
 ) -> str:
     asker.must_write()
     return translated((await context.channel_turns.regenerate(turn_channel, asker.person)).text)

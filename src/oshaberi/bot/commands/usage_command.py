@@ -8,10 +8,10 @@ from typing import Literal
 
 from discord import app_commands
 
+from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.commands.command_answers import answer
 from oshaberi.bot.commands.command_context import (
     Command,
-    CommandContext,
     CommandRefusedError,
     CommandUser,
     Interaction,
@@ -39,9 +39,7 @@ _SUBJECTS: dict[Subject, str] = {
 }
 
 
-async def usage_of(
-    context: CommandContext, asker: CommandUser, place: QuotaPlace, whose: Whose
-) -> str:
+async def usage_of(context: BotContext, asker: CommandUser, place: QuotaPlace, whose: Whose) -> str:
     if whose == "mine":
         return "\n".join(await _own(context, asker, place))
     if not asker.server_id:
@@ -55,7 +53,7 @@ async def usage_of(
     return "\n".join(await _servers(context, asker, place))
 
 
-async def _own(context: CommandContext, asker: CommandUser, place: QuotaPlace) -> list[str]:
+async def _own(context: BotContext, asker: CommandUser, place: QuotaPlace) -> list[str]:
     account = UsageAccount("server", place.server_id, "user", place.user_id)
     if place.server_id:
         who = translated("You in this server")
@@ -65,7 +63,7 @@ async def _own(context: CommandContext, asker: CommandUser, place: QuotaPlace) -
     return [*used, *await _left(context, asker, place, ("user", "channel", "server"))]
 
 
-async def _servers(context: CommandContext, asker: CommandUser, place: QuotaPlace) -> list[str]:
+async def _servers(context: BotContext, asker: CommandUser, place: QuotaPlace) -> list[str]:
     server_id, day = place.server_id, today(context.services)
     account = UsageAccount("server", server_id, "server", server_id)
     paid = UsageAccount("operator", 0, "server", server_id)
@@ -83,7 +81,7 @@ async def _servers(context: CommandContext, asker: CommandUser, place: QuotaPlac
     return [*lines, *await _left(context, asker, place, ("server",))]
 
 
-async def _used(context: CommandContext, account: UsageAccount, who: str) -> list[str]:
+async def _used(context: BotContext, account: UsageAccount, who: str) -> list[str]:
     day, counts = today(context.services), context.db.usage_counts
     now = await counts.of(account, day, day)
     lately = await counts.of(account, day - timedelta(LATELY_DAYS - 1), day)
@@ -98,7 +96,7 @@ async def _used(context: CommandContext, account: UsageAccount, who: str) -> lis
 
 
 async def _left(
-    context: CommandContext, asker: CommandUser, place: QuotaPlace, subjects: Sequence[Subject]
+    context: BotContext, asker: CommandUser, place: QuotaPlace, subjects: Sequence[Subject]
 ) -> list[str]:
     """Describe what the quotas leave, and until when."""
     services, day = context.services, today(context.services)
@@ -121,7 +119,7 @@ async def _left(
     ]
 
 
-async def _left_of(context: CommandContext, limit: UsageLimit, day: date) -> list[str]:
+async def _left_of(context: BotContext, limit: UsageLimit, day: date) -> list[str]:
     account = limit.account
     used = await context.db.usage_counts.of(account, day, day)
     is_operators = account.budget_owner == "operator"

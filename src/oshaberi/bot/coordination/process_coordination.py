@@ -1,21 +1,20 @@
 """Coordinates processes: which of them answers a message, and which runs a channel's turn.
 
-A single process does this in memory; with `redis_url` it is done in Redis. The bot also answers
-while Redis is down: if shards are split over processes, Redis matters only when two of them
-overlap.
+A single process does this in memory, several do it through Redis (`redis_coordination`). The bot
+also answers while Redis is down: if shards are split over processes, Redis matters only when two of
+them overlap.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Protocol
 
 from oshaberi.bot.coordination.shard_lease_table import LeaseTable
 from oshaberi.discord_io import BanGuard, RequestBudget
-from oshaberi.errors import ConfigError
 from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.turns.bounded_cache import KeyedLocks
 
@@ -102,20 +101,3 @@ class SingleProcess:
 
     async def departure(self) -> None:
         await asyncio.Event().wait()
-
-
-@asynccontextmanager
-async def shared_state(
-    redis_url: str | None, instance: str = ""
-) -> AsyncIterator[ProcessCoordination]:
-    """Use memory, or Redis if there is a URL. Raises ConfigError if Redis is not reachable."""
-    if redis_url is None:
-        yield SingleProcess()
-        return
-    try:
-        from oshaberi.bot.coordination.redis_coordination import over_redis
-    except ImportError:
-        raise ConfigError('redis_url: needs pip install "oshaberi[redis]"') from None
-
-    async with over_redis(redis_url, instance) as shared:
-        yield shared

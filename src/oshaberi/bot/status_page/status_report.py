@@ -13,8 +13,8 @@ from typing import Any
 import discord
 
 from oshaberi import __version__
+from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.discord_client import OshaberiClient
-from oshaberi.bot.commands.command_context import CommandContext
 from oshaberi.bot.observability.health_endpoint import HealthChecks
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.observability.model_health import ModelHealth
@@ -38,7 +38,7 @@ Json = dict[str, Any]
 class StatusSources:
     """Where the figures come from."""
 
-    context: CommandContext
+    context: BotContext
     client: OshaberiClient
     checks: HealthChecks
     bot_metrics: BotMetrics
@@ -164,7 +164,7 @@ def _models(sources: StatusSources, used: UsageOverview | None) -> list[Json]:
     ]
 
 
-def _keys(context: CommandContext, link: OperatorModel | None) -> list[Json]:
+def _keys(context: BotContext, link: OperatorModel | None) -> list[Json]:
     """Describe the operator's keys of a model. Keys of servers are their own business."""
     if link is None:
         return []

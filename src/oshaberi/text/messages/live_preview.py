@@ -15,12 +15,12 @@ from typing import Any, Final, NamedTuple
 import regex
 
 from oshaberi.events import Event, Message, Table
-from oshaberi.text.closed_pair_scan import find_spans
 from oshaberi.text.code_block_splitting import FENCE
 from oshaberi.text.decision_observer import Decision, Observer
 from oshaberi.text.intake.captured_blocks import Capture, StrayClose
 from oshaberi.text.intake.character_intake import CharacterIntake
 from oshaberi.text.intake.prefill_echo import PrefillEcho
+from oshaberi.text.markers.closed_pair_scan import find_spans
 from oshaberi.text.messages.message_composer import MessageComposer
 from oshaberi.text.messages.possible_labels import PossibleLabels
 from oshaberi.text.normalize.normalizer_table import Normalizers

@@ -9,7 +9,7 @@ from typing import Final
 
 import regex
 
-from oshaberi.text.closed_pair_scan import find_spans
+from oshaberi.text.markers.closed_pair_scan import find_spans
 from oshaberi.text.text_measure import fits
 
 _FENCE_RUN: Final = re.compile("`{3,}")

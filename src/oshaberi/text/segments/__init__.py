@@ -5,8 +5,9 @@
 - `block_opening`: where prose gives way to code or a table.
 - `visible_buffer`: the part of V that has not left yet.
 - `current_line`, `line_breaks`: what is known of the line being read.
-- `marker_rules`, `open_markers`: brackets, quotes and emphasis that delay a boundary.
 - `overflow_cuts`: where to cut when there is no boundary.
-- `segment_release`: how a segment leaves; at a forced flush `marker_closing` closes what is open
-  and `clause_trimming` cuts off half a clause.
+- `segment_release`: how a segment leaves; at a forced flush `clause_trimming` cuts off half a
+  clause.
+
+What is open (`text.markers`) delays a boundary.
 """

@@ -11,8 +11,8 @@ from typing import Final
 from oshaberi.events import Boundary
 from oshaberi.text.code_block_splitting import CodeBlock
 from oshaberi.text.copied_state import CopiedState
+from oshaberi.text.markers.open_markers import HeldBoundary, OpenMarkers
 from oshaberi.text.segments.code_reader import CodeReader
-from oshaberi.text.segments.open_markers import HeldBoundary, OpenMarkers
 from oshaberi.text.segments.reader_protocol import BlockSuccessor
 from oshaberi.text.segments.segment_release import SegmentRelease
 from oshaberi.text.segments.table_reader import TableReader

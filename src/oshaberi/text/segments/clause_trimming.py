@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from oshaberi.text.closed_pair_scan import find_spans
+from oshaberi.text.markers.closed_pair_scan import find_spans
 
 _CLOSING: Final = "[\"'」』”’»）)\\]*_~|]*"
 _CLAUSE_END: Final = re.compile(rf"[.!?…]+{_CLOSING}(?=\s|$)|[。！？]+{_CLOSING}|\n")

@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from oshaberi.text.line_kinds import BlockKind, begins_block, block_kind
-from oshaberi.text.segments.marker_rules import WAIT
+from oshaberi.text.markers.marker_rules import WAIT
 
 _SOLID: Final = re.compile(r"\S")
 PUNCTUATION: Final = frozenset(".,!?;。！？、，…")

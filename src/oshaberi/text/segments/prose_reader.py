@@ -6,14 +6,14 @@ from typing import Final
 
 from oshaberi.events import Boundary
 from oshaberi.text.atoms import URL_STOP, backticks_end, code_limit, inline_code_close, url_end
-from oshaberi.text.closed_pair_scan import interest_in, url_start
 from oshaberi.text.decision_observer import Observer
 from oshaberi.text.markdown_tables import is_row
+from oshaberi.text.markers.closed_pair_scan import interest_in, url_start
+from oshaberi.text.markers.marker_rules import MARK_HANDLERS, MARKS, WAIT
+from oshaberi.text.markers.open_markers import HeldBoundary, OpenMarkers
 from oshaberi.text.segments.block_opening import BlockOpening
 from oshaberi.text.segments.current_line import CurrentLine
 from oshaberi.text.segments.line_breaks import LineBreak, read_break
-from oshaberi.text.segments.marker_rules import MARK_HANDLERS, MARKS, WAIT
-from oshaberi.text.segments.open_markers import HeldBoundary, OpenMarkers
 from oshaberi.text.segments.reader_protocol import SegmentReader
 from oshaberi.text.segments.segment_release import SegmentRelease
 from oshaberi.text.segments.table_reader import heads_table

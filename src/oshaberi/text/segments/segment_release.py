@@ -6,12 +6,12 @@ Spec 05 B5, the semantic hold and the forced flush; where a boundary is, the rea
 from __future__ import annotations
 
 from oshaberi.events import Boundary
-from oshaberi.text.closed_pair_scan import begun_url
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.decision_observer import Observer
+from oshaberi.text.markers.closed_pair_scan import begun_url
+from oshaberi.text.markers.marker_closing import closing
+from oshaberi.text.markers.open_markers import HeldBoundary, OpenMarkers
 from oshaberi.text.segments.clause_trimming import clause_end
-from oshaberi.text.segments.marker_closing import closing
-from oshaberi.text.segments.open_markers import HeldBoundary, OpenMarkers
 from oshaberi.text.segments.overflow_cuts import CutWindow, Stretch, choose_cut, hard_cut
 from oshaberi.text.segments.visible_buffer import NEVER, VisibleBuffer
 from oshaberi.text.text_config import TextConfig

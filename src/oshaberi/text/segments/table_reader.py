@@ -11,8 +11,8 @@ from typing import Final
 
 from oshaberi.events import Boundary
 from oshaberi.text.markdown_tables import header_width, is_row, separator
+from oshaberi.text.markers.marker_rules import WAIT
 from oshaberi.text.segments.line_breaks import LineBreak
-from oshaberi.text.segments.marker_rules import WAIT
 from oshaberi.text.segments.reader_protocol import BlockSuccessor, SegmentReader
 from oshaberi.text.segments.visible_buffer import VisibleBuffer
 

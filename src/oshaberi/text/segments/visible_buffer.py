@@ -11,7 +11,7 @@ from typing import Final, Literal
 from oshaberi.events import Boundary
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.decision_observer import Observer
-from oshaberi.text.segments.open_markers import HeldBoundary
+from oshaberi.text.markers.open_markers import HeldBoundary
 
 NEVER: Final = sys.maxsize
 CONTEXT: Final = 128
@@ -126,7 +126,7 @@ class VisibleBuffer(CopiedState):
         self.gap = ""
         self.move_start(end)
         if self._observer:
-            self._observer.boundary(segment)
+            self._observer.boundary(segment.end, segment.boundary, segment.text, segment.kind)
         if self._receiver is None:
             self._out.append(segment)
         else:

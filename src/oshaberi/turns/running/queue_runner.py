@@ -11,11 +11,13 @@ from oshaberi.languages import speak_language
 from oshaberi.languages.language_choice import channel_language
 from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.turns.admission.channel_queue import ChannelQueue, QueuedJob
+from oshaberi.turns.admission.follow_up_policy import queue_follow_up
 from oshaberi.turns.admission.message_admission import MessageAdmission
 from oshaberi.turns.admission.open_questions import OpenQuestions
 from oshaberi.turns.background_tasks import BackgroundTasks
 from oshaberi.turns.bounded_cache import BoundedCache
 from oshaberi.turns.running.turn_runner import TurnRunner
+from oshaberi.turns.status_reactions import StatusReactions
 from oshaberi.turns.turn_services import TurnServices
 
 log = logging.getLogger(__name__)
@@ -43,10 +45,33 @@ class QueueRunner:
         self._admission = admission
         self._questions = questions
         self._reasons = reasons
+        self._reactions = StatusReactions(background)
         self._runner = TurnRunner(services, background, self._waiting_ids)
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def open(self, job: QueuedJob) -> None:
+    def is_busy(self, channel_id: int) -> bool:
+        return channel_id in self.queues
+
+    def enter(self, job: QueuedJob) -> str:
+        """Run the job now, or queue it. From here on the channel is active."""
+        queue = self.queues.get(job.turn_channel.channel_id)
+        if self.is_closing:
+            return "closing"
+        if queue is None:
+            self._open(job)
+            return job.why
+        turn = job.settings.turn
+        # What was admitted once is not refused later.
+        if job.arrival != "stored" and queue.messages + len(job.asked) > turn.waiting_limit:
+            if not job.is_uninvited:
+                self._reactions.full(job.turn_channel, job.asked[-1].said.id)
+            return "full"
+        if queue_follow_up(job, queue) == "interrupt":
+            channel = str(job.turn_channel.channel_id)
+            self._services.stops.request_follow_up(channel, str(job.user_id))
+        return job.why
+
+    def _open(self, job: QueuedJob) -> None:
         """Make a queue for a channel that is not busy, and run the job."""
         held = ExitStack()
         queue = ChannelQueue(job, self._hold(held, job), is_gathering=job.burst is not None)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from discord import app_commands
 
+from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.commands.command_answers import Choices, answer, choices, number_in
 from oshaberi.bot.commands.command_context import (
-    CommandContext,
     CommandRefusedError,
     CommandUser,
     Interaction,
@@ -39,7 +39,7 @@ MOST_MODELS = 10
 
 
 async def add_fallback(
-    context: CommandContext,
+    context: BotContext,
     asker: CommandUser,
     provider: str,
     model: str,
@@ -73,7 +73,7 @@ async def add_fallback(
 
 
 async def remove_fallback(
-    context: CommandContext, asker: CommandUser, number: int, where: Where = None
+    context: BotContext, asker: CommandUser, number: int, where: Where = None
 ) -> str:
     """Remove a fallback by its number in the list, from 1."""
     asker.must_manage()
@@ -90,7 +90,7 @@ async def remove_fallback(
     )
 
 
-async def list_fallbacks(context: CommandContext, asker: CommandUser, where: Where = None) -> str:
+async def list_fallbacks(context: BotContext, asker: CommandUser, where: Where = None) -> str:
     chain, place_id = await inherited_chain(context, asker, where or asker.path)
     if not chain[1:]:
         return translated("There are no fallbacks. Add one with `/model fallback add`.")
@@ -98,7 +98,7 @@ async def list_fallbacks(context: CommandContext, asker: CommandUser, where: Whe
 
 
 async def fallback_choices(
-    context: CommandContext, asker: CommandUser, typed: str, where: Where = None
+    context: BotContext, asker: CommandUser, typed: str, where: Where = None
 ) -> Choices:
     if not asker.may_manage:
         return []

@@ -8,6 +8,7 @@ from typing import Any
 import discord
 from discord import app_commands
 
+from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.commands.command_answers import (
     Choices,
     CommandForm,
@@ -17,7 +18,6 @@ from oshaberi.bot.commands.command_answers import (
     plain,
 )
 from oshaberi.bot.commands.command_context import (
-    CommandContext,
     CommandRefusedError,
     CommandUser,
     Interaction,
@@ -41,7 +41,7 @@ SHORTEST_SHOWN = 16
 
 
 async def add_key(
-    context: CommandContext, asker: CommandUser, provider: str, secret: str, label: str
+    context: BotContext, asker: CommandUser, provider: str, secret: str, label: str
 ) -> str:
     asker.must_manage()
     provider = checked_provider(provider)
@@ -80,7 +80,7 @@ async def add_key(
     )
 
 
-async def list_keys(context: CommandContext, asker: CommandUser) -> str:
+async def list_keys(context: BotContext, asker: CommandUser) -> str:
     asker.must_manage()
     keys = await all_keys(context, asker)
     if not keys:
@@ -88,28 +88,26 @@ async def list_keys(context: CommandContext, asker: CommandUser) -> str:
     return "\n".join(f"- {described(key)}{_resting(context, key)}" for key in keys)
 
 
-async def remove_key(context: CommandContext, asker: CommandUser, key_id: int) -> str:
+async def remove_key(context: BotContext, asker: CommandUser, key_id: int) -> str:
     asker.must_manage()
     if not await context.db.keys.remove(asker.server_id, key_id, asker.person.id):
         raise CommandRefusedError(translated("There is no such key; `/model key list` shows all."))
     return translated("The key is deleted.")
 
 
-async def key_choices(context: CommandContext, asker: CommandUser, typed: str) -> Choices:
+async def key_choices(context: BotContext, asker: CommandUser, typed: str) -> Choices:
     if not asker.may_manage:
         return []
     keys = await all_keys(context, asker)
     return choices(typed, ((described(key), str(key.id)) for key in keys))
 
 
-async def keys_of(
-    context: CommandContext, asker: CommandUser, provider: str
-) -> tuple[KeyRecord, ...]:
+async def keys_of(context: BotContext, asker: CommandUser, provider: str) -> tuple[KeyRecord, ...]:
     """Return the keys of the server; in direct messages those of the user."""
     return await context.db.keys.of(asker.server_id, provider, asker.person.id)
 
 
-async def all_keys(context: CommandContext, asker: CommandUser) -> list[KeyRecord]:
+async def all_keys(context: BotContext, asker: CommandUser) -> list[KeyRecord]:
     return [key for name in provider_names() for key in await keys_of(context, asker, name)]
 
 
@@ -123,7 +121,7 @@ def masked(secret: str) -> str:
     return "…" + (secret[-SHOWN_LETTERS:] if len(secret) >= SHORTEST_SHOWN else "")
 
 
-def key_form(context: CommandContext, asker: CommandUser, provider: str) -> CommandForm:
+def key_form(context: BotContext, asker: CommandUser, provider: str) -> CommandForm:
     """Return the form for a new key. Permission and provider are checked before it opens."""
     asker.must_manage()
     provider = checked_provider(provider)
@@ -142,7 +140,7 @@ def key_form(context: CommandContext, asker: CommandUser, provider: str) -> Comm
     return CommandForm(translated("Add an API key"), (key, label), take)
 
 
-def _resting(context: CommandContext, key: KeyRecord) -> str:
+def _resting(context: BotContext, key: KeyRecord) -> str:
     end = context.cooldown_end(key)
     return (
         ""

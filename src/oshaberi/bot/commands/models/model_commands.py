@@ -7,10 +7,10 @@ from typing import Any
 
 from discord import app_commands
 
+from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.commands.command_answers import Choices, answer
 from oshaberi.bot.commands.command_context import (
     MANAGER,
-    CommandContext,
     CommandUser,
     Interaction,
     PlaceOption,
@@ -34,12 +34,12 @@ from oshaberi.bot.commands.models.stored_chains import (
 from oshaberi.languages import translatable, translated
 
 ChooseModel = Callable[
-    [CommandContext, CommandUser, str, str, str | None, Where], Coroutine[Any, Any, str]
+    [BotContext, CommandUser, str, str, str | None, Where], Coroutine[Any, Any, str]
 ]
 """Takes provider, model, base URL and place; returns what to answer."""
 
 
-async def show_models(context: CommandContext, asker: CommandUser, where: Where = None) -> str:
+async def show_models(context: BotContext, asker: CommandUser, where: Where = None) -> str:
     chain, place_id = await inherited_chain(context, asker, where or asker.path)
     if not chain:
         return translated(
@@ -55,7 +55,7 @@ async def show_models(context: CommandContext, asker: CommandUser, where: Where 
 
 
 async def set_model(
-    context: CommandContext,
+    context: BotContext,
     asker: CommandUser,
     provider: str,
     model: str,
@@ -73,7 +73,7 @@ async def set_model(
     )
 
 
-async def reset_models(context: CommandContext, asker: CommandUser, where: Where = None) -> str:
+async def reset_models(context: BotContext, asker: CommandUser, where: Where = None) -> str:
     asker.must_manage()
     await store_chain(context, asker, (), where)
     return await show_models(context, asker, where)

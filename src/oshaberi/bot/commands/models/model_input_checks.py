@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.commands.command_answers import Choices, choices, plain
-from oshaberi.bot.commands.command_context import CommandContext, CommandRefusedError, CommandUser
+from oshaberi.bot.commands.command_context import CommandRefusedError, CommandUser
 from oshaberi.errors import Sentence
 from oshaberi.languages import said, translated
 from oshaberi.providers.adapter_registry import families, unknown
@@ -36,7 +37,7 @@ def provider_choices(typed: str) -> Choices:
 
 
 async def checked_model(
-    context: CommandContext, asker: CommandUser, provider: str, model: str, base_url: str | None
+    context: BotContext, asker: CommandUser, provider: str, model: str, base_url: str | None
 ) -> ModelRecord:
     name = model.strip()
     if not name or len(name) > MODEL_LIMIT or not name.isprintable():
@@ -66,7 +67,7 @@ def _check_address(asker: CommandUser, url: str) -> None:
         raise CommandRefusedError(translated("The address must begin with https:// or http://."))
 
 
-async def check_payer(context: CommandContext, model: ModelRecord) -> None:
+async def check_payer(context: BotContext, model: ModelRecord) -> None:
     """Refuse a model without a key. The operator's keys are only for the operator's models."""
     links = context.services.models
     if not ModelCandidate(model).lacks_key or any(is_same_model(model, link) for link in links):

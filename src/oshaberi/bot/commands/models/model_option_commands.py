@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from discord import app_commands
 
+from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.commands.command_answers import Choices, answer, choices
 from oshaberi.bot.commands.command_context import (
-    CommandContext,
     CommandRefusedError,
     CommandUser,
     Interaction,
@@ -27,7 +27,7 @@ VALUE_LIMIT = 2000
 
 
 async def set_option(
-    context: CommandContext,
+    context: BotContext,
     asker: CommandUser,
     option: str,
     value: str | None,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.commands.command_answers import plain
-from oshaberi.bot.commands.command_context import CommandContext, CommandUser, Where
+from oshaberi.bot.commands.command_context import CommandUser, Where
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.discord_io.discord_embeds import shortened
 from oshaberi.languages import translated
@@ -18,19 +19,19 @@ Chain = tuple[ModelRecord, ...]
 OPTION_SHOWN = 60
 
 
-async def own_chain(context: CommandContext, asker: CommandUser, where: Where = None) -> Chain:
+async def own_chain(context: BotContext, asker: CommandUser, where: Where = None) -> Chain:
     """Return the models set in one place only: for the server, a channel, or the user in DMs."""
     channel_id = WHOLE_SERVER if where is None else where.channel_id
     return await context.db.models.chain(asker.server_id, asker.person.id, channel_id)
 
 
-async def chain_of(context: CommandContext, asker: CommandUser, where: Where = None) -> Chain:
+async def chain_of(context: BotContext, asker: CommandUser, where: Where = None) -> Chain:
     """Return the models that are tried in a channel, in order; in the asker's own without one."""
     return (await inherited_chain(context, asker, where or asker.path))[0]
 
 
 async def inherited_chain(
-    context: CommandContext, asker: CommandUser, path: ChannelPath
+    context: BotContext, asker: CommandUser, path: ChannelPath
 ) -> tuple[Chain, int | None]:
     """Return the chain with the id of the place that has it; None: whoever runs the bot."""
     chains = await context.db.models.chains(asker.server_id, asker.person.id)
@@ -41,7 +42,7 @@ async def inherited_chain(
 
 
 async def store_chain(
-    context: CommandContext, asker: CommandUser, chain: Sequence[ModelRecord], where: Where = None
+    context: BotContext, asker: CommandUser, chain: Sequence[ModelRecord], where: Where = None
 ) -> None:
     channel_id = WHOLE_SERVER if where is None else where.channel_id
     await context.db.models.set_chain(asker.server_id, chain, asker.person.id, channel_id)

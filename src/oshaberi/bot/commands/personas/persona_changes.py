@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.commands.command_answers import plain
-from oshaberi.bot.commands.command_context import (
-    CommandContext,
-    CommandRefusedError,
-    CommandUser,
-    Where,
-)
+from oshaberi.bot.commands.command_context import CommandRefusedError, CommandUser, Where
 from oshaberi.bot.commands.input_checks import checked_name, checked_url, checked_words
 from oshaberi.bot.commands.personas.server_personas import ANSWERING, persona_named, personas_of
 from oshaberi.languages import translatable, translated
@@ -23,7 +19,7 @@ MOST_PERSONAS = 50
 
 
 async def create_persona(
-    context: CommandContext, asker: CommandUser, name: str, values: dict[str, str]
+    context: BotContext, asker: CommandUser, name: str, values: dict[str, str]
 ) -> str:
     name = await may_create(context, asker, name)
     first = not await context.db.personas.of(asker.server_id)
@@ -41,7 +37,7 @@ async def create_persona(
     )
 
 
-async def may_create(context: CommandContext, asker: CommandUser, name: str) -> str:
+async def may_create(context: BotContext, asker: CommandUser, name: str) -> str:
     """Check that the persona can be created: before the form opens and when it is sent."""
     asker.must_manage()
     name = checked_name(name)
@@ -61,7 +57,7 @@ async def may_create(context: CommandContext, asker: CommandUser, name: str) -> 
 
 
 async def edit_persona(
-    context: CommandContext, asker: CommandUser, name: str, values: dict[str, str]
+    context: BotContext, asker: CommandUser, name: str, values: dict[str, str]
 ) -> str:
     asker.must_manage()
     persona = await persona_named(context, asker.server_id, name)
@@ -71,9 +67,7 @@ async def edit_persona(
     return translated("**{name}** is updated.", name=plain(persona.name))
 
 
-async def set_avatar(
-    context: CommandContext, asker: CommandUser, name: str, url: str | None
-) -> str:
+async def set_avatar(context: BotContext, asker: CommandUser, name: str, url: str | None) -> str:
     asker.must_manage()
     persona = await persona_named(context, asker.server_id, name)
     avatar_url = None if url is None else checked_url(url)
@@ -90,7 +84,7 @@ async def set_avatar(
     return translated("**{name}** has a new picture.{own}", name=shown, own=own)
 
 
-async def delete_question(context: CommandContext, asker: CommandUser, name: str) -> str:
+async def delete_question(context: BotContext, asker: CommandUser, name: str) -> str:
     asker.must_manage()
     persona = await persona_named(context, asker.server_id, name)
     if await context.db.personas.get(asker.server_id, persona.name) is None:
@@ -107,7 +101,7 @@ async def delete_question(context: CommandContext, asker: CommandUser, name: str
     )
 
 
-async def delete_persona(context: CommandContext, asker: CommandUser, name: str) -> str:
+async def delete_persona(context: BotContext, asker: CommandUser, name: str) -> str:
     asker.must_manage()
     persona = await persona_named(context, asker.server_id, name)
     if not await context.db.personas.delete(asker.server_id, persona.name):
@@ -119,7 +113,7 @@ async def delete_persona(context: CommandContext, asker: CommandUser, name: str)
     )
 
 
-async def _new_default(context: CommandContext, server_id: int) -> str:
+async def _new_default(context: BotContext, server_id: int) -> str:
     """Make the first persona the default, since there must be one."""
     first = (await personas_of(context, server_id))[0]
     await context.db.personas.make_default(server_id, first.name)
@@ -127,7 +121,7 @@ async def _new_default(context: CommandContext, server_id: int) -> str:
 
 
 async def make_default(
-    context: CommandContext, asker: CommandUser, name: str, where: Where = None
+    context: BotContext, asker: CommandUser, name: str, where: Where = None
 ) -> str:
     asker.must_manage()
     persona = await persona_named(context, asker.server_id, name)
@@ -151,7 +145,7 @@ async def make_default(
 
 
 async def restrict_by_age(
-    context: CommandContext, asker: CommandUser, name: str, restricted: bool
+    context: BotContext, asker: CommandUser, name: str, restricted: bool
 ) -> str:
     asker.must_manage()
     persona = await persona_named(context, asker.server_id, name)
@@ -167,7 +161,7 @@ async def restrict_by_age(
 
 
 async def _may_be_called(
-    context: CommandContext, server_id: int, name: str, values: dict[str, str]
+    context: BotContext, server_id: int, name: str, values: dict[str, str]
 ) -> None:
     """Refuse an alias that is already a name of another persona."""
     for alias in checked_words(values["aliases"], translated("Other names")):

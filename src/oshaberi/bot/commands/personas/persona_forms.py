@@ -7,8 +7,9 @@ from typing import Any
 
 import discord
 
+from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.commands.command_answers import CommandForm
-from oshaberi.bot.commands.command_context import CommandContext, CommandRefusedError, CommandUser
+from oshaberi.bot.commands.command_context import CommandRefusedError, CommandUser
 from oshaberi.bot.commands.personas.persona_changes import (
     PROMPT_LIMIT,
     create_persona,
@@ -22,7 +23,7 @@ from oshaberi.storage.stored_records import PersonaRecord
 WORDS_LIMIT = 500
 
 
-async def creation_form(context: CommandContext, asker: CommandUser, name: str) -> CommandForm:
+async def creation_form(context: BotContext, asker: CommandUser, name: str) -> CommandForm:
     name = await may_create(context, asker, name)
 
     async def take(sender: CommandUser, values: dict[str, str]) -> str:
@@ -33,7 +34,7 @@ async def creation_form(context: CommandContext, asker: CommandUser, name: str) 
     )
 
 
-async def edit_form(context: CommandContext, asker: CommandUser, name: str) -> CommandForm:
+async def edit_form(context: BotContext, asker: CommandUser, name: str) -> CommandForm:
     asker.must_manage()
     persona = await persona_named(context, asker.server_id, name)
     if len(persona.prompt) > PROMPT_LIMIT:

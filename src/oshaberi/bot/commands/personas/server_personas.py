@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.commands.command_answers import Choices, choices, plain
-from oshaberi.bot.commands.command_context import CommandContext, CommandRefusedError, CommandUser
+from oshaberi.bot.commands.command_context import CommandRefusedError, CommandUser
 from oshaberi.languages import translated
 from oshaberi.storage.stored_records import PersonaRecord
 
@@ -15,13 +16,13 @@ ANSWERING = "answering_persona"
 """The setting that names the persona of a channel."""
 
 
-async def personas_of(context: CommandContext, server_id: int) -> tuple[PersonaRecord, ...]:
+async def personas_of(context: BotContext, server_id: int) -> tuple[PersonaRecord, ...]:
     """Return the server's personas, or the operator's if it has none."""
     stored = await context.db.personas.of(server_id)
     return stored or (replace(context.services.persona, server_id=server_id, is_default=True),)
 
 
-async def persona_named(context: CommandContext, server_id: int, name: str) -> PersonaRecord:
+async def persona_named(context: BotContext, server_id: int, name: str) -> PersonaRecord:
     """Find a persona by name or alias.
 
     The operator's becomes the server's own once it is changed.
@@ -37,12 +38,12 @@ async def persona_named(context: CommandContext, server_id: int, name: str) -> P
     )
 
 
-async def persona_choices(context: CommandContext, server_id: int, typed: str) -> Choices:
+async def persona_choices(context: BotContext, server_id: int, typed: str) -> Choices:
     names = [persona.name for persona in await personas_of(context, server_id)]
     return choices(typed, ((name, name) for name in names))
 
 
-async def list_personas(context: CommandContext, asker: CommandUser) -> str:
+async def list_personas(context: BotContext, asker: CommandUser) -> str:
     stored = await context.db.servers.settings(asker.server_id)
     chosen = {place: values.get(ANSWERING) for place, values in stored.channels.items()}
     return "\n".join(

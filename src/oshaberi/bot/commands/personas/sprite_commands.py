@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from discord import app_commands
 
+from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.commands.command_answers import Choices, answer, choices, plain
 from oshaberi.bot.commands.command_context import (
     MANAGER,
-    CommandContext,
     CommandRefusedError,
     CommandUser,
     Interaction,
@@ -29,7 +29,7 @@ MOST_SPRITES = 50
 
 
 async def add_sprite(
-    context: CommandContext, asker: CommandUser, persona: str, name: str, url: str, identity: bool
+    context: BotContext, asker: CommandUser, persona: str, name: str, url: str, identity: bool
 ) -> str:
     """Add a sprite. One of the same name is replaced."""
     asker.must_manage()
@@ -52,7 +52,7 @@ async def add_sprite(
     )
 
 
-async def list_sprites(context: CommandContext, asker: CommandUser, persona: str | None) -> str:
+async def list_sprites(context: BotContext, asker: CommandUser, persona: str | None) -> str:
     personas = await personas_of(context, asker.server_id)
     if persona is not None:
         personas = (await persona_named(context, asker.server_id, persona),)
@@ -60,9 +60,7 @@ async def list_sprites(context: CommandContext, asker: CommandUser, persona: str
     return "\n".join(lines) or translated("There are no sprites. Add one with `/sprite add`.")
 
 
-async def remove_sprite(
-    context: CommandContext, asker: CommandUser, persona: str, name: str
-) -> str:
+async def remove_sprite(context: BotContext, asker: CommandUser, persona: str, name: str) -> str:
     asker.must_manage()
     owner = await persona_named(context, asker.server_id, persona)
     if not await context.db.personas.delete_sprite(asker.server_id, owner.name, name.strip()):
@@ -75,9 +73,7 @@ async def remove_sprite(
     )
 
 
-async def sprite_choices(
-    context: CommandContext, server_id: int, persona: str, typed: str
-) -> Choices:
+async def sprite_choices(context: BotContext, server_id: int, persona: str, typed: str) -> Choices:
     personas = await personas_of(context, server_id)
     wanted = persona.strip().casefold()
     names = [s.name for one in personas if one.name.casefold() == wanted for s in one.sprites]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from oshaberi.text.atoms import DISCORD_TOKEN
-from oshaberi.text.segments.open_markers import OpenMarkers
+from oshaberi.text.markers.open_markers import OpenMarkers
 
 MARKS: Final = '*~|()（）"「」『』“”„«»《》[]\\<'
 WAIT: Final = -1

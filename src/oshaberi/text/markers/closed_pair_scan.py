@@ -9,8 +9,8 @@ import re
 from typing import Final
 
 from oshaberi.text.atoms import URL_STOP, backticks_end, code_limit, inline_code_close, url_end
-from oshaberi.text.segments.marker_rules import MARKS, read_mark
-from oshaberi.text.segments.open_markers import OpenMarkers
+from oshaberi.text.markers.marker_rules import MARKS, read_mark
+from oshaberi.text.markers.open_markers import OpenMarkers
 
 _SCHEME: Final = re.compile(r"(?:https?|ftps?)$", re.IGNORECASE)
 _BEGUN: Final = re.compile(r"(?:h|htt?|f|ft|(?:https?|ftps?)(?::/{0,2})?)$", re.IGNORECASE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from oshaberi.text.segments.open_markers import CLOSERS
+from oshaberi.text.markers.open_markers import CLOSERS
 from oshaberi.text.text_measure import utf16_len
 
 _RUNS: Final = "*~|"

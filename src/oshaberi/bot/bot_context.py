@@ -1,0 +1,35 @@
+"""The parts of the bot that work on what people write and ask for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from oshaberi.config import LoadedSettings
+from oshaberi.storage import Database
+from oshaberi.storage.stored_records import KeyRecord
+from oshaberi.turns.channel_turns import ChannelTurns
+from oshaberi.turns.turn_services import TurnServices
+
+
+@dataclass(frozen=True, slots=True)
+class BotContext:
+    """The parts of the bot that its client, its commands and the status page use."""
+
+    db: Database
+    channel_turns: ChannelTurns
+    services: TurnServices
+    settings: Callable[[], LoadedSettings]
+    """The operator's, as they are now."""
+
+    def personas_changed(self, server_id: int) -> None:
+        """Empty the persona cache of a server, so that the next turn reads it again."""
+        self.channel_turns.persona_cache.forget(server_id)
+
+    def cooldown_end(self, key: KeyRecord) -> datetime | None:
+        """Return when the cooldown of a key ends, or None if it can be used now."""
+        wall, now_s = self.services.clock(), asyncio.get_running_loop().time()
+        left_s = self.services.cooldowns.seconds_left(key, wall, now_s)
+        return wall + timedelta(seconds=left_s) if left_s else None

@@ -1,0 +1,37 @@
+"""The bot's commands as discord.py knows them: who may run one, and what happens if it fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import discord
+from discord import app_commands
+
+from oshaberi.bot.commands.command_answers import tell_error
+from oshaberi.bot.commands.command_context import Interaction
+from oshaberi.bot.commands.command_languages import CommandTranslator, speak_to_user
+from oshaberi.turns.admission.unbegun_questions import Claim
+
+
+class BotCommandTree(app_commands.CommandTree[Any]):
+    """The bot's commands, with one error handler. Of several processes, one runs each command."""
+
+    def __init__(self, client: discord.Client, claim: Claim | None = None) -> None:
+        super().__init__(client)
+        self._claim = claim
+
+    async def interaction_check(self, interaction: Interaction, /) -> bool:
+        speak_to_user(interaction)
+        return self._claim is None or await self._claim(interaction.id)
+
+    async def on_error(
+        self, interaction: Interaction, error: app_commands.AppCommandError, /
+    ) -> None:
+        await tell_error(interaction, error)
+
+    async def sync(
+        self, *, guild: discord.abc.Snowflake | None = None
+    ) -> list[app_commands.AppCommand]:
+        """Register the commands at Discord, with their descriptions in every language."""
+        await self.set_translator(CommandTranslator())
+        return await super().sync(guild=guild)
