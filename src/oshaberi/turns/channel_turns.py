@@ -13,7 +13,7 @@ from oshaberi.turns.admission.admission_rules import Cooldowns, reason_word
 from oshaberi.turns.admission.channel_queue import Arrival, BusyChannel, QueuedJob
 from oshaberi.turns.admission.follow_up_policy import queue_follow_up
 from oshaberi.turns.admission.message_admission import MessageAdmission
-from oshaberi.turns.admission.open_questions import OpenQuestions
+from oshaberi.turns.admission.open_questions import RESTART, OpenQuestions
 from oshaberi.turns.admission.unaddressed_messages import UnaddressedMessage
 from oshaberi.turns.admission.unbegun_questions import CLAIMED, Claim, UnbegunQuestions
 from oshaberi.turns.background_tasks import BackgroundTasks
@@ -162,7 +162,7 @@ class ChannelTurns:
             is_resumed = await self._control.resume(turn_channel, turn, open_ids)
         if is_resumed and turn.asked_id is not None:
             # Whoever looks for missed messages finds its question, and it is answered already.
-            self._reasons.put(turn.asked_id, "seen")
+            self._reasons.put(turn.asked_id, RESTART)
         return is_resumed
 
     async def regenerate(self, turn_channel: TurnChannel, by: Person) -> ControlReply:
@@ -176,7 +176,8 @@ class ChannelTurns:
 
     async def why(self, message_id: int) -> str | None:
         """Return why a message was answered or not, or why we wrote it; None if unknown."""
-        return await self._control.why(message_id, self._reasons.get(message_id))
+        known = self._reasons.get(message_id) or self._runner.why_written(message_id)
+        return await self._control.why(message_id, known)
 
     def current(self, channel_id: int) -> QueuedJob | None:
         """Return the job that runs in a channel, or None."""

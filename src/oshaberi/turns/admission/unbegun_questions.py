@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.conversation.turn_channel import TurnChannel
-from oshaberi.turns.admission.admission_rules import ADMITTED, reason_word
+from oshaberi.turns.admission.admission_rules import HAD_A_TURN, reason_word
 from oshaberi.turns.admission.burst_wait import is_complete
 from oshaberi.turns.admission.channel_queue import ChannelQueue, QueuedJob, with_part
 from oshaberi.turns.admission.message_admission import HeardMessage, MessageAdmission
@@ -86,7 +86,7 @@ class UnbegunQuestions:
         copied_id = incoming.copied_id
         if copied_id is None or self.drop(incoming.channel_id, copied_id, "replaced"):
             return False
-        return reason_word(self._reasons.get(copied_id) or "") in ADMITTED
+        return reason_word(self._reasons.get(copied_id) or "") in HAD_A_TURN
 
     def drop(self, channel_id: int, message_id: int, reason: str) -> bool:
         """Take a message out of its question. Return whether it was part of one."""
