@@ -124,7 +124,7 @@ class ChannelTurns:
     def withdraw(self, channel_id: int, message_id: int) -> None:
         """Handle a deleted message. If it still waits, it is not answered."""
         self.services.deleted_messages.put(message_id, True)
-        self._unbegun.drop(channel_id, message_id, "withdrawn")
+        self._unbegun.withdraw(channel_id, message_id, "withdrawn")
 
     def note_typing(self, channel_id: int, user_id: int) -> None:
         """Somebody types. If they have asked something, they may not have finished."""
@@ -133,10 +133,9 @@ class ChannelTurns:
             if job.user_id == user_id and job.burst is not None:
                 job.burst.note_typing(_now_s())
 
-    def amend(self, changed: IncomingMessage) -> None:
+    async def amend(self, changed: IncomingMessage) -> None:
         """Handle an edited message. If it still waits, the edited text is answered."""
-        if (queue := self._queues.get(changed.channel_id)) is not None:
-            queue.amend(changed)
+        await self._unbegun.amend(changed)
 
     def stop(self, channel_id: int, by: int, may_manage: bool) -> ControlReply:
         """Stop the turn. Allowed for its user and for users who may manage messages."""

@@ -122,6 +122,8 @@ ADMITTED = frozenset(get_args(Admitted))
 Unsaid = Literal["silent", "failed", "used_up", "stopped", "superseded", "overloaded", "mute"]
 """Why nothing came of an answer that had been begun."""
 HAD_A_TURN = ADMITTED | frozenset(get_args(Unsaid))
+ADDRESSED = frozenset(("mention", "reply", "trigger"))
+"""Answered for its words: an edit can change that."""
 UNADDRESSED = frozenset(("auto", "attention", "overhearing", "interjection"))
 """Answered although nobody addressed the bot: the model may say nothing."""
 UNINVITED = UNADDRESSED - {"auto"}
