@@ -38,7 +38,7 @@ LISTENING = {"attention_ms": 3_600_000, "attention_chance": 0.8}
 BURST = "it belongs to the question that its author had begun (burst_wait_ms)"
 OTHERS = "it mentions or replies to somebody else"
 ROBOT = 5001
-UNDECIDED = (None, "Because it came a second time.")
+UNDECIDED = (None, "Because the bot is deciding about it at this moment.")
 
 
 def drawing(here: BotHarness, *drawn: float) -> None:

@@ -215,7 +215,7 @@ def test_what_is_deleted_or_edited_meanwhile() -> None:
         _, wrong, gone = harness.turn_channel.people
         changed = type(wrong)(wrong.id, ALICE, "wrong", wrong.at)
         harness.turn_channel.people[1] = changed
-        harness.channel_turns.amend(IncomingMessage(changed, CHANNEL, 7))
+        await harness.channel_turns.amend(IncomingMessage(changed, CHANNEL, 7))
         harness.turn_channel.people.remove(gone)
         harness.channel_turns.withdraw(CHANNEL, gone.id)
         await asyncio.sleep(0.1)

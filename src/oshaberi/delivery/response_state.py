@@ -80,5 +80,9 @@ class ResponseState:
         self.numbered += 1
         return self.numbered
 
+    def has_sent(self, message_id: int) -> bool:
+        """Tell whether a message or a notice of the response has this id."""
+        return any(one.id == message_id for one in (*self.messages, *self.notices))
+
     def nonce(self, number: int) -> str:
         return f"{self.key}-{number}"

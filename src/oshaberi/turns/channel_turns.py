@@ -12,7 +12,7 @@ from oshaberi.storage.stored_records import TurnRecord
 from oshaberi.turns.admission.admission_rules import reason_word
 from oshaberi.turns.admission.channel_queue import Arrival, BusyChannel, QueuedJob
 from oshaberi.turns.admission.message_admission import MessageAdmission
-from oshaberi.turns.admission.open_questions import OpenQuestions
+from oshaberi.turns.admission.open_questions import RESTART, OpenQuestions
 from oshaberi.turns.admission.unaddressed_messages import UnaddressedMessage
 from oshaberi.turns.admission.unbegun_questions import CLAIMED, Claim, UnbegunQuestions
 from oshaberi.turns.background_tasks import BackgroundTasks
@@ -102,7 +102,7 @@ class ChannelTurns:
     def withdraw(self, channel_id: int, message_id: int) -> None:
         """Handle a deleted message. If it still waits, it is not answered."""
         self.services.deleted_messages.put(message_id, True)
-        self._unbegun.drop(channel_id, message_id, "withdrawn")
+        self._unbegun.withdraw(channel_id, message_id, "withdrawn")
 
     def note_typing(self, channel_id: int, user_id: int) -> None:
         """Somebody types. If they have asked something, they may not have finished."""
@@ -111,10 +111,9 @@ class ChannelTurns:
             if job.user_id == user_id and job.burst is not None:
                 job.burst.note_typing(_now_s())
 
-    def amend(self, changed: IncomingMessage) -> None:
+    async def amend(self, changed: IncomingMessage) -> None:
         """Handle an edited message. If it still waits, the edited text is answered."""
-        if (queue := self._queues.get(changed.channel_id)) is not None:
-            queue.amend(changed)
+        await self._unbegun.amend(changed)
 
     def stop(self, channel_id: int, by: int, may_manage: bool) -> ControlReply:
         """Stop the turn. Allowed for its user and for users who may manage messages."""
@@ -140,7 +139,7 @@ class ChannelTurns:
             is_resumed = await self._control.resume(turn_channel, turn, open_ids)
         if is_resumed and turn.asked_id is not None:
             # Whoever looks for missed messages finds its question, and it is answered already.
-            self._reasons.put(turn.asked_id, "seen")
+            self._reasons.put(turn.asked_id, RESTART)
         return is_resumed
 
     async def regenerate(self, turn_channel: TurnChannel, by: Person) -> ControlReply:
@@ -154,7 +153,8 @@ class ChannelTurns:
 
     async def why(self, message_id: int) -> str | None:
         """Return why a message was answered or not, or why we wrote it; None if unknown."""
-        return await self._control.why(message_id, self._reasons.get(message_id))
+        known = self._reasons.get(message_id) or self._runner.why_written(message_id)
+        return await self._control.why(message_id, known)
 
     def current(self, channel_id: int) -> QueuedJob | None:
         """Return the job that runs in a channel, or None."""

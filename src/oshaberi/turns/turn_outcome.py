@@ -25,6 +25,8 @@ class TurnOutcome:
     """What stands around the answer: who is answered, what went wrong."""
     is_silent: bool = False
     """The model chose to say nothing, and nothing was sent."""
+    failure: object = None
+    """What it failed with, if it did."""
     results: tuple[StreamResult, ...] = field(default=(), repr=False)
 
     @property
@@ -68,6 +70,7 @@ def outcome_of(
         message_ids=_ids(response.messages),
         notice_ids=_ids(response.notices),
         is_silent=_is_silent(last, response),
+        failure=last.data if last.status == "error" else None,
         results=tuple(results),
     )
 

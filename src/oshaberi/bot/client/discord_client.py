@@ -207,7 +207,7 @@ class OshaberiClient(MovableShardsClient):
         """Update a waiting question. Most edits are link previews and are ignored."""
         channel_turns = self.context.channel_turns
         if channel_turns.awaits(after.channel.id, after.id):
-            channel_turns.amend(await self.reader.incoming(after))
+            await channel_turns.amend(await self.reader.incoming(after))
 
     async def on_ready(self) -> None:
         if self.has_movable_shards and not self.guilds:

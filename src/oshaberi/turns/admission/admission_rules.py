@@ -99,8 +99,17 @@ WHY: dict[str, str] = {
     "silent": translatable(
         "the model read it and chose to say nothing (silence_markers, `stay_silent`)"
     ),
+    "failed": translatable("its answer failed before its first word"),
+    "used_up": translatable("a quota was used up (`/usage`)"),
+    "stopped": translatable("somebody stopped its answer before its first word (`/stop`)"),
+    "superseded": translatable(
+        "its author wrote again before the answer's first word (follow_up_policy)"
+    ),
+    "overloaded": translatable(
+        "too many answers were being written (max_simultaneous_turns, max_wait_s)"
+    ),
     "claimed": translatable("another process of the bot took it"),
-    "seen": translatable("it came a second time"),
+    "seen": translatable("the bot is deciding about it at this moment"),
     "closing": translatable("the bot was shutting down"),
     "continue": translatable("somebody asked to continue"),
     "restart": translatable("its answer had been cut off by a restart of the bot"),
@@ -110,6 +119,11 @@ WHY: dict[str, str] = {
 numbers that were stored, in this order."""
 
 ADMITTED = frozenset(get_args(Admitted))
+Unsaid = Literal["silent", "failed", "used_up", "stopped", "superseded", "overloaded", "mute"]
+"""Why nothing came of an answer that had been begun."""
+HAD_A_TURN = ADMITTED | frozenset(get_args(Unsaid))
+ADDRESSED = frozenset(("mention", "reply", "trigger"))
+"""Answered for its words: an edit can change that."""
 UNADDRESSED = frozenset(("auto", "attention", "overhearing", "interjection"))
 """Answered although nobody addressed the bot: the model may say nothing."""
 UNINVITED = UNADDRESSED - {"auto"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -13,7 +13,7 @@ from oshaberi.storage.stored_records import PersonaRecord, TurnRecord
 from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.turns.admission.admission_rules import UNINVITED, reason_word
 from oshaberi.turns.admission.burst_wait import Burst
-from oshaberi.turns.admission.persona_routing import allowed_in, who_is_asked
+from oshaberi.turns.admission.persona_routing import allowed_in, who_answers, who_is_asked
 from oshaberi.turns.turn_request import Kind, TurnRequest
 from oshaberi.turns.turn_services import EffectiveConfigs
 
@@ -111,14 +111,31 @@ def with_part(begun: QueuedJob, part: QueuedJob) -> QueuedJob:
     Whoever is called in any of them answers.
     """
     asked = tuple(sorted((*begun.asked, *part.asked), key=lambda one: one.said.id))
-    called = (persona for one in asked for persona in who_is_asked(one, begun.personas))
-    answering = allowed_in(tuple(dict.fromkeys(called)), asked[-1].is_age_restricted)
     return replace(
         begun,
         turn_channel=part.turn_channel,
         asked=asked,
-        answering=answering or begun.answering,
+        answering=_called(asked, begun.personas) or begun.answering,
     )
+
+
+def with_changes(job: QueuedJob, asked: tuple[IncomingMessage, ...]) -> QueuedJob:
+    """Return a job whose messages were edited or deleted: it is answered by whom they call now."""
+    called = _called(asked, job.personas)
+    if not called and asked and job.is_message and not job.is_uninvited:
+        uncalled = job.settings.turn.answering_persona
+        answering = who_answers(asked[-1], job.personas, uncalled=uncalled)
+        called = allowed_in(answering, asked[-1].is_age_restricted)
+    return replace(job, asked=asked, answering=called or job.answering)
+
+
+def _called(
+    asked: Sequence[IncomingMessage], personas: Sequence[PersonaRecord]
+) -> tuple[PersonaRecord, ...]:
+    """Return the personas that the messages call and that may answer there."""
+    called = (persona for one in asked for persona in who_is_asked(one, personas))
+    is_age_restricted = bool(asked) and asked[-1].is_age_restricted
+    return allowed_in(tuple(dict.fromkeys(called)), is_age_restricted)
 
 
 @dataclass(slots=True)
@@ -209,7 +226,7 @@ class ChannelQueue:
         job = self.job_of(message_id)
         if job is None:
             return None
-        left = replace(job, asked=tuple(one for one in job.asked if one.said.id != message_id))
+        left = with_changes(job, tuple(one for one in job.asked if one.said.id != message_id))
         self.replace_job(job, left)
         return left
 
@@ -219,7 +236,7 @@ class ChannelQueue:
         job = self.job_of(number)
         if job is not None:
             asked = tuple(changed if one.said.id == number else one for one in job.asked)
-            self.replace_job(job, replace(job, asked=asked))
+            self.replace_job(job, with_changes(job, asked))
 
     def collect(self, job: QueuedJob) -> None:
         for number, other in enumerate(self.waiting):

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.conversation.turn_channel import TurnChannel
-from oshaberi.turns.admission.admission_rules import ADMITTED, reason_word
+from oshaberi.turns.admission.admission_rules import ADDRESSED, HAD_A_TURN, reason_word
 from oshaberi.turns.admission.burst_wait import is_complete
 from oshaberi.turns.admission.channel_queue import ChannelQueue, QueuedJob, with_part
 from oshaberi.turns.admission.message_admission import HeardMessage, MessageAdmission
@@ -86,7 +86,29 @@ class UnbegunQuestions:
         copied_id = incoming.copied_id
         if copied_id is None or self.drop(incoming.channel_id, copied_id, "replaced"):
             return False
-        return reason_word(self._reasons.get(copied_id) or "") in ADMITTED
+        return reason_word(self._reasons.get(copied_id) or "") in HAD_A_TURN
+
+    async def amend(self, changed: IncomingMessage) -> None:
+        """Replace a message by its edited version. It is dropped if it asks us no more."""
+        channel_id, message_id = changed.channel_id, changed.said.id
+        heard = await self._admission.heard(changed)
+        found = heard.admission
+        was_for_us = reason_word(self._reasons.get(message_id) or "") in ADDRESSED
+        if was_for_us and not found.ok:
+            self.withdraw(channel_id, message_id, found.told)
+        elif (queue := self._queues.get(channel_id)) is not None:
+            queue.amend(heard.incoming)
+
+    def withdraw(self, channel_id: int, message_id: int, reason: str) -> None:
+        """Drop a message. If nothing else of its question was for us, all of it goes."""
+        queue = self._queues.get(channel_id)
+        job = None if queue is None else queue.job_of(message_id)
+        if job is None or not self.drop(channel_id, message_id, reason):
+            return
+        left = [number for number in job.message_ids if number != message_id]
+        if all(self._reasons.get(number) == "burst" for number in left):
+            for number in left:
+                self.drop(channel_id, number, "unaddressed")
 
     def drop(self, channel_id: int, message_id: int, reason: str) -> bool:
         """Take a message out of its question. Return whether it was part of one."""

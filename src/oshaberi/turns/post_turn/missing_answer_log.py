@@ -23,7 +23,7 @@ def missing_text_reason(outcome: TurnOutcome, last: StreamResult) -> str | None:
         return f"{outcome.status}{_words(last)}"
     if outcome.status == "stopped_by_user":
         return str(outcome.stop_reason)
-    lost = _fates(outcome)
+    lost = lost_text(outcome)
     return f"{outcome.status}, {lost}" if lost else None
 
 
@@ -36,7 +36,7 @@ def _words(last: StreamResult) -> str:
     return ""
 
 
-def _fates(outcome: TurnOutcome) -> str:
+def lost_text(outcome: TurnOutcome) -> str:
     """Count the lost messages by their fate in the ledger."""
     fates = Counter(
         entry.fate

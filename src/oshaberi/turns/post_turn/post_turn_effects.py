@@ -148,7 +148,7 @@ class PostTurnEffects:
             )
 
     async def _show_thoughts(self, outcome: TurnOutcome) -> int | None:
-        if outcome.interrupted or outcome.status not in _SHOWN_AFTER:
+        if outcome.interrupted or outcome.is_silent or outcome.status not in _SHOWN_AFTER:
             return None
         thoughts = [text for result in outcome.results for text in result.thought_log.texts]
         limit = self._settings.stream.text.max_single_message_length

@@ -3,6 +3,7 @@
 - `queue_runner`: in each channel one job after the other.
 - `turn_runner`: runs a job: each persona's turn in order; `self_triggers`: the personas that an
   answer calls.
+- `unsaid_reasons`: why nothing came of a job.
 - `turn`: one turn, from an admitted message to its outcome.
 - `turn_journal`: the journal entry of a turn.
 """

@@ -81,6 +81,10 @@ class QueueRunner:
         task.add_done_callback(self._tasks.discard)
         self.on_busy(job.turn_channel.channel_id, True)
 
+    def why_written(self, message_id: int) -> str | None:
+        """Return why an answer is given that is under way and has this message; else None."""
+        return self._runner.why_written(message_id)
+
     async def idle(self) -> None:
         """Wait until no turn runs or waits."""
         while self._tasks:
@@ -155,17 +159,22 @@ class QueueRunner:
         except Exception:
             # The next message must be answered all the same.
             log.exception("a turn could not be run in channel %s", job.turn_channel.channel_id)
+            self._note_unsaid(job, "failed")
             return
         queue.waiting.extend(performed.called)
-        if performed.is_silent:
-            for message_id in job.message_ids:
-                self._reasons.put(message_id, "silent")
-        else:
+        self._note_unsaid(job, performed.unsaid)
+        if not performed.is_silent:
             self._admission.note_talk(job)
         if performed.is_settled:
             # Both together, so that one transaction stores them. A cut is stored with its turn.
             settled = () if performed.is_cut else (self._questions.settle_job(job),)
             await asyncio.gather(self._note_seen(queue), *settled)
+
+    def _note_unsaid(self, job: QueuedJob, reason: str | None) -> None:
+        """Note why a question got no answer. What only follows an answer does not unsay it."""
+        if reason is not None and job.kind == "answer" and not job.depth:
+            for message_id in job.message_ids:
+                self._reasons.put(message_id, reason)
 
     async def _note_seen(self, queue: ChannelQueue) -> None:
         """Store up to which message nothing waits. A restart looks only after it."""

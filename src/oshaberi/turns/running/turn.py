@@ -84,6 +84,10 @@ class Turn:
         place = self._place
         return TurnIds(place.server_id, place.channel_id, place.user_id, self._response.key)
 
+    def why_written(self, message_id: int) -> str | None:
+        """Return why the answer is given if it has this message so far; else None."""
+        return self._turn_request.why if self._response.has_sent(message_id) else None
+
     def times(self, asked_s: float | None) -> AnswerTimes:
         """Return how long the answer took, from the question on."""
         return answer_times(asked_s, self._response)

@@ -10,12 +10,14 @@ from functools import partial
 from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.turn_ids import TurnIds, of_turn
 from oshaberi.turn_spans import traced_turn
+from oshaberi.turns.admission.admission_rules import Unsaid
 from oshaberi.turns.admission.channel_queue import QueuedJob
 from oshaberi.turns.admission.turn_slot_wait import tell_overload, turn_slot
 from oshaberi.turns.admission.turn_slots import NoTurnSlotError
 from oshaberi.turns.background_tasks import BackgroundTasks
 from oshaberi.turns.running.self_triggers import AnsweredPersona, called_jobs
 from oshaberi.turns.running.turn import Turn
+from oshaberi.turns.running.unsaid_reasons import stop_reason, unsaid_reason
 from oshaberi.turns.status_reactions import StatusReactions
 from oshaberi.turns.stoppable_waits import InterruptedTurnError, until_stopped
 from oshaberi.turns.turn_outcome import TurnOutcome
@@ -33,8 +35,13 @@ class JobResult:
     called: tuple[QueuedJob, ...] = ()
     is_settled: bool = True
     is_cut: bool = False
-    is_silent: bool = False
-    """Whoever was asked chose to say nothing."""
+    unsaid: Unsaid | None = None
+    """Why nobody said anything; None if somebody did, or will after a restart."""
+
+    @property
+    def is_silent(self) -> bool:
+        """Tell whether whoever was asked chose to say nothing."""
+        return self.unsaid == "silent"
 
 
 class TurnRunner:
@@ -50,6 +57,12 @@ class TurnRunner:
         self._background = background
         self._waiting_ids = waiting_ids
         self._reactions = StatusReactions(background)
+        self._running: set[Turn] = set()
+
+    def why_written(self, message_id: int) -> str | None:
+        """Return why an answer is given that is under way and has this message; else None."""
+        found = (turn.why_written(message_id) for turn in self._running)
+        return next(filter(None, found), None)
 
     async def of(self, job: QueuedJob, channel: ActiveChannel) -> JobResult:
         place = job.turn_channel
@@ -65,9 +78,10 @@ class TurnRunner:
             if refusal.reason == "ending":
                 return JobResult(is_settled=False)
             await tell_overload(job, channel, self._reactions)
-            return JobResult()
+            return JobResult(unsaid="overloaded")
         except InterruptedTurnError as stop:
-            return JobResult(is_settled=stop.request.reason != "system_request")
+            is_settled = stop.request.reason != "system_request"
+            return JobResult(is_settled=is_settled, unsaid=stop_reason(stop.request))
 
     async def _with_slot(self, job: QueuedJob, channel: ActiveChannel) -> JobResult:
         working = self._reactions.working(job)
@@ -83,9 +97,9 @@ class TurnRunner:
                 self._reactions.mute(job.turn_channel, job.asked[-1].said.id)
         unsaid = played and all(one.outcome.is_unsaid for one in played)
         cut = any(one.outcome.is_cut_by_restart for one in played)
-        silent = bool(played) and all(one.outcome.is_silent for one in played)
         called = called_jobs(job, played, self._services.clock())
-        return JobResult(called, not unsaid, cut, silent)
+        reason = unsaid_reason([one.outcome for one in played])
+        return JobResult(called, not unsaid, cut, reason)
 
     async def _play(
         self, job: QueuedJob, channel: ActiveChannel, played: list[AnsweredPersona]
@@ -111,7 +125,11 @@ class TurnRunner:
     async def _traced(self, turn: Turn, job: QueuedJob) -> TurnOutcome:
         values = {"oshaberi.why": job.why, "oshaberi.kind": job.kind}
         with traced_turn(self._services.tracer, turn.ids, values) as span:
-            outcome = await turn.run()
+            self._running.add(turn)
+            try:
+                outcome = await turn.run()
+            finally:
+                self._running.discard(turn)
             span.note(
                 {"oshaberi.status": outcome.status, "oshaberi.messages": len(outcome.message_ids)}
             )

@@ -1,0 +1,39 @@
+"""Tells in one word why nothing came of a job, for *Why this turn*."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oshaberi.stream.stops.stop_registry import StopRequest
+from oshaberi.turns.admission.admission_rules import Unsaid
+from oshaberi.turns.post_turn.missing_answer_log import lost_text
+from oshaberi.turns.quotas.request_quota import QuotaReachedError
+from oshaberi.turns.turn_outcome import TurnOutcome
+
+
+def unsaid_reason(outcomes: Sequence[TurnOutcome]) -> Unsaid | None:
+    """Return why nobody said anything; None if somebody did, or will after a restart."""
+    if not outcomes or any(outcome.message_ids for outcome in outcomes):
+        return None
+    last = outcomes[-1]
+    if last.interrupted:
+        is_follow_up = last.status == "follow_up_interrupt"
+        return None if last.is_unsaid else _ended_by(is_follow_up=is_follow_up)
+    if last.is_silent:
+        return "silent"
+    if isinstance(last.failure, QuotaReachedError):
+        return "used_up"
+    if last.status == "completed" and not lost_text(last):
+        return None  # the settings want no text (suppress_text_output)
+    return "mute" if last.is_shut_out else "failed"
+
+
+def stop_reason(request: StopRequest) -> Unsaid | None:
+    """Return the same for a job that a stop ended before its turn began."""
+    if request.reason == "system_request":
+        return None
+    return _ended_by(is_follow_up=request.follow_up)
+
+
+def _ended_by(*, is_follow_up: bool) -> Unsaid:
+    return "superseded" if is_follow_up else "stopped"
