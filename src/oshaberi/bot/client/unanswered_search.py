@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 DATABASE_RETRY_SECONDS = 5.0
-"""After an outage: until open questions are looked for again."""
+"""How long after an outage of the database the search is repeated."""
 
 WhenReady = Callable[[], Awaitable[object]]
 
