@@ -17,7 +17,7 @@ from oshaberi.text.text_measure import utf16_len
 
 EDIT_SECONDS = 1.0
 LEAST_SHOWN = 10
-"""A message is not begun for less than so many characters."""
+"""A message is begun when it has at least so many characters."""
 
 _OPEN_QUOTE = re.compile(r"^>>> ", re.MULTILINE)
 

@@ -111,9 +111,9 @@ numbers that were stored, in this order."""
 
 ADMITTED = frozenset(get_args(Admitted))
 UNADDRESSED = frozenset(("auto", "attention", "overhearing", "interjection"))
-"""Answered although nobody addressed the bot: the model may say nothing."""
+"""Reasons for an answer although nobody addressed the bot: the model may say nothing."""
 UNINVITED = UNADDRESSED - {"auto"}
-"""By chance: nobody waits for an answer, so nobody is told if there is none."""
+"""Those by chance: nobody waits for an answer, so nobody is told if there is none."""
 MOST_USERS = 10_000
 
 
