@@ -22,7 +22,7 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 REAL_TURNS = 5
-"""How often a real loop is let run by `settle`: enough for a timer's wake-up to arrive."""
+"""How many times `settle` lets a real loop run: enough for a timer's wake-up to arrive."""
 
 
 class DeadlockError(OshaberiError):

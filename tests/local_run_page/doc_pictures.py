@@ -37,7 +37,7 @@ def main() -> None:
         tempfile.TemporaryDirectory() as data,
         open_browser() as browser,
         visits(browser) as visit,
-        local_run(Path(data) / "data", "--speed", "6") as running,
+        local_run(Path(data) / "data") as running,  # as fast as a visitor sees it
     ):
         _take_page(running, visit)
         _take_degrees(running, visit)

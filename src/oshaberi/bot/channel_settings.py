@@ -28,7 +28,7 @@ class ChannelSettings:
     now: EffectiveSettings
 
     def level_of(self, key: str) -> Level | None:
-        """Return how near the value of a setting is; None if it is the operator's."""
+        """Return which place above or here has the value; None if it is the operator's."""
         path, place_id = self.path, self._origin(key)
         if place_id is None:
             return None

@@ -1,7 +1,7 @@
 """Deletes what is too old, and the data of servers and channels that are gone.
 
-Every hour. Each process looks after the servers of its own shards; what two of them delete is
-deleted once.
+It runs every hour. Each process looks after the servers of its own shards. It does no harm if two
+of them delete the same rows.
 """
 
 from __future__ import annotations

@@ -97,6 +97,6 @@ class LiveSettings:
 
 
 def _remark(settings: LoadedSettings) -> None:
-    """Log what the settings do not do together, though each of them is fine."""
+    """Log a warning if two settings are valid alone but do not work together."""
     if remark := live_remark(settings.stream):
         log.warning("%s", remark)

@@ -17,7 +17,7 @@ from oshaberi.errors import ConfigError, Sentence
 from oshaberi.text.text_config import not_allowed
 
 SPARING = frozenset({"cooldown_ms"})
-"""Numbers of which less costs more: the operator's own value is the least."""
+"""Settings where a smaller number costs more: admins may not go below the operator's value."""
 ALLOWING_PEOPLE = ("allowed_users", "allowed_roles")
 ALLOWING = frozenset({*ALLOWING_PEOPLE, "allowed_channels"})
 BLOCKING = frozenset({"blocked_users", "blocked_roles", "blocked_channels"})

@@ -17,7 +17,7 @@ from oshaberi.delivery.sink import Post
 KEPT_PER_CHANNEL = 64
 KEPT_CHANNELS = 1000
 KEPT_CLAIMS = 5000
-"""A minute and a half of the fifty a second that Discord lets a bot send, and then some."""
+"""How many nonces are kept: those of more than a minute and a half, at fifty requests a second."""
 
 
 @dataclass(frozen=True, slots=True)

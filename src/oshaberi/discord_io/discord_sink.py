@@ -43,7 +43,7 @@ MESSAGE_GONE = 10008
 THREAD_ARCHIVED = 50083
 
 SOMETHING_ELSE = ""
-"""The nonce of no message."""
+"""A nonce that no message has."""
 
 
 class DiscordSink:

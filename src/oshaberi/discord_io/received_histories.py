@@ -15,10 +15,10 @@ from contextlib import contextmanager
 import discord
 
 MOST_MESSAGES = 10_000
-"""Of all channels together, when one is read; twice as many at most until then, some 30 MB. The
-channels that were used last are kept."""
+"""How many messages of all channels are kept, those of the channels used last. Until a channel is
+read again there may be twice as many, some 30 MB."""
 LONGEST_SECONDS = 3600.0
-"""Then it is read again: links to files are valid for a day only."""
+"""How long a history is kept. Then it is read again: links to files are valid for a day only."""
 KEPT_KINDS = (discord.TextChannel, discord.VoiceChannel, discord.StageChannel, discord.DMChannel)
 
 IsLive = Callable[[int], bool]

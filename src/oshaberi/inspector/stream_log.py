@@ -23,7 +23,7 @@ from oshaberi.stream.stream_result import StreamResult
 MOST_STREAMS = 200
 MOST_BYTES = 16 * 1024 * 1024
 TELL_S = 0.2
-"""While a stream runs its listeners hear of it no more often."""
+"""The pause between two reports to the listeners while a stream runs."""
 
 Json = dict[str, Any]
 Listener = Callable[[Json], None]

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 ENGLISH = "en"
 FORMS = re.compile(rb"nplurals\s*=\s*(\d+)")
 MOST_FORMS = 6
-"""Arabic has as many. Babel makes as many as a file says, and a file may say any number."""
+"""How many plural forms a file may have; Arabic has so many. Babel makes as many as a file says."""
 Forms = str | Sequence[str]
 PACKAGED = Path(__file__).with_name("catalogues")
 

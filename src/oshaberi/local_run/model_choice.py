@@ -29,7 +29,7 @@ from oshaberi.turns.turn_services import OperatorModel, TurnServices
 
 SLOWEST, FASTEST = 0.1, 100.0
 NO_KEY = "none"
-"""Servers on this machine want some key and look at none."""
+"""The key for servers on this machine, which want one and accept any."""
 
 Json = dict[str, Any]
 

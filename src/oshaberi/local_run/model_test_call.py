@@ -20,7 +20,7 @@ QUESTION = "Say hello in one short sentence."
 MOST_TOKENS = 200
 MOST_SHOWN = 200
 LIMIT_S = 60.0
-"""A local server may have to load the model first."""
+"""How long the test may take: a local server may have to load the model first."""
 _FIELDS: dict[ErrorType, str] = {
     "auth": "key",
     "network": "base_url",

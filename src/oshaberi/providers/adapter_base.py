@@ -48,7 +48,7 @@ class Adapter(ABC):
     model: str
     reemits: bool = False
     text: Mapping[str, Any] = MappingProxyType({})
-    """Text settings that this model wants otherwise (spec 01): flush sizes, message length."""
+    """Text settings in which this model differs (spec 01): flush sizes, message length."""
     continues: bool = False
     """Whether an answer that ran out of tokens says how to go on (`continuation_prefill`)."""
     endpoint: Endpoint | None = None

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 HOSTED_WINDOW = 128_000
-"""Of a hosted model that the capability table does not know."""
+"""The window of a hosted model that the capability table does not know."""
 LOCAL_WINDOW = 4_096
-"""What Ollama and LM Studio give a model unless they are told otherwise."""
+"""The window that Ollama and LM Studio give a model unless they are told otherwise."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,12 +35,13 @@ T = TypeVar("T")
 HOST = "127.0.0.1"
 IDLE_S = 1e6
 POLL_S = 0.02
-"""A predicate may look at the bot too, whose changes the stage does not hear of."""
+"""How often a condition is tried: it may be about the bot, whose changes the stage does not hear
+of."""
 PATIENCE_S = 20.0
 """The longest wait. Only a test that fails waits for all of it."""
 LOOK_S = 0.005
 QUIET_LOOKS = 20
-"""Together longer than a handler in another process takes to ask for something."""
+"""How many quiet looks in a row it takes: longer than a handler of another process needs to ask."""
 RECENT = 12
 
 

@@ -26,7 +26,7 @@ PREPARE_SECONDS = 30
 BUSY_SECONDS = 1.5
 """How long a SQLite statement waits for somebody else's lock. Longer counts as an outage."""
 END_SECONDS = 5.0
-"""For threads of work that was given up, when the database is closed."""
+"""How long closing the database waits for threads whose work was given up."""
 DRIVERS_LOG = logging.getLogger("aiosqlite")
 CONNECT_SECONDS = 5
 COMMAND_SECONDS = 15
@@ -34,8 +34,8 @@ COMMAND_SECONDS = 15
 THREADS = 4
 POOL_SIZE = 10
 POOL_SECONDS = 120
-"""For a free connection. Whether the database is away is for the circuit breaker to say: where many
-turns want to read at once, they wait for each other, and that is no outage."""
+"""How long to wait for a free connection. It is long, because many turns that read at once wait for
+each other, and that is no outage: the circuit breaker says whether the database is away."""
 RECYCLE_SECONDS = 1800
 OWNER_ONLY = 0o600
 

@@ -237,11 +237,11 @@ class TurnTraces:
     sprites: Mapping[int, tuple[str, str]] = field(default_factory=dict)
     """Persona and sprite by message."""
     tables: Mapping[int, str] = field(default_factory=dict)
-    summary: ConversationSummary | None = None
     """The source of the table by the message that shows it."""
+    summary: ConversationSummary | None = None
     used: tuple[UsedRequest, ...] = ()
     journal_key: str | None = None
-    """Whose entries in the journal are over."""
+    """The response whose journal entries are done."""
     cut_question: StoredQuestion | None = None
     """Its answer was cut off by a restart and is to go on."""
     settled_question_id: int | None = None

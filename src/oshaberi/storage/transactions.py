@@ -44,7 +44,7 @@ from oshaberi.storage.writing.group_commit import GroupCommit
 from oshaberi.virtual_time import outside_work
 
 ROOM = " " * 65_536
-"""Whoever looks for the database after an outage asks it for so much room."""
+"""What is written to see whether an outage is over: a full disk refuses only what needs room."""
 Now = Callable[[], datetime]
 T = TypeVar("T")
 

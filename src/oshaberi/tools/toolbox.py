@@ -21,10 +21,11 @@ from oshaberi.turn_spans import turn_span
 log = logging.getLogger(__name__)
 
 LONGEST_DESCRIPTION = 1024
-"""What OpenAI's API takes."""
+"""How long a description may be: as long as OpenAI's API takes."""
 LONGEST_ERROR = 2000
 MOST_CALLS = 16
-"""In one round. Each may be a request to Discord, to the web or to a server of tools."""
+"""How many calls are run in one round. Each may be a request to Discord, the web or an MCP
+server."""
 _MOST_NAMES = 20
 
 

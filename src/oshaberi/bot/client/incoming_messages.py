@@ -32,7 +32,7 @@ from oshaberi.turns.admission.unaddressed_messages import UnaddressedMessage
 from oshaberi.turns.bounded_cache import BoundedCache
 
 NOT_FOUND = (discord.HTTPException, aiohttp.ClientError, OSError, TimeoutError)
-"""What reading a message may end with; then it is as if it were not there."""
+"""Errors after which a message counts as not found."""
 RECENT_MESSAGES = 2000
 LOCALES_KEPT = 10_000
 
@@ -106,7 +106,7 @@ class MessageReader:
     def unaddressed(self, message: discord.Message) -> UnaddressedMessage | None:
         """Return a person's message as one that does not address the bot.
 
-        None if it does, or if that takes longer to find out: then read it as `incoming`.
+        None if it addresses the bot, or if only `incoming` can find that out.
         """
         author, guild = message.author, message.guild
         is_person = message.webhook_id is None and not author.bot

@@ -19,11 +19,11 @@ from oshaberi.discord_io.channel_address import may_read_history
 log = logging.getLogger(__name__)
 
 AT_ONCE = 8
-"""Channels that are read at the same time. Every one with something new in it is read."""
+"""How many channels are read at the same time. In the end every one with something new is read."""
 MOST_DIRECT = 100
-"""Direct messages, each of which costs a request."""
+"""How many people's direct messages are read. Each costs a request."""
 MOST_MESSAGES = 500
-"""Looked at in one channel: the newest."""
+"""How many of a channel's newest messages are read."""
 
 LastSeen = Callable[[int], Awaitable[int]]
 IsForUs = Callable[[discord.Message], Awaitable[bool]]

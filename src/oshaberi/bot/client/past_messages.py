@@ -66,5 +66,5 @@ def _received(
 
 
 def _is_refused(error: BaseException) -> bool:
-    """Tell whether Discord refuses it; else it is in trouble."""
+    """Tell whether Discord refused the request. Any other error is an outage."""
     return isinstance(error, discord.HTTPException) and error.status < 500

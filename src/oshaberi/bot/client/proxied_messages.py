@@ -13,7 +13,7 @@ import discord
 
 WITHIN = timedelta(seconds=15)
 MOST_TAGS = 100
-"""Characters that the tags around a text may have."""
+"""How many characters the tags around a text may have."""
 
 
 def original_of(

@@ -22,7 +22,7 @@ from oshaberi.storage.storage_errors import StorageAwayError
 log = logging.getLogger(__name__)
 
 DATABASE_RETRY_SECONDS = 5.0
-"""After an outage: until open questions are looked for again."""
+"""How long after an outage of the database the search is repeated."""
 
 WhenReady = Callable[[], Awaitable[object]]
 Listen = Callable[[discord.Message], Awaitable[None]]

@@ -35,7 +35,7 @@ MESSAGE_LIMIT = 1900
 MOST_CHOICES = 25
 CHOICE_LIMIT = 100
 MOST_DIGITS = 18
-"""What a database can count."""
+"""Larger numbers do not fit into a column of the database."""
 AWAY = translatable(
     "The bot cannot use its database right now, so nothing was changed. Please try again later."
 )
@@ -136,7 +136,8 @@ class CommandForm(discord.ui.Modal):
 
 
 class ConfirmationView(discord.ui.View):
-    """Asks before something is deleted. `work` gets who presses the button, asked anew."""
+    """Asks before something is deleted. `work` gets whoever pressed the button, with their rights
+    as they are then."""
 
     def __init__(self, label: str, work: Callable[[CommandUser], Coroutine[Any, Any, str]]) -> None:
         super().__init__(timeout=CONFIRMATION_S)

@@ -42,7 +42,7 @@ Where = ChannelPath | None
 """The channel, thread or category that a command is about; None: the whole server."""
 
 MANAGER = discord.Permissions(manage_guild=True)
-"""Whom Discord shows the commands that change things."""
+"""The permission of those to whom Discord shows the commands that change things."""
 
 
 class CommandRefusedError(OshaberiError):

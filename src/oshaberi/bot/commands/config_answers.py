@@ -77,7 +77,7 @@ def own_values_note(stored: StoredSettings, key: str) -> str:
 
 
 def remark_on(setting: Setting, now: EffectiveSettings) -> str:
-    """Return what the setting does not do together with another one."""
+    """Return a note if the setting does not work together with another one."""
     remark = live_remark(now.stream) if setting.name in LIVE_KEYS else ""
     return translated("\nNote: {remark}.", remark=said(remark)) if remark else ""
 

@@ -51,7 +51,8 @@ from oshaberi.turns.generation.model_chain import WHOLE_SERVER
 CHANNEL_KEYS = frozenset({"thought_log_channel_id"})
 PERSONA_KEYS = frozenset({"answering_persona"})
 ALL = "all"
-"""It has to be typed, so that nobody resets a server by pressing Enter twice."""
+"""The word that resets all settings. It has to be typed, so that nobody does it by pressing
+Enter."""
 MOST_MEANT = 3
 _LEGEND = translatable(
     "* changed: for the server, or only here, in this channel or category. The others "

@@ -36,7 +36,8 @@ log = logging.getLogger(__name__)
 
 AT_ONCE = 8
 EARLIER_TURNS = 10
-"""Whose messages are not taken for those of the interrupted one."""
+"""How many turns are read, so that their messages are not taken for those of the interrupted
+one."""
 INTERRUPTED = "interrupted"
 TITLE = translatable("I was interrupted")
 GO_ON = translatable(

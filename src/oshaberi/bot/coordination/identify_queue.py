@@ -13,25 +13,25 @@ from collections import defaultdict
 from oshaberi.bot.coordination.shard_lease_table import LeaseTable
 
 PAUSE_SECONDS = 5.2
-"""Discord says 5; what left apart may arrive closer together."""
+"""Discord says 5. Two IDENTIFYs may arrive closer together than they were sent."""
 POLL_SECONDS = 0.25
 
 
 class IdentifyQueue:
-    """The turns of one process. It waits for one turn of each bucket at a time."""
+    """The queue as one process sees it. In each bucket, one of its shards waits at a time."""
 
     def __init__(self, table: LeaseTable, max_concurrency: int) -> None:
         self._table = table
         self._max_concurrency = max(1, max_concurrency)
         self._waiting: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._reserved: dict[int, int] = {}
-        """Bucket → the shard whose turn it is."""
+        """Bucket → the shard that may connect now."""
 
     def bucket(self, shard_id: int) -> int:
         return shard_id % self._max_concurrency
 
     async def reserve(self, shard_id: int) -> None:
-        """Wait for a turn. Connect only after that, so that the connection does not wait."""
+        """Wait until the shard may connect. Connect only then, so that no open connection waits."""
         bucket = self.bucket(shard_id)
         async with self._waiting[bucket]:
             while not await self._table.begin_pause(f"identify:{bucket}", PAUSE_SECONDS):
@@ -39,7 +39,7 @@ class IdentifyQueue:
             self._reserved[bucket] = shard_id
 
     async def confirm(self, shard_id: int) -> None:
-        """Begin the pause anew, right before IDENTIFY is sent. Waits if the turn has passed."""
+        """Begin the pause anew, right before IDENTIFY is sent. Waits again if that is too late."""
         bucket = self.bucket(shard_id)
         if self._reserved.get(bucket) != shard_id or not await self._prolonged(bucket):
             await self.reserve(shard_id)

@@ -36,7 +36,7 @@ from oshaberi.turns.channel_turns import ChannelTurns
 log = logging.getLogger(__name__)
 
 AT_ONCE = 8
-"""Channels that are dealt with at the same time."""
+"""How many channels are dealt with at the same time."""
 TITLE = translatable("I was away")
 ASK_AGAIN = translatable(
     "I was restarted before I could answer this, a while ago. Ask again if you still like."
@@ -45,7 +45,8 @@ GO_ON = translatable(
     "I was away for too long to go on by myself: `/continue` goes on with the answer above."
 )
 IN_HAND = frozenset({*ADMITTED, CLAIMED, "seen", "closing"})
-"""Somebody answers it: we, now or already, another process, or the next one."""
+"""Reasons to leave a question alone: this process answers it or has answered it, another process
+does, or this one is ending and the next will."""
 
 
 class QuestionRecovery:
@@ -160,7 +161,7 @@ class QuestionRecovery:
             await self._end(question)
 
     async def _end(self, question: StoredQuestion) -> None:
-        """Its answer stays as it is, and nobody shall find the question and answer it anew."""
+        """Leave the answer as it is, and let nobody find the question and answer it again."""
         await self._db.seen.note(question.channel_id, question.message_id)
         await self._settle(question)
 

@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 CLAIM_SECONDS = 3600
 LOCK_SECONDS = 12
-"""A crashed process keeps a channel waiting no longer."""
+"""How long a lock lasts unless it is renewed: a crashed process holds its channel no longer."""
 ALIVE_SECONDS = 12
 RENEW_SECONDS = 3.0
 POLL_SECONDS = 0.1

@@ -19,7 +19,7 @@ from oshaberi.stream.stops.redis_stops import FAULTS
 log = logging.getLogger(__name__)
 
 PER_SECOND = 45
-"""Discord allows 50. Counted is when a request leaves: what left apart may arrive together."""
+"""Discord allows 50, by when they arrive. We count when they leave, so we stay a little below."""
 BUDGET_KEY = "oshaberi:requests"
 REFUSED_KEY = "oshaberi:refused"
 ANSWER_SECONDS = 0.5

@@ -18,7 +18,7 @@ from oshaberi.bot.coordination.redis_calls import reached
 from oshaberi.bot.coordination.shard_lease_table import FleetView
 
 LEASE_SECONDS = 8.0
-"""After that the shards of a process that was killed or hangs go to others."""
+"""How long a lease lasts unless it is renewed. Then others take the shards."""
 PREFIX = "oshaberi:shards:"
 EXPIRY, JOINED, COUNT, SINCE, HOLDERS = (
     f"{PREFIX}{name}" for name in ("expiry", "joined", "count", "since", "holders")
@@ -43,7 +43,8 @@ return {
   now - tonumber(redis.call('GET', KEYS[4])),
 }
 """
-"""One step, so that no process sees half of it. Redis's own clock counts, for all of them."""
+"""A script that Redis runs in one step, so that no process sees half of it. Redis's clock
+counts."""
 
 
 class RedisShardLeases:

@@ -1,7 +1,7 @@
 """Serves `/health`, `/ready` and `/metrics`. Off unless `health_port` is set.
 
-`/health` names every part that ails. Its status tells of the gateway alone: without the database,
-Redis or a model the bot still does what it can, and a restart would not help.
+`/health` names every part that has a problem. Its status depends on the gateway alone: without the
+database, Redis or a model the bot still does what it can, and a restart would not help.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class HealthChecks:
     parts: Mapping[str, Check]
 
     def report(self) -> dict[str, Any]:
-        """Return which parts ail. It is `ok` while the gateway is."""
+        """Return which parts have a problem. It is `ok` while the gateway is."""
         problems = {"gateway": self.gateway()}
         problems |= {name: check() for name, check in self.parts.items()}
         ailing = [f"{name}: {problem}" for name, problem in problems.items() if problem]

@@ -13,7 +13,7 @@ from oshaberi.storage.usage_accounts import UsageTotals
 
 LATELY_DAYS = 30
 FRESH_SECONDS = 30.0
-"""However often somebody looks, the database is not asked more often."""
+"""How long a result is shown again, so that many visitors do not ask the database each time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ Get = Callable[[str], Awaitable[HttpAnswer]]
 Json = Mapping[str, Any]
 
 MOST_SERVERS = 50
-"""Each takes three requests."""
+"""How many servers are checked. Each takes three requests."""
 MOST_NAMED = 8
 MOST_WEBHOOKS = 15
 TALK_KINDS = frozenset({0, 2, 5, 13, 15, 16})

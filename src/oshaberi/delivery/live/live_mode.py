@@ -16,7 +16,7 @@ from oshaberi.events import Identity, Message
 from oshaberi.text.text_measure import utf16_len
 
 LEAST_SHOWN = 10
-"""A message is not begun for less than so many characters."""
+"""A message is begun when it has at least so many characters."""
 
 _OPEN_QUOTE = re.compile(r"^>>> ", re.MULTILINE)
 

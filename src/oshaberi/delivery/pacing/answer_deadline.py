@@ -14,7 +14,7 @@ from oshaberi.delivery.sink import AmbiguousError, SinkError, WireState
 ANSWER_SECONDS = 20.0
 CLOSING_SECONDS = 10.0
 AGAIN_SECONDS = 1.0
-"""A sink that ignores its cancellation is cancelled again."""
+"""After how long a sink that ignores its cancellation is cancelled again."""
 
 
 class WithdrawnError(SinkError):

@@ -16,7 +16,7 @@ from oshaberi.delivery.sink import Sink
 log = logging.getLogger(__name__)
 
 KEEP_ALIVE_SECONDS = 8.0
-"""Discord shows the indicator for ten seconds."""
+"""How often the request is repeated. Discord shows the indicator for ten seconds."""
 QUIET_SECONDS = 0.75
 """How long after a message it is shown again. With the request it is less than a second."""
 LONGEST_SILENCE_SECONDS = 0.95

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from oshaberi.delivery.sink import AmbiguousError, Post
 
 PATIENCE_SECONDS = 90.0
-"""How long after the first attempt it is given up."""
+"""How long after the first attempt a message is given up."""
 RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0)
 
 DOUBTS = (AmbiguousError, OSError, TimeoutError)

@@ -23,7 +23,7 @@ SLOTS = 600
 NO_COURTESIES_SHARE = 0.3
 SPACED_SHARE = 0.5
 CEILING_SHARE = 0.9
-"""What may still be refused up to here is spread over a whole window."""
+"""Requests are spaced so that a whole window of refusals stays below this share of the limit."""
 EASE_SHARE = 0.8
 """A step is taken back only when the count has fallen to this share of its threshold."""
 LONGEST_GAP_SECONDS = 10.0
@@ -34,7 +34,7 @@ class Slowdown(IntEnum):
     NO_COURTESIES = 1
     """Typing and reactions are left out."""
     SPACED = 2
-    """And every request waits its turn."""
+    """Besides, every request waits its turn."""
 
 
 _THRESHOLDS = {

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 PER_SECOND = 50
 WINDOW_SECONDS = 1.0
 LONGEST_FLIGHT_SECONDS = 10.0
-"""A request without an answer does not count longer."""
+"""How long a request without an answer counts."""
 POLL_SECONDS = 0.02
 TYPING_SHARE = 0.5
 """Typing is left out when so much of the last second's budget is used."""

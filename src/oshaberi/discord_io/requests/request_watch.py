@@ -37,9 +37,9 @@ T = TypeVar("T")
 OnHeaders = Callable[[Mapping[str, str]], None]
 
 LONGEST_WAIT_MS = 60_000
-"""A longer rate limit is not waited for in silence: whoever sends shall know."""
+"""The longest rate limit that is waited for here. The sender is told of a longer one."""
 LONGEST_TURN_SECONDS = 60.0
-"""aiohttp's own patience has begun when a request waits for its turn."""
+"""How long the ban guard may delay a request: aiohttp's own timeout already runs."""
 
 
 class _RequestWithdrawnError(Exception):

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 FETCHED_AT_ONCE = 2
-"""Files are in memory while they wait to be decoded."""
+"""How many files are fetched at once. They are in memory while they wait to be decoded."""
 
 
 class ImageFetcher:

@@ -32,7 +32,7 @@ from oshaberi.providers.wire.sse_decoder import SseDecoder, read_object
 from oshaberi.providers.wire.wire_event_steps import FinishStep, Step
 
 Mend = Callable[[Body], Body | None]
-"""A body without something; None if it was not in it."""
+"""Takes a body and returns it without a part; None if it does not have that part."""
 
 
 class OpenAIChatAdapter(EndpointAdapter):

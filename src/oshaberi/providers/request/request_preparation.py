@@ -23,7 +23,7 @@ from oshaberi.providers.request.window_budget import (
 
 _UNKNOWN = ModelCapabilities()
 UNASKED_WINDOW = 2048
-"""What fits into so many tokens fits everywhere."""
+"""A local server is not asked for its window if a request fits into so many tokens."""
 _HALVES = re.compile("[\ud800-\udfff]")
 
 

@@ -21,7 +21,7 @@ Count = Callable[[str], int]
 PER_ITEM = 6
 PER_IMAGE = 1600
 REPLY = 4096
-"""Left for the answer if nobody says how long it may get."""
+"""How many tokens are left for the answer if nobody says how long it may get."""
 
 
 def estimate(text: str) -> int:

@@ -12,7 +12,7 @@ from oshaberi.stage.world.permissions import Permission, in_guild
 
 
 def check_slowmode(state: StageState, channel: Channel, user: User) -> None:
-    """Bots are free of it, says Discord; a world can say otherwise."""
+    """Refuse a message that comes too early. Bots are exempt, unless the channel says otherwise."""
     free = Permission.MANAGE_MESSAGES | Permission.MANAGE_CHANNELS | Permission.BYPASS_SLOWMODE
     granted = state.world.permissions_of(user.id, channel)
     exempt = not channel.slowmode_binds_bots if user.bot else bool(granted & free)

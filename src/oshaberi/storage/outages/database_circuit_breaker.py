@@ -20,12 +20,12 @@ from oshaberi.virtual_time import outside_work
 log = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 1.5
-"""Longer is away."""
+"""A database that takes longer to answer counts as away."""
 LOOKS = 8
-"""So often within that time the loop must have been able to hear something."""
+"""How often the loop must have run within that time: a busy loop is no silent database."""
 RETRY_SECONDS = 1.0
 LEFT_SECONDS = 3.0
-"""How long the end of calls is awaited that were left alone."""
+"""How long to wait for the end of calls that were given up."""
 LOG_SECONDS = 60.0
 
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from oshaberi.storage.transactions import Transactions, count
 Row = table_rows.FactRow
 
 MOST_FACTS = 200
-"""Of one user in one server, or of one server."""
+"""How many facts one user may have in one server, and one server itself."""
 
 
 class FactRepository:

@@ -24,7 +24,7 @@ Stream = table_rows.JournalStreamRow
 Post = table_rows.JournalPostRow
 
 BEGIN_SECONDS = 0.05
-"""A response is written down that soon, whether or not it has messages."""
+"""How soon a response is stored, whether or not it has messages."""
 KEPT_DAYS = 7
 """After that nobody will finish a response, whichever process it belonged to."""
 

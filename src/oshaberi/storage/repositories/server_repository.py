@@ -15,7 +15,7 @@ from oshaberi.storage.stored_records import StoredSettings
 from oshaberi.storage.transactions import Transactions, count
 
 WHOLE_SERVER = 0
-"""In the place of a channel's id."""
+"""Stands for the whole server where a channel's id is expected."""
 
 
 class ServerRepository:

@@ -13,7 +13,7 @@ from oshaberi.text.markers.marker_rules import WAIT
 
 _SOLID: Final = re.compile(r"\S")
 PUNCTUATION: Final = frozenset(".,!?;。！？、，…")
-"""With any of these a line may begin that belongs to the line before."""
+"""A line that begins with one of these may belong to the line before."""
 _CARRIED: Final = re.compile(r"[.,!?;。！？、，]+")
 _ELLIPSIS: Final = ("...", "。。")
 _SHORT_ELLIPSIS: Final = re.compile(r"(?:…[.,!?;。！？、，…]?|[.,!?;。！？、，]…)(?![^\s])")

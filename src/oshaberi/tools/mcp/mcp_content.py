@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 MOST_PAGES = 50
 MOST_TOOLS = 128
-"""Of one server, and as many as OpenAI's API takes at all."""
+"""How many tools of one server are offered: as many as OpenAI's API takes in all."""
 LONGEST_SCHEMA = 20_000
 """In characters: every declaration is paid for in every request."""
 

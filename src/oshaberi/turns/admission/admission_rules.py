@@ -125,9 +125,9 @@ HAD_A_TURN = ADMITTED | frozenset(get_args(Unsaid))
 ADDRESSED = frozenset(("mention", "reply", "trigger"))
 """Answered for its words: an edit can change that."""
 UNADDRESSED = frozenset(("auto", "attention", "overhearing", "interjection"))
-"""Answered although nobody addressed the bot: the model may say nothing."""
+"""Reasons for an answer although nobody addressed the bot: the model may say nothing."""
 UNINVITED = UNADDRESSED - {"auto"}
-"""By chance: nobody waits for an answer, so nobody is told if there is none."""
+"""Those by chance: nobody waits for an answer, so nobody is told if there is none."""
 MOST_USERS = 10_000
 
 

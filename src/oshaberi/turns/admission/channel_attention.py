@@ -16,9 +16,9 @@ from oshaberi.turns.bounded_cache import BoundedCache
 
 MOST_CHANNELS = 2000
 SHARE_OF_OTHERS = 0.5
-"""Chance of people who did not talk with the bot themselves."""
+"""What is left of the chance for people who did not talk with the bot."""
 SHARE_AFTER_OTHERS = 0.5
-"""What is left of the chance after each message of other people, or for them."""
+"""What is left of the chance after each message of, or to, other people."""
 
 
 @dataclass(frozen=True, slots=True)

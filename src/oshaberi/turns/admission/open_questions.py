@@ -16,7 +16,7 @@ from oshaberi.turns.turn_services import TurnServices
 log = logging.getLogger(__name__)
 
 RESTART = "restart"
-"""Why an answer goes on by itself."""
+"""The reason of an answer that goes on by itself after a restart."""
 
 
 class OpenQuestions:

@@ -24,8 +24,8 @@ DEFAULT_SLOTS = 200
 (docs/performance.md)."""
 DEFAULT_WAIT_SECONDS = 120
 CROWD = 50
-"""With more turns than this at once, the first messages of all of them keep a core busy for a
-good part of a second: what is not needed for them comes later."""
+"""With more turns than this at once, their first messages keep a core busy for a good part of a
+second. What these messages do not need comes later."""
 NEAR_PLACES = 10
 """How many of the waiting turns are told that they are next soon."""
 
@@ -51,7 +51,7 @@ class WaitingPlace:
 
 
 class TurnSlots:
-    """Of one process."""
+    """The slots of one process, and who waits for one."""
 
     def __init__(
         self, slots: int = DEFAULT_SLOTS, max_wait_s: float = DEFAULT_WAIT_SECONDS
@@ -67,7 +67,7 @@ class TurnSlots:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether so many turns run that courtesies have to wait."""
+        """Whether so many turns run that typing indicators have to wait."""
         return self._taken > CROWD
 
     @property
@@ -87,7 +87,7 @@ class TurnSlots:
     async def slot(
         self, server_id: int, channel_id: int, near: asyncio.Event | None = None
     ) -> AsyncIterator[None]:
-        """Hold a slot. `near` is set when there are few before this one. NoTurnSlotError.
+        """Hold a slot, or raise NoTurnSlotError. `near` is set when few wait before this one.
 
         Server 0 is direct messages: each of them counts as a server.
         """
@@ -102,7 +102,7 @@ class TurnSlots:
             self._give()
 
     def dismiss_waiting(self) -> None:
-        """The process ends: whoever waits for a slot gets none."""
+        """Refuse a slot to everybody who waits, because the process ends."""
         for place in self._in_order():
             if not place.given.done():
                 place.given.set_exception(NoTurnSlotError("ending"))
@@ -132,7 +132,7 @@ class TurnSlots:
             raise
 
     def _give(self) -> None:
-        """Slots that are free to those who are next."""
+        """Give the free slots to those who are next."""
         while self._servers and self._taken < self._slots:
             server, places = next(iter(self._servers.items()))
             del self._servers[server]

@@ -19,7 +19,7 @@ Claim = Callable[[int], Awaitable[bool]]
 """Whether this process may answer the message: with several, only one of them may."""
 
 CLAIMED = "claimed"
-"""Another process answers it. If that one ends, whoever comes with it again is heard."""
+"""Another process answers it. If that one ends, the message can be claimed again."""
 
 
 class UnbegunQuestions:

@@ -39,7 +39,7 @@ from oshaberi.turns.context.turn_surroundings import TurnSurroundings
 MOST_IMAGES = 8
 MOST_OLD_IMAGES = 4
 MOST_ASKED = 300
-"""Characters of the question that the note at the end repeats."""
+"""How many characters of the question the note at the end repeats."""
 GO_ON = (
     "(Go on exactly where your last message stopped. Do not repeat what is already there, "
     "and do not comment on this note.)"

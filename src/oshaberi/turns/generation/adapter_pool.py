@@ -31,7 +31,7 @@ class ConnectedAdapter(Provider, Protocol):
     """An adapter as a turn uses it."""
 
     text: Mapping[str, Any]
-    """Text settings that this model wants otherwise."""
+    """Text settings in which this model differs from the others."""
     continues: bool
     """Whether an answer that ran out of tokens says how to go on."""
 

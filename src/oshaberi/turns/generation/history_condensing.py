@@ -70,7 +70,8 @@ class HistoryCondenser:
     ) -> tuple[ContextItem, ...]:
         """Return the items, with a summary instead of those that do not fit, if possible.
 
-        `asked` begins with `items`; `dropped` were among them before.
+        `asked` is the request, which begins with `items`; `dropped` are items that an earlier try
+        left out.
         """
         if not self._is_wanted(adapter):
             return items

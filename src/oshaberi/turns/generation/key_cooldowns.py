@@ -16,7 +16,7 @@ SECONDS: Mapping[ErrorType, float] = {
     "balance_exhausted": 3600,
     "auth": 3600,
 }
-"""For a failure that is the key's own; the provider's word for it counts more."""
+"""How long a key is not used after a failure that is its own, unless the provider says how long."""
 LONGEST_SECONDS = 86_400.0
 MOST_KEYS = 2000
 

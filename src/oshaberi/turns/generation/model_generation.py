@@ -33,13 +33,14 @@ log = logging.getLogger(__name__)
 Failure = tuple[ModelCandidate, ProviderError]
 
 MORE_TRIES = 2
-"""How often an empty answer, or one that the history is too long for, is asked for again."""
+"""How often a model is asked again: after an empty answer, or with less history if that was too
+long."""
 
 MOST_LOGGED = 500
 _MODELS_FAULT = frozenset(("model_error", "content_blocked", "context_length", "timeout"))
-"""Another key would change nothing."""
+"""Errors that would come with another key too."""
 _LASTING = frozenset(("auth", "balance_exhausted", "affordability", "model_error", "api_error"))
-"""Somebody has to do something about it."""
+"""Errors that last until somebody does something about them."""
 
 
 class ModelGeneration:

@@ -20,7 +20,8 @@ from oshaberi.errors import TemporaryError
 
 CONNECT_SECONDS = 60.0
 CLOSE_SECONDS = 2.0
-"""Discord need not confirm that a shard is closed; nothing that it sends is read any more."""
+"""How long Discord may take to confirm that a shard is closed. Nothing that it sends then is
+read."""
 FAULTS = (aiohttp.ClientError, discord.DiscordException, ReconnectWebSocket, TimeoutError)
 
 

@@ -15,7 +15,7 @@ from oshaberi.turns.generation.model_chain import ModelCandidate, is_same_model,
 
 MODEL_LIMIT = 200
 NOT_HERE = frozenset({"replay"})
-"""Reads files of the machine it runs on."""
+"""Providers that admins cannot choose: `replay` reads files of the machine that the bot runs on."""
 
 
 def provider_names() -> list[str]:

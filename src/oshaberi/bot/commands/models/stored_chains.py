@@ -26,14 +26,14 @@ async def own_chain(context: BotContext, asker: CommandUser, where: Where = None
 
 
 async def chain_of(context: BotContext, asker: CommandUser, where: Where = None) -> Chain:
-    """Return the models that are tried in a channel, in order; in the asker's own without one."""
+    """Return the models that are tried in `where`, in order; None: where the command was used."""
     return (await inherited_chain(context, asker, where or asker.path))[0]
 
 
 async def inherited_chain(
     context: BotContext, asker: CommandUser, path: ChannelPath
 ) -> tuple[Chain, int | None]:
-    """Return the chain with the id of the place that has it; None: whoever runs the bot."""
+    """Return the chain with the id of the place that has it; None if it is the operator's."""
     chains = await context.db.models.chains(asker.server_id, asker.person.id)
     for place_id in (*path.ids, WHOLE_SERVER):
         if place_id in chains:

@@ -9,7 +9,7 @@ from oshaberi.stage.rules.webhook_name_rules import check_avatar_data
 from oshaberi.stage.world.permissions import in_guild
 
 SESSION_STARTS = 1000
-"""In a day."""
+"""How many sessions a bot may start in a day."""
 
 routes = RouteTable()
 
