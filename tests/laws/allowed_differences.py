@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import regex
 
-from .expected_atoms import utf16
+from .expected_atoms import LINK, utf16
 from .visible_text import BLOCK_MARK
 
 NEXT_MESSAGE = "\x1e"
@@ -46,7 +46,7 @@ class Sides:
         source, out = self.source, self.out
         if "\n" in before and _CARRIED.match(source, i):
             return True
-        head = out[max(out.rfind(NEXT_MESSAGE, 0, j), out.rfind("\n", 0, j)) + 1 : j]
+        head = out[max(out.rfind(NEXT_MESSAGE, 0, j), out.rfind("\n", 0, j)) + 1 : j].lstrip()
         if _is_expression(head) or self._is_own_segment(head, i):
             return True
         if _TOKEN_START.match(source, i) and _TOKEN_END.search(source[: i - len(before)]):
@@ -161,7 +161,7 @@ def skip(text: str, at: int) -> int:
 def could_close(source: str, closers: str) -> bool:
     """Whether the last lines of V hold an opener for each closer put behind them."""
     lines = [line for line in source.split("\n") if line.strip()][-2:]
-    tail = "\n".join(lines)
+    tail = LINK.sub("", "\n".join(lines))  # in a whole link nothing is open
     openers = {
         ")": "(", "）": "（", "」": "「", "』": "『", "”": "“„", "“": "„", "»": "«", "«": "»",
         "》": "《", '"': '"', "*": "*", "~": "~", "|": "|",

@@ -10,7 +10,7 @@ _TOKEN = re.compile(
     r"<(?:a?:\w{2,32}:\d{15,20}|@[!&]?\d{15,20}|#\d{15,20}|t:\d{1,12}(?::[tTdDfFR])?)>"
 )
 _URL = re.compile(r"(?:https?|ftps?)://[^\s<>\"`|\u3000-\u303f\uff00-\uff65]+", re.IGNORECASE)
-_LINK = re.compile(r"\[[^\[\]()\n<>`:|*~\"]+\]\(https?://[^\s()<>`|\"*~]+\)")
+LINK = re.compile(r"\[[^\[\]()\n<>`:|*~\"]+\]\(https?://[^\s()<>`|\"*~]+\)")
 _AFTER_URL = frozenset(".,;:!?'*_~]”’“‘„«»")  # quotes that close around a URL, too
 _RUN = re.compile(r"`+")
 _CLUSTER = regex.compile(r"\X")
@@ -26,7 +26,7 @@ def atoms(prose: str, limit: int, hold: int) -> list[Span]:
     """Spans that no message boundary may fall into, as far as they fit into a message."""
     spans = [m.span() for m in _TOKEN.finditer(prose)]
     spans += [_given_back(prose, *m.span()) for m in _URL.finditer(prose)]
-    spans += [m.span() for m in _LINK.finditer(prose)]
+    spans += [m.span() for m in LINK.finditer(prose)]
     spans += inline_code(prose, hold)
     return [(a, b) for a, b in _merged(spans) if utf16(prose[a:b]) <= limit]
 
@@ -48,6 +48,8 @@ def _merged(spans: list[Span]) -> list[Span]:
 
 
 def _given_back(prose: str, start: int, end: int) -> Span:
+    if prose[start - 1 : start] == "(":
+        end = _bracket_end(prose, start, end)
     while end > start:
         url = prose[start:end]
         unbalanced = url[-1] == ")" and url.count(")") > url.count("(")
@@ -55,6 +57,16 @@ def _given_back(prose: str, start: int, end: int) -> Span:
             break
         end -= 1
     return start, end
+
+
+def _bracket_end(prose: str, start: int, end: int) -> int:
+    """A URL right behind a `(` ends where that closes."""
+    depth = 1
+    for at in range(start, end):
+        depth += {"(": 1, ")": -1}.get(prose[at], 0)
+        if depth == 0:
+            return at
+    return end
 
 
 def inline_code(prose: str, hold: int) -> list[Span]:

@@ -24,7 +24,7 @@ _WORD = re.compile(r"\S+")
 _MARKERS = re.compile(r"[*_~|)\]\"'”’»」』》）]*(?=[\n\x1e]|$)")
 _PERIODS = (".", "。", "．", "｡")
 _LINE_END = frozenset("\n" + NEXT_MESSAGE)
-_PATIENCE = 400
+_PATIENCE = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,21 +82,17 @@ class Aligner(Sides):
 
     held: list[Held] = field(default_factory=list)
     best: tuple[int, str] = (-1, "")
+    seen: set[_State] = field(default_factory=set)
 
     def align(self) -> Alignment:
         if not self.held and self.source.split() == " ".join(self.outputs).split():
             return Alignment(starts=self._starts_by_word())
         self.out = NEXT_MESSAGE.join(self.outputs)
         pending = [(_State(0, 0, True, False, tuple(range(len(self.held)))), Alignment())]
-        seen: set[_State] = set()
         for _ in range(_PATIENCE):
             if not pending:
                 break
-            state, path = pending.pop()
-            if state in seen:
-                continue
-            seen.add(state)
-            done = self._walk(state, path, pending)
+            done = self._walk(*pending.pop(), pending)
             if done:
                 return done
         return Alignment(problem=self.best[1])
@@ -112,6 +108,9 @@ class Aligner(Sides):
     ) -> Alignment | None:
         path = so_far
         while state.i >= 0:
+            if state in self.seen:
+                return None  # what is ahead of it was tried
+            self.seen.add(state)
             path.begin(state.start)
             options = list(self._options(self._along(state)))
             if not options:

@@ -143,6 +143,13 @@ def test_degree_three_may_change_case_and_commas_only() -> None:
         assert any(line.startswith(by) for line in found), (wrong, found)
 
 
+def test_a_bracket_closed_behind_a_whole_link_is_caught() -> None:
+    text = "Read [the page](https://example.org/)s now"
+    said = Message(text + ")", "final", segment=1, span=(0, len(text)))
+    found = law_checks.conservation(text, config(2), [said])
+    assert any(line.startswith("L3 added") for line in found), found
+
+
 def test_an_engine_that_goes_on_after_its_end_is_caught() -> None:
     assert law_checks.closed_after(ChunkEngine(config(2)), EngineClosedError) == [
         "closed: fed after the end without an error"

@@ -26,12 +26,18 @@ URL_STOP: Final = re.compile(
 )
 _GIVEN_BACK: Final = frozenset(".,;:!?'*_~]”’“‘„«»")
 
+_ROUND: Final = re.compile(r"[()]")
 _BACKTICKS: Final = re.compile(r"`+")
 _CODE_LIMIT: Final = 500
 
 
 def url_end(text: str, start: int, stop: int) -> int:
-    """Return the end of the URL from `start` to `stop`, without punctuation at its end."""
+    """Return the end of the URL from `start` to `stop`, without punctuation at its end.
+
+    Right behind a `(` it ends where that closes: `[text](https://example.jp/)です`.
+    """
+    if text[start - 1 : start] == "(":
+        stop = _bracket_end(text, start, stop)
     surplus = text.count(")", start, stop) - text.count("(", start, stop)
     end = stop
     while end > start:
@@ -42,6 +48,16 @@ def url_end(text: str, start: int, stop: int) -> int:
             break
         end -= 1
     return end
+
+
+def _bracket_end(text: str, start: int, stop: int) -> int:
+    """Return where the bracket closes that opened right before `start`, at most `stop`."""
+    depth = 1
+    for bracket in _ROUND.finditer(text, start, stop):
+        depth += 1 if bracket[0] == "(" else -1
+        if depth == 0:
+            return bracket.start()
+    return stop
 
 
 def urls(text: str) -> list[tuple[int, int]]:
