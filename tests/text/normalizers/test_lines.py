@@ -94,6 +94,7 @@ def test_breaks(text: str, expected: str) -> None:
         ("a</think>b", "a b"),
         ("<think>a", "a"),
         ("a </mm:Thinking>", "a"),
+        ("a <x.y:think/> b", "a b"),
         ('a <reasoning effort="high"> b', "a b"),
         ("`</think>` a", "`</think>` a"),
         ("<b>a</b> <thinker>", "<b>a</b> <thinker>"),

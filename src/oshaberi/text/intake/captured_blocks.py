@@ -17,10 +17,10 @@ import regex
 from oshaberi.events import Details, Thought
 from oshaberi.text.atoms import backticks_end, inline_code_close
 from oshaberi.text.copied_state import CopiedState
+from oshaberi.text.think_tags import THINK_NAME
 
-_FAMILY: Final = r"(?P<think>(?:[\w.-]{1,32}:)?(?:think|thinking|reasoning))"
 _TAG: Final = regex.compile(
-    rf"<(?P<close>/?)(?:{_FAMILY}|(?P<details>details))(?:[^\S\n][^<>\n]{{0,195}})?>",
+    rf"<(?P<close>/?)(?:(?P<think>{THINK_NAME})|(?P<details>details))(?:[^\S\n][^<>\n]{{0,195}})?>",
     regex.IGNORECASE,
 )
 _SUMMARY: Final = re.compile(r"<summary\b[^<>\n]*>.*?</summary\s*>", re.IGNORECASE | re.DOTALL)

@@ -15,10 +15,9 @@ import regex
 
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.intake.captured_blocks import match_tag
+from oshaberi.text.think_tags import THINK_NAME
 
-_THOUGHT_ENDS: Final = re.compile(
-    r"</(?:[\w.-]{1,32}:)?(?:think|thinking|reasoning)[^\S\n]*>", re.IGNORECASE
-)
+_THOUGHT_ENDS: Final = re.compile(rf"</{THINK_NAME}[^\S\n]*>", re.IGNORECASE)
 _LONGEST_END: Final = 64
 
 

@@ -9,10 +9,9 @@ from oshaberi.text.atoms import code_limit
 from oshaberi.text.normalize.editable_ranges import code_and_urls, outside, rewrite
 from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork
 from oshaberi.text.text_config import TextConfig
+from oshaberi.text.think_tags import THINK_NAME
 
-_TAG: Final = re.compile(
-    r"</?(?:[\w-]{1,32}:)?(?:thinking|think|reasoning)(?:\s[^<>\n]{0,160})?/?>", re.IGNORECASE
-)
+_TAG: Final = re.compile(rf"</?{THINK_NAME}(?:\s[^<>\n]{{0,160}})?/?>", re.IGNORECASE)
 
 
 class StrayTags(Normalizer):

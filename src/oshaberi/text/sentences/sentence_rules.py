@@ -30,8 +30,10 @@ _MAX_GAP: Final = 16
 _MAX_WORD: Final = 24
 
 _GAP: Final = re.compile(r"[^\S\n]*")
-_OPENING: Final = frozenset("\"'“‘«‹([{*_~|「『（【¿¡")
-_OPENERS: Final = re.compile(r"[\"'“‘«‹(\[{*_~|「『（【¿¡]+")
+_OPENING_SIGNS: Final = "\"'“„‘‚«‹([{*_~|「『《〈（【¿¡"
+"""What may stand in front of a sentence's first word. French closes with ` »`, so that does not."""
+_OPENING: Final = frozenset(_OPENING_SIGNS)
+_OPENERS: Final = re.compile(f"[{re.escape(_OPENING_SIGNS)}]+")
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _SPACED_DOTS: Final = re.compile(r"(?: \.(?=[\s\"'”’)\]]|$)){1,20}")
 _BEHIND_DOTS: Final = frozenset("\"'”’)]")
@@ -45,7 +47,7 @@ _ONLY_A_TIME: Final = re.compile(
 _ALL: Final = frozenset(TERMINATORS)
 _EMPHASIS: Final = frozenset("*_~|")
 _JOINTS: Final = frozenset(",)]}、，—–»”’」』")
-_LEADING: Final = "\"'“‘«‹([{*_~|「『（【¿¡<•⁃‣·-–—>#"
+_LEADING: Final = _OPENING_SIGNS + "<•⁃‣·-–—>#"
 _LEADING_OR_BLANK: Final = _LEADING + " \t"
 
 
