@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from oshaberi.bot.commands.command_context import CommandRefusedError
-from oshaberi.bot.commands.input_checks import (
+from oshaberi.bot.commands.personas.persona_input_checks import (
     checked_name,
     checked_sprite,
     checked_url,

@@ -50,7 +50,7 @@ ERRING = sorted(
         SOURCE / "delivery/stream_config.py",
         *SOURCE.glob("providers/**/*.py"),
         *SOURCE.glob("stream/**/*.py"),
-        SOURCE / "text/normalize/names/webhook_usernames.py",
+        SOURCE / "text/normalize/names/persona_name_rules.py",
         *SOURCE.glob("turns/generation/*.py"),
     ]
 )

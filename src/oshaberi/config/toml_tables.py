@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from oshaberi.errors import ConfigError
-from oshaberi.text.normalize.names.webhook_usernames import name_problem
+from oshaberi.text.normalize.names.persona_name_rules import name_problem
 
 MOST_DOLLARS = 1_000_000
 TABLES: Any = {"extra": "forbid"}

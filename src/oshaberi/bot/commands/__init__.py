@@ -1,7 +1,7 @@
 """The bot's commands, and the table of all of them (`COMMANDS`).
 
 - `command_context`: what a command works with, and what its user may do; `command_answers`: how it
-  answers; `input_checks`: which names, addresses and words it takes.
+  answers.
 - `command_tree`: all of them as a client has them; `command_languages`: in the user's language.
 - `models`: `/model`; `personas`: `/persona` and `/sprite`.
 - `config_commands`: `/config`, with `config_answers`; `memory_commands`: `/memory`;

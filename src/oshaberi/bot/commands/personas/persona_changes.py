@@ -7,7 +7,11 @@ from dataclasses import replace
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.commands.command_answers import plain
 from oshaberi.bot.commands.command_context import CommandRefusedError, CommandUser, Where
-from oshaberi.bot.commands.input_checks import checked_name, checked_url, checked_words
+from oshaberi.bot.commands.personas.persona_input_checks import (
+    checked_name,
+    checked_url,
+    checked_words,
+)
 from oshaberi.bot.commands.personas.server_personas import ANSWERING, persona_named, personas_of
 from oshaberi.languages import translatable, translated
 from oshaberi.storage.stored_records import PersonaRecord

@@ -16,7 +16,7 @@ from oshaberi.bot.commands.command_context import (
     asker_of,
     context_of,
 )
-from oshaberi.bot.commands.input_checks import checked_sprite, checked_url
+from oshaberi.bot.commands.personas.persona_input_checks import checked_sprite, checked_url
 from oshaberi.bot.commands.personas.server_personas import (
     persona_choices,
     persona_named,

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 from oshaberi.bot.commands.command_context import CommandRefusedError
 from oshaberi.discord_io.requests.request_parameters import AVATAR_URL_LIMIT
 from oshaberi.languages import said, translatable, translated
-from oshaberi.text.normalize.names.webhook_usernames import MAX_UNITS, name_problem
+from oshaberi.text.normalize.names.persona_name_rules import name_problem
+from oshaberi.text.normalize.names.webhook_usernames import MAX_UNITS
 from oshaberi.text.text_measure import utf16_len
 
 MOST_WORDS = 20
