@@ -25,7 +25,7 @@ from oshaberi.storage.usage_accounts import (
     UsageTotals,
     UsedUp,
 )
-from oshaberi.storage.writing.write_entries import WriteEntry, WriteStep
+from oshaberi.storage.write_entries import WriteEntry, WriteStep
 
 KEPT_DAYS = 62
 _KEY = ("day", "purse", "server_id", "subject", "subject_id")
