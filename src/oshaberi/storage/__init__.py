@@ -1,7 +1,8 @@
 """What outlives a process: servers, personas, models, keys, memories, the journal.
 
 - `database` is the way in: `repositories` and `personal_data` take and return `stored_records` and
-  `usage_accounts`; `stored_surroundings` reads what a turn needs. All are built on `transactions`.
+  `usage_accounts` (`usage_day`); `stored_surroundings` reads what a turn needs. All are built on
+  `transactions`.
 - `schema`: the tables and their migrations. `writing`: turns' writes (`write_entries`) share
   transactions. `outages`: nobody waits for a database that is away, and what is to be written is
   kept. `changes`: who hears of a change.
