@@ -8,7 +8,7 @@ from oshaberi.config import LoadedSettings
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.storage.stored_records import ModelRecord
 from oshaberi.storage.usage_accounts import UsageAccount, UsageTotals
-from oshaberi.turns.quotas.request_quota import today
+from oshaberi.storage.usage_day import usage_day
 from oshaberi.turns.turn_services import OperatorModel
 from tests.bot.client_harness import ADMIN, MEMBER, OWNER, ClientHarness, run_with_client
 
@@ -26,7 +26,7 @@ async def note(harness: ClientHarness, user: str, used: UsageTotals, *, days_ago
         UsageAccount("operator", 0, "channel", channel),
         UsageAccount("operator", 0, "server", server),
     ]
-    day = today(harness.client.context.services) - timedelta(days_ago)
+    day = usage_day(harness.client.context.services.clock()) - timedelta(days_ago)
     await harness.db.usage_counts.add(day, accounts, used)
 
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 
 from oshaberi.stage.model_servers.model_script import NoAnswer, Refuse
 from oshaberi.storage.usage_accounts import UsageAccount, UsageTotals
-from oshaberi.turns.quotas.request_quota import today
+from oshaberi.storage.usage_day import usage_day
 from tests.bot.client_harness import MEMBER, OWNER
 from tests.e2e.bot_harness import BotHarness, bot_harness
 from tests.free_ports import free_port
@@ -58,7 +58,7 @@ class StatusHarness:
         await here.idle()
         here.ask("and now?")
         await here.asked_times(2)
-        day, server_id = today(here.bot.services), here.server_id
+        day, server_id = usage_day(here.bot.services.clock()), here.server_id
         accounts = [
             UsageAccount("server", server_id, "server", server_id),
             UsageAccount("operator", 0, "server", server_id),

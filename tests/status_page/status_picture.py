@@ -14,7 +14,7 @@ from playwright.sync_api import ViewportSize
 from oshaberi.stage.model_servers.model_script import NoAnswer, Refuse
 from oshaberi.storage.stored_records import UsedRequest
 from oshaberi.storage.usage_accounts import UsageAccount, UsageTotals
-from oshaberi.turns.quotas.request_quota import today
+from oshaberi.storage.usage_day import usage_day
 from tests.bot.client_harness import MEMBER, OWNER
 from tests.chromium import open_browser
 from tests.e2e.bot_harness import BotHarness, bot_harness
@@ -35,7 +35,7 @@ PRICE = {"input": 2.5, "output": 10.0}
 
 
 async def _play(here: BotHarness) -> None:
-    day = today(here.bot.services)
+    day = usage_day(here.bot.services.clock())
     for guild, (requests, read, written) in zip(here.stage.world.guilds, USED, strict=True):
         cost = round(read * PRICE["input"] + written * PRICE["output"])
         totals = UsageTotals(requests, read, written, cost)

@@ -16,7 +16,7 @@ import pytest
 from sqlalchemy import event
 
 from oshaberi.storage import Database, SecretVault, StorageError
-from oshaberi.storage.outages import database_circuit_breaker
+from oshaberi.storage.outages import database_circuit_breaker, kept_writes
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import Exchange, TurnRecord, TurnTraces, UsedRequest
 from oshaberi.storage.usage_accounts import UsageAccount, UsageLimit, UsageTotals
@@ -60,7 +60,7 @@ def test_a_commit_without_an_answer_counts_once(cut: Cut, monkeypatch: pytest.Mo
 def test_the_oldest_entries_are_forgotten_and_that_is_told_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(group_commit, "MOST_KEPT", 5)
+    monkeypatch.setattr(kept_writes, "MOST_KEPT", 5)
     file = tmp_path / "kept.db"
 
     async def main() -> None:

@@ -15,7 +15,11 @@ from oshaberi.inspector.decision_words import (
     BOUNDARIES,
     CAPTURED,
     CUTS,
+    HELD,
+    ORPHANS,
     RELEASES,
+    SHARES_A_MESSAGE,
+    SPEAKER_STOP,
     TRANSFORMS,
     WITHHELD,
 )
@@ -55,7 +59,7 @@ class _Teller:
         """Note that a segment without a message shares one with a later segment."""
         for step in self._segments:
             if not step.notes:
-                step.notes.append("It waits, to share a message with what follows.")
+                step.notes.append(SHARES_A_MESSAGE)
 
     def hear(self, entry: Entry) -> None:
         if isinstance(entry, Decision):
@@ -67,7 +71,7 @@ class _Teller:
             case Thought() | Details():
                 pass  # told where it was captured
             case SpeakerStop(label):
-                self._note(f"The stream is stopped: the next line speaks for {quoted(label)}.")
+                self._note(SPEAKER_STOP.format(quoted(label)))
             case Withheld(text, "follow_up"):
                 self.steps.append(ExplainedStep(f"{quoted(text)} {WITHHELD['follow_up']}."))
 
@@ -95,9 +99,8 @@ class _Teller:
 
     def _hold(self, decision: Decision) -> None:
         if not self._held:
-            place = f"A line or sentence ends after character {decision.at}"
-            marker = quoted(decision.what)
-            self.steps.append(ExplainedStep(f"{place}, but {marker} is still open, so it waits."))
+            sentence = HELD.format(at=decision.at, marker=quoted(decision.what))
+            self.steps.append(ExplainedStep(sentence))
         self._held = True
 
     def _boundary(self, decision: Decision) -> None:
@@ -118,11 +121,11 @@ class _Teller:
 
     def _orphan(self, decision: Decision) -> None:
         if decision.before:
-            self._note(f"The {quoted(decision.before)} that waited is put in front.")
+            self._note(ORPHANS["joined"].format(quoted(decision.before)))
         elif decision.why == "released":
-            self._note(f"The {quoted(decision.after)} that waited is sent alone.")
+            self._note(ORPHANS["released"].format(quoted(decision.after)))
         else:
-            self._note("This is only punctuation. It waits for the text that follows.")
+            self._note(ORPHANS["waits"])
 
     def _withhold(self, decision: Decision) -> None:
         """Note withheld text, unless the rule that removed it has already told."""
@@ -170,7 +173,7 @@ def _face(identity: Identity | None) -> str:
 
 def reason_to_cut(decision: Decision) -> str:
     if _CUSTOM_EMOJI.search(decision.before):
-        return "A custom emoji stands alone, so that Discord shows it large"
+        return CUTS["custom emoji"]
     return CUTS[decision.why]
 
 

@@ -78,6 +78,15 @@ CAPTURED = {
     "details": "A details block is taken out",
     "stray close": "A think block closes that was never opened; what came before was a thought",
 }
+SPEAKER_STOP = "The stream is stopped: the next line speaks for {}."
+SHARES_A_MESSAGE = "It waits, to share a message with what follows."
+ORPHANS = {
+    "joined": "The {} that waited is put in front.",
+    "released": "The {} that waited is sent alone.",
+    "waits": "This is only punctuation. It waits for the text that follows.",
+}
+"""A segment of nothing but punctuation."""
+HELD = "A line or sentence ends after character {at}, but {marker} is still open, so it waits."
 RELEASES = {
     "H1": "{} is closed: the lines in it stay together.",
     "H2": "{} was not closed before a blank line, a block or the end: it is an ordinary character.",
@@ -88,6 +97,7 @@ CUTS = {
     "one line each": "Each line is a message",
     "one sentence each": "Each sentence is a message",
     "longer than a message": "It is too long for one message",
+    "custom emoji": "A custom emoji stands alone, so that Discord shows it large",
 }
 ENDS = {
     "newline": "Ended at the newline",

@@ -7,7 +7,7 @@
 - A family has a folder (`openai_chat`, `openai_responses`, `anthropic`, `google`, `novelai`) with
   `…_request_body` (request to JSON), `…_wire_events` (JSON to steps) and `…_adapter`, each with the
   folder's name in front. `replay` plays scenes. `adapter_base` and `wire` hold what families share.
-- `connections` carry the requests; `public_web` and `local_addresses` say where they may lead.
+- `connections` carry the requests; `local_addresses` are for the operator's own models only.
 - `error_classification` names what failed, `key_redaction` removes keys from it.
 """
 

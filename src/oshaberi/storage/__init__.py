@@ -1,9 +1,11 @@
 """What outlives a process: servers, personas, models, keys, memories, the journal.
 
 - `database` is the way in: `repositories` and `personal_data` take and return `stored_records` and
-  `usage_accounts`; `stored_surroundings` reads what a turn needs. All are built on `transactions`.
-- `schema`: the tables and their migrations. `writing`: turns' writes share transactions.
-  `outages`: nobody waits for a database that is away. `changes`: who hears of a change.
+  `usage_accounts` (`usage_day`); `stored_surroundings` reads what a turn needs. All are built on
+  `transactions`.
+- `schema`: the tables and their migrations. `writing`: turns' writes (`write_entries`) share
+  transactions. `outages`: nobody waits for a database that is away, and what is to be written is
+  kept. `changes`: who hears of a change.
 - `database_urls`, `database_engine`, `sqlite_driver_threads`: connections. `sqlite_ownership`,
   `postgres_lease`: one process for each instance name.
 - `secret_vault` encrypts keys, `key_scope` says whose they are. `storage_errors` are raised.

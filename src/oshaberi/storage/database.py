@@ -37,7 +37,7 @@ from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.stored_records import TurnTraces, UsedRequest
 from oshaberi.storage.stored_surroundings import TurnReading
 from oshaberi.storage.transactions import Now, Transactions, utc_now
-from oshaberi.storage.writing.write_entries import WriteEntry
+from oshaberi.storage.write_entries import WriteEntry
 
 
 class Database:

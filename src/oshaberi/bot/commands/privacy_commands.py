@@ -21,6 +21,7 @@ from oshaberi.bot.commands.command_context import (
 )
 from oshaberi.languages import translatable, translated
 from oshaberi.storage.personal_data.table_ownership import DataSubject
+from oshaberi.storage.usage_day import usage_day
 
 MOST_BYTES = 8 * 1024 * 1024
 """The smallest limit that Discord has for a file."""
@@ -116,7 +117,7 @@ async def _delete(context: BotContext, asker: CommandUser) -> int:
 
     Today's counts stay: otherwise a quota could be used twice.
     """
-    today = datetime.now(UTC).date()
+    today = usage_day(context.services.clock())
     gone = await context.db.personal_data.delete(_subject(asker), counted_until=today)
     return sum(gone.values())
 

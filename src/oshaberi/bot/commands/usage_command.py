@@ -21,8 +21,9 @@ from oshaberi.bot.commands.command_context import (
 )
 from oshaberi.languages import translatable, translated, translated_count
 from oshaberi.storage.usage_accounts import Counted, Subject, UsageAccount, UsageLimit, UsageTotals
+from oshaberi.storage.usage_day import renewal, usage_day
 from oshaberi.turns.generation.model_chain import chain_of
-from oshaberi.turns.quotas.request_quota import QuotaPlace, limits_of, quota_place, renewal, today
+from oshaberi.turns.quotas.request_quota import QuotaPlace, limits_of, quota_place
 
 LATELY_DAYS = 30
 MOST_USERS = 5
@@ -64,7 +65,7 @@ async def _own(context: BotContext, asker: CommandUser, place: QuotaPlace) -> li
 
 
 async def _servers(context: BotContext, asker: CommandUser, place: QuotaPlace) -> list[str]:
-    server_id, day = place.server_id, today(context.services)
+    server_id, day = place.server_id, usage_day(context.services.clock())
     account = UsageAccount("server", server_id, "server", server_id)
     paid = UsageAccount("operator", 0, "server", server_id)
     lines = await _used(context, account, translated("This server"))
@@ -82,7 +83,7 @@ async def _servers(context: BotContext, asker: CommandUser, place: QuotaPlace) -
 
 
 async def _used(context: BotContext, account: UsageAccount, who: str) -> list[str]:
-    day, counts = today(context.services), context.db.usage_counts
+    day, counts = usage_day(context.services.clock()), context.db.usage_counts
     now = await counts.of(account, day, day)
     lately = await counts.of(account, day - timedelta(LATELY_DAYS - 1), day)
     return [
@@ -99,7 +100,7 @@ async def _left(
     context: BotContext, asker: CommandUser, place: QuotaPlace, subjects: Sequence[Subject]
 ) -> list[str]:
     """Describe what the quotas leave, and until when."""
-    services, day = context.services, today(context.services)
+    services, day = context.services, usage_day(context.services.clock())
     own = (await services.settings(asker.path)).turn
     candidates = await chain_of(services, asker.path, place.user_id)
     operator_pays = any(one.is_operators for one in candidates)

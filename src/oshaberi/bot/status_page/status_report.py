@@ -24,9 +24,9 @@ from oshaberi.logs import LoggedWarning, RecentWarnings
 from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.stored_records import KeyRecord, UsageRecord
 from oshaberi.storage.usage_accounts import UsageTotals
+from oshaberi.storage.usage_day import usage_day
 from oshaberi.turns.admission.admission_rules import why_sentence
 from oshaberi.turns.admission.channel_queue import BusyChannel
-from oshaberi.turns.quotas.request_quota import today
 from oshaberi.turns.turn_services import OperatorModel
 
 MOST_SERVERS = 25
@@ -53,7 +53,7 @@ async def status_report(sources: StatusSources) -> Json:
     """Return the report. Without the database it lacks what was used."""
     problem, used = None, None
     try:
-        used = await sources.usage.read(today(sources.context.services))
+        used = await sources.usage.read(usage_day(sources.context.services.clock()))
     except StorageError as error:
         problem = str(error)
     return {

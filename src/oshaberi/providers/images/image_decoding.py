@@ -21,8 +21,8 @@ from oshaberi.providers.images.picture_headers import (
     png_picture,
     webp_size,
 )
-from oshaberi.providers.public_web import FetchRefusedError
 from oshaberi.providers.request.context_items import ImagePart
+from oshaberi.public_web import FetchRefusedError
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -11,7 +11,8 @@ from weakref import WeakKeyDictionary
 from oshaberi.providers.images.image_cache import ImageCache
 from oshaberi.providers.images.image_decoding import ImageLimits, prepare_image, prepare_in_turn
 from oshaberi.providers.images.picture_headers import MAGIC_LENGTH, image_type
-from oshaberi.providers.public_web import (
+from oshaberi.providers.request.context_items import ImagePart, TextPart
+from oshaberi.public_web import (
     Address,
     Allowed,
     FetchRefusedError,
@@ -20,7 +21,6 @@ from oshaberi.providers.public_web import (
     is_public,
     resolve_host,
 )
-from oshaberi.providers.request.context_items import ImagePart, TextPart
 
 __all__ = [
     "Address",

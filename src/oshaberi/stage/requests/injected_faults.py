@@ -1,4 +1,4 @@
-"""Faults on demand: which requests they hit, and what they do to them.
+"""Faults on demand: what one says, and which requests it hits. `rest.fault_effects` applies it.
 
 A fault counts the requests it matches and strikes from the `call`-th on, `times` times. With
 `after` the request takes effect first, and only its answer suffers.
@@ -41,10 +41,6 @@ Kind = Literal[
     "delete_channel",
     "lose_permission",
 ]
-CHANGES_WORLD: frozenset[Kind] = frozenset({"revoke_webhook", "delete_channel", "lose_permission"})
-BENDS_EVENTS: frozenset[Kind] = frozenset(
-    {"event_first", "event_late", "event_twice", "event_lost"}
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,6 @@
 """The REST side. A request passes `request_pipeline`, which reads it (`body_reading`), and ends in
-`routes`, one file per resource. Each has a `route_table`; here they come together.
+`routes`, one file per resource. Each has a `route_table`; here they come together. `fault_effects`
+applies the faults that hit a request, `json_answers` is how an answer is written.
 """
 
 from __future__ import annotations

@@ -3,31 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 
 from oshaberi.stage.payloads import record_payloads
-from oshaberi.stage.requests.injected_faults import Fault
-from oshaberi.stage.requests.request_log import RequestRecord
 from oshaberi.stage.stage_errors import StageError
 from oshaberi.stage.stage_state import StageState
 from oshaberi.stage.world.discord_records import Channel, Json, Overwrite, Webhook
 from oshaberi.stage.world.permissions import NAMES
-from oshaberi.stage.world.snowflakes import number_in
-
-
-def strike(state: StageState, fault: Fault, record: RequestRecord, path: Mapping[str, str]) -> None:
-    """Apply a fault to the place of a request, just before it arrives."""
-    channel = state.world.channels.get(record.channel_id or 0)
-    if fault.kind == "revoke_webhook":
-        webhook = state.world.webhooks.get(number_in(path.get("webhook_id", "")) or 0)
-        if webhook is not None:
-            delete_webhook(state, webhook)
-    elif channel is None:
-        return
-    elif fault.kind == "delete_channel":
-        delete_channel(state, channel)
-    else:
-        deny(state, channel, fault.permission)
 
 
 def delete_webhook(state: StageState, webhook: Webhook) -> None:

@@ -17,6 +17,7 @@ from oshaberi.storage.schema.table_rows import (
     UsageCount,
 )
 from oshaberi.storage.transactions import Transactions, count
+from oshaberi.storage.usage_day import first_kept_day
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class ExpiryRepository:
         if periods.facts_days:
             old.append(delete(FactRow).where(FactRow.at < now - timedelta(days=periods.facts_days)))
         if periods.usage_days:
-            first = now.date() - timedelta(days=periods.usage_days)
+            first = first_kept_day(now, periods.usage_days)
             old += [delete(row).where(row.day < first) for row in (UsageCount, QuotaNotice)]
         async with self._store.write() as session:
             return sum([await count(session, statement) for statement in old])

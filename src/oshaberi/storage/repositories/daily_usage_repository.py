@@ -8,7 +8,7 @@ so that two processes never wait for each other.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, timedelta
+from datetime import date
 from typing import Any
 
 from sqlalchemy import ColumnElement, Executable, and_, bindparam, delete, func, select
@@ -25,7 +25,8 @@ from oshaberi.storage.usage_accounts import (
     UsageTotals,
     UsedUp,
 )
-from oshaberi.storage.writing.write_entries import WriteEntry, WriteStep
+from oshaberi.storage.usage_day import first_kept_day
+from oshaberi.storage.write_entries import WriteEntry, WriteStep
 
 KEPT_DAYS = 62
 _KEY = ("day", "purse", "server_id", "subject", "subject_id")
@@ -75,7 +76,7 @@ class DailyUsageRepository:
 
     def pruning(self) -> WriteEntry:
         """Return the entry that deletes days too old to be shown."""
-        edge = {"edge": self._store.now().date() - timedelta(KEPT_DAYS)}
+        edge = {"edge": first_kept_day(self._store.now(), KEPT_DAYS)}
         steps = (WriteStep(_OLD, edge), WriteStep(_OLD_NOTICES, edge))
         return WriteEntry(steps, repeatable=True)
 

@@ -18,7 +18,7 @@ from oshaberi.storage.schema import table_rows
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import JournalledPost, JournalledStream, PostState
 from oshaberi.storage.transactions import Transactions
-from oshaberi.storage.writing.write_entries import WriteEntry, WriteStep
+from oshaberi.storage.write_entries import WriteEntry, WriteStep
 
 Stream = table_rows.JournalStreamRow
 Post = table_rows.JournalPostRow

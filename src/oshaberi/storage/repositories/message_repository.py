@@ -11,7 +11,7 @@ from sqlalchemy import Executable, bindparam, delete, select
 from oshaberi.storage.outages.repository_decorators import reads
 from oshaberi.storage.schema.table_rows import SpriteMessageRow, TableSourceRow
 from oshaberi.storage.transactions import Transactions, beyond_newest
-from oshaberi.storage.writing.write_entries import WriteEntry, WriteStep
+from oshaberi.storage.write_entries import WriteEntry, WriteStep
 
 KEPT_PER_CHANNEL = 1000
 """No turn looks further back in a channel than that."""

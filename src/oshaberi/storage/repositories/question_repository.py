@@ -16,7 +16,7 @@ from oshaberi.storage.outages.repository_decorators import reads, writes
 from oshaberi.storage.schema.table_rows import Base, QuestionRow
 from oshaberi.storage.stored_records import StoredQuestion
 from oshaberi.storage.transactions import Transactions
-from oshaberi.storage.writing.write_entries import WriteEntry, WriteStep, turns_lane
+from oshaberi.storage.write_entries import WriteEntry, WriteStep, turns_lane
 
 KEPT_DAYS = 7
 """After that nobody waits for an answer, not even in a channel that could not be reached."""

@@ -7,7 +7,7 @@ from sqlalchemy import Executable
 from oshaberi.storage.outages.repository_decorators import reads
 from oshaberi.storage.schema.table_rows import SeenMessageRow
 from oshaberi.storage.transactions import Transactions
-from oshaberi.storage.writing.write_entries import WriteStep
+from oshaberi.storage.write_entries import WriteStep
 
 
 class SeenRepository:

@@ -12,7 +12,7 @@ from oshaberi.storage.outages.repository_decorators import reads, writes
 from oshaberi.storage.schema import table_rows
 from oshaberi.storage.stored_records import ConversationSummary
 from oshaberi.storage.transactions import Transactions, count
-from oshaberi.storage.writing.write_entries import WriteEntry, WriteStep, turns_lane
+from oshaberi.storage.write_entries import WriteEntry, WriteStep, turns_lane
 
 Row = table_rows.ConversationSummaryRow
 

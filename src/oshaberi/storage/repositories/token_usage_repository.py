@@ -8,7 +8,7 @@ from oshaberi.storage.outages.repository_decorators import reads
 from oshaberi.storage.schema.table_rows import UsageRow as Row
 from oshaberi.storage.stored_records import UsageRecord
 from oshaberi.storage.transactions import Transactions
-from oshaberi.storage.writing.write_entries import WriteEntry, WriteStep
+from oshaberi.storage.write_entries import WriteEntry, WriteStep
 
 MOST_MODELS = 100
 

@@ -12,7 +12,7 @@ from oshaberi.storage.schema import table_rows
 from oshaberi.storage.schema.table_rows import TurnMessageRow, TurnRow
 from oshaberi.storage.stored_records import TAKEN_BACK, TurnRecord
 from oshaberi.storage.transactions import Transactions, beyond_newest
-from oshaberi.storage.writing.write_entries import WriteEntry, WriteStep, turns_lane
+from oshaberi.storage.write_entries import WriteEntry, WriteStep, turns_lane
 
 KEPT_PER_CHANNEL = 50
 KEPT_DAYS = 180

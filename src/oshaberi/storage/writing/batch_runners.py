@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from oshaberi.storage.database_urls import DatabaseAddress
 from oshaberi.storage.outages.driver_errors import told
 from oshaberi.storage.storage_errors import StorageAwayError
-from oshaberi.storage.writing.write_entries import Heard, WriteEntry, execute_entries
+from oshaberi.storage.write_entries import Heard, WriteEntry, execute_entries
 
 _XID = text("SELECT txid_current()")
 _STATUS = text("SELECT txid_status(:xid)")

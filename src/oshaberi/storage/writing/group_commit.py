@@ -1,8 +1,8 @@
 """Group commit: joins the writes of all turns of a process into few transactions.
 
 A writer waits until its entry is durable. Entries that wait at the same time share a transaction; a
-single entry is written at once. While the database is down, entries are kept in order, no caller
-waits for them, and they are written when it is back.
+single entry is written at once. While the database is down, entries are kept by the rules of
+`storage.outages.kept_writes`; they are written when it is back.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from oshaberi.storage.outages.database_circuit_breaker import DatabaseCircuitBreaker
+from oshaberi.storage.outages.kept_writes import KeptWrites
 from oshaberi.storage.storage_errors import StorageAwayError, StorageError
+from oshaberi.storage.write_entries import WriteEntry, WriteStep
 from oshaberi.storage.writing.batch_runners import BatchRunner, CommitUnknownError
-from oshaberi.storage.writing.write_entries import WriteEntry, WriteStep
 from oshaberi.virtual_time import VirtualLoop, outside_work
 
 log = logging.getLogger(__name__)
@@ -26,8 +27,6 @@ INTERVAL_SECONDS = 0.03
 LINGER_SECONDS = 5.0
 """How long an entry that nobody waits for may wait for others, unless it says otherwise."""
 MOST_AT_ONCE = 500
-MOST_KEPT = 20_000
-MOST_KEPT_CHARACTERS = 64 * 1024 * 1024
 CLOSE_SECONDS = 5.0
 
 
@@ -44,8 +43,7 @@ class GroupCommit:
         self._linger: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
         self._began_s = float("-inf")
-        self._kept_characters = 0
-        self._dropped = 0
+        self._kept = KeptWrites(self._waiting, breaker)
         breaker.on_lost = self._begin_outage
 
     def __len__(self) -> int:
@@ -133,9 +131,7 @@ class GroupCommit:
         elif self._linger is None or self._linger.when() > loop.time() + linger_s:
             self._set_linger(loop.call_later(linger_s, self._hurry.set))
         if self._breaker.is_away:
-            self._let_go(entries)
-            self._kept_characters += sum(entry.size for entry in entries)
-            self._drop_oldest()
+            self._kept.keep(entries)
 
     def _set_linger(self, timer: asyncio.TimerHandle | None) -> None:
         if self._linger is not None:
@@ -226,32 +222,10 @@ class GroupCommit:
         self._waiting.extendleft(reversed(entries))
         self._hurry.set()
         if self._breaker.is_away:
-            self._release()
+            self._kept.keep_all()
 
     def _begin_outage(self) -> None:
-        self._dropped = 0
-        self._release()
-
-    def _release(self) -> None:
-        """Release all callers, because the database is down. Drop the oldest if too many."""
-        self._let_go((*self._waiting, *self._under_way, *self._doubted))
-        self._kept_characters = sum(entry.size for entry in self._waiting)
-        self._drop_oldest()
-
-    def _let_go(self, entries: Sequence[WriteEntry]) -> None:
-        error = self._breaker.error()
-        for entry in entries:
-            if entry.done is not None:
-                _set(entry.done, error)
-                entry.done = None
-
-    def _drop_oldest(self) -> None:
-        before = self._dropped
-        while len(self._waiting) > MOST_KEPT or self._kept_characters > MOST_KEPT_CHARACTERS:
-            self._kept_characters -= self._waiting.popleft().size
-            self._dropped += 1
-        if self._dropped and not before:
-            log.error("the database is away for so long that the oldest entries are forgotten")
+        self._kept.begin_outage((*self._under_way, *self._doubted))
 
 
 def _settle(entries: Sequence[WriteEntry]) -> None:
@@ -264,12 +238,7 @@ def _refused(entry: WriteEntry, error: StorageError) -> None:
     if entry.done is None:
         log.error("an entry could not be stored: %s", error)
     else:
-        _set(entry.done, error)
-
-
-def _set(done: asyncio.Future[None], error: StorageError) -> None:
-    if not done.done():
-        done.set_exception(error)
+        entry.fail(error)
 
 
 def _error(wait: asyncio.Future[None]) -> StorageError | None:

@@ -8,13 +8,13 @@ from oshaberi.delivery.sink import Embed
 from oshaberi.languages import translatable, translated
 from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.usage_accounts import Subject
+from oshaberi.storage.usage_day import usage_day
 from oshaberi.turns.quotas.request_quota import (
     QuotaPlace,
     QuotaReachedError,
     QuotaRefusal,
     QuotaUnknownError,
     quota_name,
-    today,
 )
 from oshaberi.turns.turn_services import TurnServices
 
@@ -77,7 +77,7 @@ async def _is_first(services: TurnServices, refusal: QuotaReachedError, place: Q
     quota = f"{account.budget_owner} {account.server_id} {quota_name(reached)} {reached.most}"
     try:
         return store is not None and await store.usage_counts.tell_once(
-            today(services), quota, account.subject_id, channel_id
+            usage_day(services.clock()), quota, account.subject_id, channel_id
         )
     except StorageError as error:
         log.error("whether a quota was told cannot be looked up: %s", error)
@@ -86,7 +86,7 @@ async def _is_first(services: TurnServices, refusal: QuotaReachedError, place: Q
 
 def _is_first_today(services: TurnServices, place: QuotaPlace) -> bool:
     """Tell whether this is the channel's first such notice today. Kept in memory."""
-    day, told = today(services), services.quota_unknown_told
+    day, told = usage_day(services.clock()), services.quota_unknown_told
     if told.get(place.channel_id) == day:
         return False
     told.put(place.channel_id, day)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime
 
 from oshaberi.chunks import Usage
 from oshaberi.conversation.turn_channel import TurnChannel
@@ -26,6 +26,7 @@ from oshaberi.storage.usage_accounts import (
     UsageTotals,
     UsedUp,
 )
+from oshaberi.storage.usage_day import renewal, usage_day
 from oshaberi.turns.generation.model_chain import ModelCandidate
 from oshaberi.turns.quotas.request_cost import cost_of
 from oshaberi.turns.turn_services import TurnServices
@@ -182,16 +183,7 @@ class RequestQuota:
         )
 
     def _today(self) -> date:
-        return today(self._services)
-
-
-def today(services: TurnServices) -> date:
-    return services.clock().astimezone(UTC).date()
-
-
-def renewal(day: date) -> datetime:
-    """Return when the quotas of a day renew."""
-    return datetime.combine(day + timedelta(1), time(), UTC)
+        return usage_day(self._services.clock())
 
 
 def limits_of(

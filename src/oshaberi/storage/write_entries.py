@@ -42,6 +42,11 @@ class WriteEntry:
         """Return about how many characters it holds."""
         return sum(_size(step.values) for step in (*self.steps, *self.tallies))
 
+    def fail(self, error: Exception) -> None:
+        """Raise the error where somebody waits for the entry."""
+        if self.done is not None and not self.done.done():
+            self.done.set_exception(error)
+
 
 def turns_lane(channel_id: int) -> str:
     """Return the lane for the records of a channel's turns."""
