@@ -29,6 +29,17 @@ def shown(text: str, size: int) -> tuple[str, bool]:
         ("Fine. NO_REPLY\n", "Fine. "),
         ("NO_REPLY\n\nBut wait.", "But wait."),
         ("One.\nNO_REPLY\nTwo.", "One.\nTwo."),
+        ("no_reply", ""),
+        ("No_Reply.", ""),
+        ("NO\\_REPLY", ""),
+        ("Fine. NO\\_REPLY", "Fine. "),
+        ("NO_REPLY…", ""),
+        ("- NO_REPLY", ""),
+        ("-# *NO_REPLY*", ""),
+        ("# NO_REPLY\nHm.", "Hm."),
+        ("<NO_REPLY>", ""),
+        ("||NO_REPLY||", ""),
+        ("\u200bNO_REPLY\u200b", ""),
     ],
 )
 def test_a_marker_goes(text: str, left: str, size: int) -> None:
@@ -50,10 +61,20 @@ def test_a_marker_goes(text: str, left: str, size: int) -> None:
         "NO_REPLYING",
         "```\nNO_REPLY\n```\nThat is it.",
         "**No** way, *NO* \n\n NO_R",
+        "write to no_reply",
+        "no_reply is a mailbox",
+        "- no\n- NO_\n-# n\n---\n",
+        "||no||\n<no>",
     ],
 )
 def test_everything_else_stays(text: str, size: int) -> None:
     assert shown(text, size) == (text, False)
+
+
+@pytest.mark.parametrize(("text", "left"), [("Pass.", "Pass."), ("PASS.", "")])
+def test_a_marker_that_is_a_word_is_not_any_word_like_it(text: str, left: str) -> None:
+    marker = SilenceMarkerFilter(["PASS"])
+    assert marker.feed(text) + marker.end() == left
 
 
 @pytest.mark.parametrize(("begun", "left"), [("NO_RE", ""), ("NO_REPLY", ""), ("N", "N")])

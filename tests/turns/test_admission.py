@@ -38,6 +38,7 @@ def why(
     [
         (heard(mentions_us=True), "mention"),
         (heard(replied=ours()), "reply"),
+        (heard(replied=ours(), mentions_us=True), "reply"),
         (heard(server_id=0), "direct"),
         (heard("hey Ren, are you there?"), "trigger"),
         (heard("hey REN!"), "trigger"),

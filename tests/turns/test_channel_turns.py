@@ -148,9 +148,8 @@ def test_what_waits_can_be_taken_back_and_written_anew(policy: str) -> None:
         assert not harness.channel_turns.awaits(CHANNEL, harness.turn_channel.people[0].id)
         changed = replace(second, text="second")
         harness.turn_channel.people[-3] = changed
-        await harness.channel_turns.amend(
-            IncomingMessage(changed, CHANNEL, SERVER, mentions_us=True)
-        )
+        edited = IncomingMessage(changed, CHANNEL, SERVER, mentions_us=True)
+        await harness.channel_turns.amend(edited)
         for gone in (third, fourth, harness.turn_channel.people[0]):
             harness.turn_channel.people.remove(gone)
             harness.channel_turns.withdraw(CHANNEL, gone.id)

@@ -14,9 +14,11 @@ import regex
 from oshaberi.events import Event, Message
 from oshaberi.stream.stream_context import StreamTextEngine
 
-_OPENING_SIGNS = "`\"'*_~[(“‘「« \t\n"
-_OPENING = r"""[`"'*_~\[(“‘「«]{0,3}"""
-_CLOSING = r"""[`"'*_~\])”’」».!。]{0,4}"""
+_UNSEEN = "\u200b\u200c\u200d\u2060\ufeff"
+_OPENING_SIGNS = "`\"'*_~[(“‘「«<|-+#> \t\n" + _UNSEEN
+_OPENING = rf"""(?:[-*+>#]{{1,3}}[ \t]+)?[`"'*_~\[(“‘「«<|{_UNSEEN}]{{0,3}}"""
+"""A list item, a quote, a heading or small print, and marks around a word."""
+_CLOSING = rf"""[`"'*_~\])”’」»>|.!。！…{_UNSEEN}]{{0,4}}"""
 _FENCE = "```"
 _PLACE = regex.compile(r"[\s>]")
 """A marker may begin behind it."""
@@ -28,10 +30,12 @@ class SilenceMarkerFilter:
     """Takes text in pieces and returns it without markers. `found` tells whether one was there."""
 
     def __init__(self, markers: Sequence[str]) -> None:
-        words = "|".join(regex.escape(one) for one in sorted(markers, key=len, reverse=True))
-        self._alone = regex.compile(rf"{_OPENING}(?:{words}){_CLOSING}[^\S\n]*(\n\s*)?")
+        longest_first = sorted(markers, key=len, reverse=True)
+        words = "|".join(map(_written, longest_first))
+        alone = "|".join(map(_written_alone, longest_first))
+        self._alone = regex.compile(rf"{_OPENING}(?:{alone}){_CLOSING}[^\S\n]*(\n\s*)?")
         self._last = regex.compile(rf"(?:{words})[.!]?\s*")
-        self._marker = regex.compile(rf"{_OPENING}(?:{words})")
+        self._marker = regex.compile(rf"{_OPENING}(?:{alone})")
         self._shortest = min(map(len, markers))
         self._held = ""
         self._line = ""
@@ -103,6 +107,16 @@ class SilenceMarkerFilter:
                 self._line = ""
             if len(self._line) < _LINE_HEAD:
                 self._line = (self._line + part).lstrip()[:_LINE_HEAD]
+
+
+def _written(marker: str) -> str:
+    r"""Return a pattern of a marker as models write it: `NO_REPLY`, `NO\_REPLY`."""
+    return regex.escape(marker).replace("_", r"\\?_")
+
+
+def _written_alone(marker: str) -> str:
+    """Return a pattern of it on a line of its own: in any case, unless it is an ordinary word."""
+    return _written(marker) if marker.isalpha() else f"(?i:{_written(marker)})"
 
 
 def _word(text: str) -> int:

@@ -221,10 +221,11 @@ def _refusal(incoming: IncomingMessage, config: TurnConfig) -> Refused | None:
 def _address(
     incoming: IncomingMessage, personas: Sequence[PersonaRecord], config: TurnConfig
 ) -> Reason:
-    if incoming.mentions_us:
-        return "mention"
+    # First: a reply mentions whom it answers, unless its author switched that off.
     if incoming.replied is not None and incoming.replied.by_us:
         return "reply"
+    if incoming.mentions_us:
+        return "mention"
     if incoming.is_direct:
         return "direct"
     called = _call(incoming.said.text, incoming.path, personas, config)
