@@ -37,10 +37,11 @@ def main() -> None:
         tempfile.TemporaryDirectory() as data,
         open_browser() as browser,
         visits(browser) as visit,
-        local_run(Path(data) / "data") as running,  # as fast as a visitor sees it
     ):
-        _take_page(running, visit)
-        _take_degrees(running, visit)
+        with local_run(Path(data) / "page") as running:  # as fast as a visitor sees it
+            _take_page(running, visit)
+        for degree in range(len(POLICIES)):
+            _take_degree(degree, Path(data), visit)
 
 
 def _take_page(running: LocalRunProcess, visit: Visit) -> None:
@@ -54,21 +55,22 @@ def _take_page(running: LocalRunProcess, visit: Visit) -> None:
     _save("page", chat.page.screenshot(), (0, 0, *SHOWN))
 
 
-def _take_degrees(running: LocalRunProcess, visit: Visit) -> None:
-    chat = _plain(running, visit, NARROW)
-    with _told(running) as model:
-        _set(running, "emoji_unique_lookback", "0")
-        for degree in range(len(POLICIES)):
-            _set(running, "humanizer_degree", str(degree))
-            pieces = (ANSWER[at : at + TOKEN_CHARS] for at in range(0, len(ANSWER), TOKEN_CHARS))
-            model.play(Say(*pieces))
-            turn = chat.ask("how do I make green tea?")
-            _at_rest(chat.page)
-            _save(f"degree-{degree}", chat.page.screenshot(clip=_around(chat, turn)))
-
-
-def _set(running: LocalRunProcess, key: str, value: str) -> None:
-    running.post("run", command="config set", options={"key": key, "value": value}, channel="quiet")
+def _take_degree(degree: int, data: Path, visit: Visit) -> None:
+    settings = data / f"degree-{degree}.toml"
+    settings.write_text(f"humanizer_degree = {degree}\nemoji_unique_lookback = 0\n")
+    pieces = (ANSWER[at : at + TOKEN_CHARS] for at in range(0, len(ANSWER), TOKEN_CHARS))
+    with (
+        local_run(data / f"degree-{degree}", "--config", str(settings)) as running,
+        _told(running) as model,
+    ):
+        running.post("rate_limits", on=False)  # or lines that wait would be joined
+        chat = _plain(running, visit, NARROW)
+        model.play(Say("hi!"))
+        chat.ask("hi Mochi")  # the day stands above the first message
+        model.play(Say(*pieces))
+        turn = chat.ask("how do I make green tea?")
+        _at_rest(chat.page)
+        _save(f"degree-{degree}", chat.page.screenshot(clip=_around(chat, turn)))
 
 
 def _plain(

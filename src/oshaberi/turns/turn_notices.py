@@ -87,14 +87,14 @@ class NoticeSender:
         self._channel = channel
 
     async def show(self, embed: Embed) -> Sent | None:
-        """The message, if it arrived."""
+        """Send a notice. Return its message, or None if it did not arrive."""
         sent = await self._post(Post(self._nonce(), embed=embed))
         if sent is None:
             log.warning("a notice could not be shown: %s", embed.title)
         return sent
 
     async def reply(self, embed: Embed) -> None:
-        """As an answer to the question."""
+        """Send a notice as a reply to the question."""
         if await self._post(Post(self._nonce(), embed=embed, reply=True)) is None:
             log.warning("a notice could not be shown: %s", embed.title)
 

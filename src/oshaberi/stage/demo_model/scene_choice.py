@@ -18,7 +18,7 @@ OWN_TOOL, FILES = "own-tool", "files"
 
 
 def scene_of(asked: DemoRequest) -> WrittenScene | None:
-    """Whoever names a tool or sends a file means that, whatever else the words are about."""
+    """Choose the scene. A named tool or a sent file counts more than all other words."""
     if asked.named is not None:
         return _called(OWN_TOOL)
     return _called(FILES) if asked.has_files else scene_for(asked.words)

@@ -30,7 +30,7 @@ ASK_LATER = translatable(
 async def turn_slot(
     slots: TurnSlots, job: QueuedJob, channel: ActiveChannel
 ) -> AsyncIterator[None]:
-    """Hold a slot for the job. NoTurnSlotError; InterruptedTurnError if a stop comes first."""
+    """Hold a slot. Raises NoTurnSlotError if there is none, InterruptedTurnError on a stop."""
     async with AsyncExitStack() as stack:
         place = job.turn_channel
         if slots.is_free:
@@ -44,7 +44,7 @@ async def turn_slot(
 
 
 async def tell_overload(job: QueuedJob, channel: ActiveChannel, reactions: StatusReactions) -> None:
-    """In words; by a reaction where notices are not wanted."""
+    """Say that the bot is overloaded; with a reaction where notices are not wanted."""
     answering = _answering(job)
     if job.is_uninvited:
         return

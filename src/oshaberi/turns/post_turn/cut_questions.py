@@ -11,7 +11,7 @@ from oshaberi.turns.turn_services import TurnServices
 def cut_question(
     services: TurnServices, turn_channel: TurnChannel, turn_request: TurnRequest
 ) -> StoredQuestion:
-    """Whoever goes on answers what the first part of the answer was for."""
+    """Return the question to store: the one that the first part of the answer was for."""
     earlier = turn_request.continues
     asked_id = None if earlier is None else earlier.asked_id
     return StoredQuestion(

@@ -96,12 +96,12 @@ class PostTurnEffects:
         tables: DrawnTables,
         used: Sequence[UsedRequest] = (),
     ) -> None:
-        """For a turn that is cancelled. Its journal stays open: a message may be on the wire."""
+        """Store a turn that is cancelled. Its journal stays open: a message may be on the wire."""
         if self._services.store is not None:
             self._services.store.queue_turn(self._traces(outcome, response, tables, used))
 
     async def add_notice(self, notice: Sent) -> None:
-        """A notice that was sent after the turn was stored is part of it."""
+        """Add a notice to the stored turn, because it was sent later."""
         store, stored = self._services.store, self._stored
         if store is None or stored is None or notice.id is None:
             return
