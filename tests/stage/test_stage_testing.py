@@ -12,7 +12,15 @@ from pathlib import Path
 import discord
 import pytest
 
-from oshaberi.stage import Settings, Stage, StageError, StageProblemsError, StageTimeoutError, World
+from oshaberi.stage import (
+    Fault,
+    Settings,
+    Stage,
+    StageError,
+    StageProblemsError,
+    StageTimeoutError,
+    World,
+)
 from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stage.testing import default_client, logged_in, on_stage, patch_discord, staged
 from tests.stage.listening_client import FAST, ListeningClient, run_on_stage
@@ -79,6 +87,35 @@ def test_settled_waits_for_a_whole_chain_of_answers() -> None:
         assert stage.world.contents("general") == ["0", "1", "2", "3", "4"]
 
     run_on_stage(scenario, client=Chain)
+
+
+def test_a_handler_gets_its_answer_before_the_client_is_closed() -> None:
+    answered: list[str] = []
+
+    class Greeter(ListeningClient):
+        async def on_message(self, message: discord.Message) -> None:
+            if message.content == "hello":
+                answered.append((await message.channel.send("hi")).content)
+
+    async def scenario(stage: Stage, _bot: ListeningClient) -> None:
+        stage.fault(Fault(kind="delay", delay_s=0.2, after=True))
+        stage.people.post("general", "hello")
+        await stage.wait_for(lambda: "hi" in stage.world.contents("general"))
+        assert answered == []
+
+    run_on_stage(scenario, client=Greeter, settings=Settings())
+    assert answered == ["hi"]
+
+
+def test_an_answer_that_never_comes_does_not_keep_the_client_open() -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
+        stage.fault(Fault(kind="delay", delay_s=3600))
+        asking.append(asyncio.create_task(bot.place().send("x")))
+        await stage.wait_for(lambda: stage.state.journal.running)
+
+    asking: list[asyncio.Task[discord.Message]] = []
+    run_on_stage(scenario, settings=Settings(), speed=50.0)
+    assert asking[0].done()
 
 
 def test_a_client_that_cannot_log_in_says_why() -> None:

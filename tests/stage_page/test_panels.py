@@ -16,6 +16,14 @@ from tests.stage_page.page_harness import PageHarness, open_page_harness
 
 
 @pytest.mark.shared_page
+def test_the_program_of_the_page_is_one_file(page: Page) -> None:
+    loaded = page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
+    assert [one for one in loaded if one.endswith(".js")] == [
+        page.url.split("/channels")[0] + "/page/js/main.js"
+    ]
+
+
+@pytest.mark.shared_page
 def test_the_greeting_has_six_prompts_and_goes_away(harness: PageHarness, page: Page) -> None:
     greeting = page.get_by_role("region", name="Things to try")
     prompts = greeting.locator(".prompt")

@@ -21,6 +21,7 @@ from oshaberi.stage.world.world_state import World
 
 C = TypeVar("C", bound=discord.Client)
 READY_S = 10.0
+ANSWERED_S = 5.0
 
 Play = Callable[[Stage, C], Awaitable[None]]
 
@@ -47,19 +48,29 @@ async def staged(
 
 @asynccontextmanager
 async def logged_in(stage: Stage, client: C) -> AsyncIterator[C]:
-    """Yield the client, connected and ready. It is always closed at the end."""
+    """Yield the client, connected and ready. It is always closed at the end.
+
+    Before that, what it has asked is answered: a handler whose request was cut off would raise.
+    """
     async with client:
         await client.login(stage.token)
         running = asyncio.create_task(client.connect())
         try:
             await _ready(client, running)
             yield client
+            await _answered(stage)
         finally:
             await client.close()
             running.cancel()
             with suppress(asyncio.CancelledError, discord.DiscordException):
                 await running
             await _heartbeats_over()
+
+
+async def _answered(stage: Stage) -> None:
+    """Wait until the client has its answers. One that a fault withholds is not waited for long."""
+    with suppress(StageTimeoutError):
+        await stage.settled(ANSWERED_S)
 
 
 async def _heartbeats_over() -> None:

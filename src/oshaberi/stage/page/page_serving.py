@@ -1,18 +1,23 @@
 """Serves the page at `/` and `/channels/…`, and its files under `/page/`.
 
+The two that a page begins with come with all that they import, as one script each.
 Nothing here is secret: what happens on the stage comes through the control API, which wants the
 token. The policy lets nothing run that is not a file of ours.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 
 from aiohttp import web
 
 from oshaberi.page_files import file_response, page_file
+from oshaberi.stage.page.module_joining import joined
 
 FOLDER = Path(__file__).parent
+JOINED = ("js/main.js", "inspector/inspector.js")
+"""What comes with all that it imports. `js/dom.js` is in both, and numbers ids for each."""
 POLICY = {
     "default-src": "'self'",
     # An avatar or an embed's picture may lie anywhere; without a network a drawn one stands in.
@@ -52,4 +57,19 @@ class Page:
 def _served(request: web.Request, path: Path) -> web.Response:
     """Return a file. The access guard has checked the host."""
     policy = {name: value.format(host=request.host) for name, value in POLICY.items()}
-    return file_response(path, policy)
+    body = _script(path) if path in _JOINED else None
+    return file_response(path, policy, body=body)
+
+
+_JOINED = frozenset(FOLDER / name for name in JOINED)
+
+
+def _script(entry: Path) -> bytes:
+    """Return the modules as one script, joined anew if one of them was changed."""
+    changed_ns = max(one.stat().st_mtime_ns for one in FOLDER.rglob("*.js"))
+    return _script_of(entry, changed_ns)
+
+
+@lru_cache(maxsize=2 * len(JOINED))
+def _script_of(entry: Path, _changed_ns: int) -> bytes:
+    return joined(entry).encode()

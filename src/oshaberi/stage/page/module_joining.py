@@ -1,0 +1,69 @@
+"""Joins a module of the page and all that it imports into one script.
+
+A browser takes half as long for one file as for sixty. The modules stay files of their own. They
+say `import { name } from "./file.js";`, and `export` before a function, class or constant: what is
+written in another way is refused, never guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from oshaberi.stage.stage_errors import StageError
+
+IMPORT = re.compile(r'^import (\{\s*\w+(?:,\s*\w+)*,?\s*\}) from "(\.[^"]+)";$', re.MULTILINE)
+EXPORT = re.compile(r"^export ((?:async )?function\*? (\w+)|class (\w+)|const (\w+))", re.MULTILINE)
+OTHER = re.compile(r"^(?:import|export)\b.*$", re.MULTILINE)
+
+
+def joined(entry: Path) -> str:
+    """Return the modules, each in a function, in the order in which a browser would run them."""
+    join = _Join()
+    join.add(entry, ())
+    return join.script(entry)
+
+
+class _Join:
+    """What was added so far: a function for each file, which returns what the file exports."""
+
+    def __init__(self) -> None:
+        self._functions: list[str] = []
+        self._names: dict[Path, str] = {}
+        self._exports: dict[Path, str] = {}
+
+    def add(self, path: Path, importers: tuple[Path, ...]) -> None:
+        if path in importers:
+            ring = " imports ".join(one.name for one in (*importers, path))
+            raise StageError(f"the page's modules cannot be joined: {ring}")
+        if path in self._names:
+            return
+        source = path.read_text(encoding="utf-8")
+        for _, target in IMPORT.findall(source):
+            self.add((path.parent / target).resolve(), (*importers, path))
+        self._names[path] = name = f"$module{len(self._names)}"
+        self._exports[path] = "{ " + ", ".join(_exported(source)) + " }"
+        self._functions.append(
+            f"// {path.parent.name}/{path.name}\nconst {name} = (() => {{\n"
+            f"{self._body(path, source)}\nreturn {self._exports[path]};\n}})();\n"
+        )
+
+    def _body(self, path: Path, source: str) -> str:
+        """Return the source without imports and exports: both are values of functions."""
+
+        def taken(found: re.Match[str]) -> str:
+            return f"const {found[1]} = {self._names[(path.parent / found[2]).resolve()]};"
+
+        body = EXPORT.sub(r"\1", IMPORT.sub(taken, source))
+        if other := OTHER.search(body):
+            raise StageError(f"the page's modules cannot be joined: {path.name} has {other[0]!r}")
+        return body
+
+    def script(self, entry: Path) -> str:
+        return "".join(self._functions) + (
+            f"export const {self._exports[entry]} = {self._names[entry]};\n"
+        )
+
+
+def _exported(source: str) -> list[str]:
+    return ["".join(names) for _, *names in EXPORT.findall(source)]
