@@ -26,9 +26,9 @@ from oshaberi.storage.usage_accounts import (
     UsageTotals,
     UsedUp,
 )
-from oshaberi.turns.generation.model_chain import ModelCandidate
 from oshaberi.turns.quotas.request_cost import cost_of
-from oshaberi.turns.turn_services import TurnServices
+from oshaberi.turns.services.model_candidates import ModelCandidate
+from oshaberi.turns.services.turn_services import TurnServices
 
 log = logging.getLogger(__name__)
 

@@ -11,15 +11,15 @@ from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.turn_ids import TurnIds, of_turn
 from oshaberi.turn_spans import traced_turn
 from oshaberi.turns.admission.channel_queue import QueuedJob
-from oshaberi.turns.admission.turn_slot_wait import tell_overload, turn_slot
-from oshaberi.turns.admission.turn_slots import NoTurnSlotError
 from oshaberi.turns.background_tasks import BackgroundTasks
 from oshaberi.turns.running.self_triggers import AnsweredPersona, called_jobs
 from oshaberi.turns.running.turn import Turn
+from oshaberi.turns.running.turn_slot_wait import tell_overload, turn_slot
+from oshaberi.turns.services.turn_services import TurnServices
+from oshaberi.turns.services.turn_slots import NoTurnSlotError
 from oshaberi.turns.status_reactions import StatusReactions
 from oshaberi.turns.stoppable_waits import InterruptedTurnError, until_stopped
 from oshaberi.turns.turn_outcome import TurnOutcome
-from oshaberi.turns.turn_services import TurnServices
 
 
 @dataclass(frozen=True, slots=True)
