@@ -28,8 +28,9 @@ from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.turns.admission.channel_queue import Arrival
 from oshaberi.turns.admission.unaddressed_messages import UnaddressedMessage
 from oshaberi.turns.channel_turns import ChannelTurns
-from oshaberi.turns.generation.adapter_pool import AdapterPool
-from oshaberi.turns.turn_services import OperatorModel, TurnServices
+from oshaberi.turns.services.adapter_pool import AdapterPool
+from oshaberi.turns.services.model_candidates import OperatorModel
+from oshaberi.turns.services.turn_services import TurnServices
 from tests.storage.migrated_database import database_url
 
 SPEED = 5.0

@@ -26,7 +26,7 @@ from oshaberi.stage import Settings, Stage
 from oshaberi.stage.world.interaction_record import InteractionReply
 from oshaberi.storage import StorageError
 from oshaberi.storage.stored_records import KeyRecord, ModelRecord
-from oshaberi.turns.turn_services import OperatorModel
+from oshaberi.turns.services.model_candidates import OperatorModel
 from tests.bot.client_harness import MEMBER, OWNER, ClientHarness, run_with_client
 
 OPERATORS = OperatorModel(ModelRecord(0, "openai", "gpt-x"), ("sk-operators-own-key",))

@@ -22,7 +22,7 @@ from oshaberi.stream.provider_protocol import ScriptedProvider
 from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import Metrics, StreamResult
 from oshaberi.stream.thought_collector import ThoughtLog
-from oshaberi.turns.post_turn.answer_times import AnswerTimes
+from oshaberi.turns.answer_times import AnswerTimes
 
 DOCS = Path(__file__).parents[2] / "docs" / "operations.md"
 CONTEXT = StreamContext(channel="1")

@@ -8,7 +8,7 @@ import pytest
 
 from oshaberi.config import LoadedSettings
 from oshaberi.storage.stored_records import KeyRecord, ModelRecord
-from oshaberi.turns.turn_services import OperatorModel
+from oshaberi.turns.services.model_candidates import OperatorModel
 from tests.bot.client_harness import ADMIN, MEMBER, OWNER, ClientHarness, run_with_client
 
 SECRET = "sk-ant-0123456789-abcdefgh-WXYZ"

@@ -38,7 +38,7 @@ from oshaberi.storage.stored_records import (
     TurnRecord,
     TurnTraces,
 )
-from oshaberi.turns.turn_services import nobody_else
+from oshaberi.turns.services.turn_services import nobody_else
 from tests.bot.client_harness import MEMBER, ClientHarness, run_with_client, world
 
 INSTANCE, KEY = "main", "abcdef"

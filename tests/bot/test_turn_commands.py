@@ -13,8 +13,8 @@ from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
 from oshaberi.stream.provider_protocol import ScriptedProvider, Silence, Step
 from oshaberi.text.text_config import TextConfig
-from oshaberi.turns.generation.adapter_pool import AdapterPool
-from oshaberi.turns.turn_services import OperatorModel
+from oshaberi.turns.services.adapter_pool import AdapterPool
+from oshaberi.turns.services.model_candidates import OperatorModel
 from tests.bot.client_harness import (
     MEMBER,
     MODERATOR,

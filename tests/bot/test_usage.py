@@ -9,7 +9,7 @@ from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.storage.stored_records import ModelRecord
 from oshaberi.storage.usage_accounts import UsageAccount, UsageTotals
 from oshaberi.storage.usage_day import usage_day
-from oshaberi.turns.turn_services import OperatorModel
+from oshaberi.turns.services.model_candidates import OperatorModel
 from tests.bot.client_harness import ADMIN, MEMBER, OWNER, ClientHarness, run_with_client
 
 OPERATORS = OperatorModel(ModelRecord(0, "openai", "gpt-x"), ("sk-operators-own-key",))

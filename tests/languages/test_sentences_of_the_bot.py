@@ -30,7 +30,7 @@ SPEAKING = sorted(
         SOURCE / "bot/coordination/question_recovery.py",
         SOURCE / "delivery/posting/stream_notices.py",
         SOURCE / "turns/admission/admission_rules.py",
-        SOURCE / "turns/admission/turn_slot_wait.py",
+        SOURCE / "turns/running/turn_slot_wait.py",
         SOURCE / "turns/post_turn/thought_log.py",
         SOURCE / "turns/quotas/quota_notices.py",
         SOURCE / "turns/turn_control.py",

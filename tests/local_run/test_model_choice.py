@@ -14,8 +14,9 @@ from oshaberi.stage.demo_model import MODEL, DemoModel
 from oshaberi.stage.stage_errors import StageError
 from oshaberi.storage.stored_records import ModelRecord
 from oshaberi.stream.stops.stop_registry import StopRegistry
-from oshaberi.turns.generation.adapter_pool import AdapterPool
-from oshaberi.turns.turn_services import EffectiveConfigs, OperatorModel, TurnServices
+from oshaberi.turns.services.adapter_pool import AdapterPool
+from oshaberi.turns.services.model_candidates import OperatorModel
+from oshaberi.turns.services.turn_services import EffectiveConfigs, TurnServices
 
 OWN = OperatorModel(ModelRecord(0, "openrouter", "some/model"), ("sk-of-the-settings",))
 KEY = "sk-only-in-memory"

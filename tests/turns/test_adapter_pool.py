@@ -14,7 +14,7 @@ from oshaberi.providers.request.context_items import said
 from oshaberi.providers.request.model_request import Request
 from oshaberi.stage.model_servers import ModelServer, OpenAIWire
 from oshaberi.stage.model_servers.model_script import RefuseParameters, Say
-from oshaberi.turns.generation.adapter_pool import AdapterPool
+from oshaberi.turns.services.adapter_pool import AdapterPool
 from oshaberi.virtual_time import run_virtual
 
 

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from oshaberi.stream.provider_protocol import Silence, Step
-from oshaberi.turns.post_turn.answer_times import AnswerTimes
+from oshaberi.turns.answer_times import AnswerTimes
 from tests.turns.turn_harness import ALICE, BOB, TurnHarness, run_turns, text
 
 SLOW: list[Step] = [Silence(2000), text("one\n\ntw"), Silence(3000), text("o")]

@@ -24,7 +24,7 @@ from oshaberi.turns.context.context_building import context_items, without_oldes
 from oshaberi.turns.context.context_dialogue import GO_ON
 from oshaberi.turns.context.turn_surroundings import TurnSurroundings
 from oshaberi.turns.generation.engine_config import speakers, text_config
-from oshaberi.turns.post_turn.shown_reasoning import shown_thoughts
+from oshaberi.turns.shown_reasoning import shown_thoughts
 from tests.turns.turn_harness import ALICE, BOB, BOT_ID, EPOCH, REN, TOMORI
 
 BOT = Person(BOT_ID, "Tomori", is_bot=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from oshaberi.storage import Database
 from oshaberi.storage.stored_records import Fact, KeyRecord, ModelRecord
-from oshaberi.turns.generation.key_cooldowns import KeyCooldowns
+from oshaberi.turns.services.key_cooldowns import KeyCooldowns
 from tests.turns.turn_harness import (
     ALICE,
     CHANNEL,

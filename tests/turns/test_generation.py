@@ -11,8 +11,8 @@ import pytest
 from oshaberi.chunks import Chunk, ProviderError, ThoughtPart
 from oshaberi.storage.stored_records import KeyRecord, ModelRecord
 from oshaberi.stream.provider_protocol import Silence
-from oshaberi.turns.generation.key_cooldowns import KeyCooldowns, rest_seconds
-from oshaberi.turns.turn_services import OperatorModel
+from oshaberi.turns.services.key_cooldowns import KeyCooldowns, rest_seconds
+from oshaberi.turns.services.model_candidates import OperatorModel
 from tests.turns.turn_harness import (
     ALICE,
     CHANNEL,

@@ -17,8 +17,9 @@ from oshaberi.stage.model_servers.model_script import Call, Refuse, Say, Status,
 from oshaberi.storage.stored_records import ModelRecord
 from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.turns.channel_turns import ChannelTurns
-from oshaberi.turns.generation.adapter_pool import AdapterPool
-from oshaberi.turns.turn_services import OperatorModel, TurnServices
+from oshaberi.turns.services.adapter_pool import AdapterPool
+from oshaberi.turns.services.model_candidates import OperatorModel
+from oshaberi.turns.services.turn_services import TurnServices
 from tests.turns.turn_harness import TOMORI, FakeTurnChannel, Fixed, quick
 
 pytest.importorskip("openai")

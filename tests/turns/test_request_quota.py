@@ -14,7 +14,7 @@ from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.stored_records import KeyRecord, ModelRecord
 from oshaberi.storage.usage_accounts import UsageAccount, UsageTotals
 from oshaberi.stream.provider_protocol import Silence, Step
-from oshaberi.turns.turn_services import OperatorModel
+from oshaberi.turns.services.model_candidates import OperatorModel
 from tests.turns.turn_harness import (
     ALICE,
     BOB,

@@ -10,7 +10,7 @@ import pytest
 from oshaberi.conversation.conversation_messages import ChannelMessage, IncomingMessage, Person
 from oshaberi.storage.stored_records import PersonaRecord
 from oshaberi.turns.admission.persona_routing import allowed_in, who_answers, who_is_called
-from oshaberi.turns.context.message_attribution import AttributedSpeaker, speaker_of
+from oshaberi.turns.personas.message_attribution import AttributedSpeaker, speaker_of
 from tests.turns.turn_harness import ALICE, BOT_ID, EPOCH, REN, TOMORI
 
 KAI = PersonaRecord(7, "Kai", aliases=("Captain",), triggers=("kai",))

@@ -10,9 +10,9 @@ import pytest
 
 from oshaberi.delivery.pacing.typing_indicator import KEEP_ALIVE_SECONDS, QUIET_SECONDS
 from oshaberi.stream.provider_protocol import Silence, Step
-from oshaberi.turns.admission.turn_slot_wait import OVERLOADED
-from oshaberi.turns.admission.turn_slots import CROWD, NEAR_PLACES, NoTurnSlotError, TurnSlots
 from oshaberi.turns.running.turn import CROWDED_SECONDS
+from oshaberi.turns.running.turn_slot_wait import OVERLOADED
+from oshaberi.turns.services.turn_slots import CROWD, NEAR_PLACES, NoTurnSlotError, TurnSlots
 from oshaberi.turns.status_reactions import FULL
 from oshaberi.virtual_time import run_virtual
 from tests.delivery.seen_typing import TypingWatch

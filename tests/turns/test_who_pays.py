@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oshaberi.storage.stored_records import KeyRecord, ModelRecord, PersonaRecord
-from oshaberi.turns.turn_services import OperatorModel
+from oshaberi.turns.services.model_candidates import OperatorModel
 from tests.turns.turn_harness import ALICE, BOB, SERVER, TOMORI, TurnHarness, run_turns, text
 
 OPERATORS = OperatorModel(ModelRecord(0, "openai", "gpt-x"), ("sk-operator",))

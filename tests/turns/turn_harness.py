@@ -34,8 +34,9 @@ from oshaberi.text.text_config import TextConfig
 from oshaberi.turns.admission.unaddressed_messages import UnaddressedMessage
 from oshaberi.turns.admission.unbegun_questions import Claim
 from oshaberi.turns.channel_turns import ChannelTurns
-from oshaberi.turns.generation.adapter_pool import AdapterPool
-from oshaberi.turns.turn_services import OperatorModel, TurnServices
+from oshaberi.turns.services.adapter_pool import AdapterPool
+from oshaberi.turns.services.model_candidates import OperatorModel
+from oshaberi.turns.services.turn_services import TurnServices
 from oshaberi.turns.turn_store import TurnStore
 from oshaberi.virtual_time import run_virtual
 from tests.turns.memory_store import MemoryStore

@@ -11,7 +11,7 @@ from oshaberi.config import LoadedSettings
 from oshaberi.storage import Database
 from oshaberi.storage.stored_records import KeyRecord
 from oshaberi.turns.channel_turns import ChannelTurns
-from oshaberi.turns.turn_services import TurnServices
+from oshaberi.turns.services.turn_services import TurnServices
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from oshaberi.logs import set_level
 from oshaberi.storage import Database, StorageError
 from oshaberi.storage.stored_records import StoredSettings
 from oshaberi.turns.bounded_cache import BoundedCache
+from oshaberi.turns.services.turn_services import TurnServices
 from oshaberi.turns.stored_cache import StoredCache
-from oshaberi.turns.turn_services import TurnServices
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,8 @@ from oshaberi.config import LoadedSettings
 from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
 from oshaberi.errors import ConfigError
 from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
-from oshaberi.turns.turn_services import NOBODY_YET, OperatorModel
+from oshaberi.turns.services.model_candidates import OperatorModel
+from oshaberi.turns.services.turn_services import NOBODY_YET
 
 
 def links(settings: LoadedSettings, environ: Mapping[str, str]) -> tuple[OperatorModel, ...]:

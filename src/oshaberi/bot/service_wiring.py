@@ -17,9 +17,9 @@ from oshaberi.config import LoadedSettings
 from oshaberi.providers.capabilities import LearnedLimits
 from oshaberi.stream.stream_observer import StreamObserver
 from oshaberi.tools.tool_text import installed_tool_text
-from oshaberi.turns.admission.turn_slots import TurnSlots
-from oshaberi.turns.generation.adapter_pool import AdapterPool, Connect
-from oshaberi.turns.turn_services import TurnServices
+from oshaberi.turns.services.adapter_pool import AdapterPool, Connect
+from oshaberi.turns.services.turn_services import TurnServices
+from oshaberi.turns.services.turn_slots import TurnSlots
 
 
 @asynccontextmanager

@@ -38,8 +38,8 @@ from oshaberi.providers.adapter_registry import connect
 from oshaberi.storage import Database
 from oshaberi.stream.stream_observer import StreamObserver
 from oshaberi.turns.channel_turns import ChannelTurns
-from oshaberi.turns.generation.adapter_pool import Connect
-from oshaberi.turns.turn_services import TurnServices
+from oshaberi.turns.services.adapter_pool import Connect
+from oshaberi.turns.services.turn_services import TurnServices
 
 log = logging.getLogger(__name__)
 

@@ -25,7 +25,8 @@ from oshaberi.stage.demo_model import MODEL, DemoModel
 from oshaberi.stage.stage_errors import RefusedFieldError, StageError
 from oshaberi.storage.stored_records import ModelRecord
 from oshaberi.turns.generation.model_chain import WHOLE_SERVER
-from oshaberi.turns.turn_services import OperatorModel, TurnServices
+from oshaberi.turns.services.model_candidates import OperatorModel
+from oshaberi.turns.services.turn_services import TurnServices
 
 SLOWEST, FASTEST = 0.1, 100.0
 NO_KEY = "none"

@@ -1,8 +1,21 @@
 """One turn: from an admitted message to a delivered answer and what is remembered of it.
 
-In the order of a turn: `channel_turns` takes a message (`submit`), asks `admission` whether and as
-whom to answer, and queues it; `running` runs each persona's turn: `context` → `generation` (with
-tools) → `post_turn`, and `status_reactions` shows how it goes. `turn_control` does what commands
-ask: stop, continue, regenerate, delete, why. `turn_services` is what all turns of a
-process share; `turn_store` what they ask of the database.
+`channel_turns` takes messages (`submit`) and commands, for all channels of a process. The packages
+are in the order of a turn, and each imports only those before it:
+
+- `services`: what all turns of a process share.
+- `personas`: whom a text calls, and who wrote an old message.
+- `admission`: whether and as whom a message is answered, and what waits in its channel.
+- `context`: what the model is shown.
+- `quotas`: whether it may be asked.
+- `generation`: the model's answer, with tools.
+- `post_turn`: what is shown and stored afterwards.
+- `running`: runs all of this, for one persona after the other.
+
+Then `turn_control` does what commands ask: stop, continue, regenerate, delete, why.
+
+Used by several: `turn_store` (what turns ask of the database), `stored_cache` and `bounded_cache`,
+`background_tasks`, `stoppable_waits` (a stop ends them), `turn_notices` and `status_reactions`
+(what people see of a turn besides its answer), `shown_reasoning` (the model's thoughts in the
+channel), `turn_outcome` and `answer_times` (what came of it, and how fast).
 """

@@ -17,11 +17,11 @@ from oshaberi.turns.admission.unaddressed_messages import UnaddressedMessage
 from oshaberi.turns.admission.unbegun_questions import CLAIMED, Claim, UnbegunQuestions
 from oshaberi.turns.background_tasks import BackgroundTasks
 from oshaberi.turns.bounded_cache import BoundedCache, KeyedLocks
-from oshaberi.turns.context.persona_cache import PersonaCache
+from oshaberi.turns.personas.persona_cache import PersonaCache
 from oshaberi.turns.running.queue_runner import QueueRunner
+from oshaberi.turns.services.turn_services import TurnServices
 from oshaberi.turns.status_reactions import StatusReactions
 from oshaberi.turns.turn_control import ControlReply, TurnControl
-from oshaberi.turns.turn_services import TurnServices
 
 log = logging.getLogger(__name__)
 

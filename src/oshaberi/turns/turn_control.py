@@ -19,14 +19,14 @@ from oshaberi.turns.admission.channel_queue import QueuedJob
 from oshaberi.turns.admission.message_admission import MessageAdmission
 from oshaberi.turns.admission.open_questions import RESTART, OpenQuestions
 from oshaberi.turns.admission.persona_routing import allowed_in
-from oshaberi.turns.context.persona_cache import PersonaCache
+from oshaberi.turns.admission.turn_request import Kind
 from oshaberi.turns.generation.model_chain import chain_of
+from oshaberi.turns.personas.persona_cache import PersonaCache
+from oshaberi.turns.personas.trigger_words import default_of, persona_called
 from oshaberi.turns.quotas.quota_notices import quota_words
 from oshaberi.turns.quotas.request_quota import RequestQuota, quota_place
 from oshaberi.turns.running.queue_runner import QueueRunner
-from oshaberi.turns.trigger_words import default_of, persona_called
-from oshaberi.turns.turn_request import Kind
-from oshaberi.turns.turn_services import TurnServices, utc_now
+from oshaberi.turns.services.turn_services import TurnServices, utc_now
 
 
 @dataclass(frozen=True, slots=True)

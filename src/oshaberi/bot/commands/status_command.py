@@ -25,7 +25,8 @@ from oshaberi.languages import translatable, translated, translated_count
 from oshaberi.providers.capabilities import ModelPlace
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.storage.stored_records import ConversationSummary, ModelRecord, UsageRecord
-from oshaberi.turns.generation.model_chain import ModelCandidate, chain_of
+from oshaberi.turns.generation.model_chain import chain_of
+from oshaberi.turns.services.model_candidates import ModelCandidate
 
 NO_MODEL = translatable("No model is set. `/help` says what to do first.")
 

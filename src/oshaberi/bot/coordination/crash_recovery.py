@@ -30,7 +30,7 @@ from oshaberi.languages.language_choice import reader_language
 from oshaberi.storage import Database, StorageError
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import JournalledPost, JournalledStream, TurnRecord
-from oshaberi.turns.turn_services import Alone, nobody_else
+from oshaberi.turns.services.turn_services import Alone, nobody_else
 
 log = logging.getLogger(__name__)
 

@@ -4,6 +4,5 @@
 `bot_rounds`. `unaddressed_messages` are ignored before they are read in full. `persona_routing`
 chooses the personas, `channel_queue` keeps what waits in a channel, `burst_wait` waits until a
 question is complete, `unbegun_questions` adds to it, `follow_up_policy` decides what a further
-message does, `open_questions` stores it, `turn_slots` limits how many run at once, `turn_slot_wait`
-waits for that.
+message does, `open_questions` stores it. What comes out is a `turn_request`.
 """

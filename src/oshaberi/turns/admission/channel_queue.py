@@ -14,8 +14,8 @@ from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.turns.admission.admission_rules import UNINVITED, reason_word
 from oshaberi.turns.admission.burst_wait import Burst
 from oshaberi.turns.admission.persona_routing import allowed_in, who_answers, who_is_asked
-from oshaberi.turns.turn_request import Kind, TurnRequest
-from oshaberi.turns.turn_services import EffectiveConfigs
+from oshaberi.turns.admission.turn_request import Kind, TurnRequest
+from oshaberi.turns.services.turn_services import EffectiveConfigs
 
 Arrival = Literal["new", "missed", "stored"]
 """Whether a message comes now, came while nobody listened, or was admitted by a process that has

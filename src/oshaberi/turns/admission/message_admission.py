@@ -30,8 +30,8 @@ from oshaberi.turns.admission.channel_attention import ChannelAttention
 from oshaberi.turns.admission.channel_queue import Arrival, QueuedJob
 from oshaberi.turns.admission.persona_routing import allowed_in, who_answers
 from oshaberi.turns.admission.unaddressed_messages import UnaddressedMessage
-from oshaberi.turns.context.persona_cache import PersonaCache
-from oshaberi.turns.turn_services import EffectiveConfigs, TurnServices
+from oshaberi.turns.personas.persona_cache import PersonaCache
+from oshaberi.turns.services.turn_services import EffectiveConfigs, TurnServices
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Collection
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import StoredQuestion
 from oshaberi.turns.admission.channel_queue import QueuedJob
-from oshaberi.turns.turn_services import TurnServices
+from oshaberi.turns.services.turn_services import TurnServices
 
 log = logging.getLogger(__name__)
 

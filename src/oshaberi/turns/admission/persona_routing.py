@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.storage.stored_records import PersonaRecord
-from oshaberi.turns.context.message_attribution import speaker_of
-from oshaberi.turns.trigger_words import default_of, named_in, persona_called
+from oshaberi.turns.personas.message_attribution import speaker_of
+from oshaberi.turns.personas.trigger_words import default_of, named_in, persona_called
 
 
 def who_answers(

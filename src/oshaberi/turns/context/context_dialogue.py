@@ -33,8 +33,8 @@ from oshaberi.providers.request.context_items import (
     TextPart,
     said,
 )
-from oshaberi.turns.context.message_attribution import AttributedSpeaker, MessageAttribution
 from oshaberi.turns.context.turn_surroundings import TurnSurroundings
+from oshaberi.turns.personas.message_attribution import AttributedSpeaker, MessageAttribution
 
 MOST_IMAGES = 8
 MOST_OLD_IMAGES = 4

@@ -18,9 +18,9 @@ from oshaberi.storage.stored_records import (
     StoredSurroundings,
     SurroundingsQuery,
 )
+from oshaberi.turns.admission.turn_request import TurnRequest
 from oshaberi.turns.context.turn_surroundings import TurnSurroundings
-from oshaberi.turns.turn_request import TurnRequest
-from oshaberi.turns.turn_services import TurnServices
+from oshaberi.turns.services.turn_services import TurnServices
 
 log = logging.getLogger(__name__)
 

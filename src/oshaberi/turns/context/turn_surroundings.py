@@ -12,7 +12,7 @@ from oshaberi.conversation.conversation_messages import (
     IncomingMessage,
 )
 from oshaberi.storage.stored_records import ConversationSummary, Exchange, Fact, PersonaRecord
-from oshaberi.turns.post_turn.shown_reasoning import is_shown_thought
+from oshaberi.turns.shown_reasoning import is_shown_thought
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,12 @@ from oshaberi.text.text_config import TextConfig
 from oshaberi.text.text_engine import TextEngine
 from oshaberi.turns.context.history_summary import MOST_CHARS, summary_note, summary_request
 from oshaberi.turns.context.turn_surroundings import TurnSurroundings
-from oshaberi.turns.generation.adapter_pool import ConnectedAdapter
-from oshaberi.turns.generation.model_chain import ModelCandidate
 from oshaberi.turns.quotas.request_quota import RequestQuota, Reservation
 from oshaberi.turns.quotas.token_estimate import estimated_input
+from oshaberi.turns.services.adapter_pool import ConnectedAdapter
+from oshaberi.turns.services.model_candidates import ModelCandidate
+from oshaberi.turns.services.turn_services import TurnServices
 from oshaberi.turns.stoppable_waits import until_stopped
-from oshaberi.turns.turn_services import TurnServices
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from oshaberi.errors import Sentence
 from oshaberi.providers.local_addresses import is_local
 from oshaberi.storage.stored_records import ModelRecord
-from oshaberi.turns.turn_services import TurnServices
+from oshaberi.turns.services.turn_services import TurnServices
 
 LOCAL_MODEL = Sentence(
     "This model is on the machine or in the network of the bot, or a plug-in of it. Only whoever "

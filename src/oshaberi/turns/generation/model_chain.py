@@ -3,44 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
 from typing import TypeVar
 
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.errors import Sentence
-from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.storage.key_scope import KeyScope, key_scope
 from oshaberi.storage.stored_records import KeyRecord, ModelRecord
-from oshaberi.turns.generation.key_cooldowns import KeyCooldowns
-from oshaberi.turns.turn_services import OperatorModel, StoredChains, TurnServices
+from oshaberi.turns.services.key_cooldowns import KeyCooldowns
+from oshaberi.turns.services.model_candidates import (
+    ModelCandidate,
+    OperatorModel,
+    StoredChains,
+    is_same_model,
+)
+from oshaberi.turns.services.turn_services import TurnServices
 from oshaberi.turns.turn_store import TurnStore
 
 MOST_NAMED = 10
 WHOLE_SERVER = 0
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class ModelCandidate:
-    """One model with one key. The key is None if none is needed or there is none."""
-
-    model: ModelRecord
-    key: KeyRecord | None = None
-    is_operators: bool = False
-    """Whether the operator pays for it: with a key, or with the machine that it runs on."""
-
-    @property
-    def secret(self) -> str | None:
-        return None if self.key is None else self.key.secret
-
-    @property
-    def lacks_key(self) -> bool:
-        """Tell whether the provider needs a key and there is none."""
-        preset = PRESETS.get(self.model.provider)
-        needed = preset is not None and preset.key_name_at(self.model.base_url) is not None
-        return needed and self.key is None
 
 
 async def chain_of(
@@ -95,12 +78,6 @@ def _of_link(link: OperatorModel) -> list[ModelCandidate]:
     return [ModelCandidate(link.model, key, True) for key in keys] or [
         ModelCandidate(link.model, None, True)
     ]
-
-
-def is_same_model(record: ModelRecord, link: OperatorModel) -> bool:
-    """Tell whether the record is the operator's model. No base URL means the operator's."""
-    same = (record.provider, record.model) == (link.model.provider, link.model.model)
-    return same and record.base_url in (None, link.model.base_url)
 
 
 def key_needed(record: ModelRecord, links: Sequence[OperatorModel]) -> str:

@@ -17,16 +17,17 @@ from oshaberi.secret_redaction import redact
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.turns.generation.generation_setup import GenerationSetup
 from oshaberi.turns.generation.history_condensing import HistoryCondenser
-from oshaberi.turns.generation.key_cooldowns import is_keys_fault, rest_seconds
 from oshaberi.turns.generation.model_attempts import ModelAttempts
-from oshaberi.turns.generation.model_chain import ModelCandidate, ModelTries
+from oshaberi.turns.generation.model_chain import ModelTries
 from oshaberi.turns.generation.overload_wait import OverloadWait, is_overload
 from oshaberi.turns.quotas.request_quota import (
     QuotaReachedError,
     RequestQuota,
 )
+from oshaberi.turns.services.key_cooldowns import is_keys_fault, rest_seconds
+from oshaberi.turns.services.model_candidates import ModelCandidate
+from oshaberi.turns.services.turn_services import TurnServices
 from oshaberi.turns.stoppable_waits import until_stopped
-from oshaberi.turns.turn_services import TurnServices
 
 log = logging.getLogger(__name__)
 

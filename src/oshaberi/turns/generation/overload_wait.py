@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from oshaberi.chunks import ProviderError
-from oshaberi.turns.generation.key_cooldowns import said_seconds
+from oshaberi.turns.services.key_cooldowns import said_seconds
 
 LONGEST_SECONDS = 30.0
 """How long overloaded models are tried in all. A reader who has waited longer wants to be told."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.delivery.response_state import ResponseState
-from oshaberi.turns.turn_request import TurnRequest
+from oshaberi.turns.admission.turn_request import TurnRequest
 
 
 def may_reply(turn_request: TurnRequest, turn_channel: TurnChannel, mode: str) -> bool:

@@ -9,6 +9,7 @@ from oshaberi.stream.stream_result import StreamResult
 from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
 from oshaberi.turns.generation.generation_setup import GenerationSetup
 from oshaberi.turns.generation.model_generation import ModelGeneration
+from oshaberi.turns.services.turn_services import ToolRunner
 from oshaberi.turns.stoppable_waits import until_stopped
 from oshaberi.turns.turn_notices import (
     NoticeSender,
@@ -16,7 +17,6 @@ from oshaberi.turns.turn_notices import (
     too_many_errors,
     too_many_rounds,
 )
-from oshaberi.turns.turn_services import ToolRunner
 
 STILL_WORKING_AT = 20
 

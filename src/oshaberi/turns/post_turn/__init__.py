@@ -1,1 +1,5 @@
-"""After an answer: `post_turn_effects` runs `shown_reasoning`, `thought_log` and what is stored."""
+"""After an answer.
+
+`post_turn_effects` shows thoughts, logs them (`thought_log`) and stores the turn, with its
+`cut_questions`; `missing_answer_log` says in one line of the log why an answer is missing.
+"""

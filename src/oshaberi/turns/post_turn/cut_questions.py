@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.storage.stored_records import StoredQuestion
-from oshaberi.turns.turn_request import TurnRequest
-from oshaberi.turns.turn_services import TurnServices
+from oshaberi.turns.admission.turn_request import TurnRequest
+from oshaberi.turns.services.turn_services import TurnServices
 
 
 def cut_question(

@@ -15,15 +15,15 @@ from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import Sent
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import Exchange, TurnRecord, TurnTraces, UsedRequest
+from oshaberi.turns.admission.turn_request import TurnRequest
 from oshaberi.turns.generation.drawn_tables import DrawnTables
 from oshaberi.turns.generation.engine_config import persona_of
 from oshaberi.turns.post_turn.cut_questions import cut_question
-from oshaberi.turns.post_turn.shown_reasoning import shown_thoughts
 from oshaberi.turns.post_turn.thought_log import thought_embeds
+from oshaberi.turns.services.turn_services import EffectiveConfigs, TurnServices
+from oshaberi.turns.shown_reasoning import shown_thoughts
 from oshaberi.turns.turn_notices import NoticeSender
 from oshaberi.turns.turn_outcome import TurnOutcome
-from oshaberi.turns.turn_request import TurnRequest
-from oshaberi.turns.turn_services import EffectiveConfigs, TurnServices
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from oshaberi.turns.quotas.request_quota import (
     QuotaUnknownError,
     quota_name,
 )
-from oshaberi.turns.turn_services import TurnServices
+from oshaberi.turns.services.turn_services import TurnServices
 
 log = logging.getLogger(__name__)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oshaberi.chunks import Usage
-from oshaberi.turns.generation.model_chain import ModelCandidate, is_same_model
-from oshaberi.turns.turn_services import OperatorModel
+from oshaberi.turns.services.model_candidates import ModelCandidate, OperatorModel, is_same_model
 
 
 def cost_of(used: Usage, candidate: ModelCandidate, links: Sequence[OperatorModel]) -> int:

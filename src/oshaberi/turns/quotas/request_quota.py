@@ -27,9 +27,9 @@ from oshaberi.storage.usage_accounts import (
     UsedUp,
 )
 from oshaberi.storage.usage_day import renewal, usage_day
-from oshaberi.turns.generation.model_chain import ModelCandidate
 from oshaberi.turns.quotas.request_cost import cost_of
-from oshaberi.turns.turn_services import TurnServices
+from oshaberi.turns.services.model_candidates import ModelCandidate
+from oshaberi.turns.services.turn_services import TurnServices
 
 log = logging.getLogger(__name__)
 

@@ -1,6 +1,7 @@
 """Runs the turns that were admitted.
 
 - `queue_runner`: in each channel one job after the other.
+- `turn_slot_wait`: waits until a job may run.
 - `turn_runner`: runs a job: each persona's turn in order; `self_triggers`: the personas that an
   answer calls.
 - `unsaid_reasons`: why nothing came of a job.

@@ -17,8 +17,8 @@ from oshaberi.turns.admission.open_questions import OpenQuestions
 from oshaberi.turns.background_tasks import BackgroundTasks
 from oshaberi.turns.bounded_cache import BoundedCache
 from oshaberi.turns.running.turn_runner import TurnRunner
+from oshaberi.turns.services.turn_services import TurnServices
 from oshaberi.turns.status_reactions import StatusReactions
-from oshaberi.turns.turn_services import TurnServices
 
 log = logging.getLogger(__name__)
 

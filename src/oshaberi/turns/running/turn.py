@@ -19,6 +19,8 @@ from oshaberi.stream.stream_result import StreamResult
 from oshaberi.tools.tool_definition import ToolContext
 from oshaberi.turn_ids import TurnIds
 from oshaberi.turn_spans import turn_span
+from oshaberi.turns.admission.turn_request import TurnRequest
+from oshaberi.turns.answer_times import AnswerTimes, answer_times
 from oshaberi.turns.context.context_building import context_items
 from oshaberi.turns.context.context_gathering import surroundings
 from oshaberi.turns.context.turn_surroundings import TurnSurroundings
@@ -26,21 +28,20 @@ from oshaberi.turns.generation.drawn_tables import DrawnTables
 from oshaberi.turns.generation.engine_config import text_config
 from oshaberi.turns.generation.generation_setup import GenerationSetup
 from oshaberi.turns.generation.history_condensing import HistoryCondenser
-from oshaberi.turns.generation.model_chain import ModelCandidate, chain_of
+from oshaberi.turns.generation.model_chain import chain_of
 from oshaberi.turns.generation.model_generation import ModelGeneration
 from oshaberi.turns.generation.reply_mode import may_reply, response_to
 from oshaberi.turns.generation.tool_loop import ToolLoop
-from oshaberi.turns.post_turn.answer_times import AnswerTimes, answer_times
 from oshaberi.turns.post_turn.missing_answer_log import missing_text_reason
 from oshaberi.turns.post_turn.post_turn_effects import PostTurnEffects
 from oshaberi.turns.quotas.quota_notices import USED_UP, is_to_be_told, quota_notice
 from oshaberi.turns.quotas.request_quota import QuotaRefusal, RequestQuota, quota_place
 from oshaberi.turns.running.turn_journal import TurnJournal
+from oshaberi.turns.services.model_candidates import ModelCandidate
+from oshaberi.turns.services.turn_services import EffectiveConfigs, TurnServices
 from oshaberi.turns.stoppable_waits import InterruptedTurnError, stopped_result, until_stopped
 from oshaberi.turns.turn_notices import NoticeSender, failure_notice, our_fault, restart_notice
 from oshaberi.turns.turn_outcome import TurnOutcome, outcome_of
-from oshaberi.turns.turn_request import TurnRequest
-from oshaberi.turns.turn_services import EffectiveConfigs, TurnServices
 
 log = logging.getLogger(__name__)
 

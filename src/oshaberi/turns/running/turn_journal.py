@@ -8,8 +8,8 @@ from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.delivery.bookkeeping.send_journal import JournalledSink, JournalledStream
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import Sink
-from oshaberi.turns.turn_request import TurnRequest
-from oshaberi.turns.turn_services import TurnServices
+from oshaberi.turns.admission.turn_request import TurnRequest
+from oshaberi.turns.services.turn_services import TurnServices
 
 
 class TurnJournal:

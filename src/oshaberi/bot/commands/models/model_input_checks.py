@@ -11,7 +11,8 @@ from oshaberi.providers.adapter_registry import families, unknown
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.storage.stored_records import ModelRecord
 from oshaberi.turns.generation.local_model_guard import LOCAL_MODEL, may_ask_model
-from oshaberi.turns.generation.model_chain import ModelCandidate, is_same_model, key_needed
+from oshaberi.turns.generation.model_chain import key_needed
+from oshaberi.turns.services.model_candidates import ModelCandidate, is_same_model
 
 MODEL_LIMIT = 200
 NOT_HERE = frozenset({"replay"})

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from oshaberi.conversation.conversation_messages import ChannelMessage
 from oshaberi.conversation.transcript_lines import words_of
 from oshaberi.storage.stored_records import PersonaRecord
-from oshaberi.turns.trigger_words import default_of, name_key, persona_called
+from oshaberi.turns.personas.trigger_words import default_of, name_key, persona_called
 
 BASE_FACE = "default"
 """What a persona's own face is called where it needs a name (username_alternation.py)."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from oshaberi.storage.stored_records import PersonaRecord
+from oshaberi.turns.services.turn_services import MOST_SERVERS, TurnServices
 from oshaberi.turns.stored_cache import StoredCache
-from oshaberi.turns.turn_services import MOST_SERVERS, TurnServices
 
 Personas = tuple[PersonaRecord, ...]
 

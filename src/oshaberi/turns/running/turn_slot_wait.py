@@ -15,7 +15,7 @@ from oshaberi.delivery.sink import Embed
 from oshaberi.languages import translatable, translated
 from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.turns.admission.channel_queue import QueuedJob
-from oshaberi.turns.admission.turn_slots import TurnSlots
+from oshaberi.turns.services.turn_slots import TurnSlots
 from oshaberi.turns.status_reactions import StatusReactions
 from oshaberi.turns.stoppable_waits import until_stopped
 from oshaberi.turns.turn_notices import NoticeSender

@@ -7,33 +7,32 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from random import random
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from oshaberi.chunks import ToolCall
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import AttachedFile
 from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.delivery.bookkeeping.send_journal import SendJournal
 from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
 from oshaberi.delivery.queue.table_attachments import PackagedRenderer, TableRenderer
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.providers.request.context_items import ToolDeclaration, ToolResult
 from oshaberi.storage.key_scope import KeyScope
-from oshaberi.storage.stored_records import KeyRecord, ModelRecord, PersonaRecord
+from oshaberi.storage.stored_records import PersonaRecord
 from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.stream.stream_observer import StreamObserver
 from oshaberi.tools.tool_definition import ToolContext
 from oshaberi.tools.tool_text import ToolText
 from oshaberi.turn_spans import TurnTracer
-from oshaberi.turns.admission.turn_slots import TurnSlots
+from oshaberi.turns.answer_times import AnswerTimes
 from oshaberi.turns.bounded_cache import BoundedCache
-from oshaberi.turns.generation.key_cooldowns import KeyCooldowns
-from oshaberi.turns.post_turn.answer_times import AnswerTimes
+from oshaberi.turns.services.adapter_pool import AdapterPool
+from oshaberi.turns.services.key_cooldowns import KeyCooldowns
+from oshaberi.turns.services.model_candidates import OperatorModel, StoredChains
+from oshaberi.turns.services.turn_slots import TurnSlots
 from oshaberi.turns.stored_cache import StoredCache
 from oshaberi.turns.turn_store import TurnStore
-
-if TYPE_CHECKING:
-    from oshaberi.delivery.bookkeeping.send_journal import SendJournal
-    from oshaberi.turns.generation.adapter_pool import AdapterPool
 
 
 class EffectiveConfigs(Protocol):
@@ -60,22 +59,8 @@ class ToolRunner(Protocol):
     ) -> tuple[ToolResult, ...]: ...
 
 
-@dataclass(slots=True)
-class OperatorModel:
-    """A model of the operator's own settings, with its keys."""
-
-    model: ModelRecord
-    keys: tuple[str, ...] = field(default=(), repr=False)
-    price: tuple[float, float] | None = None
-    """Dollars for a million tokens: read, written."""
-
-
 MOST_SERVERS = 1000
 MOST_DELETED = 4000
-StoredChain = tuple[tuple[ModelRecord, tuple[KeyRecord, ...]], ...]
-"""Models in order, each with the keys that its owner has for it."""
-StoredChains = Mapping[int, StoredChain]
-"""By the channel, thread or category that has the chain; 0 is the whole server."""
 NOBODY_YET = PersonaRecord(0, "Oshaberi", is_default=True)
 
 

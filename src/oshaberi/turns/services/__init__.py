@@ -1,0 +1,6 @@
+"""What all turns of a process share, in one object (`turn_services`).
+
+- `turn_slots`: how many turns run at once, and who is next.
+- `model_candidates`: the models that an answer can come from; `adapter_pool`: the adapters that ask
+  them; `key_cooldowns`: which of their keys pause after a failure.
+"""
