@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.bot.live_settings import LiveSettings
+from oshaberi.bot.current_settings import CurrentSettings
 from oshaberi.config import LoadedSettings
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.storage.stored_records import PersonaRecord
@@ -24,7 +24,7 @@ def test_it_touches_no_database(chance: float) -> None:
     async def scenario(harness: ClientHarness) -> None:
         services = harness.channel_turns.services
         listening = LoadedSettings(turn=TurnConfig(attention_ms=60_000, interjection_chance=chance))
-        live = LiveSettings(listening, {}, harness.db, lambda: services)
+        live = CurrentSettings(listening, {}, harness.db, lambda: services)
         services.draw = lambda: 0.99
         services.settings = live.of
         for place in (0, *map(harness.id_of, ("rooms", "general", "aside"))):

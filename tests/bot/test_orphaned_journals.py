@@ -24,7 +24,7 @@ from oshaberi.bot.coordination.orphaned_journals import (
 )
 from oshaberi.bot.coordination.process_coordination import InstanceLease, SingleProcess
 from oshaberi.bot.coordination.question_recovery import QuestionRecovery
-from oshaberi.bot.live_settings import LiveSettings
+from oshaberi.bot.current_settings import CurrentSettings
 from oshaberi.config import EffectiveSettings, LoadedSettings
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.delivery.bookkeeping.send_journal import post_as_body
@@ -113,7 +113,9 @@ def test_it_is_told_in_the_language_that_the_server_has_set(setting: str, title:
     async def scenario(harness: ClientHarness) -> None:
         await begun(harness, POST)
         await harness.db.servers.set_config(harness.server_id, "language", setting)
-        settings = LiveSettings(LoadedSettings(), {}, harness.db, lambda: pytest.fail("reloaded"))
+        settings = CurrentSettings(
+            LoadedSettings(), {}, harness.db, lambda: pytest.fail("reloaded")
+        )
         find = harness.client.find_turn_channel
         await CrashRecovery(harness.db, INSTANCE, find, language_of=settings.language_of).run()
         assert told(harness) == ["first line", title]
@@ -122,7 +124,7 @@ def test_it_is_told_in_the_language_that_the_server_has_set(setting: str, title:
 
 
 def test_without_a_database_it_is_told_in_the_language_of_the_server() -> None:
-    class Away(LiveSettings):
+    class Away(CurrentSettings):
         def __init__(self) -> None:
             """Nothing is known."""
 

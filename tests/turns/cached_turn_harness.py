@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from oshaberi.bot.cache_invalidation import cache_invalidation
-from oshaberi.bot.live_settings import LiveSettings
+from oshaberi.bot.current_settings import CurrentSettings
 from oshaberi.bot.process_stores import shared_state
 from oshaberi.config import LoadedSettings
 from oshaberi.conversation.turn_config import TurnConfig
@@ -48,7 +48,7 @@ async def cached_turns(
         for persona in (TOMORI, REN):
             await db.personas.save(persona)
         await db.servers.set_config(TOMORI.server_id, "humanizer_degree", 1)
-        live: Any = LiveSettings(LoadedSettings(turn=AT_ONCE), {}, db, lambda: services)
+        live: Any = CurrentSettings(LoadedSettings(turn=AT_ONCE), {}, db, lambda: services)
         services = _services(
             Fixed(quick(), live), db, journal=db.journal, instance="test", alone=shared.alone
         )

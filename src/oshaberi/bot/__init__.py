@@ -6,7 +6,7 @@
 - The parts are `client` (Discord), `commands`, `coordination` (several processes, crashes),
   `observability` and `status_page` behind one `operator_endpoint`. `bot_context` is what client,
   commands and status page work with.
-- `operator_defaults` is what the operator configured for all servers, `live_settings` what is in
+- `operator_defaults` is what the operator configured for all servers, `current_settings` what is in
   force now, `channel_settings` what applies in a channel. `cache_invalidation` forgets what was
   changed.
 - `bot_tools` are the tools of this bot. `data_retention` deletes what is older than the operator

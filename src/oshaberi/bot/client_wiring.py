@@ -16,7 +16,7 @@ from oshaberi.bot.coordination.crash_recovery import CrashRecovery
 from oshaberi.bot.coordination.orphaned_journals import OrphanedJournals
 from oshaberi.bot.coordination.question_recovery import QuestionRecovery
 from oshaberi.bot.coordination.shard_keeper import ShardKeeper
-from oshaberi.bot.live_settings import LiveSettings
+from oshaberi.bot.current_settings import CurrentSettings
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.old_direct_message_keys import adopt_direct_keys
 from oshaberi.bot.process_stores import ProcessStores
@@ -35,7 +35,7 @@ class ConnectedBot:
         settings: LoadedSettings,
         stores: ProcessStores,
         context: BotContext,
-        live_settings: LiveSettings,
+        current_settings: CurrentSettings,
         guild_ready_timeout: float,
         on_ready: Callable[[], None],
     ) -> None:
@@ -61,7 +61,7 @@ class ConnectedBot:
         )
         db, instance, find = stores.db, settings.instance, self.client.find_turn_channel
         max_age = timedelta(seconds=settings.max_question_age_s)
-        say_in = live_settings.language_of
+        say_in = current_settings.language_of
         self._recovery = CrashRecovery(db, instance, find, stores.shared.alone, say_in)
         self._questions = QuestionRecovery(
             db, instance, find, context.channel_turns, max_age, say_in

@@ -8,7 +8,7 @@ from functools import partial
 
 from oshaberi.bot.bot_tools import open_tools
 from oshaberi.bot.client.attached_text import read_text
-from oshaberi.bot.live_settings import LiveSettings
+from oshaberi.bot.current_settings import CurrentSettings
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.observability.open_telemetry import open_telemetry
 from oshaberi.bot.operator_defaults import links, persona_of, plug_ins_of
@@ -30,7 +30,7 @@ async def open_services(
     bot_metrics: BotMetrics,
     observers: Sequence[StreamObserver],
     connect: Connect,
-) -> AsyncIterator[tuple[TurnServices, LiveSettings]]:
+) -> AsyncIterator[tuple[TurnServices, CurrentSettings]]:
     """Open tools, adapters and tracing for the block."""
     db, shared, learned = stores.db, stores.shared, LearnedLimits()
     pool = AdapterPool(partial(connect, learned=learned), learned=learned)
@@ -39,9 +39,9 @@ async def open_services(
         aclosing(pool) as adapters,
         open_telemetry(settings.otel_endpoint, settings.instance) as tracer,
     ):
-        live_settings = LiveSettings(settings, environ, db, lambda: services)
+        current_settings = CurrentSettings(settings, environ, db, lambda: services)
         services = TurnServices(
-            settings=live_settings.of,
+            settings=current_settings.of,
             stops=shared.stops,
             adapters=adapters,
             tools=tools,
@@ -49,7 +49,7 @@ async def open_services(
             journal=db.journal,
             instance=settings.instance,
             models=links(settings, environ),
-            allow_local_models=lambda: live_settings.operators().allow_local_models,
+            allow_local_models=lambda: current_settings.operators().allow_local_models,
             persona=persona_of(settings),
             observers=tuple(observers),
             plug_ins=plug_ins_of(settings),
@@ -57,8 +57,8 @@ async def open_services(
             read_text=read_text,
             alone=shared.alone,
             slots=TurnSlots(settings.max_simultaneous_turns, settings.max_wait_s),
-            operator_turn=lambda: live_settings.operators().turn,
+            operator_turn=lambda: current_settings.operators().turn,
             on_answered=bot_metrics.note_answer,
             tracer=tracer,
         )
-        yield services, live_settings
+        yield services, current_settings

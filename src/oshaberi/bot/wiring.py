@@ -167,11 +167,11 @@ async def open_bot(
             open_stores(settings) as stores,
             open_services(settings, environ, stores, bot_metrics, watching, connect) as opened,
         ):
-            services, live_settings = opened
+            services, current_settings = opened
             channel_turns = ChannelTurns(services, claim=stores.shared.claim)
-            context = BotContext(stores.db, channel_turns, services, live_settings.operators)
+            context = BotContext(stores.db, channel_turns, services, current_settings.operators)
             connected = ConnectedBot(
-                settings, stores, context, live_settings, guild_ready_timeout, on_ready
+                settings, stores, context, current_settings, guild_ready_timeout, on_ready
             )
             client, shared = connected.client, stores.shared
             signs = OperatorSigns(bot_metrics, model_health, warnings, connected.problem)
@@ -187,11 +187,11 @@ async def open_bot(
                     stores.db,
                     shared,
                     bot_metrics,
-                    live_settings.reloader,
+                    current_settings.reloader,
                     connected.orphaned_journals,
                     DataRetention(
                         stores.db,
-                        live_settings.operators,
+                        current_settings.operators,
                         client.server_ids,
                         client.would_have,
                         is_gone=partial(is_gone, client),

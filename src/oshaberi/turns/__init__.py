@@ -15,7 +15,7 @@ are in the order of a turn, and each imports only those before it:
 Then `turn_control` does what commands ask: stop, continue, regenerate, delete, why.
 
 Used by several: `turn_store` (what turns ask of the database), `stored_cache` and `bounded_cache`,
-`background_tasks`, `stoppable_waits` (a stop ends them), `turn_notices` and `status_reactions`
-(what people see of a turn besides its answer), `shown_reasoning` (the model's thoughts in the
-channel), `turn_outcome` and `answer_times` (what came of it, and how fast).
+`background_tasks`, `turn_interruption` (a stop ends work at once), `turn_notices` and
+`status_reactions` (what people see of a turn besides its answer), `shown_reasoning` (the
+model's thoughts in the channel), `turn_outcome` and `answer_times` (what came of it, and how fast).
 """

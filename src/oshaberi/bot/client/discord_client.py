@@ -171,7 +171,7 @@ class OshaberiClient(MovableShardsClient):
         if arrival == "new" and await self._is_ignored(message):
             return
         incoming = await self.reader.incoming(message)
-        if self.reader.is_private_copy(incoming):
+        if self.reader.is_opted_out_copy(incoming):
             return
         outcome = await self.context.channel_turns.submit(
             incoming, self.turn_channel(message.channel, message), arrival

@@ -150,7 +150,7 @@ class DiscordTurnChannel:
                 message = await self._channel.fetch_message(message_id)
             except (discord.NotFound, discord.Forbidden):
                 return None
-        if self._reader.is_private(message):
+        if self._reader.is_by_opted_out(message):
             return None
         self._message = message
         return await self._reader.incoming(message)
@@ -163,7 +163,7 @@ class DiscordTurnChannel:
             except NOT_FOUND:
                 return None
             self._fetched[message_id] = found
-        return None if self._reader.is_private(found) else found
+        return None if self._reader.is_by_opted_out(found) else found
 
     async def react(self, message_id: int, emoji: str) -> bool:
         """Add a reaction. An emoji of the server may be given by its name."""

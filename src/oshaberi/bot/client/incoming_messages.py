@@ -61,7 +61,7 @@ class MessageReader:
     def is_talk(self, message: discord.Message) -> bool:
         """Tell whether it is part of a conversation: no system message, no notice of ours."""
         is_ordinary = message.type is discord.MessageType.default
-        if (not is_ordinary and message.is_system()) or self.is_private(message):
+        if (not is_ordinary and message.is_system()) or self.is_by_opted_out(message):
             return False
         if not self.is_ours(message):
             return True
@@ -69,7 +69,7 @@ class MessageReader:
             return False
         return bool(message.content or message.attachments)
 
-    def is_private(self, message: discord.Message) -> bool:
+    def is_by_opted_out(self, message: discord.Message) -> bool:
         """Tell whether its author does not want the bot to read it (`/privacy opt-out`)."""
         if message.author.id in self._opt_outs:
             return True
@@ -158,7 +158,7 @@ class MessageReader:
             webhook=None if original is None else said.author,
         )
 
-    def is_private_copy(self, incoming: IncomingMessage) -> bool:
+    def is_opted_out_copy(self, incoming: IncomingMessage) -> bool:
         """Tell whether a proxy bot repeated somebody whom the bot does not read."""
         return incoming.copied_id is not None and incoming.user_id in self._opt_outs
 
@@ -223,7 +223,7 @@ class MessageReader:
             )
         except NOT_FOUND:
             return None
-        return None if self.is_private(found) else found
+        return None if self.is_by_opted_out(found) else found
 
     def _mentioned(self, message: discord.Message) -> tuple[Person, ...]:
         me, known = self.client.user, self.recent_members.known

@@ -9,7 +9,7 @@
 - `shard_lease_table`: what the keeper asks about leases on shards; `redis_shard_leases` keeps them
   in Redis, and says how long they last.
 - `crash_recovery`: after a crash, finishes or reports the messages in this process's journal;
-  `earlier_posts` finds each of them in its channel, or sends it.
+  `post_recovery` finds each of them in its channel, or sends it.
 - `question_recovery`: after any end, answers the questions that waited, or says why not.
 - `orphaned_journals`: does the same for a process that never came back.
 """

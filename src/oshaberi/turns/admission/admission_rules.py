@@ -128,6 +128,11 @@ UNADDRESSED = frozenset(("auto", "attention", "overhearing", "interjection"))
 """Reasons for an answer although nobody addressed the bot: the model may say nothing."""
 UNINVITED = UNADDRESSED - {"auto"}
 """Those by chance: nobody waits for an answer, so nobody is told if there is none."""
+NO_QUESTION = frozenset(
+    {"own", "bot", "unaddressed", "others", "inattentive", "uninvited"}
+    | {"copy", "replaced", "withdrawn", "claimed", "seen"}
+)
+"""Reasons of messages that are not for the bot, or that another process or turn has taken."""
 MOST_USERS = 10_000
 
 

@@ -156,6 +156,11 @@ class ChannelQueue:
     def messages(self) -> int:
         return sum(len(job.asked) for job in self.waiting)
 
+    def has_room_for(self, job: QueuedJob) -> bool:
+        """Apply `waiting_limit`. What was admitted once is not refused later."""
+        fits = self.messages + len(job.asked) <= job.settings.turn.waiting_limit
+        return fits or job.arrival == "stored"
+
     @property
     def oldest_waiting(self) -> int | None:
         return min((incoming.said.id for incoming in _asked(self.waiting)), default=None)

@@ -29,7 +29,7 @@ from oshaberi.turns.quotas.token_estimate import estimated_input
 from oshaberi.turns.services.adapter_pool import ConnectedAdapter
 from oshaberi.turns.services.model_candidates import ModelCandidate
 from oshaberi.turns.services.turn_services import TurnServices
-from oshaberi.turns.stoppable_waits import until_stopped
+from oshaberi.turns.turn_interruption import until_stopped
 
 log = logging.getLogger(__name__)
 

@@ -1,17 +1,14 @@
-"""The models of a channel in order, each with its keys, and which is tried next."""
+"""The models of a channel in order, each with its keys."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
-from operator import itemgetter
 from typing import TypeVar
 
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.errors import Sentence
 from oshaberi.storage.key_scope import KeyScope, key_scope
 from oshaberi.storage.stored_records import KeyRecord, ModelRecord
-from oshaberi.turns.services.key_cooldowns import KeyCooldowns
 from oshaberi.turns.services.model_candidates import (
     ModelCandidate,
     OperatorModel,
@@ -104,36 +101,3 @@ def key_needed(record: ModelRecord, links: Sequence[OperatorModel]) -> str:
 
 def _name(model: ModelRecord) -> str:
     return f"{model.provider}/{model.model}"
-
-
-class ModelTries:
-    """The candidates left for one answer.
-
-    Keys in cooldown are skipped. If all are in cooldown, the first call returns the one that
-    ends first.
-    """
-
-    def __init__(self, candidates: Sequence[ModelCandidate], cooldowns: KeyCooldowns) -> None:
-        self._left = list(candidates)
-        self._cooldowns = cooldowns
-        self._tried = False
-
-    def next(self, wall: datetime, now_s: float) -> ModelCandidate | None:
-        left = [(self._cooldowns.seconds_left(one.key, wall, now_s), one) for one in self._left]
-        awake = [one for seconds, one in left if not seconds]
-        chosen = awake[0] if awake else None
-        if chosen is None and self._left and not self._tried:
-            # Everything rests: the one that rests shortest may be awake by now.
-            chosen = min(left, key=itemgetter(0))[1]
-        self._tried = True
-        if chosen is not None:
-            self._left.remove(chosen)
-        return chosen
-
-    def skip(self, model: ModelRecord) -> None:
-        """Drop all candidates of a model, because its other keys would fail the same way."""
-        self._left = [one for one in self._left if one.model != model]
-
-    def skip_operators(self) -> None:
-        """Drop the operator's candidates, because the operator's quota is used up."""
-        self._left = [one for one in self._left if not one.is_operators]

@@ -8,9 +8,9 @@ from oshaberi.providers.request.context_items import ToolResult, ToolRound
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
 from oshaberi.turns.generation.generation_setup import GenerationSetup
-from oshaberi.turns.generation.model_generation import ModelGeneration
+from oshaberi.turns.generation.model_fallback import ModelFallback
 from oshaberi.turns.services.turn_services import ToolRunner
-from oshaberi.turns.stoppable_waits import until_stopped
+from oshaberi.turns.turn_interruption import until_stopped
 from oshaberi.turns.turn_notices import (
     NoticeSender,
     still_working,
@@ -26,15 +26,15 @@ class ToolLoop:
 
     def __init__(
         self,
-        generation: ModelGeneration,
-        scene: GenerationSetup,
+        models: ModelFallback,
+        setup: GenerationSetup,
         announcer: NoticeSender,
         tools: ToolRunner | None,
         context: ToolContext,
     ) -> None:
         self.results: list[StreamResult] = []
-        self._generation = generation
-        self._scene = scene
+        self._models = models
+        self._setup = setup
         self._announcer = announcer
         self._tools = tools
         self._context = context
@@ -43,12 +43,12 @@ class ToolLoop:
 
     async def run(self) -> StreamResult:
         """Run the loop and return the last result."""
-        limit = self._scene.turn.max_function_call_iterations
+        limit = self._setup.turn.max_function_call_iterations
         while True:
-            result = await self._generation.stream(self._rounds)
+            result = await self._models.stream(self._rounds)
             self.results.append(result)
-            response = self._scene.context.response
-            if self._scene.is_silence(result):
+            response = self._setup.context.response
+            if self._setup.is_silence(result):
                 response.chose_silence = True
                 return replace(result, status="completed")
             if result.status == "empty_response" and response.sent:
@@ -61,7 +61,7 @@ class ToolLoop:
             await self._round(result)
             if response.chose_silence:
                 return replace(result, status="completed", data=None, calls=())
-            if self._errors >= self._scene.turn.max_consecutive_tool_errors:
+            if self._errors >= self._setup.turn.max_consecutive_tool_errors:
                 await self._announcer.show(too_many_errors(self._errors))
                 failure = ToolFailedError(f"{self._errors} tool errors in a row")
                 return _ended(result, StreamResult("error", data=failure))
@@ -89,10 +89,10 @@ class ToolLoop:
         work = self._tools.run(
             result.calls,
             self._context,
-            timeout_ms=self._scene.turn.tool_timeout_ms,
-            result_limit_chars=self._scene.turn.tool_result_limit_chars,
+            timeout_ms=self._setup.turn.tool_timeout_ms,
+            result_limit_chars=self._setup.turn.tool_result_limit_chars,
         )
-        return await until_stopped(self._scene.channel, work)
+        return await until_stopped(self._setup.channel, work)
 
 
 def _ended(last: StreamResult, ending: StreamResult) -> StreamResult:

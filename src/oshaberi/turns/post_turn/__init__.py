@@ -1,5 +1,6 @@
 """After an answer.
 
 `post_turn_effects` shows thoughts, logs them (`thought_log`) and stores the turn, with its
-`cut_questions`; `missing_answer_log` says in one line of the log why an answer is missing.
+`interrupted_questions`; `incomplete_answer_log` says in one line of the log why text is
+missing.
 """

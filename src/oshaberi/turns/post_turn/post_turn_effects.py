@@ -16,9 +16,9 @@ from oshaberi.delivery.sink import Sent
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import Exchange, TurnRecord, TurnTraces, UsedRequest
 from oshaberi.turns.admission.turn_request import TurnRequest
-from oshaberi.turns.generation.drawn_tables import DrawnTables
+from oshaberi.turns.generation.attachment_sources import AttachmentSources
 from oshaberi.turns.generation.engine_config import persona_of
-from oshaberi.turns.post_turn.cut_questions import cut_question
+from oshaberi.turns.post_turn.interrupted_questions import cut_question
 from oshaberi.turns.post_turn.thought_log import thought_embeds
 from oshaberi.turns.services.turn_services import EffectiveConfigs, TurnServices
 from oshaberi.turns.shown_reasoning import shown_thoughts
@@ -54,7 +54,7 @@ class PostTurnEffects:
         self,
         outcome: TurnOutcome,
         response: ResponseState,
-        tables: DrawnTables,
+        tables: AttachmentSources,
         used: Sequence[UsedRequest] = (),
     ) -> TurnOutcome:
         """Do the work. Return the outcome, with the message that shows the thoughts.
@@ -71,7 +71,7 @@ class PostTurnEffects:
         self,
         outcome: TurnOutcome,
         response: ResponseState,
-        tables: DrawnTables,
+        tables: AttachmentSources,
         used: Sequence[UsedRequest],
     ) -> None:
         """Store all records of the turn in one transaction, and end its journal."""
@@ -93,7 +93,7 @@ class PostTurnEffects:
         self,
         outcome: TurnOutcome,
         response: ResponseState,
-        tables: DrawnTables,
+        tables: AttachmentSources,
         used: Sequence[UsedRequest] = (),
     ) -> None:
         """Store a turn that is cancelled. Its journal stays open: a message may be on the wire."""
@@ -113,7 +113,7 @@ class PostTurnEffects:
         self,
         outcome: TurnOutcome,
         response: ResponseState,
-        tables: DrawnTables,
+        tables: AttachmentSources,
         used: Sequence[UsedRequest],
     ) -> TurnTraces:
         turn, record = self._settings.turn, self._record(outcome)

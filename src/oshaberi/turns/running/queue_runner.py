@@ -60,9 +60,7 @@ class QueueRunner:
         if queue is None:
             self._open(job)
             return job.why
-        turn = job.settings.turn
-        # What was admitted once is not refused later.
-        if job.arrival != "stored" and queue.messages + len(job.asked) > turn.waiting_limit:
+        if not queue.has_room_for(job):
             if not job.is_uninvited:
                 self._reactions.full(job.turn_channel, job.asked[-1].said.id)
             return "full"

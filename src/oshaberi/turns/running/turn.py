@@ -24,22 +24,22 @@ from oshaberi.turns.answer_times import AnswerTimes, answer_times
 from oshaberi.turns.context.context_building import context_items
 from oshaberi.turns.context.context_gathering import surroundings
 from oshaberi.turns.context.turn_surroundings import TurnSurroundings
-from oshaberi.turns.generation.drawn_tables import DrawnTables
+from oshaberi.turns.generation.attachment_sources import AttachmentSources
 from oshaberi.turns.generation.engine_config import text_config
 from oshaberi.turns.generation.generation_setup import GenerationSetup
 from oshaberi.turns.generation.history_condensing import HistoryCondenser
 from oshaberi.turns.generation.model_chain import chain_of
-from oshaberi.turns.generation.model_generation import ModelGeneration
+from oshaberi.turns.generation.model_fallback import ModelFallback
 from oshaberi.turns.generation.reply_mode import may_reply, response_to
 from oshaberi.turns.generation.tool_loop import ToolLoop
-from oshaberi.turns.post_turn.missing_answer_log import missing_text_reason
+from oshaberi.turns.post_turn.incomplete_answer_log import missing_text_reason
 from oshaberi.turns.post_turn.post_turn_effects import PostTurnEffects
 from oshaberi.turns.quotas.quota_notices import USED_UP, is_to_be_told, quota_notice
 from oshaberi.turns.quotas.request_quota import QuotaRefusal, RequestQuota, quota_place
 from oshaberi.turns.running.turn_journal import TurnJournal
 from oshaberi.turns.services.model_candidates import ModelCandidate
 from oshaberi.turns.services.turn_services import EffectiveConfigs, TurnServices
-from oshaberi.turns.stoppable_waits import InterruptedTurnError, stopped_result, until_stopped
+from oshaberi.turns.turn_interruption import InterruptedTurnError, stopped_result, until_stopped
 from oshaberi.turns.turn_notices import NoticeSender, failure_notice, our_fault, restart_notice
 from oshaberi.turns.turn_outcome import TurnOutcome, outcome_of
 
@@ -68,7 +68,7 @@ class Turn:
         self._response = response_to(turn_request, turn_channel, settings.turn.reply_mode)
         self._response.indicator.awaits_words = turn_request.is_uninvited
         self._journal = TurnJournal(services, turn_channel, turn_request, self._response)
-        self._renderer = DrawnTables(services.renderer, services.plug_ins)
+        self._renderer = AttachmentSources(services.renderer, services.plug_ins)
         self._bare_sink = turn_channel.sink(turn_request.answering)
         self._sink = self._journal.journalled(self._bare_sink)
         self._announcer = NoticeSender(self._sink, self._response, channel)
@@ -173,7 +173,7 @@ class Turn:
         with turn_span("context"):
             around = await self._gathered()
         text = text_config(self._settings.stream.text, around)
-        scene = GenerationSetup(
+        setup = GenerationSetup(
             stream=replace(self._settings.stream, text=text),
             turn=self._settings.turn,
             context=self._stream_context(),
@@ -183,8 +183,8 @@ class Turn:
             may_say_nothing=self._turn_request.is_unaddressed,
         )
         if self._turn_request.kind == "deliver":
-            return await self._delivered(scene)
-        return await self._generated(scene, around, candidates)
+            return await self._delivered(setup)
+        return await self._generated(setup, around, candidates)
 
     async def _models(self) -> tuple[tuple[ModelCandidate, ...], QuotaRefusal | None]:
         """Return the models that may be asked, and why none of them may be asked now."""
@@ -204,19 +204,17 @@ class Turn:
 
     async def _generated(
         self,
-        scene: GenerationSetup,
+        setup: GenerationSetup,
         around: TurnSurroundings,
         candidates: tuple[ModelCandidate, ...],
     ) -> StreamResult:
-        tools, tool_context = self._services.tools, self._tool_context(scene)
+        tools, tool_context = self._services.tools, self._tool_context(setup)
         if tools is not None:
-            scene = replace(scene, tools=tools.declarations(tool_context))
+            setup = replace(setup, tools=tools.declarations(tool_context))
         items = context_items(around)
-        condenser = HistoryCondenser(self._services, around, scene.turn, self._quota, self._channel)
-        generation = ModelGeneration(
-            self._services, scene, candidates, items, self._quota, condenser
-        )
-        loop = ToolLoop(generation, scene, self._announcer, tools, tool_context)
+        condenser = HistoryCondenser(self._services, around, setup.turn, self._quota, self._channel)
+        models = ModelFallback(self._services, setup, candidates, items, self._quota, condenser)
+        loop = ToolLoop(models, setup, self._announcer, tools, tool_context)
         self._results = loop.results
         result = await loop.run()
         await self._show_failure(result, loop)
@@ -247,17 +245,17 @@ class Turn:
         """Tell whether failures are not shown: nobody waits for words that nobody asked for."""
         return self._settings.stream.suppress_user_errors or self._turn_request.is_uninvited
 
-    async def _delivered(self, scene: GenerationSetup) -> StreamResult:
+    async def _delivered(self, setup: GenerationSetup) -> StreamResult:
         """Send text of an earlier turn. Speaker guard and unique emoji are off for it."""
         text = replace(
-            scene.stream.text,
+            setup.stream.text,
             emoji_unique_lookback=0,
             llm_stop_speaker_pattern_enabled=False,
             registered_speaker_guard_enabled=False,
         )
         provider = ScriptedProvider([Chunk("text", self._turn_request.text)])
-        config = replace(scene.stream, text=text)
-        result = await stream_to_sink(provider, None, config, scene.context, self._sink)
+        config = replace(setup.stream, text=text)
+        result = await stream_to_sink(provider, None, config, setup.context, self._sink)
         self._results.append(result)
         return result
 
@@ -280,14 +278,14 @@ class Turn:
         delivers = self._turn_request.kind == "deliver"
         return () if delivers else self._settings.turn.silence_markers
 
-    def _tool_context(self, scene: GenerationSetup) -> ToolContext:
+    def _tool_context(self, setup: GenerationSetup) -> ToolContext:
         return ToolContext(
             turn_channel=self._turn_channel,
             incoming=self._turn_request.newest,
             user_id=self._turn_request.user_id,
             store=self._services.store,
             turn=self._settings.turn,
-            stream=scene.stream,
+            stream=setup.stream,
             response=self._response,
             now=self._services.clock,
             sink_for=self._sink_for,

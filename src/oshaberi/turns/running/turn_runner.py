@@ -20,7 +20,7 @@ from oshaberi.turns.running.unsaid_reasons import stop_reason, unsaid_reason
 from oshaberi.turns.services.turn_services import TurnServices
 from oshaberi.turns.services.turn_slots import NoTurnSlotError
 from oshaberi.turns.status_reactions import StatusReactions
-from oshaberi.turns.stoppable_waits import InterruptedTurnError, until_stopped
+from oshaberi.turns.turn_interruption import InterruptedTurnError, until_stopped
 from oshaberi.turns.turn_outcome import TurnOutcome
 
 

@@ -17,7 +17,7 @@ from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.turns.admission.channel_queue import QueuedJob
 from oshaberi.turns.services.turn_slots import TurnSlots
 from oshaberi.turns.status_reactions import StatusReactions
-from oshaberi.turns.stoppable_waits import until_stopped
+from oshaberi.turns.turn_interruption import until_stopped
 from oshaberi.turns.turn_notices import NoticeSender
 
 OVERLOADED = translatable("Too many people talk to me right now")

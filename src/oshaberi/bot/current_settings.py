@@ -33,7 +33,7 @@ class _Effective:
     settings: EffectiveSettings
 
 
-class LiveSettings:
+class CurrentSettings:
     """Current settings. `services` gets new models and a new persona."""
 
     def __init__(

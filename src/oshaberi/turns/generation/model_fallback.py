@@ -9,25 +9,27 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from datetime import datetime
+from operator import itemgetter
 
 from oshaberi.chunks import ProviderError
 from oshaberi.errors import Sentence
 from oshaberi.providers.request.context_items import ContextItem, ToolRound
 from oshaberi.secret_redaction import redact
+from oshaberi.storage.stored_records import ModelRecord
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.turns.generation.generation_setup import GenerationSetup
 from oshaberi.turns.generation.history_condensing import HistoryCondenser
-from oshaberi.turns.generation.model_attempts import ModelAttempts
-from oshaberi.turns.generation.model_chain import ModelTries
+from oshaberi.turns.generation.model_call import ModelCaller
 from oshaberi.turns.generation.overload_wait import OverloadWait, is_overload
 from oshaberi.turns.quotas.request_quota import (
     QuotaReachedError,
     RequestQuota,
 )
-from oshaberi.turns.services.key_cooldowns import is_keys_fault, rest_seconds
+from oshaberi.turns.services.key_cooldowns import KeyCooldowns, is_keys_fault, rest_seconds
 from oshaberi.turns.services.model_candidates import ModelCandidate
 from oshaberi.turns.services.turn_services import TurnServices
-from oshaberi.turns.stoppable_waits import until_stopped
+from oshaberi.turns.turn_interruption import until_stopped
 
 log = logging.getLogger(__name__)
 
@@ -44,22 +46,55 @@ _LASTING = frozenset(("auth", "balance_exhausted", "affordability", "model_error
 """Errors that last until somebody does something about them."""
 
 
-class ModelGeneration:
+class ModelTries:
+    """The candidates left for one answer.
+
+    Keys in cooldown are skipped. If all are in cooldown, the first call returns the one that
+    ends first.
+    """
+
+    def __init__(self, candidates: Sequence[ModelCandidate], cooldowns: KeyCooldowns) -> None:
+        self._left = list(candidates)
+        self._cooldowns = cooldowns
+        self._tried = False
+
+    def next(self, wall: datetime, now_s: float) -> ModelCandidate | None:
+        left = [(self._cooldowns.seconds_left(one.key, wall, now_s), one) for one in self._left]
+        awake = [one for seconds, one in left if not seconds]
+        chosen = awake[0] if awake else None
+        if chosen is None and self._left and not self._tried:
+            # Everything rests: the one that rests shortest may be awake by now.
+            chosen = min(left, key=itemgetter(0))[1]
+        self._tried = True
+        if chosen is not None:
+            self._left.remove(chosen)
+        return chosen
+
+    def skip(self, model: ModelRecord) -> None:
+        """Drop all candidates of a model, because its other keys would fail the same way."""
+        self._left = [one for one in self._left if one.model != model]
+
+    def skip_operators(self) -> None:
+        """Drop the operator's candidates, because the operator's quota is used up."""
+        self._left = [one for one in self._left if not one.is_operators]
+
+
+class ModelFallback:
     """Asks the models in one turn. After a tool call the one that worked is asked first."""
 
     def __init__(
         self,
         services: TurnServices,
-        scene: GenerationSetup,
+        setup: GenerationSetup,
         candidates: Sequence[ModelCandidate],
         items: tuple[ContextItem, ...],
         quota: RequestQuota,
         condenser: HistoryCondenser,
     ) -> None:
         self._services = services
-        self._scene = scene
+        self._setup = setup
         self._candidates = list(candidates)
-        self._attempts = ModelAttempts(services, scene, items, quota, condenser)
+        self._caller = ModelCaller(services, setup, items, quota, condenser)
 
     async def stream(self, rounds: Sequence[ToolRound] = ()) -> StreamResult:
         """Return one answer, or the last failure. Overloaded models are asked again."""
@@ -70,7 +105,7 @@ class ModelGeneration:
             if pause_s is None:
                 return result
             log.info("every model is overloaded or fails; next try in %g s", pause_s)
-            await until_stopped(self._scene.channel, asyncio.sleep(pause_s))
+            await until_stopped(self._setup.channel, asyncio.sleep(pause_s))
             asked = [candidate for candidate, error in failures if is_overload(error)]
 
     async def _through(
@@ -97,23 +132,23 @@ class ModelGeneration:
         self, candidate: ModelCandidate, rounds: Sequence[ToolRound]
     ) -> StreamResult:
         """Ask one candidate; again if nothing came or less history may help."""
-        result = await self._attempts.ask(candidate, rounds)
+        result = await self._caller.ask(candidate, rounds)
         for _ in range(MORE_TRIES):
             if not self._may_ask_again(result):
                 break
-            result = await self._attempts.ask(candidate, rounds)
+            result = await self._caller.ask(candidate, rounds)
         return result
 
     def _may_ask_again(self, result: StreamResult) -> bool:
-        if self._scene.is_silence(result):
+        if self._setup.is_silence(result):
             return False
         error = failure_of(result)
         too_long = error is not None and error.type == "context_length"
         if too_long or (result.status == "empty_response" and result.finish_reason == "length"):
-            shrunk = self._attempts.forget_oldest(for_summary=too_long)
+            shrunk = self._caller.forget_oldest(for_summary=too_long)
             return shrunk or not too_long
         # After a tool call the answer may be in what was said before it.
-        return result.status == "empty_response" and not self._scene.context.response.sent
+        return result.status == "empty_response" and not self._setup.context.response.sent
 
     async def _note(
         self, candidate: ModelCandidate, error: ProviderError, tries: ModelTries

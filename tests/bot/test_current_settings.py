@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from oshaberi.bot.live_settings import LiveSettings
+from oshaberi.bot.current_settings import CurrentSettings
 from oshaberi.config import LoadedSettings
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.delivery.degree_policy import LIVE_WITHOUT_GROWTH
@@ -28,7 +28,7 @@ def test_one_read_serves_all_channels_of_a_server_until_one_of_them_changes() ->
 
     async def main() -> None:
         async with Database.open("sqlite://", SecretVault([SecretVault.new_key()])) as db:
-            live = LiveSettings(LoadedSettings(), {}, db, lambda: pytest.fail("not reloaded"))
+            live = CurrentSettings(LoadedSettings(), {}, db, lambda: pytest.fail("not reloaded"))
             await db.servers.set_config(SERVER, "notify", "last", 70)
             assert (await live.of(thread)).stream.notify == "last"
             with counted() as count:
@@ -53,20 +53,20 @@ def test_while_the_database_is_away_a_server_keeps_its_settings(
 
     async def main() -> None:
         async with Database.open("sqlite://", SecretVault([SecretVault.new_key()])) as db:
-            live_settings = LiveSettings(
+            current_settings = CurrentSettings(
                 LoadedSettings(), {}, db, lambda: pytest.fail("nothing was reloaded")
             )
             await db.servers.set_config(SERVER, "blocked_users", [5])
-            assert (await live_settings.of(HERE)).turn.blocked_users == (5,)
+            assert (await current_settings.of(HERE)).turn.blocked_users == (5,)
             with monkeypatch.context() as patch:
                 patch.setattr(db.servers, "settings", away)
-                assert (await live_settings.of(HERE)).turn.blocked_users == (5,)
+                assert (await current_settings.of(HERE)).turn.blocked_users == (5,)
                 db.changes.forget_all()
-                assert (await live_settings.of(HERE)).turn.blocked_users == (5,)
+                assert (await current_settings.of(HERE)).turn.blocked_users == (5,)
                 with pytest.raises(StorageError):
-                    await live_settings.of(ELSEWHERE)
+                    await current_settings.of(ELSEWHERE)
             await db.servers.reset_config(SERVER, None)
-            assert (await live_settings.of(HERE)).turn.blocked_users == ()
+            assert (await current_settings.of(HERE)).turn.blocked_users == ()
 
     with caplog.at_level(logging.ERROR):
         asyncio.run(main())
@@ -83,9 +83,9 @@ def test_settings_that_do_not_go_together_are_told_at_the_start(
             for notify in ("first", "last"):
                 stream = StreamConfig(delivery="live", notify=notify)
                 settings = LoadedSettings(stream=stream)
-                LiveSettings(settings, {}, db, lambda: pytest.fail("nothing was reloaded"))
+                CurrentSettings(settings, {}, db, lambda: pytest.fail("nothing was reloaded"))
 
-    with caplog.at_level(logging.WARNING, "oshaberi.bot.live_settings"):
+    with caplog.at_level(logging.WARNING, "oshaberi.bot.current_settings"):
         asyncio.run(main())
     assert caplog.messages == [LIVE_WITHOUT_GROWTH]
 
@@ -97,11 +97,11 @@ def test_a_display_mode_that_is_not_installed_is_told_when_it_is_reloaded(
 
     async def main() -> None:
         async with Database.open("sqlite://", SecretVault([SecretVault.new_key()])) as db:
-            live_settings = LiveSettings(LoadedSettings(), {}, db, lambda: services)
+            current_settings = CurrentSettings(LoadedSettings(), {}, db, lambda: services)
             for hold_limit in (400, 300):
                 text = TextConfig(hold_limit=hold_limit)
                 stream = StreamConfig(text=text, display_mode="cards")
-                live_settings._take_up(LoadedSettings(stream=stream))
+                current_settings._take_up(LoadedSettings(stream=stream))
 
     with caplog.at_level(logging.ERROR):
         asyncio.run(main())

@@ -15,7 +15,7 @@ from oshaberi.events import Table
 from oshaberi.render.table_picture import Picture
 
 
-class DrawnTables:
+class AttachmentSources:
     """A renderer that remembers the tables of one turn shown as pictures or as a file.
 
     `plug_ins` remember the code blocks that they turned into files.

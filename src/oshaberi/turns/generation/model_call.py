@@ -29,7 +29,7 @@ from oshaberi.turns.quotas.token_estimate import estimated_input, used_tokens
 from oshaberi.turns.services.adapter_pool import ConnectedAdapter
 from oshaberi.turns.services.model_candidates import ModelCandidate
 from oshaberi.turns.services.turn_services import TurnServices
-from oshaberi.turns.stoppable_waits import InterruptedTurnError, check, until_stopped
+from oshaberi.turns.turn_interruption import InterruptedTurnError, check, until_stopped
 
 log = logging.getLogger(__name__)
 
@@ -37,19 +37,19 @@ ModelAddress = tuple[str, str, str | None, str | None]
 """Provider, model, base URL and key."""
 
 
-class ModelAttempts:
+class ModelCaller:
     """The attempts of one turn. All of them ask with the same items, or with fewer."""
 
     def __init__(
         self,
         services: TurnServices,
-        scene: GenerationSetup,
+        setup: GenerationSetup,
         items: tuple[ContextItem, ...],
         quota: RequestQuota,
         condenser: HistoryCondenser,
     ) -> None:
         self._services = services
-        self._scene = scene
+        self._setup = setup
         self._items = items
         self._quota = quota
         self._condenser = condenser
@@ -68,8 +68,8 @@ class ModelAttempts:
 
     async def ask(self, candidate: ModelCandidate, rounds: Sequence[ToolRound]) -> StreamResult:
         """Return the answer of one model, or its failure."""
-        scene, model = self._scene, candidate.model
-        check(scene.channel)
+        setup, model = self._setup, candidate.model
+        check(setup.channel)
         if candidate.lacks_key:
             words = key_needed(model, self._services.models)
             return StreamResult("error", data=ProviderError("model_error", words))
@@ -78,11 +78,11 @@ class ModelAttempts:
             options = options_of(model.params)
             settings = options.endpoint_settings()
             ready = self._is_ready(model, address, settings)
-            if not await until_stopped(scene.channel, ready):
+            if not await until_stopped(setup.channel, ready):
                 error = ProviderError("model_error", LOCAL_MODEL, provider=model.provider)
                 return StreamResult("error", data=error)
             items: tuple[Item, ...] = (*self._items, *rounds)
-            request = request_for(options, items, scene.tools, scene.stream, scene.turn)
+            request = request_for(options, items, setup.tools, setup.stream, setup.turn)
         except InterruptedTurnError:
             raise
         except Exception as error:
@@ -93,13 +93,13 @@ class ModelAttempts:
             return StreamResult("error", data=reserved)
         async with self._services.adapters.lease(*address, settings) as adapter:
             request = await self._fitted(adapter, candidate, request, rounds)
-            begins = scene.begins_answer and not rounds
+            begins = setup.begins_answer and not rounds
             request = begun_request(request, begins and adapter.takes_prefill(request))
-            config = config_for(scene.stream, adapter.text, request.prefill)
+            config = config_for(setup.stream, adapter.text, request.prefill)
             provider = self._watched(self._continued(adapter, candidate, request), config)
-            result = await stream_to_sink(provider, request, config, scene.context, scene.sink)
+            result = await stream_to_sink(provider, request, config, setup.context, setup.sink)
         for observer in self._services.observers:
-            observer.ended(scene.context, result)
+            observer.ended(setup.context, result)
         await self._quota.settle(reserved, used_tokens(result, reserved.input_tokens))
         return result
 
@@ -148,11 +148,11 @@ class ModelAttempts:
         self, candidate: ModelCandidate, request: Request
     ) -> Reservation | QuotaRefusal:
         work = self._quota.reserve(candidate, estimated_input(request))
-        return await until_stopped(self._scene.channel, work)
+        return await until_stopped(self._setup.channel, work)
 
     def _watched(self, provider: Provider, config: StreamConfig) -> Provider:
         for observer in self._services.observers:
-            provider = observer.opened(provider, config, self._scene.context)
+            provider = observer.opened(provider, config, self._setup.context)
         return provider
 
 
