@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from oshaberi.bot.commands import COMMANDS
 from oshaberi.stage.model_servers.model_script import Refuse
+from oshaberi.stage.world.discord_records import StageMessage
 from tests.bot.client_harness import MEMBER, OWNER, world
 from tests.e2e.bot_harness import BotHarness, run_with_bot
 
 BROKEN = Refuse("auth")
+BROKEN_JA = "モデル提供元がキーを受け付けません"
+FAILED_JA = "理由：最初の言葉を送る前に回答が失敗したため。"
+MENTIONED_JA = "理由：ボットがメンションされたため。"
 YUKI = "yuki"
 JAPANESE = world()
 JAPANESE["guilds"][0]["members"].append(  # type: ignore[index]
     {"name": YUKI, "display_name": "ゆき", "locale": "ja"}
 )
+
+
+def labels(message: StageMessage) -> list[str]:
+    """The buttons below a message."""
+    return [one["label"] for row in message.components for one in row["components"]]
 
 
 def test_a_command_is_answered_in_the_language_of_who_uses_it() -> None:
@@ -44,12 +53,53 @@ def test_notices_are_in_the_language_of_the_server() -> None:
     async def scenario(here: BotHarness) -> None:
         here.ask("hello", user=MEMBER)
         await here.wait_for(here.notices)
-        assert here.notices() == ["モデル提供元がキーを受け付けません"]
+        assert here.notices() == [BROKEN_JA]
         (notice,) = here.ours()
         assert "末尾が" in str(notice.embeds[0]["description"])
 
     described = world(locale="ja")
     run_with_bot(scenario, [BROKEN], described=described)
+
+
+def test_a_notice_in_a_channel_is_for_everybody_there() -> None:
+    """Not for the one who asked: a Japanese reader on an English server."""
+
+    async def scenario(here: BotHarness) -> None:
+        await here.run("memory list", user=YUKI)
+        asked = here.ask("hello", user=YUKI)
+        await here.wait_for(here.notices)
+        await here.idle()
+        (notice,) = here.ours()
+        assert here.notices() == ["The model's provider does not accept our key"]
+        assert labels(notice) == ["Try again"]
+        told = [await here.choose("Why this turn", one, user=YUKI) for one in (asked, notice.id)]
+        assert told == [FAILED_JA, MENTIONED_JA]
+        await here.run("config set", {"key": "language", "value": "ja", "in": "logs"})
+        here.ask("hello", channel="logs")
+        await here.wait_for(lambda: here.notices("logs"))
+        assert here.notices("logs") == [BROKEN_JA]
+        assert labels(here.ours("logs")[0]) == ["もう一度試す"]
+
+    run_with_bot(scenario, [BROKEN], [BROKEN], described=JAPANESE)
+
+
+def test_a_direct_message_has_the_language_of_its_reader_once_it_is_known() -> None:
+    async def scenario(here: BotHarness) -> None:
+        place = f"@{YUKI}"
+        here.stage.people.dm("hello", user=YUKI)
+        await here.wait_for(lambda: here.notices(place))
+        await here.idle()
+        await here.run("memory list", user=YUKI)
+        here.stage.people.dm("and now?", user=YUKI)
+        await here.wait_for(lambda: len(here.notices(place)) == 2)
+        await here.idle()
+        here.stage.people.press(here.ours(place)[-1], "もう一度試す", user=YUKI)
+        await here.asked_times(3)
+        await here.idle()
+        english, japanese = "The model's provider does not accept our key", BROKEN_JA
+        assert here.notices(place) == [english, japanese]
+
+    run_with_bot(scenario, [BROKEN], [BROKEN], [BROKEN], described=JAPANESE)
 
 
 def test_a_server_chooses_its_language() -> None:
@@ -58,7 +108,7 @@ def test_a_server_chooses_its_language() -> None:
         assert "`language` is now" in told
         here.ask("hello", user=MEMBER)
         await here.wait_for(here.notices)
-        assert here.notices() == ["モデル提供元がキーを受け付けません"]
+        assert here.notices() == [BROKEN_JA]
 
     run_with_bot(scenario, [BROKEN])
 

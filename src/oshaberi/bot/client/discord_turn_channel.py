@@ -80,8 +80,7 @@ class DiscordTurnChannel:
         guild = self._guild
         if guild is not None:
             return guild.preferred_locale.value
-        recipient = getattr(self._channel, "recipient", None)
-        return "" if recipient is None else self._reader.locales.get(recipient.id) or ""
+        return self._reader.locale_of_direct(self._channel, self._message) or ""
 
     @property
     def _guild(self) -> discord.Guild | None:

@@ -44,10 +44,22 @@ class MessageReader:
         self.client = client
         self.recent_members = RecentMembers()
         self.locales: BoundedCache[int, str] = BoundedCache(LOCALES_KEPT)
-        """The language of users who lately used a command, a button or a form."""
+        """The language of users who lately used a command, a button or a form, and of the direct
+        message channels where they did."""
         self._opt_outs = opt_outs
         self._recent: deque[discord.Message] = deque(maxlen=RECENT_MESSAGES)
         """What people wrote lately. discord.py forgets a message as soon as it is deleted."""
+
+    def locale_of_direct(
+        self, channel: discord.abc.MessageableChannel, message: discord.Message | None
+    ) -> str | None:
+        """Return the language of the reader of a direct message, if it is known.
+
+        The gateway does not say whose a direct message channel is.
+        """
+        users = [one.id for one in getattr(channel, "recipients", ())]
+        users += [] if message is None else [message.author.id]
+        return next(filter(None, map(self.locales.get, (*users, channel.id))), None)
 
     def is_ours(self, message: discord.Message) -> bool:
         """Tell whether the bot or one of its webhooks sent the message."""

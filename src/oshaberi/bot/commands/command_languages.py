@@ -57,3 +57,5 @@ def speak_to_user(interaction: discord.Interaction[Any]) -> None:
     reader = getattr(interaction.client, "reader", None)
     if reader is not None:
         reader.locales.put(interaction.user.id, locale)
+        if interaction.guild_id is None and interaction.channel_id is not None:
+            reader.locales.put(interaction.channel_id, locale)
