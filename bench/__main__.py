@@ -60,7 +60,7 @@ def main(as_json: bool, quick: bool, only: tuple[str, ...]) -> None:
     names = [name for name in only if name not in PARTS]
     unknown = [name for name in names if name not in SHAPES]
     if unknown:
-        known = ", ".join((*PARTS, *SHAPES))
+        known = f"{', '.join(PARTS)}, or a text shape of bench/shapes.py"
         raise click.BadParameter(f"{unknown[0]!r} is none of: {known}", param_hint="--only")
     shapes = {name: SHAPES[name] for name in names} or SHAPES
     effort = QUICK if quick else FULL
