@@ -8,7 +8,7 @@
   `…_request_body` (request to JSON), `…_wire_events` (JSON to steps) and `…_adapter`, each with the
   folder's name in front. `replay` plays scenes. `adapter_base` and `wire` hold what families share.
 - `connections` carry the requests; `local_addresses` are for the operator's own models only.
-- `error_classification` names what failed, `key_redaction` removes keys from it.
+- `error_classification` names what failed.
 """
 
 from oshaberi.providers.adapter_base import Adapter, RawChunk
