@@ -269,10 +269,10 @@ def test_no_folder_is_too_full() -> None:
 
 MAPPED = (
     *("cli", "config", "inspector", "local_run", "logs", "providers", "providers.capabilities"),
-    *("recording", "render", "scenes", "stage", "stage.control", "stage.demo_model"),
-    *("stage.gateway", "stage.interactions", "stage.model_servers", "stage.payloads"),
-    *("stage.requests", "stage.world", "stage.world_changes", "storage", "storage.personal_data"),
-    *("storage.schema", "tools", "tools.mcp"),
+    *("providers.refusals", "recording", "render", "scenes", "stage", "stage.control"),
+    *("stage.demo_model", "stage.gateway", "stage.interactions", "stage.model_servers"),
+    *("stage.payloads", "stage.requests", "stage.world", "stage.world_changes", "storage"),
+    *("storage.personal_data", "storage.schema", "tools", "tools.mcp"),
 )
 
 

@@ -1,10 +1,16 @@
-"""Masks secrets in everything that is shown or stored."""
+"""Masks secrets in everything that is shown or stored.
+
+`redact` finds a secret by its form, `SecretValues` knows it by value, whatever its form.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 
 MASK = "[secret]"
+SHORTEST_SECRET = 6
+"""Anything shorter is no secret, and masking it would tear words apart."""
 
 _SECRETS = re.compile(
     r"""
@@ -24,9 +30,44 @@ _NAMED = re.compile(
         (?P<value>[^\s"',;&)}\]]{8,})""",
     re.VERBOSE | re.IGNORECASE,
 )
+_SECRET_VARIABLE = re.compile(r"key|token|secret|password|passwd|credential", re.IGNORECASE)
+_SCHEMES = frozenset({"apikey", "basic", "bearer", "digest", "token"})
+"""How a header announces its secret. They are words of everybody."""
+
+
+def secrets_in(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the values of the environment variables whose names say that they are secret."""
+    return tuple(value for name, value in environ.items() if _SECRET_VARIABLE.search(name))
 
 
 def redact(text: str) -> str:
     """Mask everything in a text that looks like a key, a token or a password."""
     masked = _SECRETS.sub(MASK, text)
     return _NAMED.sub(lambda found: f"{found['name']}{MASK}", masked)
+
+
+class SecretValues:
+    """Masks known secrets, whole and word by word: `Bearer abc` may come back without `Bearer`."""
+
+    def __init__(self, values: Iterable[str], shortest: int = SHORTEST_SECRET) -> None:
+        known = {part for value in values for part in (value, *_words(value))}
+        long_enough = (one for one in known if len(one) >= shortest)
+        # The longest first: one may begin like another.
+        self._known = sorted(long_enough, key=lambda one: (-len(one), one))
+
+    def masked(self, text: str) -> str:
+        """Mask known secrets only: what looks like a secret may be what somebody asked for."""
+        for secret in self._known:
+            text = text.replace(secret, MASK)
+        return text
+
+    def redacted(self, text: str) -> str:
+        """Mask known secrets and what looks like one. For logs and errors, which quote anything."""
+        return redact(self.masked(text))
+
+    def __repr__(self) -> str:
+        return f"SecretValues({len(self._known)})"
+
+
+def _words(value: str) -> Iterable[str]:
+    return (word for word in value.split() if word.lower() not in _SCHEMES)

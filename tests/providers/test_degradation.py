@@ -14,9 +14,9 @@ import pytest
 from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.adapter_registry import connect
 from oshaberi.providers.capabilities import LearnedLimits, ModelPlace
+from oshaberi.providers.refusals.parameter_fallback import ParameterFallback
 from oshaberi.providers.request.context_items import ToolDeclaration
 from oshaberi.providers.request.model_request import Request
-from oshaberi.providers.wire.parameter_fallback import ParameterFallback
 from oshaberi.stage.model_servers import ModelServer
 from oshaberi.stage.model_servers.model_script import (
     Call,

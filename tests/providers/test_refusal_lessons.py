@@ -10,9 +10,9 @@ from oshaberi.providers.capabilities import LearnedLimits, ModelPlace
 from oshaberi.providers.capabilities.capability_table import TABLE, capabilities_of
 from oshaberi.providers.capabilities.learned_limits import Lesson
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.capabilities.named_parameters import named_parameters
-from oshaberi.providers.capabilities.refusal import Refusal
-from oshaberi.providers.capabilities.refusal_rules import lessons
+from oshaberi.providers.refusals.named_parameters import named_parameters
+from oshaberi.providers.refusals.refusal import Refusal
+from oshaberi.providers.refusals.refusal_rules import lessons
 
 SENT = dict.fromkeys(
     (

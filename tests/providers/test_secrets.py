@@ -11,10 +11,9 @@ import pytest
 from oshaberi.chunks import ProviderError
 from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.adapter_registry import families
-from oshaberi.providers.key_redaction import KeyRedactor
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.providers.request.endpoint import Endpoint
-from oshaberi.secret_redaction import MASK, redact
+from oshaberi.secret_redaction import MASK, SecretValues, redact
 from oshaberi.stage.model_servers import ModelServer
 from oshaberi.stage.model_servers.model_script import (
     Cut,
@@ -110,11 +109,12 @@ def test_an_endpoint_does_not_show_its_key() -> None:
     endpoint = Endpoint("p", "m", api_key=KEY, headers={"x": HEADER})
     assert KEY not in repr(endpoint)
     assert HEADER not in repr(endpoint)
-    assert KEY not in repr(KeyRedactor.of(endpoint))
+    assert KEY not in repr(SecretValues(endpoint.secrets))
 
 
 def test_short_words_are_no_secrets() -> None:
-    assert KeyRedactor(["true", "on"])("is it true that he is on?") == "is it true that he is on?"
+    known, asked = SecretValues(["true", "on"]), "is it true that he is on?"
+    assert (known.masked(asked), known.redacted(asked)) == (asked, asked)
 
 
 def test_names_of_providers_are_no_secrets() -> None:

@@ -14,10 +14,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
 from oshaberi.config.settings_redaction import SECRET_NAME
-from oshaberi.secret_redaction import MASK
-
-SHORTEST = 6
-"""A shorter value (`env = { DEBUG = "1" }`) is masked in its place only."""
+from oshaberi.secret_redaction import SHORTEST_SECRET, SecretValues
 
 
 def secrets_in_url(url: str | None) -> Iterator[str]:
@@ -54,27 +51,23 @@ def _password_of(credentials: str) -> Iterator[str]:
 
 
 class KnownSecrets:
-    """Masks known secrets. `hidden(value)` returns a JSON value in which none can be read."""
+    """Masks known secrets. `hidden(value)` returns a JSON value in which none can be read.
+
+    A short one (`env = { DEBUG = "1" }`) is masked in its place only.
+    """
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        known = {one for one in secrets if len(one) >= SHORTEST}
-        found = {spelling for one in known for spelling in _spellings(one)}
-        # The longest first: one may begin like another.
-        self._spellings = sorted(found, key=lambda one: (-len(one), one))
+        known = {one for one in secrets if len(one) >= SHORTEST_SECRET}
+        self._spelled = SecretValues(spelling for one in known for spelling in _spellings(one))
 
     def hidden(self, value: Any) -> Any:
         if isinstance(value, str):
-            return self._text(value)
+            return self._spelled.masked(value)
         if isinstance(value, Mapping):
-            return {self._text(str(key)): self.hidden(one) for key, one in value.items()}
+            return {self._spelled.masked(str(key)): self.hidden(one) for key, one in value.items()}
         if isinstance(value, list | tuple):
             return [self.hidden(one) for one in value]
         return value
-
-    def _text(self, text: str) -> str:
-        for spelling in self._spellings:
-            text = text.replace(spelling, MASK)
-        return text
 
 
 def _spellings(secret: str) -> Iterator[str]:

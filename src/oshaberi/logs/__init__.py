@@ -3,8 +3,8 @@
     setup(settings.log_level, settings.log_format, secrets=settings.secrets(os.environ))
     services = TurnServices(..., observers=(StreamLogger(),))
 
-`log_lines` formats (`setup`), `log_redaction` masks secrets, `stream_logging` follows the streams,
-`recent_warnings` keeps the last warnings for the status page.
+`log_lines` formats (`setup`), `stream_logging` follows the streams, `recent_warnings` keeps
+the last warnings for the status page. Secrets are masked by `oshaberi.secret_redaction`.
 """
 
 from oshaberi.logs.log_lines import of_stream, set_level, setup, stream_id

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, Literal, TextIO
 
-from oshaberi.logs.log_redaction import LogRedactor
+from oshaberi.secret_redaction import SecretValues
 from oshaberi.terminal_output import TerminalPalette, harmless
 from oshaberi.turn_ids import turn_fields
 
@@ -78,7 +78,7 @@ class _Handler(logging.StreamHandler[TextIO]):
 class _Formatter(logging.Formatter):
     def __init__(self, secrets: Sequence[str]) -> None:
         super().__init__()
-        self.safe = LogRedactor(secrets).masked
+        self.safe = SecretValues(secrets).redacted
 
     def trace(self, record: logging.LogRecord) -> str:
         if not record.exc_info:

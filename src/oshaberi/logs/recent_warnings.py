@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from oshaberi.logs.log_redaction import LogRedactor
+from oshaberi.secret_redaction import SecretValues
 from oshaberi.turn_ids import turn_fields
 
 MOST_KEPT = 100
@@ -32,7 +32,7 @@ class RecentWarnings(logging.Handler):
 
     def __init__(self, secrets: Sequence[str] = ()) -> None:
         super().__init__(logging.WARNING)
-        self._mask = LogRedactor(secrets)
+        self._secrets = SecretValues(secrets)
         self._lines: deque[LoggedWarning] = deque(maxlen=MOST_KEPT)
 
     def newest_first(self) -> tuple[LoggedWarning, ...]:
@@ -40,7 +40,7 @@ class RecentWarnings(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            text = self._mask.masked(_words(record))[:LONGEST]
+            text = self._secrets.redacted(_words(record))[:LONGEST]
         except Exception:
             self.handleError(record)
             return

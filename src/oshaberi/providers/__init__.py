@@ -3,12 +3,13 @@
 - `connect` (`adapter_registry`) finds an adapter by provider name (`provider_presets`).
   `model_options` are a model's own settings, `model_listing` asks which models there are,
   `local_context_windows` asks local servers for their window.
-- `capabilities` says what a model can do, `request` holds what it is asked, with `images`.
+- `capabilities` says what a model can do, `request` holds what it is asked, with `images`;
+  `refusals` are learned from, and the request is changed.
 - A family has a folder (`openai_chat`, `openai_responses`, `anthropic`, `google`, `novelai`) with
   `…_request_body` (request to JSON), `…_wire_events` (JSON to steps) and `…_adapter`, each with the
   folder's name in front. `replay` plays scenes. `adapter_base` and `wire` hold what families share.
 - `connections` carry the requests; `local_addresses` are for the operator's own models only.
-- `error_classification` names what failed, `key_redaction` removes keys from it.
+- `error_classification` names what failed.
 """
 
 from oshaberi.providers.adapter_base import Adapter, RawChunk

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 from oshaberi.chunks import Chunk, ProviderError, Usage
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.key_redaction import KeyRedactor
 from oshaberi.providers.request.endpoint import Endpoint, place_of
 from oshaberi.providers.request.model_request import Request, RequestSize
 from oshaberi.providers.request.request_preparation import left_out
 from oshaberi.providers.wire.chunk_assembler import ChunkAssembler
 from oshaberi.providers.wire.wire_event_steps import Step
+from oshaberi.secret_redaction import SecretValues
 
 _NOTHING_YET = (None,)
 _made = tuple.__new__
@@ -159,4 +159,4 @@ class EndpointAdapter(Adapter):
         self.model = endpoint.model
         self.reemits = endpoint.reemits
         self.endpoint = endpoint
-        self._redact = KeyRedactor.of(endpoint)
+        self._redact = SecretValues(endpoint.secrets).redacted

@@ -9,10 +9,11 @@ of a bot.
 from __future__ import annotations
 
 from oshaberi.recording.record_folder import record_into
-from oshaberi.recording.recording_redaction import SecretMasker, secrets_in
+from oshaberi.recording.recording_redaction import SecretMasker
 from oshaberi.recording.scene_document import SceneFrame, scene_of
 from oshaberi.recording.scene_writing import file_name, write_scene
 from oshaberi.recording.stream_recorder import HeardStream, StreamRecorder
+from oshaberi.secret_redaction import secrets_in
 
 __all__ = [
     "HeardStream",

@@ -9,10 +9,11 @@ from datetime import datetime
 from pathlib import Path
 
 from oshaberi.delivery.stream_config import StreamConfig
-from oshaberi.recording.recording_redaction import SecretMasker, secrets_in
+from oshaberi.recording.recording_redaction import SecretMasker
 from oshaberi.recording.scene_document import SceneFrame, scene_of
 from oshaberi.recording.scene_writing import file_name, free_path, write_scene
 from oshaberi.recording.stream_recorder import HeardStream, StreamRecorder
+from oshaberi.secret_redaction import secrets_in
 from oshaberi.stream.provider_protocol import Provider
 
 log = logging.getLogger(__name__)

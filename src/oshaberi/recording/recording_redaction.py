@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from oshaberi.secret_redaction import MASK, redact
+from oshaberi.secret_redaction import MASK, SecretValues, redact
 
 SHORTEST = 8
+"""Longer than `SHORTEST_SECRET`: the environment gives values that are ordinary words in prose."""
 IMAGE = "[image]"
 LONGEST_ARGUMENT = 2000
 SLICE = 4096
@@ -31,7 +32,6 @@ _ANNOUNCES = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _ANNOUNCED_WITHIN = 40
-_SECRET_VARIABLE = re.compile(r"key|token|secret|password|passwd|credential", re.IGNORECASE)
 _SECRET_FIELD = re.compile(
     r"(?:key|token|secret|password|passwd|authorization|cookie)$", re.IGNORECASE
 )
@@ -45,18 +45,11 @@ class SecretSpan(NamedTuple):
     instead: str
 
 
-def secrets_in(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the values of the environment variables whose names say that they are secret."""
-    return tuple(value for name, value in environ.items() if _SECRET_VARIABLE.search(name))
-
-
 class SecretMasker:
     """Masks the secrets of this process, and words that look like a secret."""
 
     def __init__(self, known: Iterable[str | None] = ()) -> None:
-        usable = {one for one in known if one and len(one) >= SHORTEST}
-        # The longest first: one secret may begin like another.
-        self._known = sorted(usable, key=len, reverse=True)
+        self._known = SecretValues((one for one in known if one), SHORTEST)
 
     def text(self, text: str) -> str:
         return self.pieces([text])[0]
@@ -94,9 +87,7 @@ class SecretMasker:
                 yield _difference(found.start(), word, masked)
 
     def _word(self, word: str) -> str:
-        for secret in self._known:
-            if secret in word:
-                word = word.replace(secret, MASK)
+        word = self._known.masked(word)
         if "data:" in word:
             word = _IMAGE.sub(IMAGE, word)
         if "=" in word:

@@ -11,8 +11,8 @@ from typing import Any
 
 from oshaberi.chunks import ToolCall
 from oshaberi.providers.request.context_items import ToolDeclaration, ToolResult
+from oshaberi.secret_redaction import SecretValues
 from oshaberi.tools.argument_checks import ArgumentChecks
-from oshaberi.tools.result_redaction import SecretValues
 from oshaberi.tools.tool_definition import Tool, ToolContext, ToolFailedError
 from oshaberi.tools.tool_names import by_name, is_valid
 from oshaberi.tools.tool_results import as_text, cut

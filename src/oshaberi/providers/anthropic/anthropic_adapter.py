@@ -13,16 +13,16 @@ from oshaberi.providers.anthropic.paused_turn import STOPPED, KeptBody, PausedTu
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
 from oshaberi.providers.connections.sdk_clients import http_client, pieces_of
 from oshaberi.providers.error_classification import provider_error
+from oshaberi.providers.refusals.request_negotiation import (
+    RequestNegotiation,
+)
 from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.history_as_text import has_images
+from oshaberi.providers.request.known_capabilities import known_capabilities
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.request.request_preparation import prepared
 from oshaberi.providers.wire.actionable_errors import explained
 from oshaberi.providers.wire.error_reading import read_failure
-from oshaberi.providers.wire.request_negotiation import (
-    RequestNegotiation,
-    known_capabilities,
-)
 from oshaberi.providers.wire.sdk_loading import NO_KEY, load_sdk
 from oshaberi.providers.wire.sse_decoder import SseDecoder, read_object
 

@@ -18,11 +18,11 @@ from oshaberi.providers.request.context_items import (
     ToolRound,
 )
 from oshaberi.providers.request.endpoint import Endpoint
+from oshaberi.providers.request.known_capabilities import known_capabilities
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.request.sampling import sampling
 from oshaberi.providers.request.stop_strings import most_stop_strings, stop_strings
 from oshaberi.providers.request.thinking_levels import output_tokens
-from oshaberi.providers.wire.request_negotiation import known_capabilities
 from oshaberi.providers.wire.signed_blocks import unpacked
 
 Fields = dict[str, Any]

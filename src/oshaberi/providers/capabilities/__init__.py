@@ -1,9 +1,8 @@
-"""What a model can do, as data, and what its refusals taught.
+"""What a model can do, as data.
 
 `capability_table` finds the `model_capabilities` by family and name: `openai_models`,
-`anthropic_models`, `google_models`. A `refusal` teaches by `refusal_rules`, `thinking_lessons` and
-`named_parameters`; `learned_limits` remembers it. `token_calibration` knows how an endpoint counts
-tokens.
+`anthropic_models`, `google_models`. `learned_limits` remembers what an endpoint's refusals taught
+(`providers.refusals`), `token_calibration` how it counts tokens.
 """
 
 from oshaberi.providers.capabilities.capability_table import capabilities_of

@@ -22,15 +22,15 @@ from oshaberi.providers.error_classification import ProviderFailure, our_failure
 from oshaberi.providers.google.google_request_body import FAMILY, arguments
 from oshaberi.providers.google.google_wire_events import GeminiEvent, error_failure, follow, read
 from oshaberi.providers.google.partial_calls import PartialCalls
+from oshaberi.providers.refusals.request_negotiation import (
+    RequestNegotiation,
+)
 from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.history_as_text import has_images
+from oshaberi.providers.request.known_capabilities import known_capabilities
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.wire.actionable_errors import explained
 from oshaberi.providers.wire.error_reading import REDIRECTS, StreamError, read_failure, redirected
-from oshaberi.providers.wire.request_negotiation import (
-    RequestNegotiation,
-    known_capabilities,
-)
 from oshaberi.providers.wire.sdk_loading import NO_KEY, load_sdk
 from oshaberi.providers.wire.sse_decoder import SseDecoder, read_object
 

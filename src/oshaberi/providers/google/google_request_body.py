@@ -13,6 +13,7 @@ from oshaberi.providers.request.attachments_as_text import as_text
 from oshaberi.providers.request.chat_dialogue import GAP, DialogueTurn, system_text, turns
 from oshaberi.providers.request.context_items import FilePart, ImagePart, Part, ToolRound
 from oshaberi.providers.request.endpoint import Endpoint
+from oshaberi.providers.request.known_capabilities import known_capabilities
 from oshaberi.providers.request.model_request import Request, Thinking
 from oshaberi.providers.request.request_preparation import prepared
 from oshaberi.providers.request.sampling import sampling
@@ -23,7 +24,6 @@ from oshaberi.providers.request.thinking_levels import (
     nearest_level,
     output_tokens,
 )
-from oshaberi.providers.wire.request_negotiation import known_capabilities
 from oshaberi.providers.wire.signed_blocks import unpacked
 
 CALL, TEXT, THOUGHT = "call", "text", "thought"

@@ -13,11 +13,11 @@ from oshaberi.providers.request.call_ids import CallIds
 from oshaberi.providers.request.chat_dialogue import DialogueTurn, system_text, turns
 from oshaberi.providers.request.context_items import ImagePart, Part, ToolDeclaration, ToolRound
 from oshaberi.providers.request.endpoint import Endpoint
+from oshaberi.providers.request.known_capabilities import known_capabilities
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.request.sampling import sampling
 from oshaberi.providers.request.stop_strings import most_stop_strings, stop_strings
 from oshaberi.providers.request.thinking_levels import output_tokens
-from oshaberi.providers.wire.request_negotiation import known_capabilities
 from oshaberi.providers.wire.signed_blocks import unpacked
 
 Fields = dict[str, Any]

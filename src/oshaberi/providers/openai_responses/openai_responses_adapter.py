@@ -20,9 +20,9 @@ from oshaberi.providers.openai_responses.openai_responses_request_body import (
 )
 from oshaberi.providers.openai_responses.openai_responses_wire_events import Event, read
 from oshaberi.providers.openai_responses.repeated_response_text import Repetitions
+from oshaberi.providers.refusals.parameter_fallback import Body
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.wire.error_reading import read_failure
-from oshaberi.providers.wire.parameter_fallback import Body
 
 _OWN = frozenset({"model", "input", "stream", "store"})
 _FOREIGN_REASONING = re.compile(r"invalid_encrypted_content|encrypted content .*verified|'rs_")

@@ -22,10 +22,10 @@ from oshaberi.providers.request.context_items import (
     ToolRound,
 )
 from oshaberi.providers.request.endpoint import Endpoint
+from oshaberi.providers.request.known_capabilities import known_capabilities
 from oshaberi.providers.request.model_request import Request, Thinking
 from oshaberi.providers.request.sampling import sampling
 from oshaberi.providers.request.thinking_levels import is_off, nearest_level, output_tokens
-from oshaberi.providers.wire.request_negotiation import known_capabilities
 from oshaberi.providers.wire.signed_blocks import unpacked
 
 Fields = dict[str, Any]

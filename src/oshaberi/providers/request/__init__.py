@@ -1,7 +1,7 @@
 """Stage 01: what a model is asked, before an API's own form.
 
 - `model_request`: one request; `context_items`: its messages, tools and tool results; `endpoint`:
-  where the model is.
+  where the model is; `known_capabilities`: what it can do.
 - `request_preparation`: fits a request to an endpoint, with `known_window` and `window_budget`
   (length) and `image_fetching` (pictures).
 - `chat_dialogue`, `attachments_as_text`, `history_as_text`, `call_ids`, `sampling`, `stop_strings`,

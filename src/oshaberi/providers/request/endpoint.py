@@ -48,6 +48,11 @@ class Endpoint:
     learned: LearnedLimits = field(default_factory=LearnedLimits, repr=False, compare=False)
     """What the endpoint refused before; shared by all adapters of a process."""
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Return the values that no error may show."""
+        return (*filter(None, [self.api_key]), *self.headers.values())
+
 
 def place_of(endpoint: Endpoint) -> ModelPlace:
     """Return the place to which lessons about this endpoint's model apply."""

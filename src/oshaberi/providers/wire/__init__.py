@@ -4,7 +4,5 @@
 - `wire_event_steps`: what one event can say; `chunk_assembler` makes chunks of steps, with
   `tool_call_assembly`, `signed_blocks`, `reasoning_tail`, `cited_pages` and `text_outlet`, which
   ends the text by `stop_string_cut` and `speaker_holdback`.
-- `request_negotiation`: changes a request after a refusal; `parameter_fallback`: repeats it with
-  fewer parameters.
 - `actionable_errors`: adds to an error what helps to mend it.
 """

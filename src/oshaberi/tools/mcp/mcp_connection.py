@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
+from oshaberi.secret_redaction import SecretValues
 from oshaberi.tools.mcp.mcp_content import listed_tools, result_text
 from oshaberi.tools.mcp.mcp_server_settings import McpServer
 from oshaberi.tools.mcp.mcp_transports import connected, listening_for_changes
 from oshaberi.tools.mcp.server_stderr import ServerStderr
-from oshaberi.tools.result_redaction import SecretValues
 from oshaberi.tools.tool_definition import Tool, ToolFailedError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from oshaberi.errors import ConfigError
-from oshaberi.recording.recording_redaction import secrets_in
+from oshaberi.secret_redaction import secrets_in
 from oshaberi.tools.tool_definition import PERMISSIONS, Permission
 
 

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from oshaberi.providers.capabilities import thinking_lessons
 from oshaberi.providers.capabilities.learned_limits import Lesson
-from oshaberi.providers.capabilities.refusal import Found, Refusal, Teach
-from oshaberi.providers.capabilities.thinking_lessons import NEW_CLAUDE, REASONS
+from oshaberi.providers.refusals import thinking_lessons
+from oshaberi.providers.refusals.refusal import Found, Refusal, Teach
+from oshaberi.providers.refusals.thinking_lessons import NEW_CLAUDE, REASONS
 
 
 def lessons(refusal: Refusal) -> Iterator[Lesson]:

@@ -6,31 +6,22 @@ The lessons are remembered when the changed request is answered, not before.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from oshaberi.chunks import ProviderError
-from oshaberi.providers.capabilities.capability_table import capabilities_of
 from oshaberi.providers.capabilities.learned_limits import Lesson
-from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.capabilities.named_parameters import named_parameters
-from oshaberi.providers.capabilities.refusal import Refusal
-from oshaberi.providers.capabilities.refusal_rules import lessons
 from oshaberi.providers.error_classification import ProviderFailure
+from oshaberi.providers.refusals.named_parameters import named_parameters
+from oshaberi.providers.refusals.parameter_fallback import RETRIES, USEFUL, ParameterFallback
+from oshaberi.providers.refusals.refusal import Refusal
+from oshaberi.providers.refusals.refusal_rules import lessons
 from oshaberi.providers.request.endpoint import Endpoint, place_of
-from oshaberi.providers.wire.parameter_fallback import RETRIES, USEFUL, ParameterFallback
+from oshaberi.providers.request.known_capabilities import known_capabilities
 
 _SAYS_IT_ITSELF = frozenset({401, 402, 403, 408, 413, 429})
 """Statuses that fewer parameters never help."""
 _ABOUT_PARAMETERS = frozenset({None, 400, 404, 405, 406, 409, 415, 422, 501})
 """Statuses that they may help even if nothing is named; None is an error event of a stream."""
-
-
-def known_capabilities(endpoint: Endpoint, family: str) -> ModelCapabilities:
-    """Return the table's capabilities, with the settings and the lessons."""
-    gateway = bool(endpoint.quirks.get("gateway"))
-    known = capabilities_of(family, endpoint.model, is_gateway=gateway)
-    return endpoint.learned.applied(place_of(endpoint), replace(known, **endpoint.capabilities))
 
 
 class RequestNegotiation:

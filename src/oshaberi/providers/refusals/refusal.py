@@ -9,7 +9,7 @@ from typing import Any
 
 from oshaberi.providers.capabilities.learned_limits import Lesson
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.capabilities.named_parameters import named_parameters
+from oshaberi.providers.refusals.named_parameters import named_parameters
 
 Found = re.Match[str]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from oshaberi.providers.capabilities.named_parameters import named_parameters
+from oshaberi.providers.refusals.named_parameters import named_parameters
 
 Body = Mapping[str, Any]
 

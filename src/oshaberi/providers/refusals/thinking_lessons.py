@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from oshaberi.providers.capabilities.learned_limits import Lesson
-from oshaberi.providers.capabilities.refusal import Found, Refusal
+from oshaberi.providers.refusals.refusal import Found, Refusal
 
 REASONS: Mapping[str, Any] = {"sampling": "never", "stop_strings": 0}
 """What OpenAI's models that reason have in common; where one of it is refused, the rest is, too."""
