@@ -107,7 +107,9 @@ class TestQueue:
         first = queue.take()
         first.attempted = True
         queue.put_back([first])
-        queue.join_waiting()
+        queue.join_if_blocked(1.0)
+        assert len(queue) == 4
+        queue.join_if_blocked(1.5)
         assert [waiting.text for waiting in queue] == ["a", "b\nc\nd"]
 
 

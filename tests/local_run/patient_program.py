@@ -10,8 +10,8 @@ import math
 import sys
 
 from oshaberi.cli import main
-from oshaberi.delivery import deliverer
+from oshaberi.delivery.queue import message_queue
 
 if __name__ == "__main__":
-    deliverer.BLOCKED_SECONDS = math.inf
+    message_queue.BLOCKED_SECONDS = math.inf
     sys.exit(main())

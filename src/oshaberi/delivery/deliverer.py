@@ -37,7 +37,6 @@ from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.delivery.typing_waits import TypingWaits
 from oshaberi.events import Message, Table
 
-BLOCKED_SECONDS = 1.0
 NO_PLUG_INS = DeliveryPlugIns()
 
 
@@ -271,8 +270,7 @@ class Deliverer:
                 self._live_edits.began(outcome.sent, post, item.identity)
         broken = self._outcomes.settle([item], outcome)
         seconds = self._pace.request_seconds = _now() - began
-        if seconds > BLOCKED_SECONDS:
-            self.queue.join_waiting()
+        self.queue.join_if_blocked(seconds)
         return broken
 
     def _next_edit_at(self) -> float | None:

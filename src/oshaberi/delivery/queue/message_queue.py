@@ -16,6 +16,8 @@ from oshaberi.text.text_measure import utf16_len
 
 BOUND = 64
 JOIN_FROM = 3
+BLOCKED_SECONDS = 1.0
+"""A request that takes longer shows that the sink is blocked."""
 
 
 class MessageQueue:
@@ -102,8 +104,13 @@ class MessageQueue:
         self._note()
         return items
 
-    def join_waiting(self, join_from: int = JOIN_FROM) -> None:
-        """Join neighbours, because the sink was blocked (spec 07, falling behind)."""
+    def join_if_blocked(self, request_seconds: float) -> None:
+        """Join neighbours if the last request took too long (spec 07, falling behind)."""
+        if request_seconds > BLOCKED_SECONDS:
+            self.join_waiting(JOIN_FROM)
+
+    def join_waiting(self, join_from: int) -> None:
+        """Join neighbours, from `join_from` waiting messages on."""
         if len(self._items) < join_from:
             return
         merged: deque[OutgoingMessage] = deque()

@@ -1,4 +1,4 @@
-"""Makes outgoing messages of the engine's events; a table becomes pictures, code or a file."""
+"""Makes outgoing messages of the engine's events, and of the parts of a table sent as code."""
 
 from __future__ import annotations
 
@@ -12,12 +12,7 @@ from oshaberi.delivery.outgoing_message import OutgoingMessage, history_of
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.pacing.typing_pace import Wait, pause_ms, table_typing_ms, typing_ms
 from oshaberi.delivery.queue.plug_in_attachments import block_files, rendered_block
-from oshaberi.delivery.queue.table_attachments import (
-    MOST_CODE_MESSAGES,
-    TableRenderer,
-    table_file,
-    table_files,
-)
+from oshaberi.delivery.queue.table_attachments import TableRenderer, as_code, table_files
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import File
 from oshaberi.delivery.stream_config import StreamConfig
@@ -60,34 +55,22 @@ class OutgoingBuilder:
     async def files(self, item: OutgoingMessage, waits: InterruptibleWaits) -> tuple[File, ...]:
         """Return the files that the message becomes; none if it is sent as text."""
         if item.table is not None:
-            return await self._table_files(item.table, waits)
+            self._response.tables += 1
+            number = self._response.tables
+            return await table_files(item.table, number, self._config, self._renderer, waits)
         if item.block is not None:
             return await block_files(item.block, self._plug_ins, waits)
         return ()
-
-    async def _table_files(self, table: Table, waits: InterruptibleWaits) -> tuple[File, ...]:
-        """Return the table's pictures or its file; none if it is sent as code."""
-        self._response.tables += 1
-        number = self._response.tables
-        files: tuple[File, ...] = ()
-        if self._config.render_tables:
-            files = await table_files(table, number, self._renderer, waits)
-        if not files and not waits.halted and len(self._code(table)) > MOST_CODE_MESSAGES:
-            files = (table_file(table, number, self._renderer),)
-        return files
 
     def plain(self, item: OutgoingMessage) -> list[OutgoingMessage]:
         """Return the messages of a table as code. Its history belongs to the last one."""
         if item.table is None:
             return [replace(item, block=None)]
-        *before, last = self._code(item.table)
+        *before, last = as_code(item.table, self._config, self._renderer)
         for entry in item.entries:
             self._ledger.split(entry, len(before) + 1)
         parts = [self._part(item, text) for text in before]
         return [*parts, replace(item, text=last, table=None)]
-
-    def _code(self, table: Table) -> list[str]:
-        return self._renderer.as_code(table, self._config.text.max_single_message_length)
 
     def _part(self, item: OutgoingMessage, text: str) -> OutgoingMessage:
         number = self._response.next_number()

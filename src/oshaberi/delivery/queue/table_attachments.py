@@ -1,6 +1,7 @@
-"""Turns a table into pictures, into aligned code where no picture can be made, or into a file.
+"""Decides whether a table is sent as pictures, as aligned code or as a file, and makes them.
 
-A file is for tables that would take very many pictures or messages.
+Code is for tables that cannot be drawn, a file for those that would take very many pictures or
+messages.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Protocol
 
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.sink import File
+from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.events import Table
 from oshaberi.render.table_picture import Picture, RenderUnavailableError, TooManyPicturesError
 
@@ -50,6 +52,27 @@ class PackagedRenderer:
 
 
 async def table_files(
+    table: Table,
+    number: int,
+    config: StreamConfig,
+    renderer: TableRenderer,
+    waits: InterruptibleWaits,
+) -> tuple[File, ...]:
+    """Return the table's pictures or its file; none if it is sent as code."""
+    files: tuple[File, ...] = ()
+    if config.render_tables:
+        files = await _pictures(table, number, renderer, waits)
+    if files or waits.halted or len(as_code(table, config, renderer)) <= MOST_CODE_MESSAGES:
+        return files
+    return (_file(table, number, renderer),)
+
+
+def as_code(table: Table, config: StreamConfig, renderer: TableRenderer) -> list[str]:
+    """Return the table as messages of aligned code."""
+    return renderer.as_code(table, config.text.max_single_message_length)
+
+
+async def _pictures(
     table: Table, number: int, renderer: TableRenderer, waits: InterruptibleWaits
 ) -> tuple[File, ...]:
     """Return the pictures of a table, or its file if there would be too many.
@@ -65,7 +88,7 @@ async def table_files(
         pictures = job.result()
         alt = renderer.alt_text(table) if pictures else ""
     except TooManyPicturesError:
-        return (table_file(table, number, renderer),)
+        return (_file(table, number, renderer),)
     except RenderUnavailableError:
         return ()
     except Exception:
@@ -84,7 +107,7 @@ async def table_files(
     )
 
 
-def table_file(table: Table, number: int, renderer: TableRenderer) -> File:
+def _file(table: Table, number: int, renderer: TableRenderer) -> File:
     """Return the table's Markdown as a file. Discord shows a preview of it."""
     content = f"{table.source}\n".encode("utf-8", "replace")
     alt = renderer.alt_text(table)
