@@ -6,9 +6,8 @@ import asyncio
 
 from tests.bot.client_harness import MEMBER, OWNER
 from tests.e2e.bot_harness import MENTION, BotHarness, run_with_bot, whys
-from tests.e2e.test_when_it_speaks import BURST, PATIENT, gathering, seen_typing
+from tests.e2e.test_when_it_speaks import BURST, PATIENT, UNADDRESSED, gathering, seen_typing
 
-UNADDRESSED = "nobody was addressed: no mention, reply or trigger word"
 TRIGGER = "it contains a trigger word of a persona"
 WITHDRAWN = "it was deleted before its turn"
 PLACE = "general"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oshaberi.stage.model_servers import OpenAIWire
+from oshaberi.stage.world_changes import channel_changes, member_changes
 from tests.bot.client_harness import ADMIN, MEMBER, MODERATOR, OWNER, world
 from tests.e2e.bot_harness import MENTION, BotHarness, run_with_bot, whys
 
@@ -12,6 +13,10 @@ PLACES = world(
     {"name": "cards", "category": "games"},
     {"name": "cellar", "nsfw": True, "threads": ["below the cellar"]},
     "general",
+)
+RESTRICTED = (
+    "the persona that would answer does so only in age-restricted channels "
+    "(`/persona age-restrict`)"
 )
 TWO_LINES = "One line.\n\nAnother one."
 
@@ -103,8 +108,8 @@ def test_roles_say_who_is_answered_and_where() -> None:
         answered = here.ask("me?", user=MODERATOR, channel="openings")
         (said,) = await here.says("You.", channel="openings")
         await whys(here, (answered, MENTION), (said.id, MENTION))
-        why = await here.choose("Why this turn", refused)
-        assert "allowed_users, allowed_roles" in why
+        unlisted = "only certain users and roles are answered (allowed_users, allowed_roles)"
+        await whys(here, (refused, unlisted))
         here.ask("here?")
         await here.says("Everybody.")
         await here.run("config set", {"key": "blocked_roles", "value": f"<@&{role_id}>"})
@@ -115,6 +120,69 @@ def test_roles_say_who_is_answered_and_where() -> None:
         assert why == "Because a role of its author is blocked (blocked_roles)."
 
     run_with_bot(scenario, "You.", "Everybody.", "Not the mods.", described=PLACES)
+
+
+def test_a_role_that_is_taken_away_and_given_back() -> None:
+    async def scenario(here: BotHarness) -> None:
+        role_id = here.stage.world.role("mods").id
+        await here.run("config set", {"key": "allowed_roles", "value": f"<@&{role_id}>"})
+        guild = here.stage.world.guilds[here.server_id]
+        member = guild.members[here.stage.world.user(MODERATOR).id]
+        before = here.ask("me?", user=MODERATOR)
+        (first,) = await here.says("You.")
+        member.roles.remove(role_id)
+        member_changes.changed(here.stage.state, guild, member)
+        without = here.ask("and now?", user=MODERATOR)
+        await here.stage.settled()
+        member.roles.append(role_id)
+        member_changes.changed(here.stage.state, guild, member)
+        after = here.ask("and again?", user=MODERATOR)
+        first, second = await here.says("You.", "You again.")
+        unlisted = "only certain users and roles are answered (allowed_users, allowed_roles)"
+        answered = ((one, MENTION) for one in (before, first.id, after, second.id))
+        await whys(here, (without, unlisted), *answered)
+
+    run_with_bot(scenario, "You.", "You again.")
+
+
+FORUM = world(
+    {"name": "games", "type": "category"},
+    {"name": "work", "type": "category"},
+    {"name": "help", "type": "forum", "category": "games", "threads": ["a question"]},
+    "general",
+)
+
+
+def test_a_post_of_a_forum_and_a_channel_that_moves_to_another_category() -> None:
+    """A post inherits from its forum, then from the category where the forum is now."""
+
+    async def scenario(here: BotHarness) -> None:
+        place, lines = "a question", ["One line.", "Another one."]
+        whole = ["\n\n".join(lines)]
+        said: list[str] = []
+
+        async def answers(expected: list[str], origin: str) -> None:
+            asked = here.ask("how?", channel=place)
+            said.extend(expected)
+            ours = await here.says(*said, channel=place)
+            new = ours[-len(expected) :]
+            await whys(here, (asked, MENTION), *((one.id, MENTION) for one in new))
+            shown = await here.run("config show", {"key": "humanizer_degree"}, channel=place)
+            assert f"(from {origin})" in shown
+
+        degree = {"key": "humanizer_degree"}
+        await here.run("config set", degree | {"value": "0", "in": "help"})
+        await answers(whole, f"the channel <#{here.id_of('help')}>")
+        await here.run("config reset", degree | {"in": "help"})
+        await here.run("config set", degree | {"value": "0", "in": "games"})
+        await answers(whole, f"the category <#{here.id_of('games')}>")
+        forum = here.stage.world.channel("help")
+        forum.parent_id = here.id_of("work")
+        channel_changes.channel_changed(here.stage.state, forum)
+        await here.stage.settled()
+        await answers(lines, "whoever runs the bot")
+
+    run_with_bot(scenario, *[TWO_LINES] * 3, described=FORUM)
 
 
 def test_a_persona_for_age_restricted_channels_is_silent_elsewhere() -> None:
@@ -129,10 +197,7 @@ def test_a_persona_for_age_restricted_channels_is_silent_elsewhere() -> None:
             here.post("hey vex", channel=channel)
             (said,) = await here.says(words, channel=channel)
             assert said.username == "Vex"
-        why = await here.choose("Why this turn", refused)
-        assert why.startswith(
-            "Because the persona that would answer does so only in age-restricted"
-        )
+        await whys(here, (refused, RESTRICTED))
         here.post("vex and ren?")
         (said,) = await here.says("Just me.")
         assert said.username == "Ren"
@@ -140,7 +205,7 @@ def test_a_persona_for_age_restricted_channels_is_silent_elsewhere() -> None:
         refused = here.ask("anybody?")
         here.ask("anybody?", channel="cellar")
         await here.says("Down here.", "I am.", channel="cellar")
-        assert "age-restricted" in await here.choose("Why this turn", refused)
+        await whys(here, (refused, RESTRICTED))
         assert here.said() == ["Just me."]
         listed = await here.run("persona list")
         assert "only in age-restricted channels" in listed
@@ -157,8 +222,7 @@ def test_in_direct_messages_such_a_persona_never_answers() -> None:
         asked = here.stage.people.dm("hello", user=OWNER)
         here.ask("hello", channel="cellar")
         await here.says("Only here.", channel="cellar")
-        why = await here.choose("Why this turn", asked.id)
-        assert "age-restricted" in why
+        await whys(here, (asked.id, RESTRICTED))
         assert here.said(f"@{OWNER}") == []
 
     persona = {"name": "Vex", "age_restricted": True}

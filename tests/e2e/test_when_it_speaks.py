@@ -37,6 +37,7 @@ PATIENT = {"burst_wait_ms": 10_000, "burst_max_ms": 60_000}
 LISTENING = {"attention_ms": 3_600_000, "attention_chance": 0.8}
 BURST = "it belongs to the question that its author had begun (burst_wait_ms)"
 OTHERS = "it mentions or replies to somebody else"
+UNADDRESSED = "nobody was addressed: no mention, reply or trigger word"
 ROBOT = 5001
 UNDECIDED = (None, "Because the bot is deciding about it at this moment.")
 
@@ -95,7 +96,7 @@ def test_a_person_who_writes_in_bursts() -> None:
             here,
             (first, MENTION),
             (second, BURST),
-            (aside, "nobody was addressed: no mention, reply or trigger word"),
+            (aside, UNADDRESSED),
             (last, MENTION),
             (answer.id, MENTION),
         )
@@ -199,13 +200,16 @@ def test_a_thread_has_a_talk_of_its_own() -> None:
         await here.says("Hi.", channel="side")
         elsewhere = here.post("and here")
         on = here.post("and you", channel="side")
-        await here.says("Hi.", "Fine.", channel="side")
+        hi, fine = await here.says("Hi.", "Fine.", channel="side")
         assert here.said() == []
+        ago = "the bot and its author had been talking N s ago: chance 0.8, drew 0.2"
         await whys(
             here,
             (asked, MENTION),
-            (elsewhere, "nobody was addressed: no mention, reply or trigger word"),
-            (on, "the bot and its author had been talking N s ago: chance 0.8, drew 0.2"),
+            (hi.id, MENTION),
+            (elsewhere, UNADDRESSED),
+            (on, ago),
+            (fine.id, ago),
         )
 
     run_with_bot(scenario, "Hi.", "Fine.", described=described, **LISTENING)
@@ -215,7 +219,7 @@ def test_unasked_words_may_be_no_words() -> None:
     async def scenario(here: BotHarness) -> None:
         drawing(here, 0.01, 0.02, 0.5)
         said, silent, passed = here.post("nice day"), 0, 0
-        await here.says("It is.")
+        (answer,) = await here.says("It is.")
         typing = len(here.stage.calls("POST /channels/*/typing"))
         silent = here.post("is it", user=OWNER)
         await here.asked_times(2)
@@ -230,6 +234,7 @@ def test_unasked_words_may_be_no_words() -> None:
         await whys(
             here,
             (said, f"the bot may speak unasked {chance} 0.01"),
+            (answer.id, f"the bot may speak unasked {chance} 0.01"),
             (
                 silent,
                 "the model read it and chose to say nothing (silence_markers, `stay_silent`)",
@@ -261,10 +266,11 @@ def test_silence_is_an_answer_also_to_a_question() -> None:
         await here.asked_times(3)
         await here.idle()
         said = here.post("hello?", channel="logs")
-        await here.says("Hi.", channel="logs")
+        (hi,) = await here.says("Hi.", channel="logs")
         assert here.said() == []
         every = "every message of this channel is answered (auto_channels)"
-        await whys(here, (liked, SILENT), (marked, SILENT), (empty, SILENT), (said, every))
+        await whys(here, (liked, SILENT), (marked, SILENT), (empty, SILENT))
+        await whys(here, (said, every), (hi.id, every))
 
     react = Call("react", '{"emoji": "🌙"}')
     run_with_bot(scenario, (react, Call("stay_silent")), "NO_REPLY", (), "Hi.")
@@ -273,10 +279,11 @@ def test_silence_is_an_answer_also_to_a_question() -> None:
 def test_reply_modes() -> None:
     async def scenario(here: BotHarness) -> None:
         asked: list[int] = []
+        asides: list[int] = []
         for mode in ("off", "first", "all", "auto"):
             await here.run("config set", {"key": "reply_mode", "value": mode})
             asked.append(here.ask(f"{mode}?"))
-            here.post("and what about me", user=OWNER)
+            asides.append(here.post("and what about me", user=OWNER))
             await here.wait_for(lambda: len(here.ours()) == 2 * len(asked))
             await here.idle()
         asked.append(here.ask("and now?"))
@@ -285,40 +292,52 @@ def test_reply_modes() -> None:
         to = [one.reference and int(one.reference["message_id"]) for one in here.ours()]
         _off, first, all_, auto, _alone = asked
         assert to == [None, None, first, None, all_, all_, auto, None, None, None]
-        await whys(here, *((one, MENTION) for one in asked))
+        answers = (one.id for one in here.ours())
+        await whys(here, *((one, MENTION) for one in (*asked, *answers)))
+        await whys(here, *((one, UNADDRESSED) for one in asides))
 
     run_with_bot(scenario, *["One.\nTwo."] * 5)
 
 
 def test_a_webhook_has_a_notice_instead_of_a_reply() -> None:
+    """Once for an answer, where its first message would reply; `auto`: only after others."""
+
     async def scenario(here: BotHarness) -> None:
         await here.persona("Oshaberi", is_default=True)
         await here.persona("Vex", triggers=("vex",))
         asked: list[int] = []
         counts: list[int] = []
-        for mode in ("off", "first"):
+        for mode, between in (
+            ("off", True),
+            ("first", False),
+            ("all", False),
+            ("auto", False),
+            ("auto", True),
+        ):
             await here.run("config set", {"key": "reply_mode", "value": mode})
+            before = len(here.ours())
             asked.append(here.post("hey vex", user=OWNER))
-            await here.wait_for(lambda: "Yes?" in here.said()[sum(counts) :])
+            if between:
+                here.post("hm")
+            await here.wait_for(lambda before=before: "Well?" in here.said()[before:])  # type: ignore[misc]
             await here.idle()
-            counts.append(len(here.ours()) - sum(counts))
-        assert counts == [1, 2]
+            counts.append(len(here.ours()) - before)
+        assert counts == [2, 3, 3, 2, 3]
         word = "it contains a trigger word of a persona"
-        answers = [one.id for one in here.ours() if one.content == "Yes?"]
-        await whys(here, *((one, word) for one in (*asked, *answers)))
+        await whys(here, *((one, word) for one in (*asked, *(one.id for one in here.ours()))))
 
-    run_with_bot(scenario, "Yes?", "Yes?")
+    run_with_bot(scenario, *["Yes?\nWell?"] * 5)
 
 
 def test_what_is_said_after_a_question_stands_after_it() -> None:
     async def scenario(here: BotHarness) -> None:
-        here.ask("count")
+        first = here.ask("count")
         await here.wait_for(lambda: here.said() == ["One."])
-        here.post("it is loud here", user="aya")
+        aside = here.post("it is loud here", user="aya")
         waits = here.ask("and me?", user=OWNER)
         await here.wait_for(lambda: here.bot.channel_turns.waiting() == 1)
         await here.run("stop", user=MEMBER)
-        await here.says("One.", "Two", "You too.")
+        answers = await here.says("One.", "Two", "You too.")
         asked = here.asked().text
         places = [
             asked.index(words)
@@ -332,7 +351,8 @@ def test_what_is_said_after_a_question_stands_after_it() -> None:
             )
         ]
         assert places == sorted(places)
-        await whys(here, (waits, MENTION))
+        mentions = ((one, MENTION) for one in (first, waits, *(one.id for one in answers)))
+        await whys(here, (aside, UNADDRESSED), *mentions)
 
     run_with_bot(scenario, (Say("One.\nTwo"), Stall()), "You too.")
 
@@ -365,7 +385,8 @@ def test_a_proxys_message_is_its_persons() -> None:
         turn = await here.db.turns.last(place)
         assert turn is not None
         assert turn.user_id == here.stage.world.user(MEMBER).id
-        await whys(here, (copy, MENTION))
+        (answer,) = [one.id for one in here.ours() if one.webhook_id is None]
+        await whys(here, (copy, MENTION), (answer, MENTION))
         assert await here.bot.channel_turns.why(original) == (
             "Because a proxy bot replaced it by its copy."
         )
@@ -403,8 +424,11 @@ def test_bots_that_may_talk_stop_by_themselves() -> None:
         again = here.ask("beep", user="robot")
         await here.asked_times(3)
         await here.idle()
+        answers = [one.id for one in here.ours() if one.content.startswith("Boop")]
+        assert len(answers) == 3
         await whys(
             here,
+            *((one, MENTION) for one in answers),
             (rounds[0], MENTION),
             (rounds[1], MENTION),
             (
@@ -412,7 +436,7 @@ def test_bots_that_may_talk_stop_by_themselves() -> None:
                 "bots had answered each other often enough; now a person has to write "
                 "(bot_rounds_limit)",
             ),
-            (person, "nobody was addressed: no mention, reply or trigger word"),
+            (person, UNADDRESSED),
             (again, MENTION),
         )
 
