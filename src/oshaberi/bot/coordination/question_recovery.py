@@ -39,7 +39,7 @@ AT_ONCE = 8
 """How many channels are dealt with at the same time."""
 TITLE = translatable("I was away")
 ASK_AGAIN = translatable(
-    "I was restarted before I could answer this, a while ago. Ask again if you still like."
+    "I was restarted before I could answer this, a while ago. Ask again if you still need it."
 )
 GO_ON = translatable(
     "I was away for too long to go on by myself: `/continue` goes on with the answer above."
