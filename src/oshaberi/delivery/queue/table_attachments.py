@@ -12,7 +12,7 @@ from typing import Protocol
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.sink import File
 from oshaberi.events import Table
-from oshaberi.render.table_picture import Picture, RenderUnavailableError, TooManyPicturesError
+from oshaberi.render.render_result import Picture, RenderUnavailableError, TooManyPicturesError
 
 log = logging.getLogger(__name__)
 
