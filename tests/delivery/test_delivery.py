@@ -9,7 +9,7 @@ from oshaberi.delivery.queue.table_attachments import PackagedRenderer
 from oshaberi.delivery.response_state import ResponseState, SentSprite
 from oshaberi.delivery.sinks.recording_sink import RecordingSink
 from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
-from oshaberi.render.table_picture import RenderUnavailableError, TooManyPicturesError
+from oshaberi.render.render_result import RenderUnavailableError, TooManyPicturesError
 from oshaberi.stream import Silence, Stop
 
 from ..stream.scripted_streams import FakeRenderer, play

@@ -14,7 +14,7 @@ import discord
 from oshaberi.chunks import Chunk
 from oshaberi.discord_io import BanGuard, ClientState, MentionPolicy, RequestTrace
 from oshaberi.events import Table
-from oshaberi.render.table_picture import Picture
+from oshaberi.render.render_result import Picture
 from oshaberi.stage import Settings, Stage, StageMessage
 from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stage.testing import logged_in, staged

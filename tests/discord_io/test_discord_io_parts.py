@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from oshaberi.chunks import ThoughtPart
 from oshaberi.delivery.sink import AmbiguousError, Embed, Post, WebhookFace, WireState
 from oshaberi.discord_io import (
     MentionPolicy,
@@ -16,13 +15,11 @@ from oshaberi.discord_io import (
     emojis_of,
     known_people,
     notice_embed,
-    thought_log_embed,
 )
 from oshaberi.discord_io.requests.answer_classification import refusal_of
 from oshaberi.discord_io.requests.request_parameters import avatar_url, edit_form, webhook_form
 from oshaberi.discord_io.webhooks.reply_notice import quoted
 from oshaberi.stage import Settings
-from oshaberi.stream import ThoughtLog
 from tests.discord_io.sink_harness import SinkHarness, guild, run_with_sinks
 
 NO_LIMITS = Settings(rate_limits=False)
@@ -75,16 +72,6 @@ def test_notices_keep_the_limits() -> None:
     assert embed.description is not None
     assert (len(embed.title), len(embed.description)) == (256, 4096)
     assert notice_embed(Embed("title")).description is None
-
-
-def test_thought_log_prefers_summaries_and_masks_secrets() -> None:
-    parts = (ThoughtPart("raw words"), ThoughtPart("my key is sk-abcdefgh12345", "summary"))
-    log = ThoughtLog(parts, "openai", "some-model", 1500, "https://discord.com/channels/1/2/3")
-    embed = thought_log_embed(log)
-    assert embed is not None
-    assert embed.description == "my key is [secret]"
-    assert (embed.url, embed.footer.text) == (log.first_reply_url, "openai · some-model · 1.5 s")
-    assert thought_log_embed(ThoughtLog()) is None
 
 
 def test_mentions_never_reach_everyone() -> None:

@@ -14,7 +14,7 @@ from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sinks.recording_sink import Record, RecordingSink
 from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
 from oshaberi.events import Table
-from oshaberi.render.table_picture import Picture
+from oshaberi.render.render_result import Picture
 from oshaberi.stream import (
     ScriptedProvider,
     Step,

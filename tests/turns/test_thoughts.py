@@ -80,6 +80,11 @@ def test_the_log_has_summaries_first() -> None:
     )
 
 
+def test_the_log_shows_no_secrets() -> None:
+    (embed,) = thought_embeds("Ren", [log(ThoughtPart("my key is sk-abcdefgh12345", "summary"))])
+    assert embed.description.endswith("**Summary**\nmy key is [secret]")
+
+
 def test_a_long_log_is_split() -> None:
     lines = "\n".join(f"line {number}" for number in range(2000))
     embeds = thought_embeds("Ren", [log(ThoughtPart(lines))])

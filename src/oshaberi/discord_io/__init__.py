@@ -17,7 +17,7 @@ global limit of requests in a second is kept too (`RequestBudget`).
 from __future__ import annotations
 
 from oshaberi.discord_io.client_state import ClientState
-from oshaberi.discord_io.discord_embeds import notice_embed, thought_log_embed
+from oshaberi.discord_io.discord_embeds import notice_embed
 from oshaberi.discord_io.discord_sink import DiscordSink
 from oshaberi.discord_io.guild_directory import bot_name, emojis_of, known_people
 from oshaberi.discord_io.mention_policy import MentionPolicy
@@ -42,5 +42,4 @@ __all__ = [
     "emojis_of",
     "known_people",
     "notice_embed",
-    "thought_log_embed",
 ]

@@ -21,7 +21,7 @@ from oshaberi.inspector.engine_recorder import EngineRecorder, Entry
 from oshaberi.inspector.hold_times import holds_in
 from oshaberi.inspector.message_origins import MessageOrigins
 from oshaberi.inspector.raw_stream_positions import VisibleTextOrigin, plain_pieces, source_of
-from oshaberi.render.table_picture import Picture
+from oshaberi.render.render_result import Picture
 from oshaberi.scenes import Scene, parse_scene
 from oshaberi.scenes.scene_playback import PlayedScene, perform
 from oshaberi.stream.provider_protocol import Silence, Step, Stop

@@ -1,8 +1,8 @@
 """Tables for people: pictures where the fonts are installed, aligned code where they are not.
 
 `table_grid` makes a table rectangular, `cells` reads each cell (`styled_spans`), `fonts` and
-`column_widths` measure, `png` draws; `table_picture` is the result. `text_forms` has the table as
-code and as alt text.
+`column_widths` measure, `png` draws; `render_result` is what comes out. `text_forms` has the table
+as code and as alt text.
 
 Importing this costs nothing: what a function needs (Pillow, the fonts) is loaded when it is
 called.
@@ -11,7 +11,7 @@ called.
 from __future__ import annotations
 
 from oshaberi.events import Table
-from oshaberi.render.table_picture import (
+from oshaberi.render.render_result import (
     Picture,
     RenderUnavailableError,
     Theme,

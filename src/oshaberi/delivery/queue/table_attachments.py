@@ -14,7 +14,7 @@ from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.sink import File
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.events import Table
-from oshaberi.render.table_picture import Picture, RenderUnavailableError, TooManyPicturesError
+from oshaberi.render.render_result import Picture, RenderUnavailableError, TooManyPicturesError
 
 log = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ from PIL import ImageFont, features
 
 from oshaberi.package_assets import AssetError, font_file
 from oshaberi.render.fonts.font_cmap import characters_of
+from oshaberi.render.render_result import RenderUnavailableError
 from oshaberi.render.styled_spans import CellMark
-from oshaberi.render.table_picture import RenderUnavailableError
 
 TEXT_PX = 32
 CODE_PX = 27

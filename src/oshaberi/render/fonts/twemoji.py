@@ -8,7 +8,7 @@ import regex
 from PIL import Image
 
 from oshaberi.package_assets import AssetError, emoji_file, emoji_names
-from oshaberi.render.table_picture import RenderUnavailableError
+from oshaberi.render.render_result import RenderUnavailableError
 
 SIZE = 42
 _EMOJI = regex.compile(r"\p{Emoji_Presentation}|\p{Regional_Indicator}")

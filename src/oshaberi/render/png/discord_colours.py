@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from oshaberi.render.table_picture import Theme
+from oshaberi.render.render_result import Theme
 
 Colour = tuple[int, int, int]
 

@@ -11,13 +11,13 @@ from oshaberi.render.fonts.font_faces import known
 from oshaberi.render.png.discord_colours import PALETTES, TablePalette
 from oshaberi.render.png.page_drawing import Canvas
 from oshaberi.render.png.page_layout import LEAST_ROW_HEIGHT, MAX_HEIGHT, TablePage, lay_out
-from oshaberi.render.table_grid import grid_of
-from oshaberi.render.table_picture import (
+from oshaberi.render.render_result import (
     Picture,
     RenderUnavailableError,
     Theme,
     TooManyPicturesError,
 )
+from oshaberi.render.table_grid import grid_of
 
 _COMPRESSION = 3
 _MOST_UNKNOWN = 0.02

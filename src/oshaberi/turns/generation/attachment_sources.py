@@ -12,7 +12,7 @@ from oshaberi.delivery.queue.plug_in_attachments import rendered_block
 from oshaberi.delivery.queue.table_attachments import TableRenderer
 from oshaberi.delivery.sink import File
 from oshaberi.events import Table
-from oshaberi.render.table_picture import Picture
+from oshaberi.render.render_result import Picture
 
 
 class AttachmentSources:
