@@ -18,7 +18,13 @@ from oshaberi.text.segments.segment_release import SegmentRelease
 from oshaberi.text.segments.visible_buffer import NEVER, VisibleBuffer
 from oshaberi.text.sentences.sentence_ends import TERMINATORS, run_end, sentence_end
 from oshaberi.text.text_config import TextConfig
-from oshaberi.text.urls_and_mentions import URL_STOP, backticks_end, inline_code_close, url_end
+from oshaberi.text.urls_and_mentions import (
+    URL_STOP,
+    backticks_end,
+    bracket_end,
+    inline_code_close,
+    url_end,
+)
 
 _LINES: Final = interest_in(MARKS)
 _SENTENCES: Final = interest_in(MARKS + TERMINATORS)
@@ -252,15 +258,20 @@ class ProseReader(SegmentReader):
     def _url_reach(self, begin: int, after: int, final: bool) -> int:
         """Return where the URL from `begin` ends; 0 if an overflow came first, or WAIT."""
         text = self._buffer.text
-        stop = URL_STOP.search(text, max(after, self._url_read), self._buffer.limit)
-        if stop is None and len(text) >= self._buffer.limit:
-            self._settle(self._buffer.limit, begin)
+        known = min(len(text), self._buffer.limit)
+        unread = max(after, self._url_read)
+        found = URL_STOP.search(text, unread, known)
+        stop = found.start() if found else known
+        if stop == known and text[begin - 1 : begin] == "(" and ")" in text[unread:known]:
+            stop = bracket_end(text, begin, known)
+        if stop == known and known == self._buffer.limit:
+            self._settle(known, begin)
             return 0
-        if stop is None and not final:
-            self._url_read = len(text)
+        if stop == known and not final:
+            self._url_read = known
             return WAIT
         self._url_read = 0
-        end = max(after, url_end(text, begin, stop.start() if stop else len(text)))
+        end = max(after, url_end(text, begin, stop))
         self._open_markers.spans.append((begin, end, True))
         return end
 
