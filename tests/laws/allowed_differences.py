@@ -13,6 +13,8 @@ from .visible_text import BLOCK_MARK
 NEXT_MESSAGE = "\x1e"
 """Joins the messages into one string. Python counts it as whitespace."""
 
+BREAK = re.compile(r"</?br\s*/?>", re.IGNORECASE)
+"""HTML reads </br> as <br>, too."""
 _CARRIED = re.compile(r"[.,!?;。！？、，]{1,16}(?=\s|$)")
 _CARRIED_END = re.compile(r"\n\s*[.,!?;。！？、，]{1,16}$")
 _ORPHAN = frozenset(".,!?;。！？、，…")
@@ -46,17 +48,27 @@ class Sides:
         source, out = self.source, self.out
         if "\n" in before and _CARRIED.match(source, i):
             return True
-        head = out[max(out.rfind(NEXT_MESSAGE, 0, j), out.rfind("\n", 0, j)) + 1 : j].lstrip()
-        if _is_expression(head) or self._is_own_segment(head, i):
+        if self.follows_expression(i, j):
             return True
         if _TOKEN_START.match(source, i) and _TOKEN_END.search(source[: i - len(before)]):
             return True  # emoji that share a message
+        head = self._head(j)
         word = source[i - len(before) - 1]
         fragment = self._ends_in_fragment(i, j) or (head and _PUNCTUATION.fullmatch(head))
         end = out.find(NEXT_MESSAGE, j)
         message = head + out[j : end if end >= 0 else len(out)]
         near_cut = "\n" in before or word == ">" or utf16(message) > self.limit // 2
         return bool(fragment) and near_cut
+
+    def follows_expression(self, i: int, j: int) -> bool:
+        """S1: an expression was put in front of what follows."""
+        head = self._head(j)
+        return _is_expression(head) or self._is_own_segment(head, i)
+
+    def _head(self, j: int) -> str:
+        """What the line of the message has before `j`; behind code it begins with a blank."""
+        start = max(self.out.rfind(NEXT_MESSAGE, 0, j), self.out.rfind("\n", 0, j)) + 1
+        return self.out[start:j].lstrip()
 
     def _ends_in_fragment(self, i: int, j: int) -> bool:
         """Punctuation at `i` that ends a word of V, or its message."""
@@ -122,16 +134,26 @@ class Sides:
         """In `blocks` that is what is cut when it is too long for the buffer."""
         return self.source[self.source.rfind("\n\n", 0, i) + 1 : i]
 
+    def _line(self, i: int) -> tuple[int, str]:
+        """Where the line around `i` begins, and its text; `<br>` ends lines, too."""
+        start = self.source.rfind("\n", 0, i) + 1
+        end = self.source.find("\n", i)
+        for found in BREAK.finditer(self.source, start, end if end >= 0 else len(self.source)):
+            if found.start() >= i:
+                return start, self.source[start : found.start()]
+            start = found.end()
+        return start, self.source[start : end if end >= 0 else len(self.source)]
+
     def is_unseen(self, i: int, j: int) -> bool:
         """B8: whether what is at `i` stands in a segment or message with nothing visible."""
-        start, end = self.source.rfind("\n", 0, i) + 1, self.source.find("\n", i)
-        line = self.source[start : end if end >= 0 else len(self.source)]
+        start, line = self._line(i)
         held = _is_expression(self.out[self.out.rfind(NEXT_MESSAGE, 0, j) + 1 : j])
-        cut = not j or held or NEXT_MESSAGE in self.out[j : skip(self.out, j)]
+        cut = not j or held or skip(self.out, j) > j or j == len(self.out)
         if cut and utf16(line) > min(self.limit, self.buffer):
             return True
         rest = self.source[i:]
-        if _UNSEEN_REST.match(rest) and utf16(self._paragraph(i) + rest) > self.buffer:
+        too_long = utf16(self._paragraph(i) + rest) > min(self.limit, self.buffer)
+        if too_long and _UNSEEN_REST.match(rest):
             return True  # what is left behind a cut, at the very end
         behind = _UNSEEN.match(line, i - start)
         after = behind.end() if behind else 0

@@ -10,7 +10,7 @@ _TOKEN = re.compile(
     r"<(?:a?:\w{2,32}:\d{15,20}|@[!&]?\d{15,20}|#\d{15,20}|t:\d{1,12}(?::[tTdDfFR])?)>"
 )
 _URL = re.compile(r"(?:https?|ftps?)://[^\s<>\"`|\u3000-\u303f\uff00-\uff65]+", re.IGNORECASE)
-LINK = re.compile(r"\[[^\[\]()\n<>`:|*~\"]+\]\(https?://[^\s()<>`|\"*~]+\)")
+LINK = re.compile(r"(?<!\\)\[[^\[\]()\n<>`:|*~\"]+\]\(https?://[^\s()<>`|\"*~]+\)")
 _AFTER_URL = frozenset(".,;:!?'*_~]”’“‘„«»")  # quotes that close around a URL, too
 _RUN = re.compile(r"`+")
 _CLUSTER = regex.compile(r"\X")
@@ -25,10 +25,11 @@ def utf16(text: str) -> int:
 def atoms(prose: str, limit: int, hold: int) -> list[Span]:
     """Spans that no message boundary may fall into, as far as they fit into a message."""
     spans = [m.span() for m in _TOKEN.finditer(prose)]
-    spans += [_given_back(prose, *m.span()) for m in _URL.finditer(prose)]
+    spans += _urls(prose)
     spans += [m.span() for m in LINK.finditer(prose)]
-    spans += inline_code(prose, hold)
-    return [(a, b) for a, b in _merged(spans) if utf16(prose[a:b]) <= limit]
+    code, unsure = inline_code(prose, hold)
+    known = [(a, b) for a, b in spans if not any(c < b and a < d for c, d in unsure)]
+    return [(a, b) for a, b in _merged(known + code) if utf16(prose[a:b]) <= limit]
 
 
 def _merged(spans: list[Span]) -> list[Span]:
@@ -45,6 +46,15 @@ def _merged(spans: list[Span]) -> list[Span]:
             merged[-1] = (merged[-1][0], end)
             crossed = True
     return merged[:-1] if crossed else merged
+
+
+def _urls(prose: str) -> list[Span]:
+    spans = []
+    found = _URL.search(prose)
+    while found:
+        spans.append(_given_back(prose, *found.span()))
+        found = _URL.search(prose, max(spans[-1][1], found.start() + 1))
+    return spans
 
 
 def _given_back(prose: str, start: int, end: int) -> Span:
@@ -69,18 +79,23 @@ def _bracket_end(prose: str, start: int, end: int) -> int:
     return end
 
 
-def inline_code(prose: str, hold: int) -> list[Span]:
-    """Code spans by the one definition; a line stops counting where the limit is a near thing."""
+def inline_code(prose: str, hold: int) -> tuple[list[Span], list[Span]]:
+    """Code spans by the one definition; and the rest of each line where the limit is a near thing,
+    so that what is code there is not known."""
     spans: list[Span] = []
+    unsure: list[Span] = []
     start = 0
     for line in prose.split("\n"):
         if "`" in line:
-            spans += [(start + a, start + b) for a, b in _line_code(line, hold)]
+            found, sure = _line_code(line, hold)
+            spans += [(start + a, start + b) for a, b in found]
+            unsure.append((start + sure, start + len(line)))
         start += len(line) + 1
-    return spans
+    return spans, unsure
 
 
-def _line_code(line: str, hold: int) -> list[Span]:
+def _line_code(line: str, hold: int) -> tuple[list[Span], int]:
+    """The code spans of a line, and how far it is known what is code."""
     runs = [m.span() for m in _RUN.finditer(line)]
     spans: list[Span] = []
     while runs:
@@ -91,11 +106,11 @@ def _line_code(line: str, hold: int) -> list[Span]:
             continue
         length = runs[closer][0] - opener[1]
         if abs(length - hold) <= 4:
-            break
+            return spans, opener[0]
         if length < hold:
             spans.append((opener[0], runs[closer][1]))
             del runs[: closer + 1]
-    return spans
+    return spans, len(line)
 
 
 def cuts_cluster(prose: str, at: int, limit: int, kept: list[Span]) -> bool:
@@ -105,14 +120,20 @@ def cuts_cluster(prose: str, at: int, limit: int, kept: list[Span]) -> bool:
     start = max(start, prose.rfind(" ", 0, at) + 1)
     for cluster in _CLUSTER.finditer(prose, start):
         if cluster.end() >= at:
-            atom = [a for a, b in kept if a < cluster.start() < b]
-            whole = prose[min([cluster.start(), *atom]) : cluster.end()]
-            return cluster.end() > at and utf16(whole) <= limit
+            return cluster.end() > at and utf16(_with_atom(prose, cluster, kept)) <= limit
     return False
 
 
-def in_huge_cluster(text: str, message: str, limit: int) -> bool:
-    """Whether the rest of a cluster that begins `message` is of one longer than any message."""
+def in_huge_cluster(text: str, message: str, limit: int, kept: list[Span]) -> bool:
+    """Whether the rest of a cluster that begins `message` is of one longer than any message,
+    together with the atom that it ends, if it does."""
     rest = _CLUSTER.match(message)
-    huge = (c[0] for c in _CLUSTER.finditer(text) if utf16(c[0]) > limit)
-    return rest is not None and any(rest[0] in cluster for cluster in huge)
+    if rest is None:
+        return False
+    found = (c for c in _CLUSTER.finditer(text) if rest[0] in c[0])
+    return any(utf16(_with_atom(text, c, kept)) > limit for c in found)
+
+
+def _with_atom(text: str, cluster: regex.Match[str], kept: list[Span]) -> str:
+    atom = [a for a, b in kept if a < cluster.start() < b]
+    return text[min([cluster.start(), *atom]) : cluster.end()]

@@ -161,7 +161,9 @@ def clusters(text: str, config: TextConfig, events: list[Event]) -> list[str]:
         joins = first in _JOINERS or unicodedata.category(first or " ") in ("Mn", "Me")
         if not joins or re.search(rf"(?:^|[\s`>]){re.escape(first)}", plain):
             continue
-        if not in_huge_cluster(plain, message, config.max_single_message_length):
+        size = config.max_single_message_length
+        kept = atoms(plain, size, config.hold_limit)
+        if not in_huge_cluster(plain, message, size, kept):
             broken.append(f"L5 begins inside a cluster: {message[:20]!r}")
     return broken
 

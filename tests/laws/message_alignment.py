@@ -13,18 +13,19 @@ from unicodedata import category
 
 import emoji
 
-from .allowed_differences import NEXT_MESSAGE, Sides, could_close, skip
+from .allowed_differences import BREAK, NEXT_MESSAGE, Sides, could_close, skip
 from .expected_atoms import utf16
 from .visible_text import BLOCK_MARK
 
 _CLOSERS = ')）"」』”“»«》*~|'
-_BREAK = re.compile(r"</?br\s*/?>", re.IGNORECASE)  # HTML reads </br> as <br>, too
-_SHORTCODE = re.compile(r":[\w+\-’.()&]+:")
+_SHORTCODE = re.compile(r"<a?(?P<tag>:\w+:)>|:[\w+\-’.()&]+:")
+_JOINS_BEFORE = re.compile(r"\s*(?:[.,!?;:。！？、，…\u2060-\u206f]|$)")
+"""What may stand behind a `<br>` and go to the line before."""
 _WORD = re.compile(r"\S+")
 _MARKERS = re.compile(r"[*_~|)\]\"'”’»」』》）]*(?=[\n\x1e]|$)")
 _PERIODS = (".", "。", "．", "｡")
 _LINE_END = frozenset("\n" + NEXT_MESSAGE)
-_PATIENCE = 4000
+_PATIENCE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,10 +202,10 @@ class Aligner(Sides):
                 return 1, 1
             if len(folded) > 1 and self.out[j : j + len(folded)].casefold() == folded:
                 return 1, len(folded)
-        if a == ":":
-            code = _SHORTCODE.match(self.source, i)
-            picture = emoji.emojize(code[0], language="alias") if code else ""
-            if code and picture != code[0] and self.out.startswith(picture, j):
+        if a in ":<" and (code := _SHORTCODE.match(self.source, i)):
+            name = code["tag"] or code[0]
+            picture = emoji.emojize(name, language="alias")
+            if picture != name and self.out.startswith(picture, j):
                 return len(code[0]), len(picture)
         return None
 
@@ -214,7 +215,9 @@ class Aligner(Sides):
             return None
         before, after = self.source[state.i : i], self.out[state.j : j]
         if state.apart:
-            return None if after else "words joined where something was taken out"
+            if after or self.follows_expression(i, j):
+                return None
+            return "words joined where something was taken out"
         if state.loose or bool(before) == bool(after):
             return None
         if before:
@@ -234,13 +237,13 @@ class Aligner(Sides):
                 yield self._withheld(state, i, h)
         if i == len(self.source):
             return
-        line_break = _BREAK.match(self.source, i) if self.source[i] == "<" else None
+        line_break = BREAK.match(self.source, i) if self.source[i] == "<" else None
         if category(self.source[i]) == "Cf" and self.is_unseen(i, state.j):
             yield _State(i + 1, state.j, True, False, state.held)  # B8: makes no event
         if line_break:
             end = line_break.end()
-            between = all(c.isalnum() for c in (self.source[i - 1 : i], self.source[end : end + 1]))
-            yield _State(end, state.j, not between, between, state.held)
+            joins = _JOINS_BEFORE.match(self.source, end) is not None
+            yield _State(end, state.j, joins, not joins, state.held)
         if self.loosely and self.source[i] in ",;.。．｡":
             yield from self._punctuation_dropped(state, i)
 
@@ -270,7 +273,7 @@ class Aligner(Sides):
         """Where the withholding ends that begins at `i`, whatever its white space and breaks."""
         for char in "".join(self.held[h].text.split()):
             i = skip(self.source, i)
-            while char != "<" and (line_break := _BREAK.match(self.source, i)):
+            while char != "<" and (line_break := BREAK.match(self.source, i)):
                 i = skip(self.source, line_break.end())
             if i == len(self.source) or self.source[i] != char:
                 return None

@@ -143,6 +143,44 @@ def test_degree_three_may_change_case_and_commas_only() -> None:
         assert any(line.startswith(by) for line in found), (wrong, found)
 
 
+def test_words_joined_where_a_break_tag_stood_are_caught() -> None:
+    text = "今日。<br>明日"
+    for said, by in (("今日。\n明日", None), ("今日。明日", "L3 words joined")):
+        event = Message(said, "final", segment=1, span=(0, len(text)))
+        found = law_checks.conservation(text, config(2), [event])
+        assert [line[:15] for line in found] == ([by] if by else []), found
+
+
+def test_an_expression_may_join_the_next_line_and_words_may_not() -> None:
+    for head, broken in (("...", []), ("ab.", ["L3 words joined"])):
+        text = f"```x``` {head}\nnext"
+        said = f"```x``` {head}next"
+        event = Message(said, "final", segment=1, span=(0, len(text)))
+        found = law_checks.conservation(text, config(2), [event])
+        assert [line[:15] for line in found] == broken, found
+
+
+def test_invisible_characters_lost_from_a_word_are_caught() -> None:
+    text = "one tw\u200do three"
+    event = Message("one two three", "final", segment=1, span=(0, len(text)))
+    found = law_checks.conservation(text, config(2), [event])
+    assert any(line.startswith("L3 V has") for line in found), found
+
+
+def test_marks_cut_from_a_link_with_which_they_fit_are_caught() -> None:
+    link = "[label](https://x.test/a)"
+    for marks, broken in ((40, True), (98, False)):
+        text = link + "\u0301" * marks
+        events: list[Event] = [
+            Message(link, "final", segment=1, span=(0, len(text))),
+            Message("\u0301" * marks, "final", segment=1, span=(0, len(text))),
+        ]
+        tiny = config(2, tiny=True)
+        found = law_checks.conservation(text, tiny, events)
+        assert bool(found) == broken, found
+        assert bool(law_checks.clusters(text, tiny, events)) == broken
+
+
 def test_a_bracket_closed_behind_a_whole_link_is_caught() -> None:
     text = "Read [the page](https://example.org/)s now"
     said = Message(text + ")", "final", segment=1, span=(0, len(text)))

@@ -159,6 +159,22 @@ def test_an_invisible_start_of_a_long_line_behind_an_expression() -> None:
     assert law_checks.all_broken(TextEngine, text, tight, random.Random(1)) == []
 
 
+@pytest.mark.parametrize(
+    "text", ["\u3002 " * 1500, "a\n" + "\u3002 " * 1500, "a\n" + "***\n" * 900]
+)
+def test_many_fragments_and_rules_are_reported_in_time(text: str) -> None:
+    """Found by searching: they waited for a text that they could be reported with (L6)."""
+    chosen = config(3, many=True)
+    assert law_checks.all_broken(TextEngine, text, chosen, random.Random(1)) == []
+
+
+def test_code_whose_end_is_about_as_far_as_a_hold() -> None:
+    """Found by fuzzing: whether it is code is not said, nor is it for what follows."""
+    text = "`" + "a b " * 34 + "` `https://x.test/" + "a" * 98 + "`"
+    tight = TextConfig(max_single_message_length=115, flush_buffer_size=152, hold_limit=138)
+    assert law_checks.all_broken(TextEngine, text, tight, random.Random(1)) == []
+
+
 def test_an_expression_behind_a_sentence_that_shares_its_message() -> None:
     """Found by fuzzing: `!?!` goes in front of the next line (S1), and `。` ends the one before."""
     text = "``` ```「。 \n!?!\na"

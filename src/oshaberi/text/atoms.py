@@ -37,7 +37,7 @@ def url_end(text: str, start: int, stop: int) -> int:
     Right behind a `(` it ends where that closes: `[text](https://example.jp/)です`.
     """
     if text[start - 1 : start] == "(":
-        stop = _bracket_end(text, start, stop)
+        stop = bracket_end(text, start, stop)
     surplus = text.count(")", start, stop) - text.count("(", start, stop)
     end = stop
     while end > start:
@@ -50,7 +50,7 @@ def url_end(text: str, start: int, stop: int) -> int:
     return end
 
 
-def _bracket_end(text: str, start: int, stop: int) -> int:
+def bracket_end(text: str, start: int, stop: int) -> int:
     """Return where the bracket closes that opened right before `start`, at most `stop`."""
     depth = 1
     for bracket in _ROUND.finditer(text, start, stop):

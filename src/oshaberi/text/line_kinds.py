@@ -24,6 +24,8 @@ _FENCE: Final = re.compile(r"[ \t]*```")
 _RULE: Final = re.compile(
     r"[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,}|\*(?:[ \t]\*){2,}|-(?:[ \t]-){2,}|>{1,3})[ \t]*"
 )
+BREAK_TAG: Final = re.compile(r"</?br[ \t]{0,8}/?>", re.IGNORECASE)
+"""A line break as HTML writes it (spec 06 S4)."""
 _INTRO_ENDS: Final = (":", "：")
 _TAB: Final = 4
 

@@ -41,6 +41,8 @@ class SegmentPipeline(SegmentReceiver):
         for text, reason in work.withheld:
             composer.note(text, reason, segment.end)
         gap = segment.gap
+        if not segment.line_start and work.pieces and work.pieces[0].text.startswith("\n"):
+            gap += "\n"  # a `<br>` breaks the line that the segment shares with the one before
         for piece in work.pieces:
             text = piece.text.strip()
             composer.add(
@@ -49,16 +51,20 @@ class SegmentPipeline(SegmentReceiver):
             gap = "\n"
         if not work.pieces:
             self._deliver_nothing(segment, is_noted=bool(work.withheld))
+        elif not segment.ends_line and work.pieces[-1].text.endswith("\n"):
+            composer.skip("\n")
         if work.stop is not None:
             composer.event(SpeakerStop(work.stop))
             self._guarded = True
 
     def _deliver_nothing(self, segment: Segment, *, is_noted: bool) -> None:
-        self._composer.skip(segment.gap + "\n")
-        if has_visible(segment.text):
+        is_visible = has_visible(segment.text)
+        if is_visible:
             self.begun = True
             if not is_noted:
                 self._composer.note(segment.text, "break", segment.end)
+        breaks_line = is_visible or segment.ends_line
+        self._composer.skip(segment.gap + ("\n" if breaks_line else ""))
 
     def _deliver_block(self, segment: Segment) -> None:
         identity = self._normalizers.block_identity(segment.ends_line)

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from oshaberi.text.atoms import code_limit, protected
+from oshaberi.text.line_kinds import BREAK_TAG
 from oshaberi.text.markers.open_markers import CLOSERS
 from oshaberi.text.text_measure import utf16_len
 
 _RUNS: Final = "*~|"
-_ENDS_IN_BREAK: Final = re.compile(r"<br\s*/?>$", re.IGNORECASE)
+
+
+def last_line(text: str, hold_limit: int) -> int:
+    """Return where the line begins that is the last one once `<br>` is a line break."""
+    start = text.rfind("\n") + 1
+    spans = protected(text, code_limit(hold_limit)) if BREAK_TAG.search(text, start) else []
+    for tag in BREAK_TAG.finditer(text, start):
+        if not any(begin < tag.end() and tag.start() < end for begin, end in spans):
+            start = tag.end()
+    return start
 
 
 def closing(text: str, openers: list[tuple[str, int]], longest: int) -> str:
@@ -18,8 +28,6 @@ def closing(text: str, openers: list[tuple[str, int]], longest: int) -> str:
     Openers are given with their positions. A stretch that does not fit into one message cannot
     be closed there.
     """
-    if _ENDS_IN_BREAK.search(text):
-        return ""  # a closer would stand on a line of its own
     suffix = ""
     for kind, at in reversed(openers):
         closer = CLOSERS.get(kind, "")

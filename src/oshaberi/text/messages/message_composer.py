@@ -6,6 +6,7 @@ Every unit that leaves is numbered, and accounts for everything in V since the o
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from oshaberi.events import Boundary, Event, Message, Table, Withheld
 from oshaberi.text import markdown_tables
@@ -25,6 +26,8 @@ from oshaberi.text.normalize.names.username_alternation import SpriteUsernames
 from oshaberi.text.segments.visible_buffer import short_gap
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.text_measure import utf16_len
+
+_MOST_NOTES: Final = 100
 
 Humanizer = Callable[[str, str], str]
 """Takes a text and a seed."""
@@ -115,15 +118,15 @@ class MessageComposer(CopiedState):
     def skip(self, gap: str) -> None:
         """Note a segment with no text left: only white space, or a paragraph break."""
         self._gap = short_gap(self._gap + gap)
+        if len(self._notes) > _MOST_NOTES and not self._packing and not self._orphans.waits:
+            self._emit_notes(*self._seal(self._notes[-1][2]))  # soon enough for L6
 
     def finish(self, boundary: Boundary, end: int) -> None:
         """Send everything that waits."""
         self._release()
         self._flush(boundary)
-        if not self.emitted and (strays := self._orphans.take_strays()):
-            text = "\n".join(part.text for part in strays)
-            first = strays[0]
-            self._send(PackedPart(text, boundary, end, "", first.identity, first.labelled), [text])
+        if not self.emitted:
+            self._send_strays(boundary)
         if self._notes:
             self._emit_notes(*self._seal(end))
 
@@ -172,6 +175,13 @@ class MessageComposer(CopiedState):
             self.skip(part.gap)
         else:
             self._orphans.strays.append(part)
+            if self._orphans.has_many_strays and self._config.humanizer_degree > 0:
+                self._send_strays(part.boundary)  # a response may not wait forever (L6)
+
+    def _send_strays(self, boundary: Boundary) -> None:
+        for part in self._orphans.take_strays():
+            self._packing.add(part)
+        self._flush(boundary)
 
     def _release(self) -> None:
         held = self._orphans.take()

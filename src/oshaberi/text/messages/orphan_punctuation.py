@@ -38,6 +38,11 @@ class OrphanPunctuation(CopiedState):
         """Tell whether the orphan is long enough for a message of its own."""
         return self._held is not None and len(self._held.text) > _MOST
 
+    @property
+    def has_many_strays(self) -> bool:
+        """Tell whether the stray fragments together are long enough for a message."""
+        return len(self.strays) > _MOST
+
     def __bool__(self) -> bool:
         return self._held is not None or bool(self.strays)
 

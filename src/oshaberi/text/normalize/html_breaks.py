@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from typing import Final
-
 from oshaberi.text.atoms import code_limit
+from oshaberi.text.line_kinds import BREAK_TAG
 from oshaberi.text.normalize.editable_ranges import code_and_urls, outside
 from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork
 from oshaberi.text.text_config import TextConfig
-
-_BREAK: Final = re.compile(r"</?br[ \t]{0,8}/?>", re.IGNORECASE)
 
 
 class HtmlBreaks(Normalizer):
@@ -21,13 +17,13 @@ class HtmlBreaks(Normalizer):
 
     def apply(self, work: SegmentWork) -> None:
         for piece in work.pieces:
-            if "<" in piece.text and _BREAK.search(piece.text):
+            if "<" in piece.text and BREAK_TAG.search(piece.text):
                 piece.text = self._broken(piece.text)
 
     def _broken(self, text: str) -> str:
         out = []
         at = 0
-        for tag in outside(_BREAK.finditer(text), code_and_urls(text, self._limit)):
+        for tag in outside(BREAK_TAG.finditer(text), code_and_urls(text, self._limit)):
             out.append(text[at : tag.start()].rstrip(" \t"))
             at = tag.end()
             while at < len(text) and text[at] in " \t":

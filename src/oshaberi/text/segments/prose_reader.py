@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from oshaberi.events import Boundary
-from oshaberi.text.atoms import URL_STOP, backticks_end, code_limit, inline_code_close, url_end
+from oshaberi.text.atoms import (
+    URL_STOP,
+    backticks_end,
+    bracket_end,
+    code_limit,
+    inline_code_close,
+    url_end,
+)
 from oshaberi.text.decision_observer import Observer
 from oshaberi.text.markdown_tables import is_row
 from oshaberi.text.markers.closed_pair_scan import interest_in, url_start
@@ -253,15 +260,20 @@ class ProseReader(SegmentReader):
     def _url_reach(self, begin: int, after: int, final: bool) -> int:
         """Return where the URL from `begin` ends; 0 if an overflow came first, or WAIT."""
         text = self._buffer.text
-        stop = URL_STOP.search(text, max(after, self._url_read), self._buffer.limit)
-        if stop is None and len(text) >= self._buffer.limit:
-            self._settle(self._buffer.limit, begin)
+        known = min(len(text), self._buffer.limit)
+        unread = max(after, self._url_read)
+        found = URL_STOP.search(text, unread, known)
+        stop = found.start() if found else known
+        if stop == known and text[begin - 1 : begin] == "(" and ")" in text[unread:known]:
+            stop = bracket_end(text, begin, known)
+        if stop == known and known == self._buffer.limit:
+            self._settle(known, begin)
             return 0
-        if stop is None and not final:
-            self._url_read = len(text)
+        if stop == known and not final:
+            self._url_read = known
             return WAIT
         self._url_read = 0
-        end = max(after, url_end(text, begin, stop.start() if stop else len(text)))
+        end = max(after, url_end(text, begin, stop))
         self._open_markers.spans.append((begin, end, True))
         return end
 

@@ -9,13 +9,13 @@ from oshaberi.events import Boundary
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.decision_observer import Observer
 from oshaberi.text.markers.closed_pair_scan import begun_url
-from oshaberi.text.markers.marker_closing import closing
+from oshaberi.text.markers.marker_closing import closing, last_line
 from oshaberi.text.markers.open_markers import HeldBoundary, OpenMarkers
 from oshaberi.text.segments.clause_trimming import clause_end
 from oshaberi.text.segments.overflow_cuts import CutWindow, Stretch, choose_cut, hard_cut
 from oshaberi.text.segments.visible_buffer import NEVER, VisibleBuffer
 from oshaberi.text.text_config import TextConfig
-from oshaberi.text.text_measure import first_visible
+from oshaberi.text.text_measure import extends, first_visible, fits
 
 
 class SegmentRelease(CopiedState):
@@ -83,12 +83,19 @@ class SegmentRelease(CopiedState):
 
     def _late_cut(self, start: int, limit: int, atoms: list[Stretch]) -> int:
         """Return the end of the atom that begins the segment, else a hard cut."""
-        begin = first_visible(self._buffer.text, start, limit)
+        text = self._buffer.text
+        begin = first_visible(text, start, limit)
         ends = (end for at, end, atom in self._open_markers.spans if atom and at <= begin)
         end = max(ends, default=0)
         if begin < end < limit:
-            return end
-        return hard_cut(self._buffer.text, begin, limit, atoms)
+            marked = end  # with the marks that join its last character
+            while marked < limit and extends(text, marked):
+                marked += 1
+            if marked == limit or not fits(text[begin:marked], self._longest):
+                marked = end if fits(text[begin:end], self._longest) else marked
+            if marked < limit:
+                return marked
+        return hard_cut(text, begin, limit, atoms)
 
     def _taken(self, open_url: int) -> tuple[list[Stretch], list[Stretch]]:
         """Return the atoms, finished or not, and the other spans of the segment."""
@@ -111,7 +118,8 @@ class SegmentRelease(CopiedState):
         kept = buffer.start + (clause_end(body, self._open_markers.limit) if trim else len(body))
         lead = buffer.start + len(body) - len(body.lstrip())
         text = buffer.text[lead:kept].rstrip()
-        within = [(kind, at - lead) for kind, at in openers if lead <= at < kept]
+        begin = lead + last_line(text, self._open_markers.limit)
+        within = [(kind, at - lead) for kind, at in openers if begin <= at < kept]
         suffix = closing(text, within, self._longest)
         if suffix and self._observer:
             self._observer.transform("auto_close", text, text + suffix)
