@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -28,7 +27,7 @@ class SinkRequests:
 
     async def make(self, request: Callable[[WireState], Coroutine[Any, Any, T]]) -> T:
         """Call the sink once. On a stop, a sent request is awaited, an unsent one withdrawn."""
-        wanted_at = _now()
+        wanted_at = self._waits.now()
         wire = WireState(wanted_at)
         try:
             with self._waits.answer.of(wire):
@@ -47,13 +46,9 @@ class SinkRequests:
         """Wait for slow mode or a rate limit. Nothing was created, so this is safe."""
         after_ms = refusal.retry_after_ms
         seconds = UNKNOWN_WAIT_SECONDS if after_ms is None else after_ms / 1000
-        too_late = _now() + seconds > case.first_at + PATIENCE_SECONDS
+        too_late = self._waits.now() + seconds > case.first_at + PATIENCE_SECONDS
         if seconds > SLOW_MODE_SECONDS or too_late:
             return Unavailable(refusal)
         if await self._waits.hold(seconds):
             return None
         return Uncertain(refusal) if case.doubted else Withdrawn()
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 
 from oshaberi.delivery.bookkeeping.character_ledger import Ledger
@@ -34,12 +33,14 @@ class OutgoingBuilder:
         ledger: Ledger,
         renderer: TableRenderer,
         plug_ins: DeliveryPlugIns,
+        waits: InterruptibleWaits,
     ) -> None:
         self._config = config
         self._response = response
         self._ledger = ledger
         self._renderer = renderer
         self._plug_ins = plug_ins
+        self._waits = waits
         self._paces = paces(config)
 
     def pack(self, event: Message | Table) -> OutgoingMessage:
@@ -51,28 +52,28 @@ class OutgoingBuilder:
             identity=event.identity,
             entries=(self._ledger.expect(event),),
             history=history_of(event),
-            ready_at=asyncio.get_running_loop().time(),
+            ready_at=self._waits.now(),
             wait=self._wait(number, event),
             table=event if isinstance(event, Table) else None,
             block=rendered_block(text, self._plug_ins),
         )
 
-    async def files(self, item: OutgoingMessage, waits: InterruptibleWaits) -> tuple[File, ...]:
+    async def files(self, item: OutgoingMessage) -> tuple[File, ...]:
         """Return the files that the message becomes; none if it is sent as text."""
         if item.table is not None:
-            return await self._table_files(item.table, waits)
+            return await self._table_files(item.table)
         if item.block is not None:
-            return await block_files(item.block, self._plug_ins, waits)
+            return await block_files(item.block, self._plug_ins, self._waits)
         return ()
 
-    async def _table_files(self, table: Table, waits: InterruptibleWaits) -> tuple[File, ...]:
+    async def _table_files(self, table: Table) -> tuple[File, ...]:
         """Return the table's pictures or its file; none if it is sent as code."""
         self._response.tables += 1
         number = self._response.tables
         files: tuple[File, ...] = ()
         if self._config.render_tables:
-            files = await table_files(table, number, self._renderer, waits)
-        if not files and not waits.halted and len(self._code(table)) > MOST_CODE_MESSAGES:
+            files = await table_files(table, number, self._renderer, self._waits)
+        if not files and not self._waits.halted and len(self._code(table)) > MOST_CODE_MESSAGES:
             files = (table_file(table, number, self._renderer),)
         return files
 
