@@ -44,6 +44,7 @@ class TypingIndicator:
         self.is_last_message: Callable[[], bool] = _goes_on
         """Tells whether the message that is being sent ends the answer."""
         self._clock: Clock | None = None
+        self._loop: asyncio.AbstractEventLoop
         self._sink: Sink | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._due_at = 0.0
@@ -63,6 +64,7 @@ class TypingIndicator:
         if self.is_on and (self._asked_at is not None or after_seconds):
             return
         self._sink = sink
+        self._loop = asyncio.get_running_loop()
         self._news_at = self._now()
         self._set(after_seconds)
 
@@ -114,7 +116,7 @@ class TypingIndicator:
         if self._sink is None:
             return await wait
         self._note_asked()
-        task = asyncio.create_task(_show(self._sink, round(seconds * 1000)))
+        task = self._loop.create_task(_show(self._sink, round(seconds * 1000)))
         try:
             await wait
         finally:
@@ -160,7 +162,7 @@ class TypingIndicator:
     def _set_timer(self) -> None:
         """Set it no further ahead than after a message, which then need not set a sooner one."""
         at = min(self._due_at, self._now() + QUIET_SECONDS)
-        self._timer = asyncio.get_running_loop().call_at(at, self._ring)
+        self._timer = self._loop.call_at(at, self._ring)
 
     def _forget_timer(self) -> None:
         if self._timer is not None:
@@ -183,7 +185,7 @@ class TypingIndicator:
             return
         self._note_asked()
         if self._asking is None or self._asking.done():
-            self._asking = asyncio.create_task(_show(self._sink, None))
+            self._asking = self._loop.create_task(_show(self._sink, None))
 
     def _note_asked(self) -> None:
         self._asked_at = self._now()
