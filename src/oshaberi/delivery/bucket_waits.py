@@ -5,8 +5,6 @@ Messages that Discord would refuse wait here instead, where others can still joi
 
 from __future__ import annotations
 
-import asyncio
-
 from oshaberi.delivery.degree_policy import paces
 from oshaberi.delivery.pacing.bucket_pace import leave_at, spare_requests
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
@@ -33,13 +31,16 @@ class BucketWaits:
         self._queue = queue
         self._response = response
         self._waits = waits
+        self._now = waits.now
 
     async def wait(self) -> None:
         """Wait until the first message may be sent, or a stop comes."""
         if self._known() is None:
             return
         waited = False
-        while (until := leave_at(self._known(), _now(), at_end=self._queue.closed)) > _now():
+        while (
+            until := leave_at(self._known(), self._now(), at_end=self._queue.closed)
+        ) > self._now():
             waited = True
             await self._queue.change(until)
             if self._waits.halted:
@@ -52,17 +53,13 @@ class BucketWaits:
         """Join neighbours until there is room for all that wait."""
         room = self._known()
         if room is not None:
-            self._queue.join_down_to(spare_requests(room, _now(), at_end=self._queue.closed))
+            self._queue.join_down_to(spare_requests(room, self._now(), at_end=self._queue.closed))
 
     def for_unfinished_text(self) -> bool:
         """Tell whether live mode may begin a message: only if more room is left."""
-        return leave_at(self._sink.room("send"), _now()) <= _now()
+        return leave_at(self._sink.room("send"), self._now()) <= self._now()
 
     def _known(self) -> RequestRoom | None:
         face = face_of(self._queue.first.identity, self._config.text.persona)
         webhook = face is not None and not self._response.webhook_lost
         return self._sink.room("webhook_send" if webhook else "send")
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()

@@ -58,7 +58,9 @@ class Deliverer:
         preview: Callable[[], Sequence[Message]] | None = None,
     ) -> None:
         self.queue = MessageQueue(config.text.max_single_message_length)
-        self.delivery_record = DeliveryRecord(response, ledger, config.text.persona, on_sent)
+        self.delivery_record = DeliveryRecord(
+            response, ledger, config.text.persona, on_sent, waits.now
+        )
         self._config = config
         self._response = response
         self._waits = waits
@@ -67,7 +69,7 @@ class Deliverer:
         self._limits = MessageLimits(config, response)
         self._notify = NotifyPolicy(config, self._limits, response)
         self._outcomes = OutcomeHandler(self.delivery_record, self.queue, waits)
-        self._builder = OutgoingBuilder(config, response, ledger, renderer, plug_ins)
+        self._builder = OutgoingBuilder(config, response, ledger, renderer, plug_ins, waits)
         self._sender = ExactlyOnceSender(sink, waits, response)
         self._overrun = LimitOverrun(
             config, response, self._sender, self.delivery_record, self._outcomes
@@ -235,7 +237,7 @@ class Deliverer:
             return await self._overrun.meet(limit, self.queue)
         files: tuple[File, ...] = ()
         if item.becomes_file:
-            files = await self._builder.files(item, self._waits)
+            files = await self._builder.files(item)
             if not files and not self._waits.halted:
                 self.queue.take()
                 self.queue.put_back(self._builder.plain(item))
@@ -258,7 +260,7 @@ class Deliverer:
         self, item: OutgoingMessage, silent: bool = False, files: tuple[File, ...] = ()
     ) -> Broken | None:
         item.attempted = True
-        began = _now()
+        began = self._waits.now()
         outcome, post = await self._poster.send(item, silent=silent, files=files)
         if files and refuses_pictures(outcome):
             # Perhaps only pictures are not wanted here; if it is more, the text will tell.
@@ -269,7 +271,7 @@ class Deliverer:
             if isinstance(outcome, Delivered) and not files:
                 self._live_edits.began(outcome.sent, post, item.identity)
         broken = self._outcomes.settle([item], outcome)
-        seconds = self._pace.request_seconds = _now() - began
+        seconds = self._pace.request_seconds = self._waits.now() - began
         self.queue.join_if_blocked(seconds)
         return broken
 
@@ -284,7 +286,3 @@ class Deliverer:
 
     def _ready_or_halted(self) -> bool:
         return self.queue.ready(self._notify.least_waiting) or self._waits.halted
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()

@@ -125,6 +125,8 @@ class WireState:
     A request that has not been sent can be withdrawn on a stop (spec 04 O1).
     """
 
+    __slots__ = ("left_at", "on_wire")
+
     def __init__(self, now: float) -> None:
         self.on_wire = True
         self.left_at = now

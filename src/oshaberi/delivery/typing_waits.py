@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from oshaberi.delivery.outgoing_message import OutgoingMessage
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.pacing.typing_pace import fit
@@ -37,11 +35,13 @@ class TypingWaits:
         previous = self._response.last_sent_at
         if previous is None or not self._waits.simulates:
             return
-        fit((waiting.wait for waiting in self._queue), self._backlog_ms())
+        fit([waiting.wait for waiting in self._queue], self._backlog_ms())
         leave_at = previous + item.wait.total_ms / 1000
-        typing = item.wait.typing_ms * item.wait.scale / 1000
-        await self._waits.pause(leave_at - typing - _now())
-        left = leave_at - _now()
+        left = leave_at - self._waits.now()
+        pause = left - item.wait.typing_ms * item.wait.scale / 1000
+        if pause > 0:
+            await self._waits.pause(pause)
+            left = leave_at - self._waits.now()
         if left >= 0.001 and self._waits.simulates:
             await self._response.indicator.show_during(self._waits.pause(left), left)
 
@@ -56,8 +56,4 @@ class TypingWaits:
             long = self._response.sent >= SHORT_ANSWER
             return self._max_backlog_ms * (WRITING_SHARE if long else 1)
         requests_s = len(self._queue) * self.request_seconds
-        return max(0.0, self._max_backlog_ms - (_now() - ended_at + requests_s) * 1000)
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()
+        return max(0.0, self._max_backlog_ms - (self._waits.now() - ended_at + requests_s) * 1000)

@@ -1,6 +1,6 @@
 """Finds atoms: inline code, URLs and Discord tokens (mentions, emoji, timestamps).
 
-Pure functions over complete text. The incremental pass (`segments.open_markers`) uses the same
+Pure functions over complete text. The incremental pass (`markers.open_markers`) uses the same
 parts.
 """
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from oshaberi.delivery.bookkeeping.character_ledger import DELIVERED, SUPPRESSED, Ledger
 from oshaberi.delivery.outgoing_message import OutgoingMessage
+from oshaberi.delivery.pacing.loop_clock import Clock
 from oshaberi.delivery.response_state import ResponseState, SentSprite
 from oshaberi.delivery.sink import Sent
 from oshaberi.events import Message, Table
@@ -21,6 +22,7 @@ class DeliveryRecord:
         ledger: Ledger,
         persona: Persona | None,
         on_sent: Callable[[], None],
+        now: Clock,
     ) -> None:
         self.history: list[str] = []
         self.sent = 0
@@ -32,10 +34,11 @@ class DeliveryRecord:
         self._ledger = ledger
         self._persona = persona
         self._on_sent = on_sent
+        self._now = now
 
-    def posted(self, sent: Sent, now: float) -> None:
+    def posted(self, sent: Sent) -> None:
         """Note a new message in the channel."""
-        response = self._response
+        response, now = self._response, self._now()
         self.sent += 1
         response.sent += 1
         response.last_sent_at = now
@@ -57,8 +60,9 @@ class DeliveryRecord:
         if response.first_url == sent.url:
             response.first_url = None
 
-    def delivered(self, items: Iterable[OutgoingMessage], sent: Sent, now: float) -> None:
+    def delivered(self, items: Iterable[OutgoingMessage], sent: Sent) -> None:
         """Note that these texts are in that message."""
+        now = self._now()
         for item in items:
             self.visible += 1
             self.longest_wait = max(self.longest_wait, now - item.ready_at)
@@ -68,10 +72,10 @@ class DeliveryRecord:
                 self.history.append(item.history)
             self._remember_sprite(item, sent)
 
-    def grown(self, items: Iterable[OutgoingMessage], sent: Sent, now: float) -> None:
+    def grown(self, items: Iterable[OutgoingMessage], sent: Sent) -> None:
         """Note that an edit put these texts into an existing message."""
-        self._response.last_sent_at = now
-        self.delivered(items, sent, now)
+        self._response.last_sent_at = self._now()
+        self.delivered(items, sent)
         self._on_sent()
 
     def lost(self, items: Iterable[OutgoingMessage], reason: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from types import TracebackType
 
+from oshaberi.delivery.pacing.loop_clock import Clock
 from oshaberi.delivery.sink import AmbiguousError, SinkError, WireState
 
 ANSWER_SECONDS = 20.0
@@ -27,7 +28,9 @@ class AnswerDeadline:
     Most answers come in time, so the timer is set again only after it fired too early.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, now: Clock) -> None:
+        self._loop = loop
+        self._now = now
         self._halted = False
         self._wire: WireState | None = None
         self._task: asyncio.Task[object] | None = None
@@ -42,7 +45,7 @@ class AnswerDeadline:
         return self
 
     def __enter__(self) -> None:
-        self._task = asyncio.current_task()
+        self._task = asyncio.current_task(self._loop)
         self._cancelled_before = 0 if self._task is None else self._task.cancelling()
         self._set(CLOSING_SECONDS if self._halted else ANSWER_SECONDS)
 
@@ -80,19 +83,18 @@ class AnswerDeadline:
             self._timer = None
 
     def _set(self, seconds: float) -> None:
-        loop = asyncio.get_running_loop()
-        self._due = loop.time() + seconds
+        self._due = self._now() + seconds
         if self._timer is not None and self._timer.when() > self._due:
             self.close()
         if self._timer is None:
-            self._timer = loop.call_at(self._due, self._ring)
+            self._timer = self._loop.call_at(self._due, self._ring)
 
     def _ring(self) -> None:
         self._timer = None
         wire = self._wire
         if wire is None:
             return
-        left = self._due - asyncio.get_running_loop().time()
+        left = self._due - self._now()
         if left > 0:
             self._set(left)
         elif self._error is not None:
@@ -105,7 +107,7 @@ class AnswerDeadline:
 
     def _ring_for(self, wire: WireState) -> None:
         """The time of a request that waits for a rate limit has not begun."""
-        passed = asyncio.get_running_loop().time() - wire.left_at if wire.on_wire else 0.0
+        passed = self._now() - wire.left_at if wire.on_wire else 0.0
         if passed < ANSWER_SECONDS:
             self._set(ANSWER_SECONDS - passed)
         else:

@@ -6,9 +6,11 @@ Hurried: simulated waits are over (a tool call, an error). Halted: no further re
 from __future__ import annotations
 
 import asyncio
-from typing import TypeVar
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 from oshaberi.delivery.pacing.answer_deadline import AnswerDeadline
+from oshaberi.delivery.pacing.loop_clock import loop_clock
 
 T = TypeVar("T")
 
@@ -19,9 +21,11 @@ class InterruptibleWaits:
     def __init__(self) -> None:
         self.hurried = False
         self.halted = False
+        self.now = loop_clock()
+        self._loop = asyncio.get_running_loop()
         self._pauses: set[asyncio.Future[None]] = set()
         self._holds: set[asyncio.Future[None]] = set()
-        self.answer = AnswerDeadline()
+        self.answer = AnswerDeadline(self._loop, self.now)
         """Of the request to the sink that is under way."""
 
     @property
@@ -43,10 +47,9 @@ class InterruptibleWaits:
         """Release the timer. There must be no waits afterwards."""
         self.answer.close()
 
-    async def pause(self, seconds: float) -> None:
+    def pause(self, seconds: float) -> Coroutine[Any, Any, None]:
         """Wait a simulated time. It ends at once when hurried or halted."""
-        if not self.hurried:
-            await self._sleep(seconds, self._pauses)
+        return self._sleep(0.0 if self.hurried else seconds, self._pauses)
 
     async def hold(self, seconds: float) -> bool:
         """Wait a required time. Return False if it was halted."""
@@ -57,38 +60,38 @@ class InterruptibleWaits:
         """Wait for the work, or until halted. Return whether it is done."""
         if self.halted or work.done():
             return work.done()
-        wake: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        wake: asyncio.Future[None] = self._loop.create_future()
 
         def woken(_work: asyncio.Future[T]) -> None:
-            _release({wake})
+            _wake(wake)
 
         work.add_done_callback(woken)
+        self._holds.add(wake)
         try:
-            await self._wait(wake, self._holds)
+            await wake
         finally:
+            self._holds.discard(wake)
             work.remove_done_callback(woken)
         return work.done()
 
     async def _sleep(self, seconds: float, waiters: set[asyncio.Future[None]]) -> None:
         if self.halted or seconds <= 0:
             return
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[None] = loop.create_future()
-        timer = loop.call_later(seconds, _release, {future})
-        try:
-            await self._wait(future, waiters)
-        finally:
-            timer.cancel()
-
-    async def _wait(self, future: asyncio.Future[None], waiters: set[asyncio.Future[None]]) -> None:
+        future: asyncio.Future[None] = self._loop.create_future()
+        timer = self._loop.call_at(self.now() + seconds, _wake, future)
         waiters.add(future)
         try:
             await future
         finally:
             waiters.discard(future)
+            timer.cancel()
 
 
 def _release(waiters: set[asyncio.Future[None]]) -> None:
     for future in list(waiters):
-        if not future.done():
-            future.set_result(None)
+        _wake(future)
+
+
+def _wake(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from oshaberi.delivery.pacing.loop_clock import Clock, loop_clock
 from oshaberi.delivery.sink import Sink
 
 log = logging.getLogger(__name__)
@@ -42,6 +43,8 @@ class TypingIndicator:
         """In live mode: tells when the growing message is edited next; None if nothing is new."""
         self.is_last_message: Callable[[], bool] = _goes_on
         """Tells whether the message that is being sent ends the answer."""
+        self._clock: Clock | None = None
+        self._loop: asyncio.AbstractEventLoop
         self._sink: Sink | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._due_at = 0.0
@@ -61,12 +64,13 @@ class TypingIndicator:
         if self.is_on and (self._asked_at is not None or after_seconds):
             return
         self._sink = sink
-        self._news_at = _now()
+        self._loop = asyncio.get_running_loop()
+        self._news_at = self._now()
         self._set(after_seconds)
 
     def hold(self, seconds: float) -> None:
         """Do not show it before so many seconds have passed, whoever asks for it."""
-        self._held_until = _now() + seconds
+        self._held_until = self._now() + seconds
 
     def words_came(self) -> None:
         """Show it from now on, unless a message comes first: the model says something."""
@@ -88,7 +92,7 @@ class TypingIndicator:
 
     def message_leaves(self, *, grows: bool = False) -> None:
         """Hold the indicator back for a moment, while a message or an edit may arrive."""
-        self._sending_since, self._grows = _now(), grows
+        self._sending_since, self._grows = self._now(), grows
 
     def message_is_settled(self) -> None:
         """Note that the message or the edit has arrived, or that it did not."""
@@ -96,27 +100,33 @@ class TypingIndicator:
 
     def message_came(self) -> None:
         """Note a message of ours, which has ended the indicator."""
-        self._asked_at, self._news_at = None, _now()
+        self._asked_at, self._news_at = None, self._now()
         if self.is_on:
             self._set(self._quiet_seconds)
 
     def message_grew(self) -> None:
         """Note an edit. The indicator is not needed for a while, but still shown if it was."""
-        self._news_at = _now()
+        now = self._news_at = self._now()
         if self.is_on:
-            shown_until = _now() if self._asked_at is None else self._asked_at + KEEP_ALIVE_SECONDS
-            self._set(max(self._quiet_seconds, shown_until - _now()))
+            shown_until = now if self._asked_at is None else self._asked_at + KEEP_ALIVE_SECONDS
+            self._set(max(self._quiet_seconds, shown_until - now))
 
     async def show_during(self, wait: Coroutine[Any, Any, None], seconds: float) -> None:
         """Show it during the wait of `seconds` before a paced message."""
         if self._sink is None:
             return await wait
         self._note_asked()
-        task = asyncio.create_task(_show(self._sink, round(seconds * 1000)))
+        task = self._loop.create_task(_show(self._sink, round(seconds * 1000)))
         try:
             await wait
         finally:
-            await _end(task)
+            if not task.done():
+                await _end(task)
+
+    def _now(self) -> float:
+        if self._clock is None:
+            self._clock = loop_clock()
+        return self._clock()
 
     @property
     def _quiet_seconds(self) -> float:
@@ -143,12 +153,16 @@ class TypingIndicator:
             self._forget_timer()
             self._due()
             return
-        loop = asyncio.get_running_loop()
-        self._due_at = loop.time() + seconds
+        self._due_at = self._now() + seconds
         if self._timer is not None and self._timer.when() > self._due_at:
             self._forget_timer()
         if self._timer is None:
-            self._timer = loop.call_at(self._due_at, self._ring)
+            self._set_timer()
+
+    def _set_timer(self) -> None:
+        """Set it no further ahead than after a message, which then need not set a sooner one."""
+        at = min(self._due_at, self._now() + QUIET_SECONDS)
+        self._timer = self._loop.call_at(at, self._ring)
 
     def _forget_timer(self) -> None:
         if self._timer is not None:
@@ -157,25 +171,24 @@ class TypingIndicator:
 
     def _ring(self) -> None:
         self._timer = None
-        left = self._due_at - _now()
-        if left > 0:
-            self._set(left)
+        if self._due_at > self._now():
+            self._set_timer()
         else:
             self._due()
 
     def _due(self) -> None:
         if self._sink is None or self.awaits_words:
             return
-        left = max(self._held_until, self._sent_at(), self._edited_at()) - _now()
+        left = max(self._held_until, self._sent_at(), self._edited_at()) - self._now()
         if left > 0:
             self._set(left)
             return
         self._note_asked()
         if self._asking is None or self._asking.done():
-            self._asking = asyncio.create_task(_show(self._sink, None))
+            self._asking = self._loop.create_task(_show(self._sink, None))
 
     def _note_asked(self) -> None:
-        self._asked_at = _now()
+        self._asked_at = self._now()
         self._set(KEEP_ALIVE_SECONDS)
 
 
@@ -195,7 +208,3 @@ async def _end(task: asyncio.Task[None] | None) -> None:
     if task is not None and not task.done():
         task.cancel()
         await asyncio.wait({task}, timeout=1)
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()

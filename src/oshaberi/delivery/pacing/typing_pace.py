@@ -5,7 +5,7 @@ Chance comes from the seed and the message's number, so a replay waits exactly a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -53,11 +53,10 @@ def _drawn(what: str, number: int, config: StreamConfig) -> float:
     return int.from_bytes(blake2b(source, digest_size=4).digest()) / 2**32
 
 
-def fit(waits: Iterable[Wait], most_ms: float) -> None:
+def fit(waits: Sequence[Wait], most_ms: float) -> None:
     """Scale the waits of a queue so that together they take at most `most_ms`."""
-    queued = list(waits)
-    total = sum(wait.total_ms for wait in queued)
+    total = sum([wait.total_ms for wait in waits])
     if total <= most_ms:
         return
-    for wait in queued:
+    for wait in waits:
         wait.scale *= most_ms / total

@@ -6,9 +6,10 @@ nonce; a webhook's message is looked for in the channel before it is sent again.
 
 from __future__ import annotations
 
-import asyncio
 import logging
+from collections.abc import Coroutine
 from dataclasses import replace
+from typing import Any
 
 from oshaberi.delivery.pacing.answer_deadline import WithdrawnError
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
@@ -45,7 +46,7 @@ from oshaberi.delivery.sink import (
     Sink,
     WebhookFace,
 )
-from oshaberi.turn_spans import turn_span
+from oshaberi.turn_spans import is_traced, turn_span
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +63,7 @@ class ExactlyOnceSender:
         self._requests = SinkRequests(waits, response)
 
     async def deliver(self, post: Post) -> Outcome:
-        case = SendAttempts(post, _now())
+        case = SendAttempts(post, self._waits.now())
         while True:
             try:
                 outcome = await self._attempt(case)
@@ -85,7 +86,7 @@ class ExactlyOnceSender:
         Returns False if there is no webhook.
         """
         try:
-            if not await self._have_webhook(SendAttempts(Post(""), _now())):
+            if not await self._have_webhook(SendAttempts(Post(""), self._waits.now())):
                 return False
             sent = await self._requests.make(lambda wire: self._sink.reply_notice(face, wire))
             self._response.notices += [sent] if sent is not None else []
@@ -105,15 +106,22 @@ class ExactlyOnceSender:
     async def _attempt(self, case: SendAttempts) -> Outcome | None:
         if case.post.face is not None and not await self._have_webhook(case):
             return NoWebhook()
-        values = {"oshaberi.via": case.post.via, "oshaberi.attempt": case.retries + 1}
         indicator = self._response.indicator
         indicator.message_leaves()
         try:
-            with turn_span("send", values):
-                sent = await self._requests.make(lambda wire: self._sink.send(case.post, wire))
+            if is_traced():
+                return Delivered(await self._traced_send(case))
+            return Delivered(await self._send(case.post))
         finally:
             indicator.message_is_settled()
-        return Delivered(sent)
+
+    async def _traced_send(self, case: SendAttempts) -> Sent:
+        values = {"oshaberi.via": case.post.via, "oshaberi.attempt": case.retries + 1}
+        with turn_span("send", values):
+            return await self._send(case.post)
+
+    def _send(self, post: Post) -> Coroutine[Any, Any, Sent]:
+        return self._requests.make(lambda wire: self._sink.send(post, wire))
 
     async def _have_webhook(self, case: SendAttempts) -> bool:
         if self._response.webhook_lost:
@@ -127,7 +135,7 @@ class ExactlyOnceSender:
             return False
         except DOUBTS as doubt:
             # Nothing of the message has left yet: opening again is all that is repeated.
-            if _now() - case.first_at > sum(RETRY_SECONDS):
+            if self._waits.now() - case.first_at > sum(RETRY_SECONDS):
                 log.warning("no webhook, speaking as the bot: %s", doubt)
                 return False
             if not await self._waits.hold(case.next_delay()):
@@ -172,7 +180,7 @@ class ExactlyOnceSender:
     async def _doubted(self, case: SendAttempts, doubt: Exception) -> Outcome | None:
         case.doubted = True
         delay = case.next_delay()
-        if _now() + delay > case.first_at + PATIENCE_SECONDS:
+        if self._waits.now() + delay > case.first_at + PATIENCE_SECONDS:
             return await self._last_look(case, doubt)
         if not await self._waits.hold(delay):
             return Uncertain(doubt)
@@ -217,7 +225,3 @@ def _without_reply(case: SendAttempts, refusal: DiscordRefusalError) -> Outcome 
     if refusal.code == MESSAGE_GONE and case.doubted and case.post.face is None:
         return Delivered(Sent(None))  # its nonce is known, so it was there and was deleted
     return Refused(refusal)
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()

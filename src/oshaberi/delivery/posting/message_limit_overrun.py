@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from oshaberi.delivery.bookkeeping.delivery_record import DeliveryRecord
 from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
 from oshaberi.delivery.posting.outcome_handling import OutcomeHandler
@@ -60,7 +58,7 @@ class LimitOverrun:
         nonce = self._response.nonce(self._response.next_number())
         outcome = await self._sender.deliver(Post(nonce, files=(rest.as_file(),)))
         if isinstance(outcome, Delivered):
-            self._delivery_record.posted(outcome.sent, asyncio.get_running_loop().time())
+            self._delivery_record.posted(outcome.sent)
             self._response.attached = rest.text
         return self._outcomes.settle(rest.items, outcome)
 

@@ -5,7 +5,6 @@ Handles the reply and the reply notice, the bold name of the fallback, and notif
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -157,4 +156,4 @@ class MessagePoster:
         response = self._response
         response.spoken_as = spoken_as
         response.replied = response.replied or self._reply_to
-        self._delivery_record.posted(outcome.sent, asyncio.get_running_loop().time())
+        self._delivery_record.posted(outcome.sent)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Sequence
 from typing import assert_never
@@ -56,7 +55,7 @@ class OutcomeHandler:
             case Delivered(sent):
                 self._failures = 0
                 note = self._delivery_record.grown if edited else self._delivery_record.delivered
-                note(items, sent, asyncio.get_running_loop().time())
+                note(items, sent)
                 return None
             case Refused(error):
                 log.warning("a message was refused and is withheld: %s", error)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -24,7 +23,7 @@ class SinkRequests:
 
     async def make(self, request: Callable[[WireState], Coroutine[Any, Any, T]]) -> T:
         """Call the sink once. On a stop, a sent request is awaited, an unsent one withdrawn."""
-        wanted_at = _now()
+        wanted_at = self._waits.now()
         wire = WireState(wanted_at)
         try:
             with self._waits.answer.of(wire):
@@ -36,7 +35,3 @@ class SinkRequests:
         """Discord's limits are waited for without a word; the inspector shows them."""
         if wire.on_wire and wire.left_at - wanted_at >= NOTED_WAIT_SECONDS:
             self._response.limit_waits.append(LimitWait(wanted_at, wire.left_at))
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()

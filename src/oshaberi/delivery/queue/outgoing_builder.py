@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 
 from oshaberi.delivery.bookkeeping.character_ledger import Ledger
@@ -29,12 +28,14 @@ class OutgoingBuilder:
         ledger: Ledger,
         renderer: TableRenderer,
         plug_ins: DeliveryPlugIns,
+        waits: InterruptibleWaits,
     ) -> None:
         self._config = config
         self._response = response
         self._ledger = ledger
         self._renderer = renderer
         self._plug_ins = plug_ins
+        self._waits = waits
         self._paces = paces(config)
 
     def pack(self, event: Message | Table) -> OutgoingMessage:
@@ -46,20 +47,20 @@ class OutgoingBuilder:
             identity=event.identity,
             entries=(self._ledger.expect(event),),
             history=history_of(event),
-            ready_at=asyncio.get_running_loop().time(),
+            ready_at=self._waits.now(),
             wait=self._wait(number, event),
             table=event if isinstance(event, Table) else None,
             block=rendered_block(text, self._plug_ins),
         )
 
-    async def files(self, item: OutgoingMessage, waits: InterruptibleWaits) -> tuple[File, ...]:
+    async def files(self, item: OutgoingMessage) -> tuple[File, ...]:
         """Return the files that the message becomes; none if it is sent as text."""
         if item.table is not None:
             self._response.tables += 1
             number = self._response.tables
-            return await table_files(item.table, number, self._config, self._renderer, waits)
+            return await table_files(item.table, number, self._config, self._renderer, self._waits)
         if item.block is not None:
-            return await block_files(item.block, self._plug_ins, waits)
+            return await block_files(item.block, self._plug_ins, self._waits)
         return ()
 
     def plain(self, item: OutgoingMessage) -> list[OutgoingMessage]:

@@ -64,7 +64,7 @@ class ChunkReader:
                 return self._failed(self._classified(error))
             # Runs once per token, see `model_output`.
             normalise, take = self._provider.normalise, self._output.take
-            time = asyncio.get_running_loop().time
+            now = self._waits.now
             while True:
                 try:
                     raw = await anext(stream)
@@ -76,7 +76,7 @@ class ChunkReader:
                     return self._cut_off_by(error)
                 if chunk is None:
                     self._timer.touch()
-                elif not take(chunk, time()):
+                elif not take(chunk, now()):
                     end = await self._look_at(chunk)
                     if end is not None:
                         return end
@@ -147,7 +147,7 @@ class ChunkReader:
             if output.is_ahead:
                 await self._wait_for_room()
         if is_text and not self._stopped:
-            output.after_slices(asyncio.get_running_loop().time())
+            output.after_slices(self._waits.now())
 
     async def _wait_for_room(self) -> None:
         """Wait until the queue has room. This does not count as the model's silence."""

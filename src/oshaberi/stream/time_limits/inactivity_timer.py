@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from oshaberi.delivery.pacing.loop_clock import loop_clock
+
 
 class InactivityTimer:
     """Calls `on_expiry` after so long without a touch or a chunk. `overdue` confirms it."""
@@ -16,10 +18,11 @@ class InactivityTimer:
         self, timeout_ms: int, last_chunk_at: Callable[[], float], on_expiry: Callable[[], None]
     ) -> None:
         self._loop = asyncio.get_running_loop()
+        self._now = loop_clock()
         self._seconds = timeout_ms / 1000
         self._last_chunk_at = last_chunk_at
         self._on_expiry = on_expiry
-        self._touched_at = self._loop.time()
+        self._touched_at = self._now()
         self._running = False
         self._handle: asyncio.TimerHandle | None = None
 
@@ -30,7 +33,7 @@ class InactivityTimer:
             self._arm()
 
     def touch(self) -> None:
-        self._touched_at = self._loop.time()
+        self._touched_at = self._now()
 
     def stop(self) -> None:
         self._running = False
@@ -43,7 +46,7 @@ class InactivityTimer:
         """Tell whether the time is over. If not, the timer is set again."""
         if not self._running:
             return False
-        if self._loop.time() >= self._deadline:
+        if self._now() >= self._deadline:
             return True
         if self._handle is None:
             self._arm()
