@@ -45,6 +45,23 @@ QUICK = Effort(
 )
 
 
+class _Share(click.ParamType[tuple[int, int]]):
+    """`2/3`: the second of three."""
+
+    name = "share"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, context: click.Context | None
+    ) -> tuple[int, int]:
+        number, _, shares = str(value).partition("/")
+        if not (number.isdecimal() and shares.isdecimal() and 1 <= int(number) <= int(shares)):
+            self.fail(f"{value!r} is not like 1/2", param, context)
+        return int(number), int(shares)
+
+
+SHARE = _Share()
+
+
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--quick", is_flag=True, help="Fewer rounds; growth from 30 to 240 kB only.")
@@ -54,7 +71,14 @@ QUICK = Effort(
     metavar="NAME",
     help=f"A part ({', '.join(PARTS)}) or a shape, or several.",
 )
-def main(as_json: bool, quick: bool, only: tuple[str, ...]) -> None:
+@click.option(
+    "--share",
+    type=SHARE,
+    default="1/1",
+    metavar="N/M",
+    help="Of the shapes, every M-th from the N-th on: M processes measure all of them.",
+)
+def main(as_json: bool, quick: bool, only: tuple[str, ...], share: tuple[int, int]) -> None:
     """What the text engine, whole streams and the adapters cost."""
     parts = [part for part in PARTS if part in only] or list(PARTS)
     names = [name for name in only if name not in PARTS]
@@ -62,7 +86,10 @@ def main(as_json: bool, quick: bool, only: tuple[str, ...]) -> None:
     if unknown:
         known = f"{', '.join(PARTS)}, or a text shape of bench/shapes.py"
         raise click.BadParameter(f"{unknown[0]!r} is none of: {known}", param_hint="--only")
-    shapes = {name: SHAPES[name] for name in names} or SHAPES
+    number, shares = share
+    shapes = {name: SHAPES[name] for name in list(names or SHAPES)[number - 1 :: shares]}
+    if not shapes:
+        raise click.BadParameter("no shape is left for this share", param_hint="--share")
     effort = QUICK if quick else FULL
     found = {}
     for number, part in enumerate(parts, start=1):

@@ -32,7 +32,11 @@ def token_table(costs: Sequence[TokenCost]) -> str:
 def growth_table(found: Sequence[Growth]) -> str:
     sizes = sorted({size for one in found for size in one.cost_ns})
     head = ["shape", "degree", "fed", *(f"{size / 1000:g} kB" for size in sizes), "growth", ""]
-    title = f"Nanoseconds per character as the text grows ({_FLAG}: over {growth.LIMIT})"
+    over = sum(one.flagged for one in found)
+    title = (
+        f"Nanoseconds per character as the text grows ({_FLAG}: over {growth.LIMIT}): "
+        f"{len(found)} rows, {over} over it, the highest {max(one.ratio for one in found):.2f}"
+    )
     return aligned_table(title, head, [_growth_row(one, sizes) for one in found])
 
 

@@ -148,6 +148,24 @@ def test_json_holds_the_parts_asked_for(monkeypatch: pytest.MonkeyPatch) -> None
     assert {row["shape"] for row in found["growth"]} == {"<"}
 
 
+def test_shares_are_all_shapes_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "QUICK", _TINY)
+    monkeypatch.setattr(command, "SHAPES", {name: SHAPES[name] for name in ("prose", "<", "(")})
+    shapes = []
+    for share in ("1/2", "2/2"):
+        arguments = ["--quick", "--json", "--only", "growth", "--share", share]
+        rows = json.loads(CliRunner().invoke(command.main, arguments).stdout)["growth"]
+        shapes.append({row["shape"] for row in rows})
+    assert shapes == [{"prose", "("}, {"<"}]
+
+
+@pytest.mark.parametrize("share", ["0/2", "3/2", "1", "a/b"])
+def test_a_share_that_is_none_is_refused(share: str) -> None:
+    ran = CliRunner().invoke(command.main, ["--share", share])
+    assert ran.exit_code == 2
+    assert "is not like 1/2" in ran.output
+
+
 def test_a_wrong_name_is_named() -> None:
     ran = CliRunner().invoke(command.main, ["--only", "nothing"])
     assert ran.exit_code == 2
