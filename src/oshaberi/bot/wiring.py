@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.channel_places import is_gone
@@ -102,34 +103,60 @@ async def run(
     with ShutdownSignals() as ending:
         async with opened as bot:
             on_open(bot)
-            serving = asyncio.create_task(bot.serve(settings.discord_token))
-            watching = asyncio.create_task(bot.reloader.watch())
-            following = asyncio.create_task(_take_over(bot))
-            succeeding = asyncio.create_task(bot.orphaned_journals.run())
-            pruning = asyncio.create_task(prune_regularly(bot.db))
-            retaining = asyncio.create_task(bot.data_retention.run())
-            living = asyncio.create_task(systemd.keep_alive())
-            try:
+            async with (
+                _beside(systemd.keep_alive()),
+                _serving(bot, settings.discord_token) as serving,
+                _beside(*_upkeep(bot)),
+            ):
                 await ending.or_done(serving)
                 systemd.stopping()
                 if not serving.done():
                     log.info("ending; a second Ctrl-C does not wait for running answers")
-                    if bot.shard_keeper is not None:
-                        await ending.or_done(bot.shard_keeper.leave())
-                    await ending.or_done(bot.channel_turns.shutdown(grace_s))
-            finally:
-                await _end(watching)
-                await _end(following)
-                await _end(succeeding)
-                await _end(pruning)
-                await _end(retaining)
-                if bot.shard_keeper is not None:
-                    await bot.shard_keeper.leave(0)
-                await bot.client.close()
-                await _end(serving)
-                await _end(living)
-            if not serving.cancelled() and (error := serving.exception()) is not None:
-                raise error
+                    await ending.or_done(_finish(bot, grace_s))
+
+
+@asynccontextmanager
+async def _serving(bot: Bot, token: str) -> AsyncIterator[asyncio.Task[None]]:
+    """Serve for the block, then close the client. Raises what ended the serving early."""
+    task = asyncio.create_task(bot.serve(token))
+    try:
+        yield task
+    finally:
+        if bot.shard_keeper is not None:
+            await bot.shard_keeper.leave(0)
+        await bot.client.close()
+        await _end(task)
+    if not task.cancelled() and (error := task.exception()) is not None:
+        raise error
+
+
+@asynccontextmanager
+async def _beside(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Do the work beside the block, and end it with the block."""
+    tasks = [asyncio.create_task(one) for one in work]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            await _end(task)
+
+
+def _upkeep(bot: Bot) -> tuple[Coroutine[Any, Any, None], ...]:
+    """Return what a bot does all the time besides answering."""
+    return (
+        bot.reloader.watch(),
+        _take_over(bot),
+        bot.orphaned_journals.run(),
+        prune_regularly(bot.db),
+        bot.data_retention.run(),
+    )
+
+
+async def _finish(bot: Bot, grace_s: float) -> None:
+    """Hand over the shards, and let running answers finish."""
+    if bot.shard_keeper is not None:
+        await bot.shard_keeper.leave()
+    await bot.channel_turns.shutdown(grace_s)
 
 
 async def _take_over(bot: Bot) -> None:
