@@ -14,13 +14,13 @@ from typing import Any
 
 from bench.whole_bot.process_probe import KEEP_VARIABLE, ProcessProbe, tell
 from bench.whole_bot.statement_counter import StatementCounter
-from oshaberi.bot import wiring
+from oshaberi.bot.wiring import bot_wiring
 from oshaberi.cli import main
 from oshaberi.config import LoadedSettings
 from oshaberi.stage.bot_runner import URL_VARIABLE
 from oshaberi.stage.discord_py_redirect import patch_discord
 
-_run = wiring.run
+_run = bot_wiring.run
 
 
 async def probed_run(
@@ -30,7 +30,7 @@ async def probed_run(
     on_ready: Callable[[], None],
     **rest: Any,
 ) -> None:
-    """`wiring.run`, as the command calls it, with a task beside it that answers the bench."""
+    """`bot_wiring.run`, as the command calls it, with a task beside it that answers the bench."""
     statements = StatementCounter(keep=KEEP_VARIABLE in environ)
     statements.listen()
     probe = ProcessProbe(statements)
@@ -52,6 +52,6 @@ def _end() -> None:
 
 
 if __name__ == "__main__":
-    wiring.run = probed_run  # type: ignore[assignment]
+    bot_wiring.run = probed_run  # type: ignore[assignment]
     with patch_discord(os.environ[URL_VARIABLE]):
         sys.exit(main(["run", "--no-browser"]))

@@ -16,7 +16,7 @@ import pytest
 
 from oshaberi.bot.client.shards.gateway_state import LATE_SECONDS, GatewayState
 from oshaberi.bot.observability.model_health import KEPT_SECONDS, ModelHealth
-from oshaberi.bot.wiring import Bot, open_bot
+from oshaberi.bot.wiring.bot_wiring import Bot, open_bot
 from oshaberi.chunks import ErrorType, ProviderError
 from oshaberi.config import load
 from oshaberi.stage import Stage

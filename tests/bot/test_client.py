@@ -11,7 +11,7 @@ import pytest
 from oshaberi.bot.client import missed_messages
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.client.gateway_intents import intents
-from oshaberi.bot.client.incoming_messages import MessageReader
+from oshaberi.bot.client.message_reader import MessageReader
 from oshaberi.bot.commands import bot_command_tree
 from oshaberi.config import LoadedSettings
 from oshaberi.errors import ConfigError, OshaberiError

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from oshaberi.bot.current_settings import CurrentSettings
+from oshaberi.bot.settings.current_settings import CurrentSettings
 from oshaberi.config import LoadedSettings
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.delivery.degree_policy import LIVE_WITHOUT_GROWTH
@@ -85,7 +85,7 @@ def test_settings_that_do_not_go_together_are_told_at_the_start(
                 settings = LoadedSettings(stream=stream)
                 CurrentSettings(settings, {}, db, lambda: pytest.fail("nothing was reloaded"))
 
-    with caplog.at_level(logging.WARNING, "oshaberi.bot.current_settings"):
+    with caplog.at_level(logging.WARNING, "oshaberi.bot.settings.current_settings"):
         asyncio.run(main())
     assert caplog.messages == [LIVE_WITHOUT_GROWTH]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.bot.current_settings import CurrentSettings
+from oshaberi.bot.settings.current_settings import CurrentSettings
 from oshaberi.config import LoadedSettings
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.storage.stored_records import PersonaRecord

@@ -10,21 +10,21 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
-from oshaberi.bot.coordination.crash_recovery import (
+from oshaberi.bot.coordination.process_coordination import InstanceLease, SingleProcess
+from oshaberi.bot.recovery.crash_recovery import (
     GO_ON,
     IN_DOUBT,
     INTERRUPTED,
     TITLE,
     CrashRecovery,
 )
-from oshaberi.bot.coordination.orphaned_journals import (
+from oshaberi.bot.recovery.orphaned_journals import (
     LOOKS_MISSING,
     LOOKS_SILENT,
     OrphanedJournals,
 )
-from oshaberi.bot.coordination.process_coordination import InstanceLease, SingleProcess
-from oshaberi.bot.coordination.question_recovery import QuestionRecovery
-from oshaberi.bot.current_settings import CurrentSettings
+from oshaberi.bot.recovery.question_recovery import QuestionRecovery
+from oshaberi.bot.settings.current_settings import CurrentSettings
 from oshaberi.config import EffectiveSettings, LoadedSettings
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.delivery.bookkeeping.send_journal import post_as_body

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from oshaberi.bot import wiring
+from oshaberi.bot.wiring import bot_wiring
 from oshaberi.errors import TemporaryError
 from tests.e2e.bot_harness import settings_of
 
@@ -83,12 +83,12 @@ def lived(life: Life, monkeypatch: pytest.MonkeyPatch, folder: Path) -> list[str
         async def keep_alive(self) -> None:
             await life.lasting("keep-alive")
 
-    monkeypatch.setattr(wiring, "open_bot", life.opened)
-    monkeypatch.setattr(wiring, "prune_regularly", lambda _db: life.lasting("pruning"))
-    monkeypatch.setattr(wiring, "SystemdNotifier", Notifier)
+    monkeypatch.setattr(bot_wiring, "open_bot", life.opened)
+    monkeypatch.setattr(bot_wiring, "prune_regularly", lambda _db: life.lasting("pruning"))
+    monkeypatch.setattr(bot_wiring, "SystemdNotifier", Notifier)
     settings = settings_of(folder, {}, discord_token="t")
     asyncio.run(
-        wiring.run(settings, {}, grace_s=3, on_open=lambda _bot: life.events.append("is open"))
+        bot_wiring.run(settings, {}, grace_s=3, on_open=lambda _bot: life.events.append("is open"))
     )
     return life.events
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
-from oshaberi.bot.coordination.crash_recovery import INTERRUPTED
-from oshaberi.bot.coordination.question_recovery import (
+from oshaberi.bot.recovery.crash_recovery import INTERRUPTED
+from oshaberi.bot.recovery.question_recovery import (
     ASK_AGAIN,
     GO_ON,
     TITLE,

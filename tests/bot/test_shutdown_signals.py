@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.bot.shutdown_signals import ShutdownSignals
+from oshaberi.bot.wiring.shutdown_signals import ShutdownSignals
 from oshaberi.stage import Settings, Stage
 from tests.crash import numbered_lines_model
 from tests.crash.bot_process import BotProcess

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from oshaberi.bot.observability.systemd_notify import SystemdNotifier
-from oshaberi.bot.wiring import run
+from oshaberi.bot.wiring.bot_wiring import run
 from oshaberi.stage.testing import staged
 from oshaberi.virtual_time import run_virtual
 from tests.bot.client_harness import world

@@ -15,8 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import oshaberi.bot.coordination.crash_recovery as recovery
-from oshaberi.bot.coordination import post_recovery
+import oshaberi.bot.recovery.crash_recovery as recovery
+from oshaberi.bot.recovery import post_recovery
 from oshaberi.storage.repositories.journal_repository import JournalRepository
 from tests.crash import bot_program, crash_rounds
 

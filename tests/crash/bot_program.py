@@ -9,7 +9,7 @@ import asyncio
 import os
 import sys
 
-from oshaberi.bot.wiring import run
+from oshaberi.bot.wiring.bot_wiring import run
 from oshaberi.config import load
 from oshaberi.logs import setup
 from oshaberi.stage.bot_runner import URL_VARIABLE

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from oshaberi.bot.coordination.crash_recovery import TITLE as INTERRUPTED
+from oshaberi.bot.recovery.crash_recovery import TITLE as INTERRUPTED
 from oshaberi.stage import Settings, Stage
 from oshaberi.stage.stage_errors import StageTimeoutError
 from oshaberi.storage import Database, SecretVault

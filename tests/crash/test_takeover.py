@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.bot.coordination.crash_recovery import TITLE
+from oshaberi.bot.recovery.crash_recovery import TITLE
 from oshaberi.stage import Settings, Stage
 from oshaberi.stage.world.discord_records import StageMessage
 from tests.crash.bot_process import BotProcess

@@ -15,7 +15,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from oshaberi.bot.wiring import Bot, open_bot
+from oshaberi.bot.wiring.bot_wiring import Bot, open_bot
 from oshaberi.config import LoadedSettings, load
 from oshaberi.errors import ConfigError
 from oshaberi.stage import Settings as StageSettings

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from oshaberi.bot.wiring import run
+from oshaberi.bot.wiring.bot_wiring import run
 from oshaberi.errors import OshaberiError
 from oshaberi.stage import Fault
 from oshaberi.stage.testing import staged

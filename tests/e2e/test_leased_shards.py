@@ -12,7 +12,7 @@ import aiohttp
 from redis.asyncio import Redis
 
 from oshaberi.bot.coordination.redis_shard_leases import PREFIX, SINCE
-from oshaberi.bot.wiring import Bot, run
+from oshaberi.bot.wiring.bot_wiring import Bot, run
 from oshaberi.config import load
 from oshaberi.stage import Settings
 from oshaberi.stage.model_servers.model_script import Say

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import aiohttp
 
-from oshaberi.bot.wiring import Bot, run
+from oshaberi.bot.wiring.bot_wiring import Bot, run
 from oshaberi.config import load
 from oshaberi.stage import Stage
 from oshaberi.stage.model_servers import ModelServer, OpenAIWire

@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from oshaberi.bot.coordination.crash_recovery import TITLE as INTERRUPTED
+from oshaberi.bot.recovery.crash_recovery import TITLE as INTERRUPTED
 from oshaberi.stage import Settings, Stage
 from tests.crash.bot_process import BotProcess
 from tests.crash.crash_world import environment

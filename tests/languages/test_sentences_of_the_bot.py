@@ -26,8 +26,8 @@ SPEAKING = sorted(
     [
         *SOURCE.glob("bot/commands/**/*.py"),
         *SOURCE.glob("discord_io/*button.py"),
-        SOURCE / "bot/coordination/crash_recovery.py",
-        SOURCE / "bot/coordination/question_recovery.py",
+        SOURCE / "bot/recovery/crash_recovery.py",
+        SOURCE / "bot/recovery/question_recovery.py",
         SOURCE / "delivery/posting/stream_notices.py",
         SOURCE / "turns/admission/admission_rules.py",
         SOURCE / "turns/running/turn_slot_wait.py",
@@ -40,7 +40,7 @@ SPEAKING = sorted(
 """The modules whose texts people read."""
 ERRING = sorted(
     [
-        SOURCE / "bot/channel_settings.py",
+        SOURCE / "bot/settings/channel_settings.py",
         *SOURCE.glob("config/server_*.py"),
         SOURCE / "config/setting_declarations.py",
         SOURCE / "config/setting_errors.py",
@@ -50,7 +50,7 @@ ERRING = sorted(
         SOURCE / "delivery/stream_config.py",
         *SOURCE.glob("providers/**/*.py"),
         *SOURCE.glob("stream/**/*.py"),
-        SOURCE / "text/normalize/names/persona_name_rules.py",
+        SOURCE / "conversation/persona_name_rules.py",
         *SOURCE.glob("turns/generation/*.py"),
     ]
 )

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from oshaberi.bot.cache_invalidation import cache_invalidation
-from oshaberi.bot.current_settings import CurrentSettings
-from oshaberi.bot.process_stores import shared_state
+from oshaberi.bot.settings.cache_invalidation import cache_invalidation
+from oshaberi.bot.settings.current_settings import CurrentSettings
+from oshaberi.bot.wiring.process_stores import shared_state
 from oshaberi.config import LoadedSettings
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.storage import Database, SecretVault

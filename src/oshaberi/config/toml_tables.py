@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from oshaberi.conversation.persona_name_rules import name_problem
 from oshaberi.errors import ConfigError
-from oshaberi.text.normalize.names.persona_name_rules import name_problem
 
 MOST_DOLLARS = 1_000_000
 TABLES: Any = {"extra": "forbid"}

@@ -9,8 +9,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 
-from oshaberi.bot.operator_defaults import links
-from oshaberi.bot.wiring import Bot, run
+from oshaberi.bot.settings.operator_defaults import links
+from oshaberi.bot.wiring.bot_wiring import Bot, run
 from oshaberi.config import LoadedSettings
 from oshaberi.errors import AddressUnavailableError
 from oshaberi.inspector.inspector_api import attach

@@ -2,8 +2,7 @@
 
 `StreamRecorder` (`stream_recorder`) listens to any provider, `scene_of` (`scene_document`) makes
 the document, `recording_redaction` takes out secrets and images, `scene_writing` writes the file.
-`record_into` (`record_folder`) keeps every stream of a provider, `recording_observer` every stream
-of a bot.
+`record_folder` keeps every stream of a provider (`record_into`) or of a bot (`RecordingObserver`).
 """
 
 from __future__ import annotations

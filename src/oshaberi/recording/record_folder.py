@@ -1,4 +1,4 @@
-"""`run --record DIR`: saves every stream of a provider as a file in a folder."""
+"""`run --record DIR`: saves every stream of the bot as a scene in a folder."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from oshaberi.recording.scene_writing import file_name, free_path, write_scene
 from oshaberi.recording.stream_recorder import HeardStream, StreamRecorder
 from oshaberi.secret_redaction import secrets_in
 from oshaberi.stream.provider_protocol import Provider
+from oshaberi.stream.stream_context import StreamContext
+from oshaberi.stream.stream_result import StreamResult
 
 log = logging.getLogger(__name__)
 
@@ -48,3 +50,24 @@ def record_into(
             log.warning("a stream was not recorded: %s: %s", folder, error.strerror)
 
     return StreamRecorder(provider, keep)
+
+
+class RecordingObserver:
+    """Writes each stream as a scene into `folder`. The `secrets` are masked in it."""
+
+    def __init__(self, folder: Path, secrets: Sequence[str] = ()) -> None:
+        self._folder = folder
+        self._secrets = secrets
+
+    def opened(self, provider: Provider, config: StreamConfig, context: StreamContext) -> Provider:
+        return record_into(
+            self._folder,
+            provider,
+            channel=context.channel,
+            config=config,
+            reply_to=context.reply_to,
+            secrets=self._secrets,
+        )
+
+    def ended(self, _context: StreamContext, _result: StreamResult) -> None:
+        """Do nothing: the recorder has already written its file."""

@@ -19,6 +19,7 @@ from oshaberi.storage.repositories.fact_repository import FactRepository
 from oshaberi.storage.repositories.instance_repository import InstanceRepository
 from oshaberi.storage.repositories.journal_repository import JournalRepository
 from oshaberi.storage.repositories.key_repository import KeyRepository
+from oshaberi.storage.repositories.last_seen_repository import LastSeenRepository
 from oshaberi.storage.repositories.message_repository import (
     SpriteMessageRepository,
     TableSourceRepository,
@@ -26,7 +27,6 @@ from oshaberi.storage.repositories.message_repository import (
 from oshaberi.storage.repositories.model_repository import ModelRepository
 from oshaberi.storage.repositories.persona_repository import PersonaRepository
 from oshaberi.storage.repositories.question_repository import QuestionRepository
-from oshaberi.storage.repositories.seen_message_repository import SeenRepository
 from oshaberi.storage.repositories.server_repository import ServerRepository
 from oshaberi.storage.repositories.summary_repository import SummaryRepository
 from oshaberi.storage.repositories.token_usage_repository import TokenUsageRepository
@@ -57,7 +57,7 @@ class Database:
         self.facts = FactRepository(store)
         self.usage = TokenUsageRepository(store)
         self.usage_counts = DailyUsageRepository(store)
-        self.seen = SeenRepository(store)
+        self.seen = LastSeenRepository(store)
         self.journal = JournalRepository(store)
         self.questions = QuestionRepository(store)
         self.instances = InstanceRepository(store)

@@ -6,7 +6,7 @@ In: gateway events. Out: `IncomingMessage` values, and a `DiscordTurnChannel` to
 - `gateway_intents`: which events the bot asks Discord for.
 - `login_errors`: explains why the bot cannot connect.
 - `shards`: the shards of the client, and which of them are connected.
-- `incoming_messages`: turns a Discord message into values; `message_text` its text and files,
+- `message_reader`: turns a Discord message into values; `message_text` its text and files,
   `discord_people` its people, `proxied_messages` finds whose words a proxy bot repeats.
 - `attached_text`: reads small text files that came with a message.
 - `discord_turn_channel`: a Discord channel with the methods a turn needs.

@@ -16,8 +16,8 @@ from oshaberi.bot.client.channel_places import place_ids, places_in
 from oshaberi.bot.client.deleted_messages import forget_deleted
 from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
 from oshaberi.bot.client.gateway_intents import intents
-from oshaberi.bot.client.incoming_messages import NOT_FOUND, MessageReader
 from oshaberi.bot.client.login_errors import explained_login
+from oshaberi.bot.client.message_reader import NOT_FOUND, MessageReader
 from oshaberi.bot.client.shards.channels_of_other_shards import ChannelsOfOtherShards
 from oshaberi.bot.client.shards.gateway_state import GatewayState
 from oshaberi.bot.client.shards.movable_shards import MovableShardsClient

@@ -11,7 +11,7 @@ import discord
 
 from oshaberi.bot.client.channel_places import is_age_restricted, path_of
 from oshaberi.bot.client.discord_people import AnyUser, person_of
-from oshaberi.bot.client.incoming_messages import NOT_FOUND, MessageReader
+from oshaberi.bot.client.message_reader import NOT_FOUND, MessageReader
 from oshaberi.bot.client.past_messages import past_messages
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import (

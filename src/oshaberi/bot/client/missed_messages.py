@@ -13,7 +13,7 @@ from datetime import timedelta
 
 import discord
 
-from oshaberi.bot.client.incoming_messages import NOT_FOUND, MessageReader
+from oshaberi.bot.client.message_reader import NOT_FOUND, MessageReader
 from oshaberi.discord_io.channel_address import may_read_history
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from itertools import islice
 
 import discord
 
-from oshaberi.bot.client.incoming_messages import NOT_FOUND
+from oshaberi.bot.client.message_reader import NOT_FOUND
 from oshaberi.discord_io import ClientState
 from oshaberi.discord_io.channel_address import may_read_history
 

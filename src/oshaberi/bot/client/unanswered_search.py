@@ -15,7 +15,7 @@ from typing import Any
 import discord
 
 from oshaberi.bot.bot_context import BotContext
-from oshaberi.bot.client.incoming_messages import MessageReader
+from oshaberi.bot.client.message_reader import MessageReader
 from oshaberi.bot.client.missed_messages import MOST_DIRECT, MissedMessages
 from oshaberi.storage.storage_errors import StorageAwayError
 

@@ -9,7 +9,6 @@ import discord
 from discord import app_commands
 
 from oshaberi.bot.bot_context import BotContext
-from oshaberi.bot.channel_settings import settings_in
 from oshaberi.bot.commands.command_answers import Choices, answer, choices
 from oshaberi.bot.commands.command_context import (
     MANAGER,
@@ -35,6 +34,7 @@ from oshaberi.bot.commands.config_answers import (
     value_of,
 )
 from oshaberi.bot.commands.personas.server_personas import persona_choices, persona_named
+from oshaberi.bot.settings.channel_settings import settings_in
 from oshaberi.config import (
     DECLARED,
     SERVER_KEYS,

@@ -64,7 +64,7 @@ def command(
     settings = _settings(config_file, port)
     observers = _observers(record, settings)
     if settings.discord_token is not None:
-        from oshaberi.bot.wiring import run
+        from oshaberi.bot.wiring.bot_wiring import run
 
         click.echo("Connecting to Discord. Press Ctrl-C to end.")
         asyncio.run(run(settings, os.environ, observers=observers, on_ready=_on_discord))
@@ -116,7 +116,7 @@ def _make_folder(settings: LoadedSettings) -> None:
 def _observers(record: Path | None, settings: LoadedSettings) -> Sequence[StreamObserver]:
     if record is None:
         return ()
-    from oshaberi.recording.recording_observer import RecordingObserver
+    from oshaberi.recording.record_folder import RecordingObserver
 
     return (RecordingObserver(record, settings.secrets(os.environ)),)
 

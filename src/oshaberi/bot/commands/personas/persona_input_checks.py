@@ -8,9 +8,9 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from oshaberi.bot.commands.command_context import CommandRefusedError
+from oshaberi.conversation.persona_name_rules import name_problem
 from oshaberi.discord_io.requests.request_parameters import AVATAR_URL_LIMIT
 from oshaberi.languages import said, translatable, translated
-from oshaberi.text.normalize.names.persona_name_rules import name_problem
 from oshaberi.text.normalize.names.webhook_usernames import MAX_UNITS
 from oshaberi.text.text_measure import utf16_len
 

@@ -13,8 +13,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
 from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
-from oshaberi.bot.client.incoming_messages import NOT_FOUND
-from oshaberi.bot.coordination.crash_recovery import (
+from oshaberi.bot.client.message_reader import NOT_FOUND
+from oshaberi.bot.recovery.crash_recovery import (
     EARLIER_TURNS,
     INTERRUPTED,
     FindRoom,
@@ -22,7 +22,7 @@ from oshaberi.bot.coordination.crash_recovery import (
     all_of,
     servers_language,
 )
-from oshaberi.bot.coordination.post_recovery import told_once
+from oshaberi.bot.recovery.post_recovery import told_once
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.delivery.sink import Embed, Post, SinkError
 from oshaberi.languages import in_language, translatable, translated

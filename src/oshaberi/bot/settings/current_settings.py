@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from oshaberi.bot.operator_defaults import links, persona_of
+from oshaberi.bot.settings.operator_defaults import links, persona_of
 from oshaberi.config import EffectiveSettings, LoadedSettings, Reloader, effective
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.delivery.degree_policy import live_remark

@@ -12,14 +12,14 @@ from functools import partial
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.commands import bot_command_tree
-from oshaberi.bot.coordination.crash_recovery import CrashRecovery
-from oshaberi.bot.coordination.orphaned_journals import OrphanedJournals
-from oshaberi.bot.coordination.question_recovery import QuestionRecovery
 from oshaberi.bot.coordination.shard_keeper import ShardKeeper
-from oshaberi.bot.current_settings import CurrentSettings
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.old_direct_message_keys import adopt_direct_keys
-from oshaberi.bot.process_stores import ProcessStores
+from oshaberi.bot.recovery.crash_recovery import CrashRecovery
+from oshaberi.bot.recovery.orphaned_journals import OrphanedJournals
+from oshaberi.bot.recovery.question_recovery import QuestionRecovery
+from oshaberi.bot.settings.current_settings import CurrentSettings
+from oshaberi.bot.wiring.process_stores import ProcessStores
 from oshaberi.config import LoadedSettings
 from oshaberi.discord_io import LeaseFence, RequestBudget
 from oshaberi.discord_io.requests.request_budget import PER_SECOND

@@ -17,8 +17,6 @@ from typing import Any
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.channel_places import is_gone
 from oshaberi.bot.client.discord_client import OshaberiClient
-from oshaberi.bot.client_wiring import ConnectedBot
-from oshaberi.bot.coordination.orphaned_journals import OrphanedJournals
 from oshaberi.bot.coordination.process_coordination import ProcessCoordination
 from oshaberi.bot.coordination.shard_keeper import ShardKeeper
 from oshaberi.bot.data_retention import DataRetention
@@ -27,9 +25,11 @@ from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.observability.model_health import ModelHealth
 from oshaberi.bot.observability.systemd_notify import SystemdNotifier
 from oshaberi.bot.operator_endpoint import OperatorSigns, operator_endpoint
-from oshaberi.bot.process_stores import open_stores
-from oshaberi.bot.service_wiring import open_services
-from oshaberi.bot.shutdown_signals import ShutdownSignals
+from oshaberi.bot.recovery.orphaned_journals import OrphanedJournals
+from oshaberi.bot.wiring.client_wiring import ConnectedBot
+from oshaberi.bot.wiring.process_stores import open_stores
+from oshaberi.bot.wiring.service_wiring import open_services
+from oshaberi.bot.wiring.shutdown_signals import ShutdownSignals
 from oshaberi.config import LoadedSettings, Reloader
 from oshaberi.discord_io.requests.api_address import requests_through
 from oshaberi.errors import OshaberiError

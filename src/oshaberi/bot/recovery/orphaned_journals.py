@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 
-from oshaberi.bot.coordination.crash_recovery import CrashRecovery
 from oshaberi.bot.coordination.process_coordination import InstanceLease
-from oshaberi.bot.coordination.question_recovery import QuestionRecovery
+from oshaberi.bot.recovery.crash_recovery import CrashRecovery
+from oshaberi.bot.recovery.question_recovery import QuestionRecovery
 from oshaberi.storage import Database, StorageError
 
 log = logging.getLogger(__name__)

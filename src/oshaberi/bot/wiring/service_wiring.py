@@ -8,11 +8,11 @@ from functools import partial
 
 from oshaberi.bot.bot_tools import open_tools
 from oshaberi.bot.client.attached_text import read_text
-from oshaberi.bot.current_settings import CurrentSettings
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.observability.open_telemetry import open_telemetry
-from oshaberi.bot.operator_defaults import links, persona_of, plug_ins_of
-from oshaberi.bot.process_stores import ProcessStores
+from oshaberi.bot.settings.current_settings import CurrentSettings
+from oshaberi.bot.settings.operator_defaults import links, persona_of, plug_ins_of
+from oshaberi.bot.wiring.process_stores import ProcessStores
 from oshaberi.config import LoadedSettings
 from oshaberi.providers.capabilities import LearnedLimits
 from oshaberi.stream.stream_observer import StreamObserver

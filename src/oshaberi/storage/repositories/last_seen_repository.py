@@ -10,7 +10,7 @@ from oshaberi.storage.transactions import Transactions
 from oshaberi.storage.write_entries import WriteStep
 
 
-class SeenRepository:
+class LastSeenRepository:
     def __init__(self, store: Transactions) -> None:
         self._store = store
         row = store.insert(SeenMessageRow)

@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 
-from oshaberi.bot.cache_invalidation import cache_invalidation
 from oshaberi.bot.coordination.process_coordination import (
     InstanceLease,
     ProcessCoordination,
     SingleProcess,
 )
+from oshaberi.bot.settings.cache_invalidation import cache_invalidation
 from oshaberi.config import LoadedSettings
 from oshaberi.errors import ConfigError
 from oshaberi.storage import Database, SecretVault

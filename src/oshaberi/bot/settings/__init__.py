@@ -1,0 +1,7 @@
+"""Which settings apply: the operator's, a server's, a channel's.
+
+- `operator_defaults`: what the operator configured for all servers.
+- `current_settings`: what is in force now.
+- `channel_settings`: what applies in one channel, and where each value comes from.
+- `cache_invalidation`: forgets what was changed, here or in another process.
+"""
