@@ -163,8 +163,8 @@ class MessageAdmission:
         """The bot talks with the author of a job, or has just done so."""
         is_person = not job.asked[-1].said.author.is_bot
         if job.settings.turn.attention_ms and job.is_message and is_person:
-            channel_id = job.turn_channel.channel_id
-            self.attention.note_talk(channel_id, job.user_id, job.answering, _now_s())
+            channel_id, asked_id = job.turn_channel.channel_id, job.message_ids[0]
+            self.attention.note_talk(channel_id, job.user_id, job.answering, _now_s(), asked_id)
 
     def _has_rounds(self, incoming: IncomingMessage, most: int) -> bool:
         channel_id = incoming.channel_id
