@@ -239,3 +239,29 @@ def test_whoever_does_not_want_to_be_read() -> None:
         await whys(here, (unread, private), (other, MENTION), (before, MENTION))
 
     run_with_bot(scenario, "Hi.", "You too.")
+
+
+def test_unasked_words_cost_nobody_their_question() -> None:
+    """Nobody sees that the bot has read a message, and nobody has asked by writing it."""
+
+    async def scenario(here: BotHarness) -> None:
+        drawing(here, 0.01, 0.01)
+        heard = here.post("nice day")
+        await here.asked_times(1)
+        await here.idle()
+        assert here.reactions(heard) == []
+        again = here.post("very nice")
+        asked = here.ask("hello")
+        (hi,) = await here.says("Hi.")
+        assert here.reactions(asked) == ["✅"]
+        soon = "its author had asked a moment before (cooldown_ms)"
+        await whys(here, (heard, SILENT), (again, soon), (asked, MENTION), (hi.id, MENTION))
+
+    run_with_bot(
+        scenario,
+        "NO_REPLY",
+        "Hi.",
+        interjection_chance=0.5,
+        cooldown_ms=3_600_000,
+        status_reactions=True,
+    )
