@@ -115,7 +115,7 @@ def test_somebody_else_replies_to_an_answer() -> None:
 def test_personas_that_call_each_other_end() -> None:
     async def scenario(here: BotHarness) -> None:
         await with_personas(here)
-        asked = here.post("vex, wake kuro")
+        asked = here.post("vex, wake her")
         await here.asked_times(3)
         await here.idle()
         assert ours(here) == [("Vex", "kuro!"), ("Kuro", "vex?"), ("Vex", "kuro.")]

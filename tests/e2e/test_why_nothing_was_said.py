@@ -10,7 +10,7 @@ import pytest
 from oshaberi.stage.model_servers import ModelServer, OpenAIWire
 from oshaberi.stage.model_servers.model_script import Call, NoAnswer, Refuse, Say, Stall, Think
 from oshaberi.stage.testing import staged
-from tests.bot.client_harness import MEMBER, world
+from tests.bot.client_harness import MEMBER, OWNER, world
 from tests.e2e.bot_harness import (
     FAST,
     MENTION,
@@ -225,3 +225,43 @@ def test_an_answer_that_goes_on_after_a_restart(tmp_path: Path) -> None:
                 await whys(here, (one.id, MENTION), (three.id, RESTARTED), (asked, RESTARTED))
 
     asyncio.run(main())
+
+
+def test_whoever_does_not_want_to_be_read() -> None:
+    async def scenario(here: BotHarness) -> None:
+        before = here.ask("hello")
+        await here.says("Hi.")
+        await here.run("privacy opt-out", user=MEMBER)
+        unread = here.ask("hello again")
+        other = here.ask("and me?", user=OWNER)
+        await here.says("Hi.", "You too.")
+        private = "its author does not want the bot to read it (`/privacy opt-out`)"
+        await whys(here, (unread, private), (other, MENTION), (before, MENTION))
+
+    run_with_bot(scenario, "Hi.", "You too.")
+
+
+def test_unasked_words_cost_nobody_their_question() -> None:
+    """Nobody sees that the bot has read a message, and nobody has asked by writing it."""
+
+    async def scenario(here: BotHarness) -> None:
+        drawing(here, 0.01, 0.01)
+        heard = here.post("nice day")
+        await here.asked_times(1)
+        await here.idle()
+        assert here.reactions(heard) == []
+        again = here.post("very nice")
+        asked = here.ask("hello")
+        (hi,) = await here.says("Hi.")
+        assert here.reactions(asked) == ["✅"]
+        soon = "its author had asked a moment before (cooldown_ms)"
+        await whys(here, (heard, SILENT), (again, soon), (asked, MENTION), (hi.id, MENTION))
+
+    run_with_bot(
+        scenario,
+        "NO_REPLY",
+        "Hi.",
+        interjection_chance=0.5,
+        cooldown_ms=3_600_000,
+        status_reactions=True,
+    )

@@ -223,6 +223,18 @@ def test_what_came_while_nobody_listened_is_not_drawn_for() -> None:
     run_listening(scenario, draw=Draws())
 
 
+def test_what_was_written_before_the_talk_is_not_drawn_for() -> None:
+    """It may be decided later: the first message after a start waits for the settings."""
+
+    async def scenario(harness: TurnHarness) -> None:
+        early = harness.turn_channel.write("hm", mention=False)
+        await harness.answer("hi")
+        channel_turns = harness.channel_turns
+        assert await channel_turns.submit(early, harness.turn_channel) == "unaddressed"
+
+    run_listening(scenario, draw=Draws())
+
+
 def test_a_stored_question_keeps_its_reason() -> None:
     async def scenario(harness: TurnHarness) -> None:
         stored = harness.turn_channel.write("and you", mention=False)

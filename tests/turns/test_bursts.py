@@ -236,6 +236,26 @@ def test_what_is_deleted_or_edited_meanwhile() -> None:
     run_bursts(scenario)
 
 
+def test_a_mention_that_is_deleted_while_a_further_part_is_stored() -> None:
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.hear("hey")
+        asked = harness.turn_channel.people[-1].id
+        part = asyncio.create_task(harness.hear("what is up", mention=False))
+        while len(getattr(harness.channel_turns.current(CHANNEL), "asked", ())) < 2:
+            await asyncio.sleep(0)
+        harness.channel_turns.withdraw(CHANNEL, asked)
+        assert not part.done()
+        await part
+        await harness.channel_turns.idle()
+        assert harness.models.requests == []
+        rest = harness.turn_channel.people[-1].id
+        assert await harness.channel_turns.why(rest) == (
+            "Because nobody was addressed: no mention, reply or trigger word."
+        )
+
+    run_bursts(scenario)
+
+
 def test_a_stop_ends_the_wait() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.hear("hey")

@@ -72,7 +72,8 @@ class ChannelTurns:
             # Not accepted: it may be submitted again.
             self._reasons.forget(incoming.said.id)
             raise
-        self._reasons.put(incoming.said.id, told)
+        if self._reasons.get(incoming.said.id) in (None, "seen"):
+            self._reasons.put(incoming.said.id, told)
         return reason_word(told)
 
     async def why_ignored(self, message: UnaddressedMessage) -> str | None:

@@ -21,8 +21,12 @@ class StatusReactions:
         self._background = background
 
     def working(self, job: QueuedJob) -> asyncio.Task[None] | None:
-        """Show that the question is being answered. The task is for `done`."""
-        if not job.settings.turn.status_reactions or not job.is_message:
+        """Show that the question is being answered. The task is for `done`.
+
+        Nobody is shown that the bot has read what nobody asked it.
+        """
+        is_question = job.is_message and not job.is_uninvited
+        if not job.settings.turn.status_reactions or not is_question:
             return None
         return self._background.start(job.turn_channel.react(job.asked[-1].said.id, WORKING))
 

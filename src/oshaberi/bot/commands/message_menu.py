@@ -13,10 +13,12 @@ from oshaberi.bot.commands.command_context import (
     CommandUser,
     Interaction,
     asked_here,
+    client_of,
     context_of,
 )
 from oshaberi.bot.commands.turn_commands import continue_turn, regenerate_turn
 from oshaberi.languages import translatable, translated
+from oshaberi.turns.admission.admission_rules import why_sentence
 
 UNKNOWN = translatable("I do not remember this message. Choose one of my newer answers.")
 NOT_NEWEST = translatable("Only my newest answer in this channel can be changed. Choose that one.")
@@ -43,12 +45,15 @@ async def continue_message(
     return await continue_turn(context, asker, turn_channel)
 
 
-async def why_turn(context: BotContext, message_id: int) -> str:
+async def why_turn(context: BotContext, message_id: int, *, is_private: bool) -> str:
     """Explain an answer, or why a message was answered or not.
 
-    A user can ask only about messages that Discord shows them.
+    A user can ask only about messages that Discord shows them. `is_private`: its author does not
+    want the bot to read it, so nothing is known of it.
     """
-    return await context.channel_turns.why(message_id) or translated(UNKNOWN)
+    known = await context.channel_turns.why(message_id)
+    unread = why_sentence("private") if is_private else None
+    return known or unread or translated(UNKNOWN)
 
 
 async def _must_be_newest(context: BotContext, asker: CommandUser, message_id: int) -> None:
@@ -78,7 +83,8 @@ async def continue_(interaction: Interaction, message: discord.Message) -> None:
 
 @app_commands.context_menu(name="Why this turn")
 async def why(interaction: Interaction, message: discord.Message) -> None:
-    await answer(interaction, why_turn(context_of(interaction), message.id))
+    is_private = client_of(interaction).reader.is_by_opted_out(message)
+    await answer(interaction, why_turn(context_of(interaction), message.id, is_private=is_private))
 
 
 async def retry(interaction: Interaction) -> None:

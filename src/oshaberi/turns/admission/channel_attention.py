@@ -30,6 +30,8 @@ class RecentTalk:
     at_s: float
     passed: int = 0
     """Messages since then that other people wrote, or that were for them."""
+    asked_id: int = 0
+    """The question. What was written before it is no part of the talk."""
 
     def chance(self, user_id: int, now_s: float, config: TurnConfig) -> float:
         """Return the chance that a message which addresses nobody is answered."""
@@ -51,9 +53,15 @@ class ChannelAttention:
         return self._talks.get(channel_id)
 
     def note_talk(
-        self, channel_id: int, user_id: int, answering: tuple[PersonaRecord, ...], now_s: float
+        self,
+        channel_id: int,
+        user_id: int,
+        answering: tuple[PersonaRecord, ...],
+        now_s: float,
+        asked_id: int = 0,
     ) -> None:
-        self._talks.put(channel_id, RecentTalk(user_id, answering, now_s))
+        talk = RecentTalk(user_id, answering, now_s, asked_id=asked_id)
+        self._talks.put(channel_id, talk)
 
     def note_passed(self, channel_id: int, user_id: int, *, is_for_others: bool) -> None:
         """A message was not answered. It counts if others wrote it, or if it was for them."""
@@ -77,6 +85,8 @@ class ChannelAttention:
     ) -> Admission:
         """Decide about a message that addresses nobody. `draw` returns a number below 1."""
         talk = self._talks.get(incoming.channel_id) if config.attention_ms else None
+        if talk is not None and incoming.said.id < talk.asked_id:
+            talk = None
         heeded = 0.0 if talk is None else talk.chance(incoming.user_id, now_s, config)
         chance = max(heeded, config.interjection_chance)
         if not chance:

@@ -121,8 +121,10 @@ def with_part(begun: QueuedJob, part: QueuedJob) -> QueuedJob:
 
 def with_changes(job: QueuedJob, asked: tuple[IncomingMessage, ...]) -> QueuedJob:
     """Return a job whose messages were edited or deleted: it is answered by whom they call now."""
+    if not job.is_message:
+        return replace(job, asked=asked)
     called = _called(asked, job.personas)
-    if not called and asked and job.is_message and not job.is_uninvited:
+    if not called and asked and not job.is_uninvited:
         uncalled = job.settings.turn.answering_persona
         answering = who_answers(asked[-1], job.personas, uncalled=uncalled)
         called = allowed_in(answering, asked[-1].is_age_restricted)

@@ -58,6 +58,8 @@ class MessageAdmission:
         self.attention = ChannelAttention()
         self.bot_rounds = BotRounds()
         self.cooldowns = Cooldowns()
+        self._unasked = Cooldowns()
+        """Of answers by chance: whoever gets one has not asked for it, and may still ask."""
 
     async def heard(self, incoming: IncomingMessage) -> HeardMessage:
         """Apply the rules. A proxy bot's message counts as its person's."""
@@ -124,8 +126,10 @@ class MessageAdmission:
         if not self._has_rounds(incoming, config.bot_rounds_limit):
             return Admission("bot_rounds")
         cooldown_ms = 0 if arrival == "stored" else config.cooldown_ms
-        if not self.cooldowns.allows(incoming.user_id, _now_s(), cooldown_ms):
-            return Admission("cooldown")
+        by_chance = (self._unasked,) if found.reason in UNINVITED else ()
+        for cooldowns in (self.cooldowns, *by_chance):
+            if not cooldowns.allows(incoming.user_id, _now_s(), cooldown_ms):
+                return Admission("cooldown")
         return found
 
     def job(
@@ -155,7 +159,8 @@ class MessageAdmission:
     def note_admitted(self, job: QueuedJob) -> None:
         """A job enters the queue."""
         if job.arrival != "stored":
-            self.cooldowns.note(job.user_id, _now_s())
+            cooldowns = self._unasked if job.is_uninvited else self.cooldowns
+            cooldowns.note(job.user_id, _now_s())
         if _may_be_automatic(job.asked[-1]):
             self.bot_rounds.note_bot(job.turn_channel.channel_id)
 
@@ -163,8 +168,8 @@ class MessageAdmission:
         """The bot talks with the author of a job, or has just done so."""
         is_person = not job.asked[-1].said.author.is_bot
         if job.settings.turn.attention_ms and job.is_message and is_person:
-            channel_id = job.turn_channel.channel_id
-            self.attention.note_talk(channel_id, job.user_id, job.answering, _now_s())
+            channel_id, asked_id = job.turn_channel.channel_id, job.message_ids[0]
+            self.attention.note_talk(channel_id, job.user_id, job.answering, _now_s(), asked_id)
 
     def _has_rounds(self, incoming: IncomingMessage, most: int) -> bool:
         channel_id = incoming.channel_id

@@ -62,8 +62,11 @@ class UnbegunQuestions:
         still = queue.job_of(begun.message_ids[-1])
         if still is None:
             return None
+        told = heard.admission.told if heard.admission.ok else "burst"
+        # Before it is stored: meanwhile the rest of its question may be deleted.
+        self._reasons.put(heard.incoming.said.id, told)
         await self._add(queue, still, heard, turn_channel)
-        return heard.admission.told if heard.admission.ok else "burst"
+        return told
 
     async def _add(
         self, queue: ChannelQueue, begun: QueuedJob, heard: HeardMessage, turn_channel: TurnChannel
