@@ -23,10 +23,10 @@ from oshaberi.chunks import Chunk
 from oshaberi.delivery.sink import Post, RequestKind, RequestRoom, Sent, WireState
 from oshaberi.stage.api_refusals import RefusalError
 from oshaberi.stage.requests.rate_limits import (
-    MESSAGE_CREATE,
-    MESSAGE_DELETE,
-    MESSAGE_EDIT,
-    TYPING,
+    MESSAGE_CREATE_LIMIT,
+    MESSAGE_DELETE_LIMIT,
+    MESSAGE_EDIT_LIMIT,
+    TYPING_LIMIT,
     RateLimit,
     RateLimits,
 )
@@ -129,23 +129,23 @@ class LimitedChannel(NullSink):
         return self._rooms.get(kind)
 
     async def send(self, post: Post, wire: WireState) -> Sent:
-        await self._request(MESSAGE_CREATE, wire, "send")
+        await self._request(MESSAGE_CREATE_LIMIT, wire, "send")
         self.sent += 1
         self._show(self.sent, post)
         return Sent(self.sent)
 
     async def edit(self, sent: Sent, post: Post, wire: WireState) -> None:
-        await self._request(MESSAGE_EDIT, wire, "edit")
+        await self._request(MESSAGE_EDIT_LIMIT, wire, "edit")
         assert sent.id is not None
         self._show(sent.id, post)
 
     async def delete(self, sent: Sent, wire: WireState) -> None:
-        await self._request(MESSAGE_DELETE, wire)
+        await self._request(MESSAGE_DELETE_LIMIT, wire)
         assert sent.id is not None
         del self.contents[sent.id]
 
     async def typing(self, _ms: int | None) -> None:
-        await self._request(TYPING, WireState(_now()))
+        await self._request(TYPING_LIMIT, WireState(_now()))
 
     def _show(self, message_id: int, post: Post) -> None:
         self.contents[message_id] = post.content

@@ -7,7 +7,12 @@ import asyncio
 from oshaberi.delivery.sink import Post, RequestKind, RequestRoom, Sent, WireState
 from oshaberi.delivery.sinks.recording_sink import RecordingSink
 from oshaberi.stage.api_refusals import RefusalError
-from oshaberi.stage.requests.rate_limits import MESSAGE_CREATE, MESSAGE_EDIT, RateLimit, RateLimits
+from oshaberi.stage.requests.rate_limits import (
+    MESSAGE_CREATE_LIMIT,
+    MESSAGE_EDIT_LIMIT,
+    RateLimit,
+    RateLimits,
+)
 
 
 class LimitedSink(RecordingSink):
@@ -24,11 +29,11 @@ class LimitedSink(RecordingSink):
         return self._rooms.get(kind)
 
     async def send(self, post: Post, wire: WireState) -> Sent:
-        await self._enter(MESSAGE_CREATE, "send", wire)
+        await self._enter(MESSAGE_CREATE_LIMIT, "send", wire)
         return await super().send(post, wire)
 
     async def edit(self, sent: Sent, post: Post, wire: WireState) -> None:
-        await self._enter(MESSAGE_EDIT, "edit", wire)
+        await self._enter(MESSAGE_EDIT_LIMIT, "edit", wire)
         await super().edit(sent, post, wire)
 
     async def _enter(self, limit: RateLimit, kind: RequestKind, wire: WireState) -> None:

@@ -193,9 +193,9 @@ def test_what_was_learnt_is_shared_and_kept_apart() -> None:
 
 
 def test_a_ladder_skips_what_changes_nothing() -> None:
-    fallback = ParameterFallback({"model": 1, "messages": 2, "stream": 3})
+    fallback = ParameterFallback({"model": 1, "messages": 2, "stream": 3}, frozenset(MANDATORY))
     assert fallback.down("anything") is None
-    fallback = ParameterFallback({"model": 1, "seed": 2})
+    fallback = ParameterFallback({"model": 1, "seed": 2}, frozenset(MANDATORY))
     assert fallback.down("seed") == {"model": 1}
     assert fallback.down("seed") is None
 

@@ -23,13 +23,13 @@ def test_a_bucket_counts_down_refuses_and_opens_again() -> None:
     clock = Clock()
     rate = limits.RateLimits(clock, 1.0)
     left = [
-        rate.enter(limits.MESSAGE_CREATE, "c", global_too=True)["X-RateLimit-Remaining"]
+        rate.enter(limits.MESSAGE_CREATE_LIMIT, "c", global_too=True)["X-RateLimit-Remaining"]
         for _ in range(5)
     ]
     assert left == ["4", "3", "2", "1", "0"]
     clock.now += 2
     with pytest.raises(RefusalError) as caught:
-        rate.enter(limits.MESSAGE_CREATE, "c", global_too=True)
+        rate.enter(limits.MESSAGE_CREATE_LIMIT, "c", global_too=True)
     assert caught.value.status == 429
     assert caught.value.body["retry_after"] == 3.0
     assert caught.value.body["global"] is False
@@ -37,9 +37,9 @@ def test_a_bucket_counts_down_refuses_and_opens_again() -> None:
     assert heads["Via"]
     assert (heads["X-RateLimit-Scope"], heads["Retry-After"]) == ("user", "3.0")
     assert heads["X-RateLimit-Reset-After"] == "3.000"
-    rate.enter(limits.MESSAGE_CREATE, "other", global_too=True)
+    rate.enter(limits.MESSAGE_CREATE_LIMIT, "other", global_too=True)
     clock.now += 3
-    rate.enter(limits.MESSAGE_CREATE, "c", global_too=True)
+    rate.enter(limits.MESSAGE_CREATE_LIMIT, "c", global_too=True)
 
 
 def test_fifty_a_second_for_the_whole_bot() -> None:
@@ -50,15 +50,15 @@ def test_fifty_a_second_for_the_whole_bot() -> None:
         rate.enter(None, "one more", global_too=True)
     assert caught.value.body["global"] is True
     assert caught.value.headers["X-RateLimit-Global"] == "true"
-    rate.enter(limits.WEBHOOK, "webhooks are exempt", global_too=False)
+    rate.enter(limits.WEBHOOK_LIMIT, "webhooks are exempt", global_too=False)
 
 
 def test_the_channels_webhooks_share_a_limit_that_no_header_shows() -> None:
     rate = limits.RateLimits(Clock(), 1.0)
     for _ in range(30):
-        rate.enter_hidden(limits.CHANNEL_WEBHOOKS, "c", 20028)
+        rate.enter_hidden(limits.CHANNEL_WEBHOOKS_LIMIT, "c", 20028)
     with pytest.raises(RefusalError) as caught:
-        rate.enter_hidden(limits.CHANNEL_WEBHOOKS, "c", 20028)
+        rate.enter_hidden(limits.CHANNEL_WEBHOOKS_LIMIT, "c", 20028)
     assert caught.value.code == 20028
     assert "X-RateLimit-Remaining" not in caught.value.headers
 
@@ -78,7 +78,7 @@ def test_ten_thousand_invalid_requests_are_a_ban_without_via() -> None:
 def test_the_time_scale_shortens_windows() -> None:
     clock = Clock()
     rate = limits.RateLimits(clock, 100.0)
-    heads = rate.enter(limits.MESSAGE_CREATE, "c", global_too=True)
+    heads = rate.enter(limits.MESSAGE_CREATE_LIMIT, "c", global_too=True)
     assert heads["X-RateLimit-Reset-After"] == "0.050"
 
 

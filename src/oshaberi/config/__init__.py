@@ -10,7 +10,8 @@
   wrong. The result is `loaded_settings`; `hot_reload` reads the file again when it changes.
 - By admins: `server_keys` says what they may change, `server_limits` how far, `inherited_settings`
   what then applies.
-- Shown: `settings_redaction` and `secrets_in_settings` mask what is secret.
+- Shown: `settings_redaction` masks what is secret; `secrets_in_settings` finds the secrets in URLs
+  and headers.
 
 Importing this loads neither pydantic nor anything else of weight.
 """

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from oshaberi.config.loaded_settings import LoadedSettings
-from oshaberi.config.process_config import LIVE, ProcessConfig
+from oshaberi.config.process_config import ProcessConfig
 from oshaberi.config.setting_declarations import DECLARED
 from oshaberi.config.settings_loading import load, load_from
 from oshaberi.errors import ConfigError
@@ -18,6 +18,12 @@ from oshaberi.errors import ConfigError
 log = logging.getLogger(__name__)
 
 EVERY_S = 2.0
+WITHOUT_RESTART = frozenset(
+    {"allow_local_models", "log_level", "models", "persona", "server_limits"}
+    | {"retention_turns_days", "retention_facts_days", "retention_usage_days"}
+    | {"retention_left_servers_days"}
+)
+"""Those of `ProcessConfig` that a running bot takes up; its other settings need a restart."""
 Fingerprint = tuple[int, int, int] | None
 
 
@@ -86,7 +92,7 @@ def _written(settings: LoadedSettings, environ: Mapping[str, str]) -> LoadedSett
 
 
 def _needs_restart(key: str) -> bool:
-    return DECLARED[key].section is ProcessConfig and key not in LIVE
+    return DECLARED[key].section is ProcessConfig and key not in WITHOUT_RESTART
 
 
 def _with_old(new: LoadedSettings, old: LoadedSettings) -> LoadedSettings:

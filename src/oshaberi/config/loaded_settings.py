@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from oshaberi.config.process_config import ProcessConfig
-from oshaberi.config.secrets_in_settings import KnownSecrets, secrets_in_header, secrets_in_url
+from oshaberi.config.secrets_in_settings import secrets_in_header, secrets_in_url
 from oshaberi.config.setting_declarations import DECLARED
-from oshaberi.config.settings_redaction import masked
+from oshaberi.config.settings_redaction import KnownSecrets, masked
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.text.text_config import TextConfig

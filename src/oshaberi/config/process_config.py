@@ -219,9 +219,3 @@ class ProcessConfig:
 
 
 SHORTEST_STATUS_TOKEN = 16
-LIVE = frozenset(
-    {"allow_local_models", "log_level", "models", "persona", "server_limits"}
-    | {"retention_turns_days", "retention_facts_days", "retention_usage_days"}
-    | {"retention_left_servers_days"}
-)
-"""What a running bot takes up when the file changes; the rest of this needs a restart."""

@@ -1,20 +1,14 @@
-"""The secrets that the settings hold, and whatever repeats one of them, masked.
-
-A secret may be repeated in another value: a token in a URL's path, a password in a prompt, in the
-spelling of a URL or in base64.
-"""
+"""Finds the secrets inside the values of settings: in a URL, in a header."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-import json
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
-from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
+import re
+from collections.abc import Iterator
+from urllib.parse import parse_qsl, unquote, urlsplit
 
-from oshaberi.config.settings_redaction import SECRET_NAME
-from oshaberi.secret_redaction import SHORTEST_SECRET, SecretValues
+_SECRET_NAME = re.compile(r"(?i)pass|secret|token|key")
 
 
 def secrets_in_url(url: str | None) -> Iterator[str]:
@@ -27,7 +21,7 @@ def secrets_in_url(url: str | None) -> Iterator[str]:
     if password:
         yield from (password, unquote(password))
     for name, value in parse_qsl(query):
-        if SECRET_NAME.search(name):
+        if _SECRET_NAME.search(name):
             yield value
 
 
@@ -48,40 +42,3 @@ def _password_of(credentials: str) -> Iterator[str]:
     except (binascii.Error, ValueError):
         return
     yield login.partition(":")[2]
-
-
-class KnownSecrets:
-    """Masks known secrets. `hidden(value)` returns a JSON value in which none can be read.
-
-    A short one (`env = { DEBUG = "1" }`) is masked in its place only.
-    """
-
-    def __init__(self, secrets: Iterable[str]) -> None:
-        known = {one for one in secrets if len(one) >= SHORTEST_SECRET}
-        self._spelled = SecretValues(spelling for one in known for spelling in _spellings(one))
-
-    def hidden(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return self._spelled.masked(value)
-        if isinstance(value, Mapping):
-            return {self._spelled.masked(str(key)): self.hidden(one) for key, one in value.items()}
-        if isinstance(value, list | tuple):
-            return [self.hidden(one) for one in value]
-        return value
-
-
-def _spellings(secret: str) -> Iterator[str]:
-    raw = secret.encode("utf-8", "surrogatepass")
-    yield secret
-    for quoted in (quote(raw, safe=""), quote(raw), quote_plus(raw)):
-        yield quoted
-        yield _lower_escapes(quoted)
-    yield json.dumps(secret)[1:-1]
-    for encoded in (base64.b64encode(raw), base64.urlsafe_b64encode(raw)):
-        yield encoded.decode().rstrip("=")
-
-
-def _lower_escapes(quoted: str) -> str:
-    """Write `%2F` as `%2f`."""
-    first, *rest = quoted.split("%")
-    return "%".join([first, *(part[:2].lower() + part[2:] for part in rest)])

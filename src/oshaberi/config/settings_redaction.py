@@ -1,19 +1,24 @@
-"""Settings as they may be shown: secrets masked, nothing in them that JSON cannot say."""
+"""Settings as they may be shown: secrets masked, nothing in them that JSON cannot say.
+
+A secret may be repeated in another value: a token in a URL's path, a password in a prompt, in the
+spelling of a URL or in base64. `KnownSecrets` masks it there, too.
+"""
 
 from __future__ import annotations
 
+import base64
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, quote_plus, urlsplit
 
 from oshaberi.config.setting_declarations import Setting
-from oshaberi.secret_redaction import MASK, redact
+from oshaberi.secret_redaction import MASK, SHORTEST_SECRET, SecretValues, redact
 
 _SECRET_KEYS = frozenset({"api_keys", "env", "headers"})
-SECRET_NAME = re.compile(r"(?i)pass|secret|token|key")
 _SECRET_QUERY = re.compile(r"(?i)(?<=[?&])([\w-]*(?:pass|secret|token|key)[\w-]*)=[^&]*")
 
 
@@ -62,3 +67,40 @@ def masked_url(text: str) -> str:
         login, _, place = rest.rpartition("@")
         rest = f"{login.partition(':')[0]}:{MASK}@{place}"
     return _SECRET_QUERY.sub(rf"\1={MASK}", f"{scheme}://{rest}")
+
+
+class KnownSecrets:
+    """Masks known secrets. `hidden(value)` returns a JSON value in which none can be read.
+
+    A short one (`env = { DEBUG = "1" }`) is masked in its place only.
+    """
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        known = {one for one in secrets if len(one) >= SHORTEST_SECRET}
+        self._spelled = SecretValues(spelling for one in known for spelling in _spellings(one))
+
+    def hidden(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self._spelled.masked(value)
+        if isinstance(value, Mapping):
+            return {self._spelled.masked(str(key)): self.hidden(one) for key, one in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.hidden(one) for one in value]
+        return value
+
+
+def _spellings(secret: str) -> Iterator[str]:
+    raw = secret.encode("utf-8", "surrogatepass")
+    yield secret
+    for quoted in (quote(raw, safe=""), quote(raw), quote_plus(raw)):
+        yield quoted
+        yield _lower_escapes(quoted)
+    yield json.dumps(secret)[1:-1]
+    for encoded in (base64.b64encode(raw), base64.urlsafe_b64encode(raw)):
+        yield encoded.decode().rstrip("=")
+
+
+def _lower_escapes(quoted: str) -> str:
+    """Write `%2F` as `%2f`."""
+    first, *rest = quoted.split("%")
+    return "%".join([first, *(part[:2].lower() + part[2:] for part in rest)])

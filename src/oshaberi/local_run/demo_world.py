@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 from oshaberi.config import PersonaEntry
 from oshaberi.stage import World
-from oshaberi.stage.world.description.world_description import USERNAME_MOST
+from oshaberi.stage.world.name_limits import USERNAME_MOST
 from oshaberi.storage import Database
 from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord
 

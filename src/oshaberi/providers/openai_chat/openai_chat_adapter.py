@@ -16,7 +16,7 @@ from oshaberi.providers.connections.sdk_clients import http_client, pieces_of
 from oshaberi.providers.error_classification import FAILED_CALL, provider_error
 from oshaberi.providers.openai_chat.openai_chat_request_body import FAMILY, body
 from oshaberi.providers.openai_chat.openai_chat_wire_events import Event, read
-from oshaberi.providers.refusals.parameter_fallback import MANDATORY, Body
+from oshaberi.providers.refusals.parameter_fallback import Body
 from oshaberi.providers.refusals.request_negotiation import (
     RequestNegotiation,
 )
@@ -31,6 +31,7 @@ from oshaberi.providers.wire.sdk_loading import NO_KEY, load_sdk
 from oshaberi.providers.wire.sse_decoder import SseDecoder, read_object
 from oshaberi.providers.wire.wire_event_steps import FinishStep, Step
 
+MANDATORY = frozenset({"model", "messages", "stream"})
 Mend = Callable[[Body], Body | None]
 """Takes a body and returns it without a part; None if it does not have that part."""
 

@@ -13,16 +13,15 @@ from oshaberi.providers.refusals.named_parameters import named_parameters
 
 Body = Mapping[str, Any]
 
-MANDATORY = frozenset({"model", "messages", "stream"})
 USEFUL = frozenset({"tools", "tool_choice"})
 """What the answer needs, though a request can do without it."""
 RETRIES = 4
 
 
 class ParameterFallback:
-    """The bodies to try after a first one, each with fewer fields."""
+    """The bodies to try after a first one, each with fewer fields. `mandatory` ones always stay."""
 
-    def __init__(self, body: Body, mandatory: frozenset[str] = MANDATORY) -> None:
+    def __init__(self, body: Body, mandatory: frozenset[str]) -> None:
         self._body = body
         self._mandatory = mandatory
         self._retries = 0

@@ -13,7 +13,6 @@ from oshaberi.providers.wire.signed_blocks import SignedBlocks
 from oshaberi.providers.wire.text_outlet import TextOutlet
 from oshaberi.providers.wire.tool_call_assembly import ToolCallAssembly
 from oshaberi.providers.wire.wire_event_steps import (
-    BLOCKED,
     PAUSED,
     CallPiece,
     CitedPage,
@@ -25,6 +24,8 @@ from oshaberi.providers.wire.wire_event_steps import (
 
 CUT_OFF = "length"
 """The finish reason of an answer that reached its limit in the middle of something."""
+_BLOCKED = frozenset({"content_filter", "safety"})
+"""Reasons that mean that something was withheld: an error, not silence (spec 03)."""
 
 
 class ChunkAssembler:
@@ -149,7 +150,7 @@ class ChunkAssembler:
         )
 
     def _last(self, reason: str | None) -> Chunk:
-        if reason in BLOCKED:
+        if reason in _BLOCKED:
             message = Sentence("the provider withheld the answer ({reason})", reason=reason)
             blocked = ProviderError("content_blocked", message, reason, provider=self._provider)
             return self._error(blocked)

@@ -69,6 +69,3 @@ Step = Chunk | CallPiece | SignedBlock | TokenCount | CitedPage | FinishStep
 
 PAUSED = "pause_turn"
 """A reason that is no end: the answer goes on in another stream."""
-
-BLOCKED = frozenset({"content_filter", "safety"})
-"""Reasons that mean that something was withheld: an error, not silence (spec 03)."""

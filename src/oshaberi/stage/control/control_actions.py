@@ -24,9 +24,9 @@ from oshaberi.stage.people_actions import PeopleActions
 from oshaberi.stage.requests.injected_faults import Fault
 from oshaberi.stage.stage_errors import StageError
 from oshaberi.stage.stage_state import StageState
-from oshaberi.stage.world.description.world_description import USERNAME_MOST
 from oshaberi.stage.world.discord_records import Json, StageMessage
 from oshaberi.stage.world.interaction_record import Interaction
+from oshaberi.stage.world.name_limits import USERNAME_MOST
 from oshaberi.stage.world_changes import channel_changes
 
 Action = Callable[[Json], object]

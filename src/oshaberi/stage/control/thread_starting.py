@@ -14,10 +14,10 @@ from oshaberi.stage.world.discord_records import (
     MessageFlag,
     StageMessage,
 )
+from oshaberi.stage.world.name_limits import NAME_MOST
 from oshaberi.stage.world.snowflakes import number_in
 from oshaberi.stage.world_changes import message_posting
 
-NAME_MOST = 100
 PARENTS = (ChannelType.TEXT, ChannelType.NEWS, ChannelType.FORUM)
 
 

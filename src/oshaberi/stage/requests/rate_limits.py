@@ -27,15 +27,15 @@ class RateLimit:
         return hashlib.sha256(self.name.encode()).hexdigest()[:32]
 
 
-MESSAGE_CREATE = RateLimit("message_create", 5, 5.0)
-MESSAGE_EDIT = RateLimit("message_edit", 5, 5.0)
-MESSAGE_DELETE = RateLimit("message_delete", 5, 1.0)
-REACTION = RateLimit("reaction", 1, 0.25)
-TYPING = RateLimit("typing", 5, 5.0)
-WEBHOOK = RateLimit("webhook", 5, 2.0)
-CHANNEL_WEBHOOKS = RateLimit("channel_webhooks", 30, 60.0)
+MESSAGE_CREATE_LIMIT = RateLimit("message_create", 5, 5.0)
+MESSAGE_EDIT_LIMIT = RateLimit("message_edit", 5, 5.0)
+MESSAGE_DELETE_LIMIT = RateLimit("message_delete", 5, 1.0)
+REACTION_LIMIT = RateLimit("reaction", 1, 0.25)
+TYPING_LIMIT = RateLimit("typing", 5, 5.0)
+WEBHOOK_LIMIT = RateLimit("webhook", 5, 2.0)
+CHANNEL_WEBHOOKS_LIMIT = RateLimit("channel_webhooks", 30, 60.0)
 """All webhooks of one channel together. Not in the headers: it hits without a warning."""
-GLOBAL = RateLimit("global", 50, 1.0)
+GLOBAL_LIMIT = RateLimit("global", 50, 1.0)
 INVALID_MOST, INVALID_PER_S = 10_000, 600.0
 
 
@@ -61,7 +61,7 @@ class RateLimits:
             return {}
         self._refuse_banned()
         if global_too:
-            self._take(GLOBAL, "", scope="global")
+            self._take(GLOBAL_LIMIT, "", scope="global")
         return {} if limit is None else self._take(limit, major, scope="user")
 
     def enter_hidden(self, limit: RateLimit, major: str, code: int) -> None:
@@ -115,7 +115,7 @@ def limited(
 
 
 def _headers(limit: RateLimit, remaining: int, reset_after: float) -> dict[str, str]:
-    if limit in (GLOBAL, CHANNEL_WEBHOOKS):
+    if limit in (GLOBAL_LIMIT, CHANNEL_WEBHOOKS_LIMIT):
         return {}
     return {
         "X-RateLimit-Limit": str(limit.amount),

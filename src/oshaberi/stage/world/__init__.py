@@ -2,7 +2,7 @@
 
 - `discord_records`: users, guilds, channels, messages; `interaction_record`: interactions;
   `world_state`: all of them.
-- `description`: builds a world from a short description.
+- `description`: builds a world from a short description; `name_limits`: how long names may be.
 - `permissions`: who may do what; `event_bus`: tells whoever listens; `snowflakes`: ids;
   `nonce_memory`: what was posted under a nonce.
 """

@@ -29,6 +29,7 @@ from oshaberi.storage.usage_day import first_kept_day
 from oshaberi.storage.write_entries import WriteEntry, WriteStep
 
 KEPT_DAYS = 62
+"""The most that `retention_usage_days` can be."""
 _KEY = ("day", "purse", "server_id", "subject", "subject_id")
 """The columns of the key; `purse` is that of `budget_owner`."""
 _COUNTED = ("requests", "input_tokens", "output_tokens", "cost_micros")

@@ -16,6 +16,7 @@ from oshaberi.storage.write_entries import WriteEntry, WriteStep
 KEPT_PER_CHANNEL = 1000
 """No turn looks further back in a channel than that."""
 KEPT_DAYS = 180
+"""The most that `retention_turns_days` can be."""
 
 MessageRow = type[SpriteMessageRow | TableSourceRow]
 

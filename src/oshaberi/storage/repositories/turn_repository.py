@@ -16,6 +16,7 @@ from oshaberi.storage.write_entries import WriteEntry, WriteStep, turns_lane
 
 KEPT_PER_CHANNEL = 50
 KEPT_DAYS = 180
+"""The most that `retention_turns_days` can be."""
 
 _TURNS = table_rows.Base.metadata.tables[TurnRow.__tablename__]
 _LINKS = table_rows.Base.metadata.tables[TurnMessageRow.__tablename__]

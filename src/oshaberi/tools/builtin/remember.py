@@ -7,7 +7,8 @@ from oshaberi.tools.tool_decorator import tool
 from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
 
 LONGEST_FACT = 500
-MOST_FACTS = 100
+MOST_BY_MODELS = 100
+"""A model is stopped here; `FactRepository` itself takes more."""
 
 
 @tool(offered=has_store)
@@ -36,5 +37,5 @@ def _check(text: str, known: list[str]) -> None:
         raise ToolFailedError(f"the fact is longer than {LONGEST_FACT} characters; shorten it")
     if text.casefold() in (one.casefold() for one in known):
         raise ToolFailedError("that is remembered already")
-    if len(known) >= MOST_FACTS:
-        raise ToolFailedError(f"{MOST_FACTS} facts are kept already; forget some first")
+    if len(known) >= MOST_BY_MODELS:
+        raise ToolFailedError(f"{MOST_BY_MODELS} facts are kept already; forget some first")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from oshaberi.stage.api_refusals import FormErrors, bad_form, refusal
 from oshaberi.stage.payloads import record_payloads
-from oshaberi.stage.requests.rate_limits import TYPING
+from oshaberi.stage.requests.rate_limits import TYPING_LIMIT
 from oshaberi.stage.rest.route_table import RouteCall, RouteTable
 from oshaberi.stage.rules import field_types
 from oshaberi.stage.world.discord_records import Channel, ChannelType, Json, Overwrite
+from oshaberi.stage.world.name_limits import NAME_MOST
 from oshaberi.stage.world.permissions import Permission, in_guild
 from oshaberi.stage.world.snowflakes import now_iso
 from oshaberi.stage.world_changes import channel_changes
 
 routes = RouteTable()
 ARCHIVE_MINUTES = (60, 1440, 4320, 10080)
-NAME_MOST = 100
 DETAILS = (
     *("nsfw", "bitrate", "user_limit", "rtc_region", "video_quality_mode"),
     *("default_auto_archive_duration", "default_thread_rate_limit_per_user"),
@@ -154,7 +154,7 @@ def _overwrites(body: Json) -> dict[int, Overwrite]:
     return {overwrite.id: overwrite for overwrite in overwrites}
 
 
-@routes.on("POST", "/channels/{channel_id}/typing", TYPING)
+@routes.on("POST", "/channels/{channel_id}/typing", TYPING_LIMIT)
 async def type_in(call: RouteCall) -> object:
     channel = call.state.world.find_channel(call.id("channel_id"))
     threaded = Permission.SEND_MESSAGES_IN_THREADS

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 
 from oshaberi.stage.api_refusals import bad_form, refusal
 from oshaberi.stage.gateway import intents
-from oshaberi.stage.requests.rate_limits import MESSAGE_CREATE, MESSAGE_DELETE, MESSAGE_EDIT
+from oshaberi.stage.requests.rate_limits import (
+    MESSAGE_CREATE_LIMIT,
+    MESSAGE_DELETE_LIMIT,
+    MESSAGE_EDIT_LIMIT,
+)
 from oshaberi.stage.rest.route_table import RouteCall, RouteTable
 from oshaberi.stage.rules import field_types
 from oshaberi.stage.rules.message_rules import MessageDraft, read_draft
@@ -27,7 +31,7 @@ BULK_LEAST, BULK_MOST = 2, 100
 BULK_AGE_S = 14 * 86_400
 
 
-@routes.on("POST", "/channels/{channel_id}/messages", MESSAGE_CREATE)
+@routes.on("POST", "/channels/{channel_id}/messages", MESSAGE_CREATE_LIMIT)
 async def create(call: RouteCall) -> object:
     channel = call.state.world.find_channel(call.id("channel_id"))
     draft = read_draft(call.body, call.uploads)
@@ -120,7 +124,7 @@ async def one_message(call: RouteCall) -> object:
     return as_read(call.state, [message])[0]
 
 
-@routes.on("PATCH", "/channels/{channel_id}/messages/{message_id}", MESSAGE_EDIT)
+@routes.on("PATCH", "/channels/{channel_id}/messages/{message_id}", MESSAGE_EDIT_LIMIT)
 async def edit(call: RouteCall) -> object:
     channel = call.channel()
     message = call.state.world.find_message(channel.id, call.id("message_id"))
@@ -131,7 +135,7 @@ async def edit(call: RouteCall) -> object:
     return message_posting.shown(call.state, message)
 
 
-@routes.on("DELETE", "/channels/{channel_id}/messages/{message_id}", MESSAGE_DELETE)
+@routes.on("DELETE", "/channels/{channel_id}/messages/{message_id}", MESSAGE_DELETE_LIMIT)
 async def delete(call: RouteCall) -> object:
     channel = call.channel()
     message = call.state.world.find_message(channel.id, call.id("message_id"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oshaberi.stage.api_refusals import refusal
 from oshaberi.stage.payloads import record_payloads
-from oshaberi.stage.requests.rate_limits import REACTION
+from oshaberi.stage.requests.rate_limits import REACTION_LIMIT
 from oshaberi.stage.rest.route_table import RouteCall, RouteTable
 from oshaberi.stage.world.discord_records import Channel, StageMessage
 from oshaberi.stage.world.permissions import Permission
@@ -19,7 +19,7 @@ def _message(call: RouteCall, *needed: Permission) -> tuple[Channel, StageMessag
     return channel, call.state.world.find_message(channel.id, call.id("message_id"))
 
 
-@routes.on("PUT", BASE + "/{emoji}/@me", REACTION)
+@routes.on("PUT", BASE + "/{emoji}/@me", REACTION_LIMIT)
 async def add_own(call: RouteCall) -> object:
     world = call.state.world
     channel, message = _message(call)
@@ -32,7 +32,7 @@ async def add_own(call: RouteCall) -> object:
     return None
 
 
-@routes.on("DELETE", BASE + "/{emoji}/@me", REACTION)
+@routes.on("DELETE", BASE + "/{emoji}/@me", REACTION_LIMIT)
 async def remove_own(call: RouteCall) -> object:
     _, message = _message(call)
     name, number = reaction_changes.parse(call.path["emoji"])
@@ -40,7 +40,7 @@ async def remove_own(call: RouteCall) -> object:
     return None
 
 
-@routes.on("DELETE", BASE + "/{emoji}/{user_id}", REACTION)
+@routes.on("DELETE", BASE + "/{emoji}/{user_id}", REACTION_LIMIT)
 async def remove_other(call: RouteCall) -> object:
     _, message = _message(call, Permission.MANAGE_MESSAGES)
     name, number = reaction_changes.parse(call.path["emoji"])

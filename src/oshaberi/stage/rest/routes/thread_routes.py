@@ -16,12 +16,12 @@ from oshaberi.stage.world.discord_records import (
     MessageFlag,
     ThreadState,
 )
+from oshaberi.stage.world.name_limits import NAME_MOST
 from oshaberi.stage.world.permissions import Permission
 from oshaberi.stage.world.snowflakes import now_iso
 from oshaberi.stage.world_changes import content_filters, message_posting
 
 routes = RouteTable()
-NAME_MOST = 100
 MEMBERS = "/channels/{channel_id}/thread-members"
 
 

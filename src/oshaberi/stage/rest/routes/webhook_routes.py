@@ -6,7 +6,11 @@ import secrets
 
 from oshaberi.stage.api_refusals import FormErrors, RefusalError, refusal
 from oshaberi.stage.payloads import record_payloads
-from oshaberi.stage.requests.rate_limits import CHANNEL_WEBHOOKS, MESSAGE_EDIT, WEBHOOK
+from oshaberi.stage.requests.rate_limits import (
+    CHANNEL_WEBHOOKS_LIMIT,
+    MESSAGE_EDIT_LIMIT,
+    WEBHOOK_LIMIT,
+)
 from oshaberi.stage.rest.route_table import RouteCall, RouteTable, require
 from oshaberi.stage.rest.routes import followup_routes
 from oshaberi.stage.rest.routes.thread_routes import new_thread
@@ -136,7 +140,7 @@ async def delete_by_token(call: RouteCall) -> object:
     return None
 
 
-@routes.on("POST", BY_TOKEN, WEBHOOK, for_bot=False)
+@routes.on("POST", BY_TOKEN, WEBHOOK_LIMIT, for_bot=False)
 async def execute(call: RouteCall) -> object:
     """Execute a webhook. Without `wait` a message that is not saved is no error: 204."""
     if call.id("webhook_id") == call.state.world.application.id:
@@ -146,7 +150,7 @@ async def execute(call: RouteCall) -> object:
     if draft.empty:
         raise refusal(50006)
     speaker = _speaker(call, webhook)
-    call.state.limits.enter_hidden(CHANNEL_WEBHOOKS, str(webhook.channel_id), 20028)
+    call.state.limits.enter_hidden(CHANNEL_WEBHOOKS_LIMIT, str(webhook.channel_id), 20028)
     try:
         message = _post(call, webhook, speaker, draft)
     except RefusalError:
@@ -224,8 +228,8 @@ async def one_message(call: RouteCall) -> object:
     return message_posting.shown(call.state, _message(call))
 
 
-@routes.on("PATCH", BY_TOKEN + "/messages/{message_id}", MESSAGE_EDIT, for_bot=False)
-@routes.on("PATCH", BY_TOKEN + "/messages/@original", MESSAGE_EDIT, for_bot=False)
+@routes.on("PATCH", BY_TOKEN + "/messages/{message_id}", MESSAGE_EDIT_LIMIT, for_bot=False)
+@routes.on("PATCH", BY_TOKEN + "/messages/@original", MESSAGE_EDIT_LIMIT, for_bot=False)
 async def edit_message(call: RouteCall) -> object:
     if _is_follow_up(call):
         return followup_routes.edit(call)

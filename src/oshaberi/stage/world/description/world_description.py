@@ -35,6 +35,7 @@ from oshaberi.stage.world.discord_records import (
     ThreadState,
     User,
 )
+from oshaberi.stage.world.name_limits import NAME_MOST, USERNAME_MOST
 from oshaberi.stage.world.snowflakes import Snowflakes, now_iso
 
 DEFAULT: dict[str, object] = {
@@ -56,8 +57,6 @@ KINDS = {
     "category": ChannelType.CATEGORY,
     "forum": ChannelType.FORUM,
 }
-NAME_MOST = 100
-USERNAME_MOST = 32
 SLOWMODE_MOST_S = 21_600
 
 
