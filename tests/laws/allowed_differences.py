@@ -170,8 +170,10 @@ class Sides:
 
 
 def _is_expression(text: str) -> bool:
-    """S1: what is held and put in front of the next segment."""
-    return bool(text) and _ORPHAN.issuperset(text) and (len(text) > 2 or "…" in text)
+    """S1: what is held and put in front of the next segment; by decision 2 `:…`, too."""
+    if len(text) > 2:
+        return _ORPHAN.issuperset(text)
+    return "…" in text and text.strip(":…") in _ORPHAN | {""}
 
 
 def skip(text: str, at: int) -> int:

@@ -7,7 +7,7 @@ import re
 import regex
 
 _TOKEN = re.compile(
-    r"<(?:a?:\w{2,32}:\d{15,20}|@[!&]?\d{15,20}|#\d{15,20}|t:\d{1,12}(?::[tTdDfFR])?)>"
+    r"(?<!\\)<(?:a?:\w{2,32}:\d{15,20}|@[!&]?\d{15,20}|#\d{15,20}|t:\d{1,12}(?::[tTdDfFR])?)>"
 )
 _URL = re.compile(r"(?:https?|ftps?)://[^\s<>\"`|\u3000-\u303f\uff00-\uff65]+", re.IGNORECASE)
 LINK = re.compile(r"(?<!\\)\[[^\[\]()\n<>`:|*~\"]+\]\(https?://[^\s()<>`|\"*~]+\)")

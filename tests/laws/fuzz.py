@@ -21,6 +21,7 @@ import click
 
 from oshaberi import TextConfig, TextEngine
 
+from .early_endings import broken_around_an_ending
 from .engine_feeding import MakeEngine
 from .law_checks import all_broken
 from .law_configs import random_config
@@ -96,7 +97,9 @@ class Fuzzer:
             with patience(_LONGEST_SECONDS):
                 if config.persona:
                     return broken_with_persona(text, config, random.Random(len(text)))
-                return all_broken(self.make, text, config, random.Random(len(text)))
+                rng = random.Random(len(text))
+                broken = all_broken(self.make, text, config, rng)
+                return broken or broken_around_an_ending(text, config, rng)
         except Exception as error:  # a crash of the engine is a finding like any other
             return [f"XX crash {type(error).__name__}: {error}"]
 

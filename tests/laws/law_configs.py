@@ -47,7 +47,8 @@ ALL = {
 def random_config(rng: random.Random) -> TextConfig:
     """For the fuzz: also odd sizes in between, and small budgets."""
     odd = Sizes(rng.randint(100, 400), rng.randint(100, 400), rng.randint(50, 200))
-    sizes = rng.choice((DEFAULT, DEFAULT, TINY, odd))
+    mixed = Sizes(*(rng.choice(pair) for pair in zip(DEFAULT, TINY, strict=True)))
+    sizes = rng.choice((DEFAULT, DEFAULT, TINY, odd, mixed))
     return TextConfig(
         humanizer_degree=rng.randrange(4),
         paragraph_mode=rng.choice(("lines", "blocks")),

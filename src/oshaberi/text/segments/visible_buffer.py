@@ -69,6 +69,7 @@ class VisibleBuffer(CopiedState):
         self._base = 0
         self.text = ""
         self.start = 0
+        self._begins_line = True
         self.limit = reach
         self.line = 0
         """Where the current line begins; before `start` where its beginning has left."""
@@ -121,7 +122,7 @@ class VisibleBuffer(CopiedState):
     def emit(
         self, kind: SegmentKind, text: str, reason: Boundary, end: int, ends_line: bool
     ) -> None:
-        line_start = self.whole_line() or self.text[self.start - 1] == "\n"
+        line_start = self._begins_line or "\n" in self.gap
         segment = Segment(kind, text, reason, self.at(end), self.gap, line_start, ends_line)
         self.gap = ""
         self.move_start(end)
@@ -134,6 +135,7 @@ class VisibleBuffer(CopiedState):
 
     def move_start(self, cut: int) -> None:
         self.start = cut
+        self._begins_line = self.text[cut - 1 : cut] == "\n"
         self.limit = cut + self._reach if self._reach != NEVER else NEVER
 
     def forget(self, by: int) -> None:
@@ -151,6 +153,7 @@ class VisibleBuffer(CopiedState):
         self.text = self.text[: self.start]
         self._base = to - self.start
         self.move_start(self.start)
+        self._begins_line = True
         return text
 
 

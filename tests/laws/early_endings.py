@@ -1,0 +1,53 @@
+"""A stream that is stopped, flushed for a tool or dropped, and the next stream of its turn."""
+
+from __future__ import annotations
+
+import random
+
+from oshaberi import TextEngine
+from oshaberi.events import Event
+from oshaberi.text.text_config import TextConfig
+
+from .law_checks import clusters, conservation, limit, spans, words_counted
+
+
+def broken_around_an_ending(text: str, config: TextConfig, rng: random.Random) -> list[str]:
+    """The laws before and behind a place where the stream ended early."""
+    cut = rng.randint(0, len(text))
+    first, rest = text[:cut], text[cut:]
+    engine = TextEngine(config)
+    events = engine.feed(first)
+    if rng.random() < 0.2:
+        broken = _dropped(first, config, [*events, *engine.discard()])
+    else:
+        reason, trim = ("stop", False) if rng.random() < 0.5 else ("tool_call", rng.random() < 0.5)
+        events += _flushed(engine, reason, trim)
+        broken = [f"{law} at {reason}" for law in _kept(first, config, events)]
+    following = TextEngine(config, carried=engine.carry())
+    more = [*following.feed(rest), *following.finish()]
+    broken += [f"{law} behind an ending" for law in _kept(rest, config, more)]
+    by_character = TextEngine(config, carried=engine.carry())
+    again = [event for char in rest for event in by_character.feed(char)]
+    if again + by_character.finish() != more:
+        broken.append("L2 differs per character behind an ending")
+    return broken
+
+
+def _flushed(engine: TextEngine, reason: str, trim: bool) -> list[Event]:
+    if reason == "stop":
+        return engine.flush("stop")
+    return engine.flush("tool_call", trim_incomplete_clause=trim)
+
+
+def _kept(text: str, config: TextConfig, events: list[Event]) -> list[str]:
+    return [
+        *limit(config, events),
+        *conservation(text, config, events),
+        *clusters(text, config, events),
+        *spans(text, config, events),
+    ]
+
+
+def _dropped(text: str, config: TextConfig, events: list[Event]) -> list[str]:
+    broken = [*limit(config, events), *words_counted(text, events), *spans(text, config, events)]
+    return [f"{law} at a discard" for law in broken]
