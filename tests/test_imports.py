@@ -20,6 +20,7 @@ from docs.pictures.package_graph import (
     inner_graph,
     order,
     package_graph,
+    source_nodes,
 )
 
 SOURCE = Path(__file__).parents[1] / "src"
@@ -42,10 +43,10 @@ def imports(path: Path) -> frozenset[str]:
 
 def _imports(path: Path) -> Iterator[str]:
     package = ["oshaberi", *path.relative_to(SOURCE / "oshaberi").parent.parts]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in source_nodes(path).imports:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = package[: len(package) + 1 - node.level] if node.level else []
             stem = ".".join([*base, *filter(None, [node.module])])
             yield stem
@@ -248,9 +249,8 @@ def test_the_picture_of_the_packages_is_up_to_date() -> None:
 def test_no_class_name_is_used_twice() -> None:
     where: dict[str, list[str]] = {}
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ClassDef):
-                where.setdefault(node.name, []).append(name_of(path))
+        for node in source_nodes(path).classes:
+            where.setdefault(node.name, []).append(name_of(path))
     assert {name: files for name, files in where.items() if len(files) > 1} == {}
 
 

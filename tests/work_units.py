@@ -11,8 +11,8 @@ from pathlib import PurePosixPath
 
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
-WHOLE_FOLDERS = ("tests/local_run_page", "tests/stage_page")
-"""One browser each, and one `oshaberi run`."""
+WHOLE_FOLDERS = ("tests/local_run_page", "tests/providers", "tests/stage_page")
+"""One browser each, one `oshaberi run`, and the SDKs of all providers loaded once."""
 WAITING: tuple[str, ...] = (
     "local_run_page",
     "stage_page",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -115,16 +116,33 @@ def _imported_within(folder: Path, part: str) -> frozenset[str]:
     return frozenset(found)
 
 
+@dataclass(frozen=True, slots=True)
+class SourceNodes:
+    """What is asked of a source: its imports and its classes, wherever they stand."""
+
+    imports: tuple[ast.Import | ast.ImportFrom, ...]
+    classes: tuple[ast.ClassDef, ...]
+
+
+@cache
+def source_nodes(path: Path) -> SourceNodes:
+    """Read a source once: all of them together take a second."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    return SourceNodes(
+        tuple(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)),
+        tuple(node for node in nodes if isinstance(node, ast.ClassDef)),
+    )
+
+
 @cache
 def _imported_names(path: Path) -> frozenset[str]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return frozenset(name for node in ast.walk(tree) for name in _names(node))
+    return frozenset(name for node in source_nodes(path).imports for name in _names(node))
 
 
-def _names(node: ast.AST) -> Iterable[str]:
+def _names(node: ast.Import | ast.ImportFrom) -> Iterable[str]:
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names if alias.name.startswith("oshaberi.")]
-    if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "oshaberi":
+    if (node.module or "").split(".")[0] == "oshaberi":
         return [f"{node.module}.{alias.name}" for alias in node.names]
     return []
 

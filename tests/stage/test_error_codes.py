@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import io
 from collections.abc import Awaitable, Callable
@@ -292,9 +293,15 @@ def test_slow_mode_binds_people_and_bots_only_if_told_to() -> None:
         with pytest.raises(RefusalError) as caught:
             stage.people.post("general", "2", user="ren")
         assert (caught.value.status, caught.value.code) == (429, 20016)
+        stood = stage.state.now()
+        stage.state.now = lambda: stood  # however long the machine takes
         for number in range(2):
             await bot.place().send(str(number))
-            await bot.place("strict").send(str(number))
+        await bot.place("strict").send("0")
+        again = asyncio.create_task(bot.place("strict").send("1"))
+        await stage.wait_for(lambda: any(r.code == 20016 for r in stage.requests))
+        stage.state.now = lambda: stood + 5
+        await again
         sends = stage.calls("POST /channels/*/messages")
         assert [r.code for r in sends if r.channel_id == bot.place().id] == [0, 0]
         # discord.py waits for the retry_after by itself
