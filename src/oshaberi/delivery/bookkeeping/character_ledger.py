@@ -20,11 +20,17 @@ class LedgerEntry:
 
     text: str
     segment: int
-    span: Span
+    start: int
+    end: int
     fate: str | None = None
     message_id: int | None = None
     expected: bool = True
     """Was to be sent. What the engine withheld never was."""
+
+    @property
+    def span(self) -> Span:
+        """Where its segment is in the visible text. Two numbers are nothing for the collector."""
+        return self.start, self.end
 
 
 class Ledger:
@@ -39,17 +45,19 @@ class Ledger:
     def expect(self, event: Message | Table) -> int:
         """Enter text that is to be sent. Return the number of its entry."""
         text = event.source if isinstance(event, Table) else event.text
-        self.entries.append(LedgerEntry(text, event.segment, event.span))
+        start, end = event.span
+        self.entries.append(LedgerEntry(text, event.segment, start, end))
         return len(self.entries) - 1
 
     def withhold(self, event: Withheld) -> None:
         """Enter text that the engine withheld."""
-        entry = LedgerEntry(event.text, event.segment, event.span, event.reason, expected=False)
-        self.entries.append(entry)
+        self.drop(event)
+        self.entries[-1].expected = False
 
     def drop(self, event: Withheld) -> None:
         """Enter text that would have been sent if the stream had not been ended."""
-        self.entries.append(LedgerEntry(event.text, event.segment, event.span, event.reason))
+        start, end = event.span
+        self.entries.append(LedgerEntry(event.text, event.segment, start, end, event.reason))
 
     def split(self, number: int, parts: int) -> None:
         """Note that an entry is sent in `parts` messages. It is delivered only if all are."""

@@ -28,7 +28,7 @@ class Wait:
 
 
 def typing_ms(text: str, config: StreamConfig) -> float:
-    shortest: float = config.min_visible_typing_duration_ms
+    shortest = float(config.min_visible_typing_duration_ms)
     if text.startswith("```"):
         shortest *= CODE_FACTOR
     typed = len(text) * config.base_type_speed_ms_per_char
