@@ -14,7 +14,7 @@ import pytest
 from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.adapter_registry import connect
 from oshaberi.providers.capabilities import LearnedLimits, ModelPlace
-from oshaberi.providers.refusals.parameter_fallback import ParameterFallback
+from oshaberi.providers.refusals.parameter_fallback import fewer_parameters
 from oshaberi.providers.request.context_items import ToolDeclaration
 from oshaberi.providers.request.model_request import Request
 from oshaberi.stage.model_servers import ModelServer
@@ -193,11 +193,10 @@ def test_what_was_learnt_is_shared_and_kept_apart() -> None:
 
 
 def test_a_ladder_skips_what_changes_nothing() -> None:
-    fallback = ParameterFallback({"model": 1, "messages": 2, "stream": 3}, frozenset(MANDATORY))
-    assert fallback.down("anything") is None
-    fallback = ParameterFallback({"model": 1, "seed": 2}, frozenset(MANDATORY))
-    assert fallback.down("seed") == {"model": 1}
-    assert fallback.down("seed") is None
+    always = frozenset(MANDATORY)
+    assert fewer_parameters({"model": 1, "messages": 2, "stream": 3}, always, "anything") is None
+    assert fewer_parameters({"model": 1, "seed": 2}, always, "seed") == {"model": 1}
+    assert fewer_parameters({"model": 1}, always, "seed") is None
 
 
 FAILED_CALL = (

@@ -18,31 +18,23 @@ USEFUL = frozenset({"tools", "tool_choice"})
 RETRIES = 4
 
 
-class ParameterFallback:
-    """The bodies to try after a first one, each with fewer fields. `mandatory` ones always stay."""
+def fewer_parameters(
+    body: Body, mandatory: frozenset[str], complaint: str, detail: Any = None
+) -> Body | None:
+    """Return the body to try after this refusal, or None if nothing is left to remove.
 
-    def __init__(self, body: Body, mandatory: frozenset[str]) -> None:
-        self._body = body
-        self._mandatory = mandatory
-        self._retries = 0
+    `mandatory` fields always stay. `detail` is the error object, if there is one.
+    """
+    for kept in _choices(frozenset(body), mandatory, complaint, detail):
+        fewer = {key: value for key, value in body.items() if key in kept}
+        if len(fewer) < len(body):
+            return fewer
+    return None
 
-    def down(self, complaint: str, detail: Any = None) -> Body | None:
-        """Return the next body after this refusal, or None if nothing is left to remove.
 
-        `detail` is the error object, if there is one.
-        """
-        if self._retries == RETRIES:
-            return None
-        self._retries += 1
-        for kept in self._choices(complaint, detail):
-            fewer = {key: value for key, value in self._body.items() if key in kept}
-            if len(fewer) < len(self._body):
-                self._body = fewer
-                return fewer
-        return None
-
-    def _choices(self, complaint: str, detail: Any) -> tuple[frozenset[str], ...]:
-        """Return the sets of keys that may stay, in the order of trying."""
-        keys = frozenset(self._body)
-        named = frozenset(named_parameters(complaint, detail, keys - self._mandatory))
-        return (keys - named, keys & (self._mandatory | USEFUL), keys & self._mandatory)
+def _choices(
+    keys: frozenset[str], mandatory: frozenset[str], complaint: str, detail: Any
+) -> tuple[frozenset[str], ...]:
+    """Return the sets of keys that may stay, in the order of trying."""
+    named = frozenset(named_parameters(complaint, detail, keys - mandatory))
+    return (keys - named, keys & (mandatory | USEFUL), keys & mandatory)

@@ -12,7 +12,7 @@ from oshaberi.chunks import ProviderError
 from oshaberi.providers.capabilities.learned_limits import Lesson
 from oshaberi.providers.error_classification import ProviderFailure
 from oshaberi.providers.refusals.named_parameters import named_parameters
-from oshaberi.providers.refusals.parameter_fallback import RETRIES, USEFUL, ParameterFallback
+from oshaberi.providers.refusals.parameter_fallback import RETRIES, USEFUL, fewer_parameters
 from oshaberi.providers.refusals.refusal import Refusal
 from oshaberi.providers.refusals.refusal_rules import lessons
 from oshaberi.providers.request.endpoint import Endpoint, place_of
@@ -72,8 +72,7 @@ class RequestNegotiation:
         named = named_parameters(failure.message, failure.body, refusal.sent)
         if problem.type != "api_error" and not (problem.type == "model_error" and named):
             return None
-        fallback = ParameterFallback(refusal.sent, self._mandatory)
-        fewer = fallback.down(failure.message, failure.body)
+        fewer = fewer_parameters(refusal.sent, self._mandatory, failure.message, failure.body)
         if fewer is None:
             return None
         left_out = frozenset(refusal.sent.keys() - fewer.keys())
