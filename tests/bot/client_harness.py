@@ -26,7 +26,7 @@ from oshaberi.stage.world.interaction_record import Interaction
 from oshaberi.storage import Database, SecretVault
 from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.turns.admission.channel_queue import Arrival
-from oshaberi.turns.admission.unaddressed_messages import UnaddressedMessage
+from oshaberi.turns.admission.unaddressed_message import UnaddressedMessage
 from oshaberi.turns.channel_turns import ChannelTurns
 from oshaberi.turns.services.adapter_pool import AdapterPool
 from oshaberi.turns.services.model_candidates import OperatorModel

@@ -17,8 +17,8 @@ from oshaberi.providers.request.context_items import (
     ToolRound,
     said,
 )
+from oshaberi.providers.request.history_trimming import PER_IMAGE, cost, estimate, trimmed
 from oshaberi.providers.request.model_request import Request
-from oshaberi.providers.request.window_budget import PER_IMAGE, cost, estimate, trimmed
 
 LONG = "word " * 60
 SYSTEM = said("system", LONG, "persona")

@@ -11,9 +11,12 @@ import pytest
 from oshaberi.conversation.conversation_messages import ChannelMessage, IncomingMessage
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.stream.provider_protocol import Silence
-from oshaberi.turns.admission.channel_attention import MOST_CHANNELS, ChannelAttention, RecentTalk
-from oshaberi.turns.quotas.quota_notices import USED_UP
-from oshaberi.turns.status_reactions import FULL, TOO_SOON
+from oshaberi.turns.admission.attention_and_interjection import (
+    MOST_CHANNELS,
+    ChannelAttention,
+    RecentTalk,
+)
+from oshaberi.turns.status_reactions import FULL, TOO_SOON, USED_UP
 from tests.turns.turn_harness import ALICE, BOB, EPOCH, REN, TOMORI, TurnHarness, fails, run_turns
 from tests.turns.turn_harness import text as says
 

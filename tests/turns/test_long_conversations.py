@@ -11,12 +11,12 @@ import pytest
 
 from oshaberi.conversation.conversation_messages import Person
 from oshaberi.providers.request.context_items import ContextItem
+from oshaberi.providers.request.history_trimming import trimmed
 from oshaberi.providers.request.model_request import Request
-from oshaberi.providers.request.window_budget import trimmed
 from oshaberi.storage.stored_records import ConversationSummary
 from oshaberi.storage.usage_accounts import UsageAccount
 from oshaberi.stream.provider_protocol import Step
-from oshaberi.turns.generation.history_condensing import PAUSE_S
+from oshaberi.turns.generation.history_summarising import PAUSE_S
 from tests.turns.turn_harness import (
     ALICE,
     BOB,

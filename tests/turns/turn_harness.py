@@ -24,14 +24,14 @@ from oshaberi.delivery.sink import Embed, Sink, WebhookFace
 from oshaberi.delivery.sinks.recording_sink import RecordingSink
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.errors import ConfigError
+from oshaberi.providers.request.history_trimming import overflowing
 from oshaberi.providers.request.model_request import Request
-from oshaberi.providers.request.window_budget import overflowing
 from oshaberi.storage import Database, SecretVault
 from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
 from oshaberi.stream.provider_protocol import ScriptedProvider, Step
 from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.text.text_config import TextConfig
-from oshaberi.turns.admission.unaddressed_messages import UnaddressedMessage
+from oshaberi.turns.admission.unaddressed_message import UnaddressedMessage
 from oshaberi.turns.admission.unbegun_questions import Claim
 from oshaberi.turns.channel_turns import ChannelTurns
 from oshaberi.turns.services.adapter_pool import AdapterPool

@@ -13,7 +13,7 @@ from oshaberi.turns.admission.admission_rules import reason_word
 from oshaberi.turns.admission.channel_queue import Arrival, BusyChannel, QueuedJob
 from oshaberi.turns.admission.message_admission import MessageAdmission
 from oshaberi.turns.admission.open_questions import RESTART, OpenQuestions
-from oshaberi.turns.admission.unaddressed_messages import UnaddressedMessage
+from oshaberi.turns.admission.unaddressed_message import UnaddressedMessage
 from oshaberi.turns.admission.unbegun_questions import CLAIMED, Claim, UnbegunQuestions
 from oshaberi.turns.background_tasks import BackgroundTasks
 from oshaberi.turns.bounded_cache import BoundedCache, KeyedLocks

@@ -11,7 +11,7 @@ from oshaberi.turns.background_tasks import BackgroundTasks
 from oshaberi.turns.turn_outcome import TurnOutcome
 
 WORKING, DONE, TROUBLE = "👀", "✅", "⚠️"
-FULL, TOO_SOON, MUTE = "🈵", "⏳", "🔇"
+FULL, TOO_SOON, MUTE, USED_UP = "🈵", "⏳", "🔇", "⏳"
 
 
 class StatusReactions:

@@ -95,6 +95,7 @@ class TurnControl:
         self._runner = runner
 
     def stop(self, channel_id: int, by: int, may_manage: bool) -> ControlReply:
+        """Stop the turn. The registry of stops knows whose it is, and refuses other users."""
         stops = self._services.stops
         return _STOPS[stops.request_stop_as(str(channel_id), str(by), may_manage=may_manage)]
 

@@ -28,7 +28,7 @@ from oshaberi.conversation.conversation_messages import (
 )
 from oshaberi.discord_io.channel_address import may_write
 from oshaberi.discord_io.webhooks.reply_notice import is_reply_notice
-from oshaberi.turns.admission.unaddressed_messages import UnaddressedMessage
+from oshaberi.turns.admission.unaddressed_message import UnaddressedMessage
 from oshaberi.turns.bounded_cache import BoundedCache
 
 NOT_FOUND = (discord.HTTPException, aiohttp.ClientError, OSError, TimeoutError)

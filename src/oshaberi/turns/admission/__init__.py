@@ -1,7 +1,7 @@
 """Who is answered, as whom, and when.
 
-`message_admission` decides about a message: by `admission_rules`, `channel_attention` and
-`bot_rounds`. `unaddressed_messages` are ignored before they are read in full. `persona_routing`
+`message_admission` decides about a message: by `admission_rules`, `attention_and_interjection` and
+`bot_rounds`. An `unaddressed_message` is ignored before it is read in full. `persona_routing`
 chooses the personas, `channel_queue` keeps what waits in a channel, `burst_wait` waits until a
 question is complete, `unbegun_questions` adds to it, `follow_up_policy` decides what a further
 message does, `open_questions` stores it. What comes out is a `turn_request`.

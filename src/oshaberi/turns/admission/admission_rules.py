@@ -13,7 +13,7 @@ from oshaberi.conversation.conversation_messages import IncomingMessage, Person
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.languages import translatable, translated
 from oshaberi.storage.stored_records import PersonaRecord
-from oshaberi.turns.admission.unaddressed_messages import RoleIds, UnaddressedMessage
+from oshaberi.turns.admission.unaddressed_message import RoleIds, UnaddressedMessage
 from oshaberi.turns.personas.trigger_words import named_in
 
 Admitted = Literal[

@@ -24,12 +24,12 @@ from oshaberi.turns.admission.admission_rules import (
     reason_word,
     why_ignored,
 )
+from oshaberi.turns.admission.attention_and_interjection import ChannelAttention
 from oshaberi.turns.admission.bot_rounds import BotRounds
 from oshaberi.turns.admission.burst_wait import burst_of
-from oshaberi.turns.admission.channel_attention import ChannelAttention
 from oshaberi.turns.admission.channel_queue import Arrival, QueuedJob
 from oshaberi.turns.admission.persona_routing import allowed_in, who_answers
-from oshaberi.turns.admission.unaddressed_messages import UnaddressedMessage
+from oshaberi.turns.admission.unaddressed_message import UnaddressedMessage
 from oshaberi.turns.personas.persona_cache import PersonaCache
 from oshaberi.turns.services.turn_services import EffectiveConfigs, TurnServices
 

@@ -20,7 +20,7 @@ from oshaberi.stream.stream_result import StreamResult
 from oshaberi.turns.context.context_building import without_oldest
 from oshaberi.turns.generation.continued_answer import ContinuedAnswer
 from oshaberi.turns.generation.generation_setup import GenerationSetup
-from oshaberi.turns.generation.history_condensing import HistoryCondenser
+from oshaberi.turns.generation.history_summarising import HistoryCondenser
 from oshaberi.turns.generation.local_model_guard import LOCAL_MODEL, may_ask_model
 from oshaberi.turns.generation.model_chain import key_needed
 from oshaberi.turns.generation.request_building import begun_request, config_for, request_for

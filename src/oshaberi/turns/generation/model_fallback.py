@@ -19,7 +19,7 @@ from oshaberi.secret_redaction import redact
 from oshaberi.storage.stored_records import ModelRecord
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.turns.generation.generation_setup import GenerationSetup
-from oshaberi.turns.generation.history_condensing import HistoryCondenser
+from oshaberi.turns.generation.history_summarising import HistoryCondenser
 from oshaberi.turns.generation.model_call import ModelCaller
 from oshaberi.turns.generation.overload_wait import OverloadWait, is_overload
 from oshaberi.turns.quotas.request_quota import (

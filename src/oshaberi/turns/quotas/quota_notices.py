@@ -20,7 +20,6 @@ from oshaberi.turns.services.turn_services import TurnServices
 
 log = logging.getLogger(__name__)
 
-USED_UP = "⏳"
 _USED_UP: dict[tuple[Subject, str], str] = {
     ("user", "requests"): translatable(
         "The {most:,} requests that you may use in a day are used up."

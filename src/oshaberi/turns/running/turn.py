@@ -27,18 +27,19 @@ from oshaberi.turns.context.turn_surroundings import TurnSurroundings
 from oshaberi.turns.generation.attachment_sources import AttachmentSources
 from oshaberi.turns.generation.engine_config import text_config
 from oshaberi.turns.generation.generation_setup import GenerationSetup
-from oshaberi.turns.generation.history_condensing import HistoryCondenser
+from oshaberi.turns.generation.history_summarising import HistoryCondenser
 from oshaberi.turns.generation.model_chain import chain_of
 from oshaberi.turns.generation.model_fallback import ModelFallback
 from oshaberi.turns.generation.reply_mode import may_reply, response_to
 from oshaberi.turns.generation.tool_loop import ToolLoop
 from oshaberi.turns.post_turn.incomplete_answer_log import missing_text_reason
 from oshaberi.turns.post_turn.post_turn_effects import PostTurnEffects
-from oshaberi.turns.quotas.quota_notices import USED_UP, is_to_be_told, quota_notice
+from oshaberi.turns.quotas.quota_notices import is_to_be_told, quota_notice
 from oshaberi.turns.quotas.request_quota import QuotaRefusal, RequestQuota, quota_place
 from oshaberi.turns.running.turn_journal import TurnJournal
 from oshaberi.turns.services.model_candidates import ModelCandidate
 from oshaberi.turns.services.turn_services import EffectiveConfigs, TurnServices
+from oshaberi.turns.status_reactions import USED_UP
 from oshaberi.turns.turn_interruption import InterruptedTurnError, stopped_result, until_stopped
 from oshaberi.turns.turn_notices import NoticeSender, failure_notice, our_fault, restart_notice
 from oshaberi.turns.turn_outcome import TurnOutcome, outcome_of
