@@ -11,11 +11,13 @@ from oshaberi.text.text_config import TextConfig
 from .law_checks import clusters, conservation, limit, spans, words_counted
 
 
-def broken_around_an_ending(text: str, config: TextConfig, rng: random.Random) -> list[str]:
+def broken_around_an_ending(
+    text: str, config: TextConfig, rng: random.Random, make: type[TextEngine] = TextEngine
+) -> list[str]:
     """The laws before and behind a place where the stream ended early."""
     cut = rng.randint(0, len(text))
     first, rest = text[:cut], text[cut:]
-    engine = TextEngine(config)
+    engine = make(config)
     events = engine.feed(first)
     if rng.random() < 0.2:
         broken = _dropped(first, config, [*events, *engine.discard()])
@@ -23,10 +25,10 @@ def broken_around_an_ending(text: str, config: TextConfig, rng: random.Random) -
         reason, trim = ("stop", False) if rng.random() < 0.5 else ("tool_call", rng.random() < 0.5)
         events += _flushed(engine, reason, trim)
         broken = [f"{law} at {reason}" for law in _kept(first, config, events)]
-    following = TextEngine(config, carried=engine.carry())
+    following = make(config, carried=engine.carry())
     more = [*following.feed(rest), *following.finish()]
     broken += [f"{law} behind an ending" for law in _kept(rest, config, more)]
-    by_character = TextEngine(config, carried=engine.carry())
+    by_character = make(config, carried=engine.carry())
     again = [event for char in rest for event in by_character.feed(char)]
     if again + by_character.finish() != more:
         broken.append("L2 differs per character behind an ending")

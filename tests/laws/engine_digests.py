@@ -21,7 +21,7 @@ from .engine_feeding import pieces_of
 from .law_configs import random_config
 from .persona_texts import labelled_text, persona_config
 from .real_documents import corpus_slice
-from .text_grammar import random_text
+from .text_grammar import few_snippets, random_text
 
 _WITH_PERSONA = 0.25
 _LOOKS = 0.05
@@ -30,7 +30,7 @@ _LOOKS = 0.05
 def drawn(rng: random.Random) -> tuple[str, TextConfig]:
     if rng.random() < _WITH_PERSONA:
         return labelled_text(rng), persona_config(rng)
-    text = random_text(rng) if rng.random() < 0.7 else corpus_slice(rng)
+    text = rng.choice((few_snippets, random_text, random_text, corpus_slice))(rng)
     return text, random_config(rng)
 
 

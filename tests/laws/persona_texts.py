@@ -12,7 +12,7 @@ from oshaberi.events import Event
 from .engine_feeding import described, pieces_of
 from .law_checks import fences, limit
 from .law_configs import random_config
-from .text_grammar import random_text
+from .text_grammar import few_snippets, random_text
 
 TOMORI = Persona(
     "Tomori",
@@ -45,8 +45,12 @@ ENDINGS: dict[str, Callable[[TextEngine], list[Event]]] = {
     "discard": lambda engine: engine.discard(),
 }
 
+_OF_FEW_SNIPPETS = 0.8
+
 
 def labelled_text(rng: random.Random) -> str:
+    if rng.random() < _OF_FEW_SNIPPETS:
+        return few_snippets(rng, PIECES)
     out = [rng.choice(OPENINGS)]
     for _ in range(rng.randint(1, 6)):
         out.append(rng.choice(PIECES) if rng.random() < 0.6 else "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Literal
 
 import pytest
 
@@ -12,6 +13,7 @@ from oshaberi.events import Event, Message
 from oshaberi.text.text_config import TextConfig
 
 from . import engine_mutants, law_checks
+from .early_endings import broken_around_an_ending
 from .engine_feeding import MakeEngine, run
 from .engine_mutants import Change, ChunkEngine, HoardingEngine, cut_at, mutant, replaced
 from .law_configs import config
@@ -179,6 +181,29 @@ def test_marks_cut_from_a_link_with_which_they_fit_are_caught() -> None:
         found = law_checks.conservation(text, tiny, events)
         assert bool(found) == broken, found
         assert bool(law_checks.clusters(text, tiny, events)) == broken
+
+
+class ForgetfulEngine(TextEngine):
+    """Loses what waits when it is stopped or dropped."""
+
+    def flush(
+        self, reason: Literal["tool_call", "stop"], *, trim_incomplete_clause: bool = False
+    ) -> list[Event]:
+        super().flush(reason, trim_incomplete_clause=trim_incomplete_clause)
+        return []
+
+    def discard(self) -> list[Event]:
+        super().discard()
+        return []
+
+
+def test_what_is_lost_at_an_early_ending_is_caught() -> None:
+    text = "Some words here and then some more words there"
+    for seed in range(20):
+        kept = broken_around_an_ending(text, config(2), random.Random(seed))
+        lost = broken_around_an_ending(text, config(2), random.Random(seed), ForgetfulEngine)
+        assert kept == []
+        assert any(line.startswith(("L3", "span")) for line in lost), (seed, lost)
 
 
 def test_a_bracket_closed_behind_a_whole_link_is_caught() -> None:

@@ -160,12 +160,20 @@ def test_an_invisible_start_of_a_long_line_behind_an_expression() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["\u3002 " * 1500, "a\n" + "\u3002 " * 1500, "a\n" + "***\n" * 900]
+    "text",
+    [
+        "\u3002 " * 1500,
+        "a\n" + "\u3002 " * 1500,
+        "a\n" + "***\n" * 900,
+        "\u3002 " * 65 + "!?!\n" + "\u3002 " * 38,
+        "\u3002 " * 65 + "\u2026\n" + "\u3002 " * 38,
+    ],
 )
 def test_many_fragments_and_rules_are_reported_in_time(text: str) -> None:
     """Found by searching: they waited for a text that they could be reported with (L6)."""
-    chosen = config(3, many=True)
-    assert law_checks.all_broken(TextEngine, text, chosen, random.Random(1)) == []
+    for many in (True, False):
+        chosen = config(3, many=many)
+        assert law_checks.all_broken(TextEngine, text, chosen, random.Random(1)) == []
 
 
 def test_code_whose_end_is_about_as_far_as_a_hold() -> None:

@@ -89,7 +89,6 @@ SNIPPETS = (
     "- ", "> ", "# ", "-# ", "1. ", "  ", "word " * 19, "x" * 97, "\u200d" * 40, "\u3002 " * 40,
     "\n| a | b |\n|---|---|\n| c | d |\n", "<think>x</think>", "[b c](https://x.test/a)",
 )  # fmt: skip
-_OF_FEW_SNIPPETS = 0.6
 
 
 def words(rng: Rng, most: int = 12) -> str:
@@ -230,17 +229,16 @@ TROUBLE: tuple[Production, ...] = (
 )  # fmt: skip
 
 
-def few_snippets(rng: Rng) -> str:
+def few_snippets(rng: Rng, more: tuple[str, ...] = ()) -> str:
     """A short text of few snippets in many orders: more of them meet than in a text of all."""
     few = ["\n", rng.choice((" ", "\n", "a", "<br>"))]
     few += [rng.choice(SNIPPETS) for _ in range(rng.randint(2, 7))]
+    few += [rng.choice(more) for _ in range(3) if more]
     return "".join(rng.choice(few) for _ in range(rng.randint(2, 14)))
 
 
 def random_text(rng: Rng) -> str:
     """One text of the grammar, quickly."""
-    if rng.random() < _OF_FEW_SNIPPETS:
-        return few_snippets(rng)
     productions = rng.choice((TROUBLE, TROUBLE, PLAIN, (*PLAIN, fence, table), (*PLAIN, huge)))
     return "".join(rng.choice(productions)(rng) for _ in range(rng.choice((1, 2, 4, 7, 12, 25))))
 

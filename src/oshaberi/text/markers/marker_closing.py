@@ -14,12 +14,15 @@ _RUNS: Final = "*~|"
 
 def last_line(text: str, hold_limit: int) -> int:
     """Return where the line begins that is the last one once `<br>` is a line break."""
-    start = text.rfind("\n") + 1
-    spans = protected(text, code_limit(hold_limit)) if BREAK_TAG.search(text, start) else []
-    for tag in BREAK_TAG.finditer(text, start):
-        if not any(begin < tag.end() and tag.start() < end for begin, end in spans):
-            start = tag.end()
-    return start
+    if BREAK_TAG.search(text) is None:
+        return 0
+    end = len(text)
+    for begin, after in reversed([(0, 0), *protected(text, code_limit(hold_limit))]):
+        tags = BREAK_TAG.findall(text, after, end)
+        if tags:
+            return text.rindex(tags[-1], after, end) + len(tags[-1])
+        end = begin
+    return 0
 
 
 def closing(text: str, openers: list[tuple[str, int]], longest: int) -> str:

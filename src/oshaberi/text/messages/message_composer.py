@@ -162,6 +162,8 @@ class MessageComposer(CopiedState):
         if not self._orphans.joins(part):
             self._release()
         self._orphans.hold(part)
+        if self._orphans.is_sure:
+            self._note_strays()
         if self._orphans.is_full:
             self._release()
 
@@ -176,7 +178,12 @@ class MessageComposer(CopiedState):
         else:
             self._orphans.strays.append(part)
             if self._orphans.has_many_strays and self._config.humanizer_degree > 0:
+                self._release()
                 self._send_strays(part.boundary)  # a response may not wait forever (L6)
+
+    def _note_strays(self) -> None:
+        for stray in self._orphans.take_strays():
+            self.note(stray.text, "stray", stray.end)
 
     def _send_strays(self, boundary: Boundary) -> None:
         for part in self._orphans.take_strays():
@@ -260,8 +267,7 @@ class MessageComposer(CopiedState):
         return self._segment, span
 
     def _emit_notes(self, segment: int, span: tuple[int, int]) -> None:
-        for stray in self._orphans.take_strays():
-            self.note(stray.text, "stray", stray.end)
+        self._note_strays()
         notes, self._notes = self._notes, []
         for text, reason, end in notes:
             if end <= span[1]:

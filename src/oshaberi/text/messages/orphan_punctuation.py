@@ -34,6 +34,11 @@ class OrphanPunctuation(CopiedState):
         return self._held is not None
 
     @property
+    def is_sure(self) -> bool:
+        """Tell whether an orphan waits that will be sent, whatever follows."""
+        return self._held is not None and len(self._held.text) > 2
+
+    @property
     def is_full(self) -> bool:
         """Tell whether the orphan is long enough for a message of its own."""
         return self._held is not None and len(self._held.text) > _MOST
@@ -82,8 +87,12 @@ class OrphanPunctuation(CopiedState):
         return held
 
     def take_strays(self) -> list[PackedPart]:
-        strays, self.strays = self.strays, []
+        strays, self.strays = sorted(self.strays, key=_end), []
         return strays
+
+
+def _end(part: PackedPart) -> int:
+    return part.end
 
 
 def is_alone(text: str) -> bool:
