@@ -152,8 +152,8 @@ class Sides:
         if cut and utf16(line) > min(self.limit, self.buffer):
             return True
         rest = self.source[i:]
-        too_long = utf16(self._paragraph(i) + rest) > min(self.limit, self.buffer)
-        if too_long and _UNSEEN_REST.match(rest):
+        most = min(self.limit, self.buffer)
+        if _UNSEEN_REST.match(rest) and utf16(self._paragraph(i) + rest) > most:
             return True  # what is left behind a cut, at the very end
         behind = _UNSEEN.match(line, i - start)
         after = behind.end() if behind else 0

@@ -19,7 +19,7 @@ Span = tuple[int, int]
 
 
 def utf16(text: str) -> int:
-    return len(text) + sum(1 for c in text if ord(c) > 0xFFFF)
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def atoms(prose: str, limit: int, hold: int) -> list[Span]:

@@ -46,18 +46,18 @@ def kind(broken: str) -> str:
 
 @contextmanager
 def patience(seconds: float) -> Iterator[None]:
-    """Ends an endless loop, where the system can (SIGALRM)."""
+    """Ends an endless loop, where the system can; in processor time, for others may be busy."""
 
     def give_up(*_: object) -> None:
         raise TimeoutError(f"more than {seconds} s")
 
-    before = signal.signal(signal.SIGALRM, give_up)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGVTALRM, give_up)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def _drawn(rng: random.Random) -> str:
