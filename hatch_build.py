@@ -25,6 +25,10 @@ PURE = ("__init__.py", "mypyc_attributes.py", "text_config.py")
 
 AROUND_THE_ENGINE = (
     "delivery/bookkeeping/character_ledger.py",
+    "delivery/bookkeeping/delivery_record.py",
+    "delivery/outgoing_message.py",
+    "delivery/pacing/typing_pace.py",
+    "delivery/posting/webhook_identity.py",
     "stream/reading/model_output.py",
     "stream/time_limits/thinking_limit.py",
 )

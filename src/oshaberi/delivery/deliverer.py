@@ -9,102 +9,47 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
-from oshaberi.delivery.bookkeeping.character_ledger import Ledger
-from oshaberi.delivery.bookkeeping.delivery_record import DeliveryRecord
-from oshaberi.delivery.bucket_waits import BucketWaits
 from oshaberi.delivery.degree_policy import paces, policy_of, shows_unfinished
-from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
-from oshaberi.delivery.live.edit_pace import EditPace
-from oshaberi.delivery.live.live_edits import LiveEdits
+from oshaberi.delivery.delivery_parts import DeliveryParts
 from oshaberi.delivery.live.live_growth import LiveGrowth
-from oshaberi.delivery.notify_policy import NotifyPolicy
 from oshaberi.delivery.outgoing_message import OutgoingMessage
-from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
-from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
-from oshaberi.delivery.posting.message_edits import MessageEdits
-from oshaberi.delivery.posting.message_limit_overrun import LimitOverrun
-from oshaberi.delivery.posting.message_poster import MessagePoster
-from oshaberi.delivery.posting.outcome_handling import OutcomeHandler, refuses_pictures
+from oshaberi.delivery.posting.outcome_handling import refuses_pictures
 from oshaberi.delivery.posting.send_outcome import Broken, Delivered
 from oshaberi.delivery.posting.stream_notices import show
-from oshaberi.delivery.queue.message_limits import MessageLimits
-from oshaberi.delivery.queue.message_queue import MessageQueue
-from oshaberi.delivery.queue.outgoing_builder import OutgoingBuilder
-from oshaberi.delivery.queue.table_attachments import TableRenderer
-from oshaberi.delivery.response_state import ResponseState
-from oshaberi.delivery.sink import Embed, File, Sink
-from oshaberi.delivery.stream_config import StreamConfig
-from oshaberi.delivery.typing_waits import TypingWaits
+from oshaberi.delivery.sink import Embed, File
 from oshaberi.events import Message, Table
-
-NO_PLUG_INS = DeliveryPlugIns()
 
 
 class Deliverer:
-    """Sends the messages of one stream."""
+    """Sends the messages of one stream. `preview` returns the unfinished text, for live mode."""
 
-    def __init__(
-        self,
-        config: StreamConfig,
-        sink: Sink,
-        response: ResponseState,
-        *,
-        waits: InterruptibleWaits,
-        ledger: Ledger,
-        renderer: TableRenderer,
-        plug_ins: DeliveryPlugIns = NO_PLUG_INS,
-        reply_to: bool = False,
-        on_sent: Callable[[], None],
-        preview: Callable[[], Sequence[Message]] | None = None,
-    ) -> None:
-        self.queue = MessageQueue(config.text.max_single_message_length)
-        self.delivery_record = DeliveryRecord(
-            response, ledger, config.text.persona, on_sent, waits.now
-        )
-        self._config = config
-        self._response = response
-        self._waits = waits
-        self._room = BucketWaits(config, sink, self.queue, response, waits)
-        self._pace = TypingWaits(config.max_backlog_ms, self.queue, response, waits)
-        self._limits = MessageLimits(config, response)
-        self._notify = NotifyPolicy(config, self._limits, response)
-        self._outcomes = OutcomeHandler(self.delivery_record, self.queue, waits)
-        self._builder = OutgoingBuilder(config, response, ledger, renderer, plug_ins, waits)
-        self._sender = ExactlyOnceSender(sink, waits, response)
-        self._overrun = LimitOverrun(
-            config, response, self._sender, self.delivery_record, self._outcomes
-        )
-        self._poster = MessagePoster(
-            config,
-            sink,
-            self._sender,
-            response,
-            self.delivery_record,
-            self._may_send,
-            reply_to,
-            plug_ins,
-        )
-        self._edit_pace = EditPace(sink, self.queue, waits)
-        self._live_edits = LiveEdits(
-            config.text.max_single_message_length,
-            MessageEdits(sink, waits, response),
-            self._poster,
-            response,
-            self.delivery_record,
-            self._edit_pace,
-            self._outcomes,
-        )
+    def __init__(self, parts: DeliveryParts, preview: Callable[[], Sequence[Message]]) -> None:
+        self.queue = parts.queue
+        self.delivery_record = parts.record
+        self._parts = parts
+        self._config = parts.config
+        self._response = parts.response
+        self._waits = parts.waits
+        self._room = parts.room
+        self._pace = parts.pace
+        self._limits = parts.limits
+        self._notify = parts.notify
+        self._outcomes = parts.outcomes
+        self._builder = parts.builder
+        self._overrun = parts.overrun
+        self._poster = parts.poster
+        self._live_edits = parts.live_edits
+        self._is_live = self._config.delivery == "live"
+        self._paces = paces(self._config)
+        self._response_ends = False
         self._growth: LiveGrowth | None = None
-        if preview is not None and shows_unfinished(config):
+        if shows_unfinished(self._config):
             self._growth = LiveGrowth(
                 preview, self._live_edits, self.queue, self._may_begin, self._is_silent
             )
-        response.indicator.is_last_message = lambda: self._response_ends and not self.queue
-        response.indicator.next_edit_at = self._next_edit_at if self.shows_unfinished else None
-        self._is_live = config.delivery == "live"
-        self._paces = paces(config)
-        self._closing = False
-        self._response_ends = False
+        indicator = self._response.indicator
+        indicator.is_last_message = lambda: self._response_ends and not self.queue
+        indicator.next_edit_at = self._next_edit_at if self.shows_unfinished else None
 
     @property
     def last_error(self) -> Exception | None:
@@ -181,14 +126,14 @@ class Deliverer:
 
     async def show(self, embed: Embed) -> None:
         """Show a notice."""
-        await show(embed, self._sender, self._response)
+        await show(embed, self._parts.sender, self._response)
 
     async def close_with(self, events: Iterable[Message | Table]) -> None:
         """Send the one closing flush after a stop (spec 04 O1). Unsent text stays queued."""
         if self._config.suppress_text_output:
             self.add(events)
             return
-        self._closing = True
+        self._parts.closing = True
         waited = self.queue.clear()
         flushed = [
             part for event in events for part in self._builder.plain(self._builder.pack(event))
@@ -216,15 +161,12 @@ class Deliverer:
             if len(self.queue) == waiting:
                 return  # it came back: it has not left in time
 
-    def _may_send(self) -> bool:
-        return self._closing or not self._waits.halted
-
     async def _step(self, item: OutgoingMessage) -> Broken | None:
         """Send the first waiting message, or decide what else becomes of it."""
         if self._is_live:
             home = self._live_edits.live.home_of(item)
             if home is not None:
-                in_time = await self._edit_pace.wait(home)
+                in_time = await self._parts.edit_pace.wait(home)
                 return await self._live_edits.take(home, self.queue) if in_time else None
             broken = await self._live_edits.correct()
             if broken is not None or self._waits.halted:

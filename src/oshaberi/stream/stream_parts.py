@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from oshaberi.delivery.bookkeeping.character_ledger import Ledger
 from oshaberi.delivery.deliverer import Deliverer
+from oshaberi.delivery.delivery_parts import DeliveryParts
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.sink import Sink
 from oshaberi.delivery.stream_config import StreamConfig
@@ -43,7 +44,7 @@ class StreamParts:
         )
         self.engine = _engine(config, context)
         self._context = context
-        self.deliverer = Deliverer(
+        delivery = DeliveryParts(
             config,
             sink,
             context.response,
@@ -53,8 +54,8 @@ class StreamParts:
             plug_ins=context.plug_ins,
             reply_to=context.reply_to,
             on_sent=self._on_sent,
-            preview=self.engine.preview,
         )
+        self.deliverer = Deliverer(delivery, self.engine.preview)
         thinking = ThinkingLimit(config.max_thinking_ms)
         self.output = ModelOutput(
             self.engine,
