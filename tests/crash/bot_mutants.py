@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import oshaberi.bot.recovery.crash_recovery as recovery
-from oshaberi.bot.recovery import post_recovery
+from oshaberi.bot.recovery import unsent_post_recovery
 from oshaberi.storage.repositories.journal_repository import JournalRepository
 from tests.crash import bot_program, crash_rounds
 
@@ -30,7 +30,7 @@ PATIENCE_S = 15.0
 
 def sends_again() -> None:
     """Whatever is in doubt goes out once more, under a new nonce."""
-    found_or_sent = post_recovery.found_or_sent
+    found_or_sent = unsent_post_recovery.found_or_sent
 
     async def send(post: Any, sink: Any, response: Any, **more: Any) -> Any:
         fresh = replace(post, nonce=secrets.token_hex(8))
@@ -39,7 +39,7 @@ def sends_again() -> None:
     async def nobody(*_given: Any) -> tuple[()]:
         return ()
 
-    vars(post_recovery).update(_looked_for=nobody, found_or_sent=send)
+    vars(unsent_post_recovery).update(_looked_for=nobody, found_or_sent=send)
     vars(recovery).update(found_or_sent=send)
 
 

@@ -31,7 +31,7 @@ SPEAKING = sorted(
         SOURCE / "delivery/posting/stream_notices.py",
         SOURCE / "turns/admission/admission_rules.py",
         SOURCE / "turns/running/turn_slot_wait.py",
-        SOURCE / "turns/post_turn/thought_log.py",
+        SOURCE / "turns/post_turn/thought_log_embeds.py",
         SOURCE / "turns/quotas/quota_notices.py",
         SOURCE / "turns/turn_control.py",
         SOURCE / "turns/turn_notices.py",

@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 from PIL import Image
 
-from oshaberi.providers.images import image_decoding
+from oshaberi.providers.images import image_preparation
 from oshaberi.providers.images.image_cache import ImageCache, image_key
 from oshaberi.providers.images.image_fetching import (
     Address,
@@ -494,10 +494,10 @@ def test_one_picture_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
         running -= 1
         return found
 
-    monkeypatch.setattr(image_decoding, "prepare_image", slow)
+    monkeypatch.setattr(image_preparation, "prepare_image", slow)
 
     async def main() -> None:
-        jobs = (image_decoding.prepare_in_turn(picture(), ImageLimits()) for _ in range(8))
+        jobs = (image_preparation.prepare_in_turn(picture(), ImageLimits()) for _ in range(8))
         await asyncio.gather(*jobs)
 
     asyncio.run(main())

@@ -10,7 +10,12 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oshaberi.text.sentences.sentence_ends import TERMINATORS, run_end, sentence_end, sentence_ends
+from oshaberi.text.sentences.sentence_end_search import (
+    TERMINATORS,
+    run_end,
+    sentence_end,
+    sentence_ends,
+)
 
 CASES = [
     # plain

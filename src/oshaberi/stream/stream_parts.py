@@ -11,7 +11,7 @@ from oshaberi.delivery.delivery_parts import DeliveryParts
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.sink import Sink
 from oshaberi.delivery.stream_config import StreamConfig
-from oshaberi.stream.first_words import FirstWordsEngine
+from oshaberi.stream.first_visible_text import FirstWordsEngine
 from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.reading.chunk_reader import ChunkReader
 from oshaberi.stream.reading.engine_closing import EngineClosing

@@ -1,7 +1,7 @@
 """What is done after a restart for what an ended process left behind.
 
-- `crash_recovery`: finishes or reports the messages in this process's journal; `post_recovery`
-  finds each of them in its channel, or sends it.
+- `crash_recovery`: finishes or reports the messages in this process's journal;
+  `unsent_post_recovery` finds each of them in its channel, or sends it.
 - `question_recovery`: answers the questions that waited, or says why not.
 - `orphaned_journals`: does both for a process that never came back.
 """

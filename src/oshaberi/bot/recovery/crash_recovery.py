@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
 from oshaberi.bot.client.message_reader import NOT_FOUND
-from oshaberi.bot.recovery.post_recovery import found_or_sent, told_once
+from oshaberi.bot.recovery.unsent_post_recovery import found_or_sent, told_once
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.delivery.bookkeeping.send_journal import post_of_body
 from oshaberi.delivery.response_state import ResponseState

@@ -22,7 +22,7 @@ from oshaberi.bot.recovery.crash_recovery import (
     all_of,
     servers_language,
 )
-from oshaberi.bot.recovery.post_recovery import told_once
+from oshaberi.bot.recovery.unsent_post_recovery import told_once
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.delivery.sink import Embed, Post, SinkError
 from oshaberi.languages import in_language, translatable, translated

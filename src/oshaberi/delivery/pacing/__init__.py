@@ -4,6 +4,6 @@
 - `bucket_pace`: when a message may leave so that Discord's bucket does not run empty (pure).
 - `loop_clock`: the time, read cheaply.
 - `interruptible_waits`: every wait of a delivery, so that a stop ends all of them at once.
-- `answer_deadline`: cuts off a request that is not answered, or that a stop withdraws.
+- `request_deadline`: cuts off a request that is not answered, or that a stop withdraws.
 - `typing_indicator`: shows that somebody is typing.
 """

@@ -9,8 +9,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from oshaberi.delivery.pacing.answer_deadline import AnswerDeadline
 from oshaberi.delivery.pacing.loop_clock import loop_clock
+from oshaberi.delivery.pacing.request_deadline import AnswerDeadline
 
 T = TypeVar("T")
 

@@ -11,8 +11,8 @@ from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any
 
-from oshaberi.delivery.pacing.answer_deadline import WithdrawnError
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
+from oshaberi.delivery.pacing.request_deadline import WithdrawnError
 from oshaberi.delivery.posting.error_code_recovery import (
     TOKEN_REVOKED,
     RefusalRecovery,

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from oshaberi.delivery.pacing.answer_deadline import WithdrawnError
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
+from oshaberi.delivery.pacing.request_deadline import WithdrawnError
 from oshaberi.delivery.posting.error_code_recovery import RefusalRecovery, recovery_of
 from oshaberi.delivery.posting.send_outcome import (
     Delivered,

@@ -9,7 +9,7 @@ import asyncio
 from weakref import WeakKeyDictionary
 
 from oshaberi.providers.images.image_cache import ImageCache
-from oshaberi.providers.images.image_decoding import ImageLimits, prepare_image, prepare_in_turn
+from oshaberi.providers.images.image_preparation import ImageLimits, prepare_image, prepare_in_turn
 from oshaberi.providers.images.picture_headers import MAGIC_LENGTH, image_type
 from oshaberi.providers.request.context_items import ImagePart, TextPart
 from oshaberi.public_web import (

@@ -10,7 +10,7 @@ import regex
 from oshaberi.text.code_block_splitting import BLANK
 from oshaberi.text.line_kinds import is_intro
 from oshaberi.text.messages.protected_ranges import ProtectedRanges
-from oshaberi.text.sentences.sentence_ends import sentence_ends
+from oshaberi.text.sentences.sentence_end_search import sentence_ends
 from oshaberi.text.text_measure import extends, grapheme_edge
 
 _LEAD: Final = re.compile(r"[\s.,!?;:。！？、，…]*")

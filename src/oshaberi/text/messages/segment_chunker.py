@@ -16,7 +16,7 @@ from oshaberi.text.line_kinds import BlockKind, block_kind, indent
 from oshaberi.text.messages.emoji_runs import EmojiPart, has_emoji, parts
 from oshaberi.text.messages.length_cuts import message_end
 from oshaberi.text.messages.protected_ranges import ProtectedRanges, fences
-from oshaberi.text.sentences.sentence_ends import sentence_ends
+from oshaberi.text.sentences.sentence_end_search import sentence_ends
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.text_measure import fits, has_visible, utf16_len, utf16_offset
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from oshaberi.text.sentences.sentence_ends import TERMINATORS, sentence_end
+from oshaberi.text.sentences.sentence_end_search import TERMINATORS, sentence_end
 from oshaberi.text.text_measure import extends, grapheme_edge, has_visible, whole_edge
 
 _SPACE: Final = re.compile(r"\s")

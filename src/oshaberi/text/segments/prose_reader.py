@@ -25,7 +25,7 @@ from oshaberi.text.segments.reader_protocol import SegmentReader
 from oshaberi.text.segments.segment_release import SegmentRelease
 from oshaberi.text.segments.table_reader import heads_table
 from oshaberi.text.segments.visible_buffer import NEVER, VisibleBuffer
-from oshaberi.text.sentences.sentence_ends import TERMINATORS, run_end, sentence_end
+from oshaberi.text.sentences.sentence_end_search import TERMINATORS, run_end, sentence_end
 from oshaberi.text.text_config import TextConfig
 
 _LINES: Final = interest_in(MARKS)

@@ -12,7 +12,7 @@ from oshaberi.providers.request.context_items import ContextItem, said
 from oshaberi.storage.stored_records import PersonaRecord
 from oshaberi.turns.context.context_dialogue import ContextDialogue
 from oshaberi.turns.context.context_notes import memory_note, place_note
-from oshaberi.turns.context.history_summary import summary_note
+from oshaberi.turns.context.summary_prompt import summary_note
 from oshaberi.turns.context.system_text import rules
 from oshaberi.turns.context.turn_surroundings import TurnSurroundings
 

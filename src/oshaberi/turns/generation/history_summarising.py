@@ -22,7 +22,7 @@ from oshaberi.stream.request_span import request_span
 from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.text_engine import TextEngine
-from oshaberi.turns.context.history_summary import MOST_CHARS, summary_note, summary_request
+from oshaberi.turns.context.summary_prompt import MOST_CHARS, summary_note, summary_request
 from oshaberi.turns.context.turn_surroundings import TurnSurroundings
 from oshaberi.turns.quotas.request_quota import RequestQuota, Reservation
 from oshaberi.turns.quotas.token_estimate import estimated_input

@@ -19,7 +19,7 @@ from oshaberi.turns.admission.turn_request import TurnRequest
 from oshaberi.turns.generation.attachment_sources import AttachmentSources
 from oshaberi.turns.generation.engine_config import persona_of
 from oshaberi.turns.post_turn.interrupted_questions import cut_question
-from oshaberi.turns.post_turn.thought_log import thought_embeds
+from oshaberi.turns.post_turn.thought_log_embeds import thought_embeds
 from oshaberi.turns.services.turn_services import EffectiveConfigs, TurnServices
 from oshaberi.turns.shown_reasoning import shown_thoughts
 from oshaberi.turns.turn_notices import NoticeSender

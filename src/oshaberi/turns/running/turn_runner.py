@@ -13,10 +13,10 @@ from oshaberi.turn_spans import traced_turn
 from oshaberi.turns.admission.admission_rules import Unsaid
 from oshaberi.turns.admission.channel_queue import QueuedJob
 from oshaberi.turns.background_tasks import BackgroundTasks
+from oshaberi.turns.running.no_answer_reasons import stop_reason, unsaid_reason
 from oshaberi.turns.running.self_triggers import AnsweredPersona, called_jobs
 from oshaberi.turns.running.turn import Turn
 from oshaberi.turns.running.turn_slot_wait import tell_overload, turn_slot
-from oshaberi.turns.running.unsaid_reasons import stop_reason, unsaid_reason
 from oshaberi.turns.services.turn_services import TurnServices
 from oshaberi.turns.services.turn_slots import NoTurnSlotError
 from oshaberi.turns.status_reactions import StatusReactions

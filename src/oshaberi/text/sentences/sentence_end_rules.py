@@ -18,6 +18,7 @@ from oshaberi.text.sentences.abbreviations import (
     AbbreviationRule,
     rule_of,
 )
+from oshaberi.text.sentences.sentence_spot import OPENING_SIGNS, SentenceSpot, following, word_at
 
 TERMINATORS: Final = ".!?…‥。．｡！？‼⁇⁈⁉।॥؟۔"
 
@@ -26,15 +27,7 @@ NO: Final = 0
 YES: Final = 1
 
 BACK: Final = 80
-_MAX_GAP: Final = 16
-_MAX_WORD: Final = 24
 
-_GAP: Final = re.compile(r"[^\S\n]*")
-_OPENING_SIGNS: Final = "\"'“„‘‚«‹([{*_~|「『《〈（【¿¡"
-"""What may stand in front of a sentence's first word. French closes with ` »`, so that does not."""
-_OPENING: Final = frozenset(_OPENING_SIGNS)
-_OPENERS: Final = re.compile(f"[{re.escape(_OPENING_SIGNS)}]+")
-_WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _SPACED_DOTS: Final = re.compile(r"(?: \.(?=[\s\"'”’)\]]|$)){1,20}")
 _BEHIND_DOTS: Final = frozenset("\"'”’)]")
 _ROMAN: Final = re.compile(r"[IVXLC]{2,}")
@@ -45,93 +38,13 @@ _ONLY_A_TIME: Final = re.compile(
 )
 
 _ALL: Final = frozenset(TERMINATORS)
-_EMPHASIS: Final = frozenset("*_~|")
-_JOINTS: Final = frozenset(",)]}、，—–»”’」』")
-_LEADING: Final = _OPENING_SIGNS + "<•⁃‣·-–—>#"
+_LEADING: Final = OPENING_SIGNS + "<•⁃‣·-–—>#"
 _LEADING_OR_BLANK: Final = _LEADING + " \t"
-
-
-class SentenceSpot:
-    """A run of terminators, the closers after it, and what comes next."""
-
-    __slots__ = ("ahead", "at", "close", "end", "final", "kind", "low", "text")
-
-    def __init__(
-        self,
-        text: str,
-        at: int,
-        end: int,
-        close: int,
-        low: int,
-        final: bool,
-        kind: str = "end",
-        ahead: int = 0,
-    ) -> None:
-        self.text = text
-        self.at = at
-        self.end = end
-        self.close = close
-        self.low = low
-        """How far back one may look."""
-        self.final = final
-        self.kind = kind
-        """Of what follows: end, lower, upper, digit, joint, other."""
-        self.ahead = ahead
-        """Where it is."""
-
-    @property
-    def quoted(self) -> bool:
-        """Tell whether a quote or bracket closes after the run (emphasis does not count)."""
-        return self.close > self.end and not _EMPHASIS.issuperset(self.text[self.end : self.close])
-
-
-def following(text: str, at: int, final: bool) -> tuple[str, int]:
-    """Return the kind and index of what follows the white space at `at`.
-
-    `more` means that it has not arrived.
-    """
-    if text.startswith("\n", at):
-        return "end", at
-    ahead = at + 1
-    if not text.startswith(" ", at) or text[ahead : ahead + 1].isspace():
-        gap = _GAP.match(text, at, at + _MAX_GAP + 1)
-        ahead = gap.end() if gap else at
-        if ahead - at > _MAX_GAP:
-            return "end", ahead
-    if ahead < len(text) and text[ahead] in _OPENING:
-        openers = _OPENERS.match(text, ahead, ahead + 8)
-        ahead = openers.end() if openers else ahead
-    if ahead == len(text):
-        return ("end" if final else "more"), ahead
-    return _kind(text[ahead]), ahead
-
-
-def _kind(char: str) -> str:
-    if char.islower():
-        return "lower"
-    if char.isupper() or char.istitle():
-        return "upper"
-    if char.isdigit():
-        return "digit"
-    if char == "\n":
-        return "end"
-    return "joint" if char in _JOINTS else "other"
-
-
-def _word(spot: SentenceSpot, at: int) -> str | None:
-    """Return the word at `at`, or None while its end is not certain."""
-    found = _WORD.match(spot.text, at, at + _MAX_WORD)
-    if found is None:
-        return ""
-    end = found.end()
-    if not spot.final and end < at + _MAX_WORD and end + 1 >= len(spot.text):
-        return None
-    return found.group()
 
 
 def _starts_sentence(spot: SentenceSpot) -> int:
     """Decide whether the next word clearly starts a sentence."""
-    word = _word(spot, spot.ahead)
+    word = word_at(spot, spot.ahead)
     if word is None:
         return UNDECIDED
     behind = spot.ahead + len(word)
@@ -147,10 +60,10 @@ def _after_quote(spot: SentenceSpot) -> int:
     started = _starts_sentence(spot)
     if started != NO:
         return started
-    behind = spot.ahead + len(_word(spot, spot.ahead) or "")
+    behind = spot.ahead + len(word_at(spot, spot.ahead) or "")
     if spot.text[behind : behind + 1] != " ":
         return YES
-    verb = _word(spot, behind + 1)
+    verb = word_at(spot, behind + 1)
     if verb is None or (verb == "" and not spot.final and behind + 1 == len(spot.text)):
         return UNDECIDED
     return NO if verb in SPEECH else YES
@@ -203,7 +116,7 @@ def after_ellipsis(spot: SentenceSpot) -> int:
         return _after_quote(spot)
     if spot.text[spot.ahead] != "I" or spot.end - spot.at > 3:
         return YES
-    word = _word(spot, spot.ahead)
+    word = word_at(spot, spot.ahead)
     if word is None:
         return UNDECIDED
     return NO if re.split("['’]", word)[0] == "I" else YES
@@ -258,7 +171,7 @@ def _after_numbered(spot: SentenceSpot, rule: AbbreviationRule, token: str) -> i
         return NO
     if spot.kind != "upper" or token.lower() == "no" or spot.text[spot.ahead] not in "IVXLC":
         return YES
-    word = _word(spot, spot.ahead)
+    word = word_at(spot, spot.ahead)
     if word is None:
         return UNDECIDED
     return NO if _ROMAN.fullmatch(word) else YES
@@ -271,7 +184,7 @@ def _after_letter(spot: SentenceSpot, token: str, head: str) -> int:
         return NO
     if spot.kind not in ("lower", "upper"):
         return YES
-    word = _word(spot, spot.ahead)
+    word = word_at(spot, spot.ahead)
     if word is None:
         return UNDECIDED
     return NO if len(word) == 1 and spot.text[spot.ahead + 1 : spot.ahead + 2] == "." else YES
@@ -288,7 +201,7 @@ def _after_clock(spot: SentenceSpot) -> int:
     found = _ONLY_A_TIME.search(tail)
     if found and (found.start() or spot.at - spot.low < BACK):
         return NO
-    word = _word(spot, spot.ahead)
+    word = word_at(spot, spot.ahead)
     if word is None:
         return UNDECIDED
     return NO if word in ZONES else YES

@@ -10,18 +10,17 @@ import re
 from typing import Final
 
 from oshaberi.text.sentences.inline_lists import item_breaks
-from oshaberi.text.sentences.sentence_rules import (
+from oshaberi.text.sentences.sentence_end_rules import (
     BACK,
     NO,
     TERMINATORS,
     UNDECIDED,
     YES,
-    SentenceSpot,
     after_dot,
     after_ellipsis,
     after_mark,
-    following,
 )
+from oshaberi.text.sentences.sentence_spot import SentenceSpot, following
 from oshaberi.text.text_measure import extends
 
 __all__ = ["TERMINATORS", "UNDECIDED", "run_end", "sentence_end", "sentence_ends"]
