@@ -1,6 +1,7 @@
 """The abbreviations after which a period does not (always) end a sentence, as data.
 
-`rule_of(token)` says how the period behind a token behaves; `sentence_end_rules` says what follows from it.
+`rule_of(token)` says how the period behind a token behaves; `sentence_end_rules` decides what
+follows from it.
 """
 
 from __future__ import annotations
