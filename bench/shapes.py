@@ -55,6 +55,7 @@ SHAPES: dict[str, Shape] = {
     "…\\n": Shape("…\n"),
     "?[ in a url": Shape("?[", "https://a"),
     "... in a url": Shape("...://", "https://a"),
+    "() in a url": Shape("(https://a" + "()" * 400 + "\n"),
     "\\n": Shape("\n"),
     "spaces": Shape(" "),
     "tabs": Shape("\ta\n"),

@@ -50,9 +50,8 @@ def url_end(text: str, start: int, stop: int) -> int:
     return end
 
 
-def bracket_end(text: str, start: int, stop: int) -> int:
-    """Return where the bracket closes that opened right before `start`, at most `stop`."""
-    depth = 1
+def bracket_end(text: str, start: int, stop: int, depth: int = 1) -> int:
+    """Return where the outermost of `depth` open brackets closes, at most `stop`."""
     for bracket in _ROUND.finditer(text, start, stop):
         depth += 1 if bracket[0] == "(" else -1
         if depth == 0:

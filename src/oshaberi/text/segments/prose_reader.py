@@ -51,6 +51,8 @@ class ProseReader(SegmentReader):
         self._in_url = False
         self._url_read = 0
         """How far an unfinished URL was read, so that nothing is read twice (L7)."""
+        self._url_brackets = 1
+        """How many brackets are open there, if the URL stands right behind one."""
         self._tables_off = False
         self._line = CurrentLine(buffer, config)
         self.waits_for_next = False
@@ -60,7 +62,7 @@ class ProseReader(SegmentReader):
         """Start a fresh line at `at`, with nothing open."""
         self._pos, self._period = at, 0
         self._in_url = False
-        self._url_read = 0
+        self._url_read, self._url_brackets = 0, 1
         self._open_markers.clear()
         self._line.begin(at)
         return self
@@ -264,15 +266,17 @@ class ProseReader(SegmentReader):
         unread = max(after, self._url_read)
         found = URL_STOP.search(text, unread, known)
         stop = found.start() if found else known
-        if stop == known and text[begin - 1 : begin] == "(" and ")" in text[unread:known]:
-            stop = bracket_end(text, begin, known)
-        if stop == known and known == self._buffer.limit:
+        if stop == known and text[begin - 1 : begin] == "(":
+            stop = bracket_end(text, unread, known, self._url_brackets)
+        if stop == known < self._buffer.limit and not final:
+            self._url_read = known
+            opened, closed = text.count("(", unread, known), text.count(")", unread, known)
+            self._url_brackets += opened - closed
+            return WAIT
+        self._url_read, self._url_brackets = 0, 1
+        if stop == known == self._buffer.limit:
             self._settle(known, begin)
             return 0
-        if stop == known and not final:
-            self._url_read = known
-            return WAIT
-        self._url_read = 0
         end = max(after, url_end(text, begin, stop))
         self._open_markers.spans.append((begin, end, True))
         return end
