@@ -36,7 +36,7 @@ def url_end(text: str, start: int, stop: int) -> int:
     Right behind a `(` it ends where that closes: `[text](https://example.jp/)です`.
     """
     if text[start - 1 : start] == "(":
-        stop = bracket_end(text, start, stop)
+        stop = _bracket_end(text, start, stop)
     surplus = text.count(")", start, stop) - text.count("(", start, stop)
     end = stop
     while end > start:
@@ -49,7 +49,17 @@ def url_end(text: str, start: int, stop: int) -> int:
     return end
 
 
-def bracket_end(text: str, start: int, stop: int) -> int:
+def url_stop(text: str, start: int, unread: int, known: int) -> int:
+    """Return where the URL from `start` stops, read on from `unread`; `known` if it goes on."""
+    found = URL_STOP.search(text, unread, known)
+    if found:
+        return found.start()
+    if text[start - 1 : start] == "(" and ")" in text[unread:known]:
+        return _bracket_end(text, start, known)
+    return known
+
+
+def _bracket_end(text: str, start: int, stop: int) -> int:
     """Return where the bracket closes that opened right before `start`, at most `stop`."""
     depth = 1
     for bracket in _ROUND.finditer(text, start, stop):

@@ -18,13 +18,7 @@ from oshaberi.text.segments.segment_release import SegmentRelease
 from oshaberi.text.segments.visible_buffer import NEVER, VisibleBuffer
 from oshaberi.text.sentences.sentence_ends import TERMINATORS, run_end, sentence_end
 from oshaberi.text.text_config import TextConfig
-from oshaberi.text.urls_and_mentions import (
-    URL_STOP,
-    backticks_end,
-    bracket_end,
-    inline_code_close,
-    url_end,
-)
+from oshaberi.text.urls_and_mentions import backticks_end, inline_code_close, url_end, url_stop
 
 _LINES: Final = interest_in(MARKS)
 _SENTENCES: Final = interest_in(MARKS + TERMINATORS)
@@ -259,11 +253,7 @@ class ProseReader(SegmentReader):
         """Return where the URL from `begin` ends; 0 if an overflow came first, or WAIT."""
         text = self._buffer.text
         known = min(len(text), self._buffer.limit)
-        unread = max(after, self._url_read)
-        found = URL_STOP.search(text, unread, known)
-        stop = found.start() if found else known
-        if stop == known and text[begin - 1 : begin] == "(" and ")" in text[unread:known]:
-            stop = bracket_end(text, begin, known)
+        stop = url_stop(text, begin, max(after, self._url_read), known)
         if stop == known and known == self._buffer.limit:
             self._settle(known, begin)
             return 0
