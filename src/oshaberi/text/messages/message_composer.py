@@ -179,7 +179,10 @@ class MessageComposer(CopiedState):
             self._orphans.strays.append(part)
             if self._orphans.has_many_strays and self._config.humanizer_degree > 0:
                 self._release()
-                self._send_strays(part.boundary)  # a response may not wait forever (L6)
+                if self._packing:
+                    self._note_strays()
+                else:
+                    self._send_strays(part.boundary)  # a response may not wait forever (L6)
 
     def _note_strays(self) -> None:
         for stray in self._orphans.take_strays():

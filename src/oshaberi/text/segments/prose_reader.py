@@ -6,9 +6,7 @@ from typing import Final
 
 from oshaberi.events import Boundary
 from oshaberi.text.atoms import (
-    URL_STOP,
     backticks_end,
-    bracket_end,
     code_limit,
     inline_code_close,
     url_end,
@@ -24,6 +22,7 @@ from oshaberi.text.segments.line_breaks import LineBreak, read_break
 from oshaberi.text.segments.reader_protocol import SegmentReader
 from oshaberi.text.segments.segment_release import SegmentRelease
 from oshaberi.text.segments.table_reader import heads_table
+from oshaberi.text.segments.unfinished_url import UnfinishedUrl
 from oshaberi.text.segments.visible_buffer import NEVER, VisibleBuffer
 from oshaberi.text.sentences.sentence_end_search import TERMINATORS, run_end, sentence_end
 from oshaberi.text.text_config import TextConfig
@@ -49,10 +48,7 @@ class ProseReader(SegmentReader):
         self._pos = 0
         self._period = 0
         self._in_url = False
-        self._url_read = 0
-        """How far an unfinished URL was read, so that nothing is read twice (L7)."""
-        self._url_brackets = 1
-        """How many brackets are open there, if the URL stands right behind one."""
+        self._url = UnfinishedUrl()
         self._tables_off = False
         self._line = CurrentLine(buffer, config)
         self.waits_for_next = False
@@ -62,7 +58,7 @@ class ProseReader(SegmentReader):
         """Start a fresh line at `at`, with nothing open."""
         self._pos, self._period = at, 0
         self._in_url = False
-        self._url_read, self._url_brackets = 0, 1
+        self._url.clear()
         self._open_markers.clear()
         self._line.begin(at)
         return self
@@ -71,7 +67,7 @@ class ProseReader(SegmentReader):
         if self._buffer.line < by:
             self._line.remember()
         self._pos -= by
-        self._url_read -= by
+        self._url.shift(by)
         if self._period:
             self._period -= by
         self._open_markers.shift(by)
@@ -263,17 +259,10 @@ class ProseReader(SegmentReader):
         """Return where the URL from `begin` ends; 0 if an overflow came first, or WAIT."""
         text = self._buffer.text
         known = min(len(text), self._buffer.limit)
-        unread = max(after, self._url_read)
-        found = URL_STOP.search(text, unread, known)
-        stop = found.start() if found else known
-        if stop == known and text[begin - 1 : begin] == "(":
-            stop = bracket_end(text, unread, known, self._url_brackets)
+        stop = self._url.stop(text, begin, after, known)
         if stop == known < self._buffer.limit and not final:
-            self._url_read = known
-            opened, closed = text.count("(", unread, known), text.count(")", unread, known)
-            self._url_brackets += opened - closed
             return WAIT
-        self._url_read, self._url_brackets = 0, 1
+        self._url.clear()
         if stop == known == self._buffer.limit:
             self._settle(known, begin)
             return 0
