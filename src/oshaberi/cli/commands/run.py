@@ -26,8 +26,8 @@ SPEED = click.FloatRange(0.1, 100)
 PORT = click.IntRange(0, 65_535)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 GARBAGE_THRESHOLDS = (50_000, 10, 10)
-"""A collection of the youngest objects visits what every running stream has just made, whatever
-the threshold: with 2500 streams it takes as long as 5000 tokens, and it finds next to nothing."""
+"""Every running stream always has a few new objects, so a collection that comes more often is not
+much shorter: with 2500 streams one took 57 ms after 10 000 new objects, 94 ms after 50 000."""
 
 
 @click.command(short_help="Run the bot, on Discord or on the local stage.")
