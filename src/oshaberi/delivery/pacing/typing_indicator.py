@@ -64,7 +64,7 @@ class TypingIndicator:
         if self.is_on and (self._asked_at is not None or after_seconds):
             return
         self._sink = sink
-        self._loop = asyncio.get_running_loop()
+        self._loop, self._clock = asyncio.get_running_loop(), loop_clock()
         self._news_at = self._now()
         self._set(after_seconds)
 
