@@ -17,6 +17,7 @@ WAITING: tuple[str, ...] = (
     "local_run_page",
     "stage_page",
     "status_page",
+    "providers",
     "storage",
     "e2e",
     "bot",
@@ -24,7 +25,7 @@ WAITING: tuple[str, ...] = (
     "tools",
     "stage",
 )
-WAITING += ("discord_io", "cli", "local_run", "render", "providers")
+WAITING += ("discord_io", "cli", "local_run", "render")
 FIRST = tuple(f"tests/{folder}" for folder in WAITING)
 
 

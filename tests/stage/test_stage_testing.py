@@ -107,7 +107,11 @@ def test_a_handler_gets_its_answer_before_the_client_is_closed() -> None:
     assert answered == ["hi"]
 
 
-def test_an_answer_that_never_comes_does_not_keep_the_client_open() -> None:
+def test_an_answer_that_never_comes_does_not_keep_the_client_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("oshaberi.stage.client_runner.ANSWERED_S", 0.05)
+
     async def scenario(stage: Stage, bot: ListeningClient) -> None:
         stage.fault(Fault(kind="delay", delay_s=3600))
         asking.append(asyncio.create_task(bot.place().send("x")))

@@ -74,13 +74,13 @@ async def _answered(stage: Stage) -> None:
 
     Client and stage share the loop: after so many rounds the client has read what was sent.
     """
-    journal = stage.state.journal
+    journal, scale = stage.state.journal, scale_of(asyncio.get_running_loop())
     with suppress(TimeoutError):
-        async with asyncio.timeout(ANSWERED_S * scale_of(asyncio.get_running_loop())):
+        async with asyncio.timeout(ANSWERED_S * scale):
             quiet = 0
             while quiet < QUIET_ROUNDS:
                 asked = len(journal.records)
-                await asyncio.sleep(POLL_S if journal.running else 0)
+                await asyncio.sleep(POLL_S * scale if journal.running else 0)
                 quiet = 0 if journal.running or len(journal.records) > asked else quiet + 1
 
 
