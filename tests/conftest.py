@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from tests.work_units import WorkUnits, rank
+from tests.work_units import WorkUnits, order_of_units, unit_of
 
 # How long an example takes says how busy the machine is; what must be fast has a bench. The same
 # examples every time: nobody's change fails by chance. `make fuzz` looks for new ones.
@@ -29,8 +29,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What waits begins; what shares a page stays together."""
-    items.sort(key=lambda one: (rank(one.nodeid), one.get_closest_marker("shared_page") is None))
+    """Mix what waits with what computes; what shares a page stays together."""
+    places = order_of_units(one.nodeid for one in items)
+    items.sort(
+        key=lambda one: (
+            places[unit_of(one.nodeid)],
+            unit_of(one.nodeid),
+            one.get_closest_marker("shared_page") is None,
+        )
+    )
 
 
 def pytest_configure() -> None:

@@ -1,32 +1,26 @@
 """Which tests stay together when several workers run them, and which begin.
 
 What a folder or a file shares (a browser, a running bot, a server) is started once. Tests that wait
-for browsers, servers and clocks begin; those that only compute fill the gaps at the end.
+for servers and clocks alternate with those that only compute.
 """
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import PurePosixPath
+from collections.abc import Iterable
 
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 WHOLE_FOLDERS = ("tests/local_run_page", "tests/providers", "tests/stage_page")
 """One browser each, one `oshaberi run`, and the SDKs of all providers loaded once."""
-WAITING: tuple[str, ...] = (
-    "local_run_page",
-    "stage_page",
-    "status_page",
-    "providers",
-    "storage",
-    "e2e",
-    "bot",
-    "turns",
-    "tools",
-    "stage",
+FIRST = ("tests/local_run_page", "tests/stage_page", "tests/status_page", "tests/providers")
+"""The longest units, which must not be the last to begin."""
+WAITING = tuple(
+    f"tests/{folder}"
+    for folder in (
+        *("storage", "e2e", "bot", "turns", "tools", "stage"),
+        *("discord_io", "cli", "local_run", "render"),
+    )
 )
-WAITING += ("discord_io", "cli", "local_run", "render")
-FIRST = tuple(f"tests/{folder}" for folder in WAITING)
 
 
 class WorkUnits(LoadScopeScheduling):  # type: ignore[misc]
@@ -41,12 +35,21 @@ def unit_of(nodeid: str) -> str:
     return next((one for one in WHOLE_FOLDERS if file.startswith(f"{one}/")), file)
 
 
-def rank(nodeid: str) -> int:
-    """The lower, the earlier."""
-    return _rank_of_file(nodeid.partition("::")[0])
+def order_of_units(nodeids: Iterable[str]) -> dict[str, float]:
+    """Where each unit comes: the longest first, then those that wait and those that compute.
+
+    The two are mixed evenly, so that while some workers wait, others use the processors.
+    """
+    units = list(dict.fromkeys(map(unit_of, nodeids)))
+    long = [unit for unit in units if _is_below(unit, FIRST)]
+    waiting = [unit for unit in units if _is_below(unit, WAITING)]
+    computing = [unit for unit in units if unit not in {*long, *waiting}]
+    long.sort(key=lambda unit: next(at for at, one in enumerate(FIRST) if _is_below(unit, [one])))
+    places = {unit: float(at - len(long)) for at, unit in enumerate(long)}
+    for group in (waiting, computing):
+        places |= {unit: at / len(group) for at, unit in enumerate(group)}
+    return places
 
 
-@cache
-def _rank_of_file(file: str) -> int:
-    folders = {str(one) for one in PurePosixPath(file).parents}
-    return next((place for place, one in enumerate(FIRST) if one in folders), len(FIRST))
+def _is_below(unit: str, folders: Iterable[str]) -> bool:
+    return any(unit == folder or unit.startswith(f"{folder}/") for folder in folders)
