@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from oshaberi.events import Event, Identity, Message, Table, Withheld
+from oshaberi.text.text_config import TextConfig
 from oshaberi.text.text_engine import TextEngine
 
 from .engine_runs import Ending, messages, outcome, run, shown
@@ -271,3 +272,11 @@ def test_identity_of_a_message() -> None:
         "Tomori", "https://x.test/mad.png", "sprite", "Tomori (mad)", "mad"
     )
     assert message.labelled
+
+
+def test_a_part_that_is_longer_than_a_message_does_not_wait_for_more() -> None:
+    """L6, where messages are filled: nothing can be added to it anyway."""
+    settings = TextConfig(humanizer_degree=1, max_single_message_length=100, whole_above_chars=500)
+    engine = TextEngine(settings)
+    events = engine.feed("xy/" * 400 + "xy")
+    assert "".join(one.text for one in events if isinstance(one, Message)) == ("xy/" * 334)[:1000]

@@ -216,6 +216,8 @@ class MessageComposer(CopiedState):
         if packing and packing.ends_before(part, policy):
             self._flush()
         packing.add(part)
+        if packing.is_full and policy is not PackingPolicy.ALL:
+            self._flush()  # nothing more fits, so nothing is waited for (L6)
 
     def _messages(self, part: PackedPart, alone: bool) -> list[str]:
         return self._chunker.fit(part.text) if alone else self._chunker.split(part.text)

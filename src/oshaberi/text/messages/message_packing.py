@@ -58,6 +58,11 @@ class MessagePacking(CopiedState):
         """Tell whether the answer is so long that it is no longer sent in small messages."""
         return 0 < self._whole_above < end
 
+    @property
+    def is_full(self) -> bool:
+        """Tell whether the parts fill a message, or more than one."""
+        return self._units >= self._longest
+
     def add(self, part: PackedPart) -> None:
         part.kind = block_kind(part.text)
         if self._parts:
