@@ -8,7 +8,7 @@ RUN_EXTRAS := bot,images,mcp,openai,tables
 EXTRAS := $(RUN_EXTRAS),anthropic,google,novelai,otel,postgres,redis
 SECONDS ?= 600
 # Half of the time a test waits, for a timer, a server or a page: the next worker uses the processor.
-WORKERS = $(shell $(BIN)/python -c 'import os; print(2 * (os.cpu_count() or 1))')
+WORKERS = $(shell $(BIN)/python -c 'import os; print(2 * (os.cpu_count() or 1) + 1)')
 PYTEST = $(BIN)/pytest -n $(WORKERS)
 # Tests that only compute, and so need one worker for each processor.
 CHECKED := $(addprefix tests/,config delivery demo_model laws logs stream text turns) \
