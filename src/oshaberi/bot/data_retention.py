@@ -1,7 +1,8 @@
-"""Deletes what is too old, and the data of servers and channels that are gone.
+"""Deletes what is too old or too much, and the data of servers and channels that are gone.
 
-It runs every hour. Each process looks after the servers of its own shards. It does no harm if two
-of them delete the same rows.
+Once a minute the database is pruned: the oldest turns and memories of a channel, what has expired.
+Once an hour `DataRetention` deletes what is older than the operator promised. Each process looks
+after the servers of its own shards. It does no harm if two of them delete the same rows.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from oshaberi.storage.personal_data.table_ownership import DataSubject
 
 log = logging.getLogger(__name__)
 
+PRUNE_SECONDS = 60.0
 EVERY_S = 3600.0
 OPT_OUTS_EVERY_S = 30.0
 
@@ -115,3 +117,13 @@ class DataRetention:
                 days,
                 sum(gone.values()),
             )
+
+
+async def prune_regularly(db: Database) -> None:
+    """Prune again and again. Never returns by itself."""
+    while True:
+        await asyncio.sleep(PRUNE_SECONDS)
+        try:
+            await db.prune()
+        except StorageError as error:
+            log.warning("the database could not be tidied up: %s", error)

@@ -52,7 +52,7 @@ def _parsed(assignment: str) -> tuple[str, Any]:
     if key not in known:
         from difflib import get_close_matches
 
-        from oshaberi.config.setting_declarations import DECLARED
+        from oshaberi.config.all_settings import DECLARED
 
         if key in DECLARED:
             raise ConfigError(f"--set {key}: only settings of the text can be used here")

@@ -5,7 +5,7 @@
     here = effective(settings, *stored.layers(path.ids))
 
 - Declared: `process_config` and its `toml_tables` (the others stand beside what they are for);
-  `setting_declarations` has all of them, `renamed_settings` the old names.
+  `all_settings` has all of them, `renamed_settings` the old names.
 - Read: `settings_loading`, by `settings_schema` and `value_parsing`; `setting_errors` says what is
   wrong. The result is `loaded_settings`; `hot_reload` reads the file again when it changes.
 - By admins: `server_keys` says what they may change, `server_limits` how far, `inherited_settings`
@@ -22,6 +22,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from oshaberi.config.all_settings import DECLARED, Setting
     from oshaberi.config.hot_reload import Reloader
     from oshaberi.config.inherited_settings import (
         EffectiveSettings,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from oshaberi.config.loaded_settings import LoadedSettings
     from oshaberi.config.process_config import ProcessConfig
     from oshaberi.config.server_keys import SERVER_KEYS
-    from oshaberi.config.setting_declarations import DECLARED, Setting
     from oshaberi.config.settings_loading import load
     from oshaberi.config.toml_tables import McpServerEntry, ModelEntry, PersonaEntry
 
@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "setting_declarations": ("DECLARED", "Setting"),
+    "all_settings": ("DECLARED", "Setting"),
     "settings_loading": ("load",),
     "process_config": ("ProcessConfig",),
     "toml_tables": ("McpServerEntry", "ModelEntry", "PersonaEntry"),

@@ -9,9 +9,9 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+from oshaberi.config.all_settings import DECLARED
 from oshaberi.config.loaded_settings import LoadedSettings
 from oshaberi.config.process_config import ProcessConfig
-from oshaberi.config.setting_declarations import DECLARED
 from oshaberi.config.settings_loading import load, load_from
 from oshaberi.errors import ConfigError
 

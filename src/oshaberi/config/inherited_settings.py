@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from oshaberi.config.all_settings import DECLARED, within
 from oshaberi.config.loaded_settings import LoadedSettings
 from oshaberi.config.renamed_settings import with_new_names
 from oshaberi.config.server_keys import SERVER_KEYS, is_quota
 from oshaberi.config.server_limits import limited
-from oshaberi.config.setting_declarations import DECLARED, within
 from oshaberi.config.setting_errors import no_such_setting
 from oshaberi.config.value_parsing import read
 from oshaberi.conversation.turn_config import TurnConfig

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from oshaberi.config.all_settings import DECLARED
 from oshaberi.config.process_config import ProcessConfig
 from oshaberi.config.secrets_in_settings import secrets_in_header, secrets_in_url
-from oshaberi.config.setting_declarations import DECLARED
 from oshaberi.config.settings_redaction import KnownSecrets, masked
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.delivery.stream_config import StreamConfig

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from oshaberi.config.all_settings import DECLARED, Setting
 from oshaberi.config.process_config import ProcessConfig
-from oshaberi.config.setting_declarations import DECLARED, Setting
 
 QUOTA_PREFIX = "quota_"
 OPERATOR_KEYS = frozenset({"suppress_text_output", "suppress_user_errors", "web_page_tool_enabled"})

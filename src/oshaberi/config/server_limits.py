@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from oshaberi.config.all_settings import DECLARED, Setting
 from oshaberi.config.loaded_settings import LoadedSettings
 from oshaberi.config.server_keys import SERVER_KEYS, is_quota
-from oshaberi.config.setting_declarations import DECLARED, Setting
 from oshaberi.config.setting_errors import no_such_setting
 from oshaberi.errors import ConfigError, Sentence
 from oshaberi.text.text_config import not_allowed

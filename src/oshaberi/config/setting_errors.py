@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from oshaberi.config.setting_declarations import DECLARED, near
+from oshaberi.config.all_settings import DECLARED, near
 from oshaberi.config.settings_redaction import masked, plain
 from oshaberi.errors import ConfigError, Sentence
 from oshaberi.secret_redaction import MASK

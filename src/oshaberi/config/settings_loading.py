@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from oshaberi.config.all_settings import DECLARED, near, within
 from oshaberi.config.loaded_settings import LoadedSettings
 from oshaberi.config.process_config import ProcessConfig, data_home
 from oshaberi.config.renamed_settings import RENAMED
 from oshaberi.config.server_limits import check_limit_table
-from oshaberi.config.setting_declarations import DECLARED, near, within
 from oshaberi.config.toml_tables import ModelEntry
 from oshaberi.config.value_parsing import read
 from oshaberi.conversation.turn_config import TurnConfig

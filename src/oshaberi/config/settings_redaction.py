@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus, urlsplit
 
-from oshaberi.config.setting_declarations import Setting
+from oshaberi.config.all_settings import Setting
 from oshaberi.secret_redaction import MASK, SHORTEST_SECRET, SecretValues, redact
 
 _SECRET_KEYS = frozenset({"api_keys", "env", "headers"})

@@ -12,7 +12,7 @@ from pydantic import Field, StringConstraints, TypeAdapter, ValidationError, cre
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from oshaberi.config.setting_declarations import DECLARED, Setting
+from oshaberi.config.all_settings import DECLARED, Setting
 from oshaberi.config.setting_errors import complaint
 from oshaberi.errors import ConfigError
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
+from oshaberi.delivery.posting.send_attempts import RETRY_SECONDS
 from oshaberi.delivery.posting.send_outcome import Delivered, Failed, NoWebhook
-from oshaberi.delivery.posting.send_retries import RETRY_SECONDS
 from oshaberi.delivery.posting.webhook_identity import bold_name, introduced
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import (

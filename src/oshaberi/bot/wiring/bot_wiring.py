@@ -19,8 +19,7 @@ from oshaberi.bot.client.channel_places import is_gone
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.coordination.process_coordination import ProcessCoordination
 from oshaberi.bot.coordination.shard_keeper import ShardKeeper
-from oshaberi.bot.data_retention import DataRetention
-from oshaberi.bot.database_pruning import prune_regularly
+from oshaberi.bot.data_retention import DataRetention, prune_regularly
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.observability.model_health import ModelHealth
 from oshaberi.bot.observability.systemd_notify import SystemdNotifier

@@ -1,4 +1,4 @@
-"""Repeats a request that was refused for its parameters, with fewer of them (spec 02).
+"""Chooses what is left out of a request that was refused for its parameters (spec 02).
 
 Fields that the error names are removed first. If it names none, all optional fields are removed,
 then all that are not mandatory. There are at most four retries.

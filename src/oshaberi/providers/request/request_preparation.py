@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
 from oshaberi.providers.request.context_items import ContextItem, ImagePart, Item, Part, TextPart
+from oshaberi.providers.request.context_window import known_window
 from oshaberi.providers.request.endpoint import Endpoint, FetchImage, place_of
 from oshaberi.providers.request.history_as_text import for_model
 from oshaberi.providers.request.history_trimming import (
@@ -18,7 +19,6 @@ from oshaberi.providers.request.history_trimming import (
     text_cost,
     trimmed,
 )
-from oshaberi.providers.request.known_window import known_window
 from oshaberi.providers.request.model_request import Request
 
 _UNKNOWN = ModelCapabilities()

@@ -1,7 +1,8 @@
 """Runs every request through its steps: read, log, faults, access, answer.
 
-A handler returns what becomes JSON, or None for 204; a RefusalError is an answer too. Anything
-else that is raised is a defect of the stage: it answers 500 and is kept as a problem.
+A handler returns what becomes JSON, or None for 204; a RefusalError is an answer too. A route that
+the stage does not have answers 404. Anything else that is raised is a defect of the stage and
+answers 500. Both are kept as problems, which fail a test.
 """
 
 from __future__ import annotations

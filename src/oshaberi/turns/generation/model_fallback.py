@@ -1,7 +1,7 @@
 """Gets an answer from the first model and key that work: a chain of models, keys for each.
 
 A failed attempt is quiet while another can be tried, and nothing is tried again once text of the
-attempt is visible (spec 08).
+attempt is visible (spec 08). Whether the same model is asked again: `same_model_retries`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,8 @@ from oshaberi.turns.generation.generation_setup import GenerationSetup
 from oshaberi.turns.generation.history_summarising import HistoryCondenser
 from oshaberi.turns.generation.model_call import ModelCaller
 from oshaberi.turns.generation.overload_wait import OverloadWait, is_overload
-from oshaberi.turns.quotas.request_quota import (
-    QuotaReachedError,
-    RequestQuota,
-)
+from oshaberi.turns.generation.same_model_retries import PatientCaller, failure_of
+from oshaberi.turns.quotas.request_quota import QuotaReachedError, RequestQuota
 from oshaberi.turns.services.key_cooldowns import KeyCooldowns, is_keys_fault, rest_seconds
 from oshaberi.turns.services.model_candidates import ModelCandidate
 from oshaberi.turns.services.turn_services import TurnServices
@@ -34,10 +32,6 @@ from oshaberi.turns.turn_interruption import until_stopped
 log = logging.getLogger(__name__)
 
 Failure = tuple[ModelCandidate, ProviderError]
-
-MORE_TRIES = 2
-"""How often a model is asked again: after an empty answer, or with less history if that was too
-long."""
 
 MOST_LOGGED = 500
 _MODELS_FAULT = frozenset(("model_error", "content_blocked", "context_length", "timeout"))
@@ -94,7 +88,8 @@ class ModelFallback:
         self._services = services
         self._setup = setup
         self._candidates = list(candidates)
-        self._caller = ModelCaller(services, setup, items, quota, condenser)
+        caller = ModelCaller(services, setup, items, quota, condenser)
+        self._models = PatientCaller(caller, setup)
 
     async def stream(self, rounds: Sequence[ToolRound] = ()) -> StreamResult:
         """Return one answer, or the last failure. Overloaded models are asked again."""
@@ -115,7 +110,7 @@ class ModelFallback:
         result, failures = StreamResult("error", data=NO_MODEL), list[Failure]()
         tries = ModelTries(candidates, self._services.cooldowns)
         while (candidate := tries.next(self._services.clock(), _now_s())) is not None:
-            result = await self._patiently(candidate, rounds)
+            result = await self._models.ask(candidate, rounds)
             if isinstance(result.data, QuotaReachedError) and result.data.is_operators:
                 tries.skip_operators()
                 continue
@@ -127,28 +122,6 @@ class ModelFallback:
             failures.append((candidate, error))
             await self._note(candidate, error, tries)
         return result, failures
-
-    async def _patiently(
-        self, candidate: ModelCandidate, rounds: Sequence[ToolRound]
-    ) -> StreamResult:
-        """Ask one candidate; again if nothing came or less history may help."""
-        result = await self._caller.ask(candidate, rounds)
-        for _ in range(MORE_TRIES):
-            if not self._may_ask_again(result):
-                break
-            result = await self._caller.ask(candidate, rounds)
-        return result
-
-    def _may_ask_again(self, result: StreamResult) -> bool:
-        if self._setup.is_silence(result):
-            return False
-        error = failure_of(result)
-        too_long = error is not None and error.type == "context_length"
-        if too_long or (result.status == "empty_response" and result.finish_reason == "length"):
-            shrunk = self._caller.forget_oldest(for_summary=too_long)
-            return shrunk or not too_long
-        # After a tool call the answer may be in what was said before it.
-        return result.status == "empty_response" and not self._setup.context.response.sent
 
     async def _note(
         self, candidate: ModelCandidate, error: ProviderError, tries: ModelTries
@@ -177,17 +150,6 @@ NO_MODEL = ProviderError(
     "model_error",
     Sentence("No model is set up. A member with Manage Server can choose one with /model."),
 )
-
-
-def failure_of(result: StreamResult) -> ProviderError | None:
-    """Return the error if another attempt may be made: the model failed and nothing was shown."""
-    if result.metrics.messages or result.ledger.expected:
-        return None
-    if result.status in ("timeout", "error") and isinstance(result.data, ProviderError):
-        return result.data
-    if result.status == "timeout":
-        return ProviderError("timeout", provider=result.thought_log.provider)
-    return None
 
 
 def _tell_failure(candidate: ModelCandidate, error: ProviderError) -> None:

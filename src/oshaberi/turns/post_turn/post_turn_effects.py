@@ -1,4 +1,4 @@
-"""Does the work after an answer: shows and logs thoughts, stores memories and records.
+"""Does the work after an answer: shows thoughts, stores memories and records.
 
 Each of these may fail without affecting the answer or the others.
 """
@@ -19,7 +19,7 @@ from oshaberi.turns.admission.turn_request import TurnRequest
 from oshaberi.turns.generation.attachment_sources import AttachmentSources
 from oshaberi.turns.generation.engine_config import persona_of
 from oshaberi.turns.post_turn.interrupted_questions import cut_question
-from oshaberi.turns.post_turn.thought_log_embeds import thought_embeds
+from oshaberi.turns.post_turn.thought_log import log_thoughts
 from oshaberi.turns.services.turn_services import EffectiveConfigs, TurnServices
 from oshaberi.turns.shown_reasoning import shown_thoughts
 from oshaberi.turns.turn_notices import NoticeSender
@@ -134,18 +134,9 @@ class PostTurnEffects:
         return replace(traces, settled_question_id=question.message_id)
 
     async def log_thoughts(self, outcome: TurnOutcome) -> None:
-        """Write the thoughts to the log channel. This may take a while."""
-        channel = self._settings.turn.thought_log_channel_id
-        display = self._settings.turn.reasoning_display
-        if not channel or channel == self._turn_channel.channel_id or display == "off":
-            return
-        logs = [result.thought_log for result in outcome.results]
-        embeds = thought_embeds(self._turn_request.persona.name, logs)
-        if embeds:
-            face = face_of(None, persona_of(self._turn_request.persona))
-            await _quietly(
-                "thought log", lambda: self._turn_channel.log_thoughts(channel, embeds, face)
-            )
+        config, persona = self._settings.turn, self._turn_request.persona
+        work = log_thoughts(self._turn_channel, config, persona, outcome)
+        await _quietly("thought log", lambda: work)
 
     async def _show_thoughts(self, outcome: TurnOutcome) -> int | None:
         if outcome.interrupted or outcome.is_silent or outcome.status not in _SHOWN_AFTER:

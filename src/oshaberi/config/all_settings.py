@@ -1,4 +1,8 @@
-"""Every setting there is, as declared: by name, with what it allows, in words and as a type."""
+"""All settings, collected from where each is declared: its default, its range, its words.
+
+The declarations are in `text.text_config`, `delivery.stream_config`, `conversation.turn_config`
+and `config.process_config`.
+"""
 
 from __future__ import annotations
 
