@@ -1,4 +1,4 @@
-"""The parts of the bot that work on what people write and ask for."""
+"""The parts of the bot that its client, its commands and the status page use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operators see over HTTP: health, metrics and the status page. Off without `health_port`."""
+"""Serves health, metrics and the status page over HTTP. Off without `health_port`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class OperatorSigns:
-    """What a process knows about itself."""
+    """What a process reports about itself."""
 
     bot_metrics: BotMetrics
     model_health: ModelHealth

@@ -1,4 +1,4 @@
-"""What a reader sees of a Discord message: its text with names, its embeds and files."""
+"""The readable content of a Discord message: its text with names, its embeds and its files."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _shown(
 
 
 def may_see(place: discord.abc.GuildChannel | discord.Thread, viewer: AnyUser | None) -> bool:
-    """Tell whether the viewer can see the channel. A non-member sees what everybody sees."""
+    """Tell whether the viewer can see the channel. A non-member sees what @everyone sees."""
     whose = viewer if isinstance(viewer, discord.Member) else place.guild.default_role
     try:
         allowed = place.permissions_for(whose)
@@ -103,7 +103,7 @@ def files_of(message: discord.Message) -> Iterator[discord.Attachment]:
 
 
 def source_of(message: discord.Message) -> discord.Message:
-    """Return the real message for the empty one that starts a thread."""
+    """Return the original of the empty message that starts a thread; any other unchanged."""
     if message.type is discord.MessageType.thread_starter_message and message.reference:
         known = message.reference.resolved
         if isinstance(known, discord.Message):

@@ -1,4 +1,4 @@
-"""Tells operators of questions that get no answer: each is counted, a lasting reason is logged."""
+"""Tells operators about unanswered questions: counts each, and logs reasons that persist."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ MOST_CHANNELS = 2000
 
 
 class UnansweredLog:
-    """Hears why messages are not answered. `on_unanswered` is called with each reason.
+    """Is told why messages are not answered. `on_unanswered` is called with each reason.
 
-    A channel's warning is repeated after ten minutes at the earliest.
+    The warning for a channel is repeated after ten minutes at the earliest.
     """
 
     def __init__(self) -> None:

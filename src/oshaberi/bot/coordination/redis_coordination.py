@@ -1,6 +1,7 @@
 """Process coordination through Redis (see process_coordination.py).
 
-A claim holds while its process lives: it says so every few seconds, and takes it back when it ends.
+A claim is valid while its process lives: the process renews it every few seconds, and withdraws it
+when it ends.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ return 1
 
 
 class RedisCoordination:
-    """Coordinates one process with others over Redis."""
+    """Coordinates one process with the others over Redis."""
 
     def __init__(self, redis: Redis, stops: RedisStops, instance: str = "") -> None:
         self.stops = stops
@@ -184,7 +185,7 @@ class RedisCoordination:
                 self.problem = None
 
     def _note_fault(self, error: Exception) -> None:
-        """Note a fault. A Redis that does not answer in time is not waited for again."""
+        """Note a fault. After a timeout, the next calls do not wait for Redis."""
         self.problem = f"away: {error}"
         if isinstance(error, RedisTimeoutError | TimeoutError):
             self._hangs = True
@@ -192,8 +193,8 @@ class RedisCoordination:
     async def _look_around(self) -> None:
         """Renew our keys and find ended processes.
 
-        If Redis lost our key, it lost those of the others too, which proves nothing: they
-        get the usual time to renew theirs.
+        If Redis has lost our key, it has lost the keys of the others too. Then a missing key proves
+        nothing, and the others get the usual time to renew theirs.
         """
         mine, now = _alive(self._name), asyncio.get_running_loop().time
         await self._renew_lease()
@@ -210,7 +211,7 @@ class RedisCoordination:
             self._departed.set()
 
     async def _renew_lease(self) -> None:
-        """Renew the lease. Several processes of one name share it."""
+        """Renew the lease. Several processes of the same name share it."""
         if self._instance:
             await self._redis.set(_lease(self._instance), self._name, ex=ALIVE_SECONDS)
 

@@ -34,7 +34,7 @@ FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 30.0
 
 
 class ShardHost(Protocol):
-    """Connects shards to Discord. `start_shard` raises OSError if that may work later."""
+    """Connects shards to Discord. `start_shard` raises OSError if a later attempt may succeed."""
 
     async def start_shard(self, shard_id: int) -> None: ...
 
@@ -42,7 +42,7 @@ class ShardHost(Protocol):
 
 
 def end_at_once(reason: str) -> NoReturn:
-    """End as a crash would: nothing is sent and nothing is stored any more."""
+    """End as a crash would: the process sends and stores nothing more."""
     log.critical("this process ends at once: %s", reason)
     logging.shutdown()
     os._exit(os.EX_TEMPFAIL)
@@ -92,7 +92,7 @@ class ShardKeeper:
         return count
 
     def get_ready(self) -> None:
-        """Allow shards to be taken: what an earlier process left behind is settled."""
+        """Allow taking shards: recovery has finished what an earlier process left behind."""
         self._ready.set()
 
     @property
@@ -104,7 +104,7 @@ class ShardKeeper:
         return shard_id in self._held and self._fence.is_open
 
     def problem(self) -> str | None:
-        """Return why this process does not have its share of the shards; None if it has."""
+        """Return why this process does not have its share of the shards; None if it has it."""
         if self._problem is not None:
             return self._problem
         connected = len(self._held) - len(self._starting)
@@ -113,7 +113,7 @@ class ShardKeeper:
         return None
 
     async def identify_turn(self, shard_id: int) -> None:
-        """Wait for the turn to send IDENTIFY. Raises OSError if the lease is lost meanwhile."""
+        """Wait for permission to send IDENTIFY. Raises OSError if the lease is lost meanwhile."""
         await self._queue.confirm(shard_id)
         if not self.holds(shard_id):
             raise OSError(f"shard {shard_id} is not ours any more")
@@ -134,7 +134,7 @@ class ShardKeeper:
                 task.cancel()
 
     async def leave(self, patience_s: float = HANDOVER_SECONDS) -> None:
-        """Hand all shards over. The others take them while running answers end here."""
+        """Hand over all shards. The others take them while running answers end here."""
         self._is_leaving = True
         self._again.set()
         with suppress(TimeoutError):
@@ -169,7 +169,7 @@ class ShardKeeper:
             self._problem = None
 
     async def _seen(self) -> FleetView | None:
-        """Return what the other processes do; None if this one leaves them."""
+        """Tell the table that this process runs, and return its view; None if it is leaving."""
         if self._is_leaving:
             self._is_alone = not await self._table.leave()
             return None
@@ -232,7 +232,7 @@ class ShardKeeper:
         await self._drop(shard_id)
 
     async def _give_up(self, shard_id: int) -> None:
-        """Stop serving a shard. Only after that others may take it."""
+        """Stop serving a shard. Only then may others take it."""
         await self._drop(shard_id)
         with suppress(OSError):  # then it expires
             await self._table.give_back(shard_id)

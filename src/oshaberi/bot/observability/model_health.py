@@ -1,4 +1,4 @@
-"""Which models fail now: those whose last answer was an error. Observes every stream."""
+"""Knows which models fail now: those whose last answer was an error. Observes every stream."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ LONGEST_MESSAGE = 2000
 
 
 async def told_once(notice: Post, sink: DiscordSink, newest_id: int) -> Sent | None:
-    """Send a notice, unless it is already in the channel after the message with this id."""
+    """Send a notice, unless the channel already has it after the message with this id."""
     sink.recall(notice.nonce, newest_id)
     # If the check fails, a second notice is better than none.
     return await found_or_sent(notice, sink, ResponseState(key=notice.nonce), in_any_case=True)
@@ -62,7 +62,7 @@ def _as_bot(post: Post, face: WebhookFace) -> Post:
 async def found_or_sent(
     post: Post, sink: DiscordSink, response: ResponseState, *, in_any_case: bool = False
 ) -> Sent | None:
-    """Find the message, or send it now. Return None if the check failed or it was not sent."""
+    """Find the message, or send it now. Return None if neither was possible."""
     found: Sequence[Sent] = ()
     try:
         found = await _looked_for(post, sink)

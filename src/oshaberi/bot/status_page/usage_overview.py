@@ -1,4 +1,7 @@
-"""What models and servers used: today, in the last 30 days, and in all. Kept for 30 seconds."""
+"""Reads what models and servers used: today, in the last 30 days, and in total.
+
+The result is kept for 30 seconds.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ class UsageOverview:
     paid_lately: UsageTotals
 
     def servers(self) -> list[int]:
-        """Return the servers, the most used in the last 30 days first."""
+        """Return the servers, those with most usage in the last 30 days first."""
         return sorted(self.lately, key=lambda one: (-self.lately[one].tokens, one))
 
 
