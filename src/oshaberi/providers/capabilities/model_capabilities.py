@@ -1,4 +1,4 @@
-"""What one model of one API accepts. A body is built from this, so that nothing is refused."""
+"""What one model of one API accepts. Request bodies are built from this."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ EVERY_LEVEL = ("none", "low", "medium", "high")
 
 @dataclass(frozen=True, slots=True)
 class ModelCapabilities:
-    """The defaults are the safe form for unknown models. Numbers are tokens; None is unknown.
+    """The defaults are safe for unknown models. Numbers are tokens; None means unknown.
 
-    `levels` are the words for a level that the model takes, from little to much; the first one
-    stands for `off` if it is `none`, `minimal` or the only one. `left_out` are fields of the
-    body that the endpoint refused.
+    `levels` are the model's words for thinking levels, from little to much. The first one stands
+    for `off` if it is `none`, `minimal` or the only one. `left_out` are fields of the body that the
+    endpoint refused.
     """
 
     images: bool = True

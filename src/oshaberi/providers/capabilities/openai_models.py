@@ -1,7 +1,7 @@
 """Models behind chat completions and OpenAI's Responses API.
 
 A row is a pattern for the model's name (without the vendor before a slash), and what differs from
-the safe form. The first row that fits counts.
+the safe defaults. The first row that matches counts.
 """
 
 from __future__ import annotations

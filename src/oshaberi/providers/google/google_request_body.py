@@ -70,7 +70,7 @@ def _config(
 def _thinking(
     thinking: Thinking, endpoint: Endpoint, capabilities: ModelCapabilities
 ) -> dict[str, Any] | None:
-    """Return the thinking settings: a budget up to Gemini 2.5, a level after it."""
+    """Return the thinking settings: a budget up to Gemini 2.5, a level for newer models."""
     style = endpoint.quirks.get("thinking", capabilities.thinking)
     if thinking is None or style == "none":
         return None
@@ -123,7 +123,8 @@ def _contents(
 def _say(made: list[Content], role: str, parts: list[Content]) -> None:
     """Add parts. Parts of the model are joined, since a call must follow a user's turn.
 
-    Results stay apart from what a user says after them: they are counted against the calls.
+    Tool results stay apart from what a user says after them: Gemini compares their number with that
+    of the calls.
     """
     if role == "model" and made and made[-1]["role"] == role:
         made[-1]["parts"] += parts
@@ -132,7 +133,7 @@ def _say(made: list[Content], role: str, parts: list[Content]) -> None:
 
 
 def _part(part: Part) -> Content:
-    """Return bytes of a readable kind as data, everything else as text."""
+    """Return bytes of a type that Gemini can read as data, everything else as text."""
     if isinstance(part, ImagePart | FilePart) and part.data and part.mime.startswith(_READABLE):
         return {"inline_data": {"data": part.data, "mime_type": part.mime}}
     return {"text": as_text(part)}
@@ -147,7 +148,7 @@ def _without_ids(turn: ToolRound) -> ToolRound:
 
 
 def _asked(item: ToolRound, endpoint: Endpoint, capabilities: ModelCapabilities) -> list[Content]:
-    """Return what the model did, with its own signatures in their places."""
+    """Return the model's thoughts, text and calls, each with its own signature."""
     blocks = unpacked(item.signature_for(endpoint.name, endpoint.model))
     parts = [_signed({"text": b["text"], "thought": True}, b) for b in _of(blocks, THOUGHT)]
     if item.text:

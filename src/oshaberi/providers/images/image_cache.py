@@ -1,4 +1,4 @@
-"""Keeps prepared pictures, so that a history is not fetched and decoded each turn."""
+"""Keeps prepared pictures, so that a turn need not fetch and decode those of the history again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def image_key(url: str) -> str:
 
 
 class ImageCache:
-    """The pictures used last, and the notes for those that can never be shown."""
+    """The pictures used last, and notes for pictures that can never be shown."""
 
     def __init__(self, most_images: int = MOST_IMAGES, most_bytes: int = MOST_BYTES) -> None:
         self._most_images = most_images

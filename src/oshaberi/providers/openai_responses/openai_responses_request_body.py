@@ -1,5 +1,7 @@
-"""A request as the Responses API takes it. Nothing is stored there: what the model needs of its
-own reasoning goes back encrypted, with the results of its calls.
+"""Builds a request body for the Responses API.
+
+Nothing is stored at the API. The model's own reasoning goes back to it in encrypted form, with the
+results of its calls.
 """
 
 from __future__ import annotations
@@ -63,7 +65,7 @@ def body(
 def input_items(
     request: Request, endpoint: Endpoint, capabilities: ModelCapabilities
 ) -> list[Fields]:
-    """Return the conversation. A prefill is left out: the model would not continue it."""
+    """Return the conversation, without a prefill: the model would not continue it."""
     made: list[Fields] = []
     ids = CallIds(capabilities.call_ids)
     system = system_text(request.items)
@@ -78,18 +80,18 @@ def input_items(
 
 
 def reasons(model: str) -> bool:
-    """Tell by the name alone whether it is one of OpenAI's reasoning models."""
+    """Tell by its name whether a model is one of OpenAI's reasoning models."""
     return _REASONING.search(model) is not None
 
 
 def include(endpoint: Endpoint) -> list[str] | None:
-    """Ask for encrypted reasoning. Models that do not reason refuse that."""
+    """Ask for encrypted reasoning, except from models that do not reason: they refuse that."""
     wanted = endpoint.quirks.get("encrypted_reasoning", reasons(endpoint.model))
     return [ENCRYPTED] if wanted else None
 
 
 def reasoning(wanted: Thinking, capabilities: ModelCapabilities) -> Fields | None:
-    """Return a level with a summary to show; None if the model decides."""
+    """Return a level and a request for a summary; None if the model decides."""
     level = nearest_level(wanted, capabilities.levels)
     if level is None or capabilities.thinking == "none":
         return None
@@ -122,7 +124,7 @@ def _data_url(mime: str, data: bytes) -> str:
 
 
 def _tool(tool: ToolDeclaration) -> Fields:
-    """Declare a tool. Not strict, which is the default here: that demands special schemas."""
+    """Declare a tool, not as strict: strict is the default here, and requires special schemas."""
     return {
         "type": "function",
         "name": tool.name,

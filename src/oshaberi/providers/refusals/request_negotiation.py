@@ -25,7 +25,7 @@ _ABOUT_PARAMETERS = frozenset({None, 400, 404, 405, 406, 409, 415, 422, 501})
 
 
 class RequestNegotiation:
-    """The attempts of one request. `mandatory` are the fields it cannot be without."""
+    """The attempts of one request. `mandatory` are the fields that are never left out."""
 
     def __init__(self, endpoint: Endpoint, family: str, mandatory: frozenset[str]) -> None:
         self.capabilities = known_capabilities(endpoint, family)
@@ -63,9 +63,9 @@ class RequestNegotiation:
     def _fewer(
         self, failure: ProviderFailure, problem: ProviderError, refusal: Refusal
     ) -> Lesson | None:
-        """Leave out the fields that the error names, else the optional ones.
+        """Leave out the fields that the error names, or else the optional ones.
 
-        This is for errors that no rule knows.
+        This is for errors that no rule matches.
         """
         if failure.status not in _ABOUT_PARAMETERS or problem.retryable:
             return None

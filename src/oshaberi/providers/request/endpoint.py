@@ -19,7 +19,7 @@ AskWindow = Callable[[], Awaitable[int | None]]
 class Endpoint:
     """One model of one provider. `name` is the provider's name in errors and logs.
 
-    `window` is the context in tokens as the settings say, `usual_window` that of its provider's
+    `window` is the window in tokens if the settings have one, `usual_window` that of the provider's
     models; `text` overrides text settings for this model (spec 01).
     """
 
@@ -55,5 +55,5 @@ class Endpoint:
 
 
 def place_of(endpoint: Endpoint) -> ModelPlace:
-    """Return the place to which lessons about this endpoint's model apply."""
+    """Return the place for lessons about this endpoint's model."""
     return ModelPlace(endpoint.name, endpoint.base_url, endpoint.model)

@@ -22,17 +22,17 @@ THINKING_ALLOWED = Sentence(
 
 @dataclass(slots=True)
 class RequestSize:
-    """The estimated tokens of a request as it was sent; 0 if that is of no use."""
+    """The estimated tokens of a request as it was sent; 0 if there is no useful estimate."""
 
     estimated_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Everything one answer depends on, apart from the model itself.
+    """Everything that one answer depends on, apart from the model itself.
 
-    `speakers` are the names of all others in the conversation; with `speaker_guard` the model
-    is stopped where it speaks for them. `extra` goes to the API unchanged.
+    `speakers` are the names of all others in the conversation; with `speaker_guard` the answer ends
+    where the model starts to speak for one of them. `extra` goes to the API unchanged.
     """
 
     items: tuple[Item, ...]

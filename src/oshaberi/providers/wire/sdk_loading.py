@@ -1,4 +1,4 @@
-"""Imports an SDK when an adapter is made, and says how to install one that is missing."""
+"""Imports an SDK when an adapter is made, and says how to install a missing one."""
 
 from __future__ import annotations
 
