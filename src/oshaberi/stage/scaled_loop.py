@@ -1,7 +1,7 @@
 """An event loop with scaled time: discord.py's own sleeps get short.
 
-Unlike virtual time it never jumps: sockets need real time, and get it. Only the time that the loop
-spends waiting is multiplied, and never beyond the timer it waits for. Work counts as it is, so that
+Unlike virtual time it never jumps, because sockets need real time. Only the time that the loop
+spends waiting is multiplied, and never beyond the next timer. Working time is not scaled, so that
 on a busy machine no timeout ends an answer that is being written.
 """
 

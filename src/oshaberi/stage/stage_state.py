@@ -47,7 +47,7 @@ class Settings:
 
 
 class StateChanges:
-    """Wakes all that wait for a change."""
+    """Wakes everything that waits for a change."""
 
     def __init__(self) -> None:
         self._next: asyncio.Event = asyncio.Event()

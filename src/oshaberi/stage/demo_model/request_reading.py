@@ -1,6 +1,6 @@
 """Reads a request to the demo model: who asks what, which persona answers, which tools.
 
-The conversation is as our turns write it: the persona in the system text, `Name: words` from users.
+It expects the format of Oshaberi's turns: the persona in the system text, `Name: words` from users.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 
 
 class DemoRequestError(Exception):
-    """The request cannot be answered; the text says why. Never leaves this package."""
+    """The request cannot be answered; the message says why. Not raised outside this package."""
 
 
 @dataclass(frozen=True)
@@ -69,18 +69,18 @@ class DemoRequest:
 
     @cached_property
     def named(self) -> RequestedTool | None:
-        """Return the tool that is asked for by its name, or None."""
+        """Return the tool that the message asks for by name, or None."""
         return named_in(self.words, self.tools)
 
     @cached_property
     def persona(self) -> str:
-        """Return the persona that is to speak; empty if none is given."""
+        """Return the persona that is to speak; empty if the request names none."""
         found = _YOU_ARE.search(self.system)
         return (found[1] or found[2]) if found else ""
 
     @cached_property
     def silence_marker(self) -> str:
-        """Return what to write to say nothing, where nobody spoke to the persona; else empty."""
+        """Return the text that means "say nothing", if nobody addressed the persona; else empty."""
         found = _UNSPOKEN_TO.search(self.system)
         return found[1] if found else ""
 
@@ -120,7 +120,7 @@ def read(body: Any) -> DemoRequest:
 
 
 def _newest(text: str) -> tuple[str, str]:
-    """Return the last speaker of a text with lines of several people, and what they said."""
+    """Return the last speaker in a text with lines of several people, and what they said."""
     if (named := _NAMED.search(text)) is not None:
         return named["name"], _plain(named["words"])
     text = _FILE.sub("", text)

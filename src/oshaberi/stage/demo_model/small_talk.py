@@ -1,7 +1,7 @@
 """Small talk: what the demo model says when no scene fits. Its words are in `talk.json`.
 
-It greets and thanks. To every question it says that it only plays scenes, and names some. Where
-nobody spoke to it, it says nothing instead.
+It greets and thanks. To every question it answers that it only plays scenes, and names some. If
+nobody addressed it, it says nothing.
 """
 
 from __future__ import annotations

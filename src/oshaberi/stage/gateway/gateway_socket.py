@@ -236,7 +236,7 @@ def _number(value: object) -> int:
 
 
 def _asked_for(guild: Guild, data: Json) -> tuple[list[Member], list[str]]:
-    """Return the members by id, or by the beginning of a name, and the ids not found."""
+    """Return the members asked for by id or by the beginning of a name, and the unknown ids."""
     wanted = data.get("user_ids")
     if wanted is not None:
         ids = [_number(u) for u in (wanted if isinstance(wanted, list) else [wanted])]

@@ -99,7 +99,7 @@ def wants(intents: int, event: GatewayEvent) -> bool:
 
 
 def legible(message: Json, bot_id: int) -> bool:
-    """Tell whether it can be read without the intent: DMs, own messages, mentions of the bot."""
+    """Tell whether a bot may read a message without the intent: DMs, its own, mentions of it."""
     if "guild_id" not in message or message["author"]["id"] == str(bot_id):
         return True
     return any(user["id"] == str(bot_id) for user in message["mentions"])

@@ -1,7 +1,7 @@
-"""Faults on demand: what one says, and which requests it hits. `rest.fault_effects` applies it.
+"""Faults on demand: what a fault says, and which requests it hits. `rest.fault_effects` applies it.
 
-A fault counts the requests it matches and strikes from the `call`-th on, `times` times. With
-`after` the request takes effect first, and only its answer suffers.
+A fault counts the requests that it matches, and hits them from the `call`-th on, `times` times.
+With `after` the request takes effect first, and only its answer fails.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ _RANGES = {
 
 
 def _fits(key: str, value: object) -> bool:
-    """Tell whether a value has the right type and range. A boolean is no number here."""
+    """Tell whether a value has the right type and range. A boolean does not count as a number."""
     kinds = _KEYS[key][1]
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
         return False

@@ -49,7 +49,7 @@ class RequestLog:
     def open(
         self, method: str, path: str, body: Json, files: str, channel_id: int | None
     ) -> RequestRecord:
-        """Log a request. Files count by name and size, not by content."""
+        """Log a request. Files are noted by name and size, without their content."""
         key = _fingerprint(method, path, body, files)
         self._attempts[key] += 1
         number = len(self.records) + 1

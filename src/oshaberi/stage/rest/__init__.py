@@ -1,6 +1,8 @@
-"""The REST side. A request passes `request_pipeline`, which reads it (`body_reading`), and ends in
-`routes`, one file per resource. Each has a `route_table`; here they come together. `fault_effects`
-applies the faults that hit a request, `json_answers` is how an answer is written.
+"""The REST API.
+
+A request passes `request_pipeline`, which reads it (`body_reading`), and ends in `routes`, one file
+per resource. Each file has a `route_table`; here they are joined. `fault_effects` applies the
+faults that hit a request, `json_answers` writes an answer.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class RouteCall:
         return snowflake(self.path[name], name)
 
     def number(self, name: str, default: int, least: int, most: int) -> int:
-        """Return a number of the query."""
+        """Return a number from the query."""
         number = number_in(self.query.get(name, str(default)))
         if number is None or not least <= number <= most:
             message = f"int value should be between {least} and {most}."
@@ -57,7 +57,7 @@ class RouteCall:
         return self.query.get(name, "").lower() in ("1", "true")
 
     def channel(self, *needed: Permission) -> Channel:
-        """Return the path's channel, if the bot can see it and has these permissions."""
+        """Return the channel in the path, if the bot can see it and has these permissions."""
         channel = self.state.world.find_channel(self.id("channel_id"))
         require(self.state, channel, *needed)
         return channel

@@ -212,7 +212,7 @@ class Poll:
 
 @dataclass(slots=True)
 class StageMessage:
-    """A message as the server stores it. The JSON for readers is made from it."""
+    """A message as the server stores it. The JSON that clients get is made from it."""
 
     id: int
     channel_id: int

@@ -1,4 +1,4 @@
-"""Passes events to listeners. A request's events can be held back until its answer."""
+"""Passes events to listeners. The events of a request can be held back until its answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long the names of what is in the world may be, in characters."""
+"""How long the names of users, guilds, channels and the like may be, in characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Polls: made from a form, voted in by people, ended by their author."""
+"""Polls: created from a form, voted in by people, ended by their author."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def poll_of(message: StageMessage) -> Poll:
 
 
 def vote(state: StageState, message: StageMessage, user_id: int, answer: str) -> None:
-    """`answer` is its text, or its number. With a poll for one answer the vote moves."""
+    """Vote. `answer` is its text or number. If a poll allows one answer, the vote moves."""
     poll = poll_of(message)
     number = _number(poll, answer)
     if poll.ended:

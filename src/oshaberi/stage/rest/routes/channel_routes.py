@@ -67,7 +67,7 @@ def _check_name(body: Json) -> None:
 
 
 def _change_thread(call: RouteCall, channel: Channel) -> None:
-    """Change a thread. Everybody who may write can unarchive it; the rest is for moderators."""
+    """Change a thread. Everybody who may write can unarchive it; other changes need moderators."""
     thread_state, body, world = channel.thread, call.body, call.state.world
     assert thread_state is not None
     granted = world.permissions_of(world.bot.id, channel)

@@ -1,4 +1,4 @@
-"""Rules of automatic moderation. Keywords that block are applied to what people write."""
+"""Rules of automatic moderation. Rules that block keywords apply to what people write."""
 
 from __future__ import annotations
 
