@@ -1,4 +1,4 @@
-"""Creates the engine of a database, and SQLite's file: a folder, mode 600, WAL."""
+"""Creates the engine of a database, and SQLite's file: its folder, mode 600, WAL."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ async def open_engine(
 ) -> AsyncIterator[AsyncEngine]:
     """Open an engine for the block.
 
-    `foreign_keys` off is for migrations: SQLite changes a table by creating it again. They may
-    also take as long as they need.
+    Migrations switch `foreign_keys` off, because SQLite changes a table by creating it again. They
+    also have no time limit.
     """
     threads = SqliteDriverThreads()
     if address.kind == "sqlite":
@@ -129,7 +129,7 @@ def _sqlite(
 
 
 def _close_connection(connection: Any) -> None:
-    """Close a connection that was given up, and wait for it.
+    """Close a connection that was abandoned, and wait until it is closed.
 
     SQLAlchemy's own way stops the driver's thread while a shielded `close` still waits for it: if
     the work was cancelled twice, that task never ends, and neither does the event loop.
@@ -174,7 +174,7 @@ def _set_pragmas(engine: Engine, foreign_keys: bool) -> None:
 
 
 def _postgres(address: DatabaseAddress, foreign_keys: bool) -> AsyncEngine:
-    """Create an engine. `command_timeout` limits how long a hanging database blocks."""
+    """Create an engine. `command_timeout` limits how long a hanging database can block."""
     try:
         return create_async_engine(
             address.url,

@@ -1,4 +1,4 @@
-"""The daily counts and their limits. Values only."""
+"""The daily usage counts and their limits. Values only."""
 
 from __future__ import annotations
 

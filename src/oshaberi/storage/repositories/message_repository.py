@@ -1,4 +1,4 @@
-"""Stores facts about our messages: their sprite, and the source of a table's picture."""
+"""Stores facts about the bot's messages: their sprite, and the source of a table's picture."""
 
 from __future__ import annotations
 
