@@ -47,12 +47,12 @@ class TurnRequest:
 
     @property
     def is_unaddressed(self) -> bool:
-        """Tell whether it is answered although nobody addressed the bot."""
+        """Tell whether the bot answers although nobody addressed it."""
         return reason_word(self.why) in UNADDRESSED
 
     @property
     def is_uninvited(self) -> bool:
-        """Tell whether it is answered by chance, so that nobody waits for it."""
+        """Tell whether the message is answered by chance, so that nobody waits for the answer."""
         return reason_word(self.why) in UNINVITED
 
     @property

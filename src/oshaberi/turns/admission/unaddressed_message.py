@@ -1,7 +1,7 @@
-"""A message that does not address the bot, with what is needed to ignore it and nothing else.
+"""A message that does not address the bot, with only what is needed to ignore it.
 
-Most messages on a server are not for the bot. Names, rights, pictures and files are not worked out
-for them.
+Most messages on a server are not for the bot. So the bot does not work out names, permissions,
+pictures and files for them.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from oshaberi.turns.shown_reasoning import is_shown_thought
 class TurnSurroundings:
     """Everything that one answer depends on.
 
-    `sprites` and `tables` have the original form of our messages, which Discord shows
+    `sprites` and `tables` have the original form of the bot's messages, which Discord shows
     differently. `texts` has the contents of small files by URL. `go_on`: nothing new was asked.
     """
 
@@ -55,7 +55,7 @@ class TurnSurroundings:
 
     @property
     def history(self) -> tuple[ChannelMessage, ...]:
-        """Return the history without the current question and our shown thoughts."""
+        """Return the history without the current question and the thoughts that the bot showed."""
         asked = set() if self.go_on else {incoming.said.id for incoming in self.asked}
         left_out = asked | self.told
         after_id = -1 if self.summary is None else self.summary.last_id

@@ -16,19 +16,19 @@ _OVERLOADED = frozenset(("rate_limit", "provider_overloaded"))
 
 
 def is_overload(error: ProviderError) -> bool:
-    """Tell whether an error is an overload, which may end soon for any request."""
+    """Tell whether an error is an overload, which may soon end."""
     return error.type in _OVERLOADED
 
 
 class OverloadWait:
-    """The waits of one answer."""
+    """The waits for one answer."""
 
     def __init__(self) -> None:
         self._left_s = LONGEST_SECONDS
         self._pauses_s = iter(PAUSES_SECONDS)
 
     def next(self, errors: Iterable[ProviderError]) -> float | None:
-        """Return the seconds to wait for the first of these, or None to give up."""
+        """Return how many seconds to wait after these errors, or None to give up."""
         usual = next(self._pauses_s, None)
         if usual is None:
             return None

@@ -1,4 +1,4 @@
-"""Tells why a turn ended without its text, or without part of it, in one line for the log."""
+"""Explains in one log line why a turn ended without its text, or without part of it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _words(last: StreamResult) -> str:
 
 
 def lost_text(outcome: TurnOutcome) -> str:
-    """Count the lost messages by their fate in the ledger."""
+    """Count the lost messages by their reason in the ledger."""
     fates = Counter(
         entry.fate
         for result in outcome.results

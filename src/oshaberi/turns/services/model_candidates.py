@@ -1,4 +1,4 @@
-"""The models that an answer can come from: a server's own, the operator's, each with a key."""
+"""The models that may answer: a server's own and the operator's, each with a key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ StoredChains = Mapping[int, StoredChain]
 
 @dataclass(slots=True)
 class OperatorModel:
-    """A model of the operator's own settings, with its keys."""
+    """A model from the operator's settings, with its keys."""
 
     model: ModelRecord
     keys: tuple[str, ...] = field(default=(), repr=False)
@@ -26,7 +26,7 @@ class OperatorModel:
 
 @dataclass(frozen=True, slots=True)
 class ModelCandidate:
-    """One model with one key. The key is None if none is needed or there is none."""
+    """One model with one key. The key is None if none is needed, or if there is none."""
 
     model: ModelRecord
     key: KeyRecord | None = None
