@@ -23,5 +23,5 @@ SERVER_ONLY_KEYS = frozenset({"auto_channels", "allowed_channels", "blocked_chan
 
 
 def is_quota(key: str) -> bool:
-    """Tell whether a setting is a quota. Server quotas and operator quotas apply side by side."""
+    """Tell whether a setting is a quota. Quotas of server and operator apply side by side."""
     return key.startswith(QUOTA_PREFIX)

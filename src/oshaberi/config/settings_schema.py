@@ -1,4 +1,4 @@
-"""The declarations as a model of pydantic-settings: it merges the sources and checks the values."""
+"""The declarations as a pydantic-settings model, which merges the sources and checks the values."""
 
 from __future__ import annotations
 

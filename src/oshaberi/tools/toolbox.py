@@ -73,10 +73,10 @@ class ToolBox:
         timeout_ms: int,
         result_limit_chars: int,
     ) -> tuple[ToolResult, ...]:
-        """Run the calls together; `results[i]` answers `calls[i]`. Raises only CancelledError.
+        """Run the calls together; `results[i]` is for `calls[i]`. Raises only CancelledError.
 
-        A tool that exceeds its time, or ignores its cancellation, is left running and
-        forgotten.
+        A tool that exceeds its time, or ignores its cancellation, keeps running, but its result is
+        ignored.
         """
         entries = self._available(context)
         tasks = [

@@ -1,8 +1,8 @@
 """Keeps the bot away from the ban for invalid requests.
 
-Discord bans an address for 10 000 answers of 401, 403 or 429 within ten minutes (facts). Each of
-them is counted here. Long before the limit typing and reactions are left out, then all requests
-are spaced out, so that the limit is not reached even if every one of them is refused.
+Discord bans an address for 10 000 answers of 401, 403 or 429 within ten minutes (facts). The guard
+counts them. Long before the limit, typing and reactions are left out; later all requests are spaced
+out, so that the limit is not reached even if every request is refused.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class BanGuard:
 
     @property
     def count(self) -> int:
-        """Invalid answers within the window, of all processes as far as they are known."""
+        """Return the invalid answers within the window, of all processes if they are known."""
         return self.count_here + self._elsewhere
 
     @property
@@ -110,7 +110,7 @@ class BanGuard:
         self._slow_down()
 
     async def turn(self) -> None:
-        """Wait until a request may be sent: at once, unless requests are spaced out."""
+        """Wait until a request may be sent. There is no wait unless requests are spaced out."""
         if not self.is_spaced:
             return
         async with self._turns:

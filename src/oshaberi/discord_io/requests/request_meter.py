@@ -25,7 +25,7 @@ _ROUTES: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
 
 
 def kind_of(method: str, path: str) -> str:
-    """Return the kind of a request, for a label: never an id."""
+    """Return the kind of a request, for the label of a metric: never an id."""
     for wanted, pattern, kind in _ROUTES:
         if method == wanted and pattern.search(path):
             return kind

@@ -1,7 +1,8 @@
 """Watches discord.py's network activity for one call, and returns as soon as its answer is known.
 
-By itself discord.py returns late when a bucket is empty, repeats a 5xx, and does not tell whether a
-request was sent or waits. Its rate limiter is still used; the outcome is decided here.
+discord.py itself returns late when a bucket is empty, repeats a request after a 5xx, and does not
+say whether a request was sent or still waits. Its rate limiter is still used; the outcome is
+decided here.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class _RequestWithdrawnError(Exception):
 
 
 class WatchedRequest:
-    """One call. `answer` is the body of the success, or the error that ended it."""
+    """One call. `answer` is the body of the success, or the error that ended the call."""
 
     def __init__(self, wire: WireState, on_headers: OnHeaders | None = None) -> None:
         self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
@@ -227,7 +228,7 @@ class RequestSender:
         wire: WireState | None = None,
         on_headers: OnHeaders | None = None,
     ) -> T:
-        """Return the parsed answer. If it is cancelled before it was sent, it is never sent."""
+        """Return the parsed answer. If cancelled before the request was sent, nothing is sent."""
         wire = wire or WireState(asyncio.get_running_loop().time())
         exchange = WatchedRequest(wire, on_headers)
         if self._watched:

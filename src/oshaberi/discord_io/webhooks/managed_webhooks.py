@@ -1,4 +1,4 @@
-"""Finds or creates one webhook per channel, and remembers it until it is gone."""
+"""Finds or creates one webhook per channel, and remembers it until it is deleted."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class ManagedWebhooks:
         self._hooks.pop(channel_id, None)
 
     def ids(self, channel_id: int) -> frozenset[int]:
-        """Return the ids of all webhooks used in the channel, also of deleted ones."""
+        """Return the ids of all webhooks used in the channel, deleted ones included."""
         return frozenset(self._known_ids[channel_id])
 
     async def _found_or_made(self, channel_id: int) -> Hook:

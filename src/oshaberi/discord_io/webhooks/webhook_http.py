@@ -1,7 +1,8 @@
 """Sends webhook requests over a session of our own, which never repeats a request.
 
-discord.py repeats a 5xx, and webhooks have no nonce: the message would be sent twice (facts). For
-the same reason a request that was sent is never cancelled: a second call waits for the first.
+discord.py repeats a request after a 5xx, and webhooks have no nonce: the message would be sent
+twice (facts). For the same reason a request that was sent is never cancelled: a second call waits
+for the first.
 """
 
 from __future__ import annotations

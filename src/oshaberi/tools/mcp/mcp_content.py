@@ -27,7 +27,7 @@ Call = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 
 
 async def listed_tools(client: Client, server: McpServer, call: Call) -> tuple[Tool, ...]:
-    """Return a server's tools within the limits. The log says how many are left out."""
+    """Return a server's tools within the limits. The log says how many were left out."""
     found: list[Tool] = []
     cursor: str | None = None
     for _page in range(MOST_PAGES):
@@ -44,7 +44,7 @@ async def listed_tools(client: Client, server: McpServer, call: Call) -> tuple[T
 
 
 def _tool_of(theirs: mcp_types.Tool, server: McpServer, call: Call) -> Tool:
-    """Make a tool of ours from one of the server's. `call` gets the server's own name for it."""
+    """Make a tool from one of the server's. `call` gets the name that the server uses."""
 
     async def run(_context: ToolContext, args: Mapping[str, Any]) -> str:
         return await call(theirs.name, args)

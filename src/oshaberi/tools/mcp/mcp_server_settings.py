@@ -33,7 +33,7 @@ class McpServer:
 
     @classmethod
     def of(cls, name: str, table: Mapping[str, Any]) -> McpServer:
-        """Read one from a table of the settings file."""
+        """Read one server from a table of the settings file."""
         where = f"mcp_servers.{name}"
         known = [one.name for one in fields(cls) if one.name != "name"]
         for key in table:

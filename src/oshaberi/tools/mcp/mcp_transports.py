@@ -1,4 +1,4 @@
-"""Connects to an MCP server: a child process or HTTP. The only user of the `mcp` package."""
+"""Connects to an MCP server: a child process or HTTP. The only module that imports `mcp`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def connected(
 
 @asynccontextmanager
 async def listening_for_changes(client: Client, on_end: Callable[[], None]) -> AsyncIterator[None]:
-    """Subscribe to changes. Newer servers report them only on request, older ones always.
+    """Subscribe to changes. Newer servers report them only after a request, older ones always.
 
     `on_end` is called when the server stops reporting.
     """
@@ -110,7 +110,7 @@ async def _over_stdio(
 
 @asynccontextmanager
 async def _watched(transport: Any, on_end: Callable[[], None]) -> AsyncIterator[Any]:
-    """Pass everything on, and call `on_end` when the other side has gone."""
+    """Pass everything on, and call `on_end` when the other side has closed."""
     import anyio
 
     async with transport as (reading, writing):
