@@ -24,11 +24,12 @@ EVERY_S = 3600.0
 OPT_OUTS_EVERY_S = 30.0
 
 Servers = Callable[[], Collection[int]]
-"""The ids of the servers that the bot is in."""
+"""Returns the ids of the servers that the bot is in."""
 IsOurs = Callable[[int], bool]
-"""Whether this process would know it if the bot were in that server."""
+"""Tells whether this process serves the shard of a server, and so would know if the bot were in
+it."""
 IsGone = Callable[[int, int], Awaitable[bool]]
-"""Whether a channel of a server was deleted: the server's id, the channel's id."""
+"""Tells whether a channel was deleted; takes the server's id and the channel's id."""
 
 
 async def never_gone(_server_id: int, _channel_id: int) -> bool:

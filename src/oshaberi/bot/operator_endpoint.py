@@ -31,7 +31,7 @@ class OperatorSigns:
     model_health: ModelHealth
     warnings: RecentWarnings
     unready: Check
-    """Why no new question is taken now."""
+    """Returns why the bot takes no new questions now."""
 
 
 @asynccontextmanager

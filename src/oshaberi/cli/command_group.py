@@ -23,7 +23,7 @@ from oshaberi.cli.exit_status import BAD_INPUT, BROKEN_PIPE, INTERNAL_ERROR, sta
 
 DEBUG = "--debug"
 COMPLETE = "_OSHABERI_COMPLETE"
-"""The variable with which a shell asks what could come next."""
+"""The variable in which a shell asks for completions."""
 
 COMMANDS = {
     "run": "Run the bot: on Discord with a token, on the local stage without.",

@@ -11,9 +11,9 @@ from oshaberi.errors import OshaberiError, TemporaryError
 BAD_INPUT = 2
 INTERNAL_ERROR = 70
 TEMPORARY = 75
-"""EX_TEMPFAIL: it may pass by itself."""
+"""EX_TEMPFAIL: the problem may go away by itself."""
 CONFIGURATION = 78
-"""EX_CONFIG: it stays until somebody changes something."""
+"""EX_CONFIG: the problem stays until somebody changes something."""
 BROKEN_PIPE = 141
 
 SERVICE = "run"

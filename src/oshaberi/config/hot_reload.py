@@ -23,7 +23,7 @@ WITHOUT_RESTART = frozenset(
     | {"retention_turns_days", "retention_facts_days", "retention_usage_days"}
     | {"retention_left_servers_days"}
 )
-"""Those of `ProcessConfig` that a running bot takes up; its other settings need a restart."""
+"""The settings of `ProcessConfig` that a running bot applies; its other settings need a restart."""
 Fingerprint = tuple[int, int, int] | None
 
 

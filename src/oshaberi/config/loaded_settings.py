@@ -28,9 +28,9 @@ class LoadedSettings(ProcessConfig):
     stream: StreamConfig = field(default_factory=StreamConfig)
     turn: TurnConfig = field(default_factory=TurnConfig)
     origins: Mapping[str, str] = field(default_factory=dict)
-    """Of each key that is not at its default: the file or the variable it was set in."""
+    """For each key that is not at its default: the file or the variable that set it."""
     file: Path | None = None
-    """The file that was looked for, whether it is there or not."""
+    """The path of the settings file, whether it exists or not."""
 
     def value(self, key: str) -> Any:
         """Return the value of any setting by its name."""

@@ -18,7 +18,8 @@ PAGE = 100
 MOST_PAGES = 5
 CLOCK_SLACK = timedelta(seconds=60)
 ID_SLACK = 5000 << 22
-"""Five seconds in ids: two of Discord's machines need not agree which of two messages is newer."""
+"""Five seconds in ids: two of Discord's machines may disagree about which of two messages is
+newer."""
 
 
 class ArrivalSearch:

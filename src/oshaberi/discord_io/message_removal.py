@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 BULK = 100
 BULK_AGE = timedelta(days=13, hours=23)
-"""Discord refuses a whole batch for one message of two weeks (50034)."""
+"""Discord refuses a whole batch if one message in it is two weeks old (50034)."""
 REASON = "the answer was taken back"
 
 

@@ -15,14 +15,14 @@ from contextlib import contextmanager
 import discord
 
 MOST_MESSAGES = 10_000
-"""How many messages of all channels are kept, those of the channels used last. Until a channel is
-read again there may be twice as many, some 30 MB."""
+"""How many messages are kept in all channels together; the most recently used channels keep theirs.
+Until a channel is read again there may be twice as many, some 30 MB."""
 LONGEST_SECONDS = 3600.0
 """How long a history is kept. Then it is read again: links to files are valid for a day only."""
 KEPT_KINDS = (discord.TextChannel, discord.VoiceChannel, discord.StageChannel, discord.DMChannel)
 
 IsLive = Callable[[int], bool]
-"""Whether the events of a server (0: direct messages) arrive, as far as anybody knows."""
+"""Tells whether the events of a server (0: direct messages) arrive, as far as that is known."""
 
 
 def never_live(_guild_id: int) -> bool:
@@ -37,9 +37,9 @@ class ReceivedHistory:
         self.guild_id = guild_id
         self.began_s = began_s
         self.is_kept = False
-        """False while it is being read."""
+        """False while the history is being read."""
         self.is_spoilt = False
-        """It changed while it was being read: nobody knows which of both is newer."""
+        """The channel changed while it was being read, so the result may be outdated."""
         self._messages: dict[int, discord.Message] = {}
         self._has_beginning = False
         self._depth = 0
@@ -95,9 +95,9 @@ class ReceivedHistories:
         self._shard_of = shard_of
         self._histories: OrderedDict[int, ReceivedHistory] = OrderedDict()
         self._sent: dict[int, set[int]] = {}
-        """Messages of ours that were sent and have not been received yet."""
+        """Messages of the bot that were sent and have not been received yet."""
         self._lost: set[int] = set()
-        """Shards that are not connected: if they resume, what was missed comes first."""
+        """Shards that are not connected. If they resume, Discord first sends what they missed."""
         self._handlers: dict[str, Callable[..., None]] = {
             "message": self._came,
             "raw_message_edit": self._edited,

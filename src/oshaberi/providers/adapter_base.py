@@ -25,7 +25,8 @@ from oshaberi.secret_redaction import SecretValues
 
 _NOTHING_YET = (None,)
 _made = tuple.__new__
-"""Makes a named tuple without its `__new__`, which costs more than the rest: once per token."""
+"""Makes a named tuple without `__new__`, which costs more than everything else here, once per
+token."""
 
 
 class RawChunk(NamedTuple):
@@ -48,11 +49,11 @@ class Adapter(ABC):
     model: str
     reemits: bool = False
     text: Mapping[str, Any] = MappingProxyType({})
-    """Text settings in which this model differs (spec 01): flush sizes, message length."""
+    """Text settings that are different for this model (spec 01): flush sizes, message length."""
     continues: bool = False
-    """Whether an answer that ran out of tokens says how to go on (`continuation_prefill`)."""
+    """Whether an answer that ran out of tokens says how to continue it (`continuation_prefill`)."""
     endpoint: Endpoint | None = None
-    """None: it has no window, and nothing is learnt about it."""
+    """None for an adapter without a window, about which nothing is learned."""
 
     @abstractmethod
     def events(self, request: Request) -> AsyncGenerator[Any, None]:

@@ -37,7 +37,7 @@ FAMILIES: dict[str, str] = {
     "novelai": "oshaberi.providers.novelai.novelai_adapter:NovelAIAdapter",
     "replay": "oshaberi.providers.replay.replay_adapter:ReplayAdapter",
 }
-"""Where each family's adapter is; imported only when it is asked for."""
+"""The module of each family's adapter; imported only when it is used."""
 
 
 def connect(

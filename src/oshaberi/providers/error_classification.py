@@ -21,7 +21,7 @@ RETRYABLE: frozenset[ErrorType] = frozenset(
 )
 _THEIR_FAULT = re.compile(r"server[_ ]?error|\binternal", re.IGNORECASE)
 FAILED_CALL = "tool_use_failed"
-"""The code of an answer that was to call a tool and could not be read: the next one may be."""
+"""The error code if the server could not parse the model's tool call. A retry may work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,8 @@ _BY_STATUS: Mapping[int, ErrorType] = {
 }
 
 _DECISIVE = frozenset({429, 408, 504, 522, 524})
-"""Statuses that say it themselves, unless the money is gone: their prose only advises."""
+"""Statuses that decide by themselves, unless the money is used up: their messages only give
+advice."""
 _MONEY = frozenset({"affordability", "balance_exhausted"})
 
 

@@ -20,7 +20,8 @@ PATIENCE_S = 2.0
 KNOWN_FOR_S = 600.0
 UNKNOWN_FOR_S = 60.0
 UNSURE_FOR_S = 5.0
-"""How long the window of a model is believed that is not loaded yet: the next request loads it."""
+"""How long the reported window of a model that is not loaded yet is used: the next request loads
+it."""
 
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
 

@@ -27,7 +27,7 @@ TEXT_LIMITS = (
     "hold_limit",
     "max_single_message_length",
 )
-"""What a model may have of its own among the settings of text."""
+"""The text settings that a single model may override."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ OPTIONS: Mapping[str, ModelOption] = {
         _is_price,
     ),
 }
-"""In the order in which they are listed."""
+"""The options, in the order in which they are listed."""
 
 
 @dataclass(frozen=True, slots=True)

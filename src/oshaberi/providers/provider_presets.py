@@ -20,7 +20,7 @@ from typing import Any
 HOSTED_WINDOW = 128_000
 """The window of a hosted model that the capability table does not know."""
 LOCAL_WINDOW = 4_096
-"""The window that Ollama and LM Studio give a model unless they are told otherwise."""
+"""The window that Ollama and LM Studio give a model by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Preset:
     quirks: Mapping[str, Any] = field(default_factory=dict)
     text: Mapping[str, Any] = field(default_factory=dict)
     is_local: bool = False
-    """Whether it runs on the machine of the bot itself."""
+    """Whether it runs on the same machine as the bot."""
     family_elsewhere: str | None = None
     needs_base_url: bool = False
 

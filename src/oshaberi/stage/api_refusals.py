@@ -107,7 +107,7 @@ class FormErrors:
 
     def __init__(self, place: tuple[str | int, ...] = ()) -> None:
         self._place = place
-        """Where the form stands in the body: every path begins with it."""
+        """The position of the form in the body: every path begins with it."""
         self._tree: dict[str, Any] = {}
 
     def add(self, path: tuple[str | int, ...], code: str, message: str) -> None:

@@ -21,7 +21,7 @@ class _HastySelector(selectors.DefaultSelector):
         super().__init__()
         self._scale = scale
         self.gained = 0.0
-        """Seconds that waiting has counted more than it took."""
+        """How many seconds more than the real time the waiting has counted."""
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         began = time.monotonic()

@@ -35,13 +35,14 @@ T = TypeVar("T")
 HOST = "127.0.0.1"
 IDLE_S = 1e6
 POLL_S = 0.02
-"""How often a condition is tried: it may be about the bot, whose changes the stage does not hear
-of."""
+"""How often a condition is checked: it may depend on the bot, whose changes the stage does not
+notice."""
 PATIENCE_S = 20.0
-"""The longest wait. Only a test that fails waits for all of it."""
+"""The longest wait. Only a failing test waits that long."""
 LOOK_S = 0.005
 QUIET_LOOKS = 20
-"""How many quiet looks in a row it takes: longer than a handler of another process needs to ask."""
+"""How many quiet looks in a row are needed: longer than a handler of another process needs to send
+a request."""
 RECENT = 12
 
 

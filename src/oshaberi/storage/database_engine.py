@@ -22,11 +22,12 @@ from oshaberi.storage.storage_errors import StorageError, storage_error
 from oshaberi.virtual_time import outside_work
 
 PREPARE_SECONDS = 30
-"""How long the file is waited for at the start, while others prepare or migrate it."""
+"""How long the start waits for the file, while other processes prepare or migrate it."""
 BUSY_SECONDS = 1.5
-"""How long a SQLite statement waits for somebody else's lock. Longer counts as an outage."""
+"""How long a SQLite statement waits for the lock of another process. A longer wait counts as an
+outage."""
 END_SECONDS = 5.0
-"""How long closing the database waits for threads whose work was given up."""
+"""How long closing the database waits for threads whose work was abandoned."""
 DRIVERS_LOG = logging.getLogger("aiosqlite")
 CONNECT_SECONDS = 5
 COMMAND_SECONDS = 15
@@ -35,7 +36,7 @@ THREADS = 4
 POOL_SIZE = 10
 POOL_SECONDS = 120
 """How long to wait for a free connection. It is long, because many turns that read at once wait for
-each other, and that is no outage: the circuit breaker says whether the database is away."""
+each other, and that is no outage: the circuit breaker decides whether the database is away."""
 RECYCLE_SECONDS = 1800
 OWNER_ONLY = 0o600
 

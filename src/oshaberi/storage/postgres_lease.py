@@ -21,12 +21,12 @@ from oshaberi.storage.database_urls import address_of
 log = logging.getLogger(__name__)
 
 STILL_SECONDS = 2.0
-"""How often the connection is tried."""
+"""How often the connection is checked."""
 AGAIN_SECONDS = 1.0
 ANSWER_SECONDS = 3.0
 BELIEVE_SECONDS = 6.0
-"""How long a process that lost its own lock does not judge the others: they may have lost theirs
-too, and take them again."""
+"""How long after losing its own lock a process draws no conclusions about the others: they may have
+lost theirs too, and will take them again."""
 FAULTS = (SQLAlchemyError, OSError, TimeoutError)
 
 _HOLD = text("SELECT pg_advisory_xact_lock_shared(hashtextextended(:what, 0))")

@@ -27,7 +27,7 @@ class SecretVault:
 
     def __init__(self, keys: Sequence[str], source: str = VARIABLE) -> None:
         self.source = source
-        """Where the keys are from, for messages."""
+        """Where the keys come from, for error messages."""
         fernets = [_fernet(key, source) for key in keys]
         if not fernets:
             raise StorageError(f"{source} has no key in it: put one there, or remove it")

@@ -8,7 +8,7 @@ from oshaberi.errors import OshaberiError, TemporaryError
 
 _SQLITE = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR")
 _SETTLED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.ENOENT}
-"""These stay as they are until somebody changes a path or a permission."""
+"""Errors that last until somebody changes a path or a permission."""
 
 
 class StorageError(OshaberiError):

@@ -55,7 +55,7 @@ class PersonaRecord:
     triggers: tuple[str, ...] = ()
     avatar_url: str | None = None
     samples: tuple[tuple[str, str], ...] = ()
-    """Pairs: what somebody said, what the persona answered."""
+    """Pairs of what somebody said and what the persona answered."""
     sprites: tuple[SpriteRecord, ...] = ()
     is_default: bool = False
     id: int = 0
@@ -92,7 +92,8 @@ class ModelRecord:
     model: str
     base_url: str | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
-    """Its options (`oshaberi.providers.model_options`), and what goes to its API as it is."""
+    """Its options (`oshaberi.providers.model_options`), and parameters that go to its API
+    unchanged."""
     position: int = 0
     id: int = 0
     user_id: int = 0
@@ -151,7 +152,7 @@ class Fact:
     server_id: int
     text: str
     user_id: int | None = None
-    """None: it belongs to the server."""
+    """None if the fact belongs to the server."""
     at: datetime | None = None
     id: int = 0
 
@@ -180,7 +181,7 @@ class StoredQuestion:
     why: str = ""
     at: datetime | None = None
     is_begun: bool = False
-    """Its answer was interrupted by a restart and is to go on."""
+    """A restart interrupted its answer, which is to be continued."""
 
 
 TAKEN_BACK = "taken back"
@@ -197,7 +198,7 @@ class TurnRecord:
     asked_id: int | None
     persona: str
     message_ids: tuple[int, ...] = ()
-    """What the bot wrote, oldest first."""
+    """The bot's messages, oldest first."""
     status: str = ""
     undelivered: str = ""
     why: str = ""
@@ -237,11 +238,11 @@ class TurnTraces:
     sprites: Mapping[int, tuple[str, str]] = field(default_factory=dict)
     """Persona and sprite by message."""
     tables: Mapping[int, str] = field(default_factory=dict)
-    """The source of the table by the message that shows it."""
+    """The source of each table, by the message that shows it."""
     summary: ConversationSummary | None = None
     used: tuple[UsedRequest, ...] = ()
     journal_key: str | None = None
-    """The response whose journal entries are done."""
+    """The response whose journal entries are finished."""
     cut_question: StoredQuestion | None = None
     """A question whose answer a restart cut off, and which will be continued."""
     settled_question_id: int | None = None
@@ -262,7 +263,7 @@ class SurroundingsQuery:
 @dataclass(frozen=True, slots=True)
 class StoredSurroundings:
     facts: tuple[Fact, ...] = ()
-    """Those of the server, then those of the user; each oldest first."""
+    """The server's facts, then the user's; each oldest first."""
     exchanges: tuple[Exchange, ...] = ()
     """Oldest first."""
     sprites: Mapping[int, tuple[str, str]] = field(default_factory=dict)

@@ -44,7 +44,7 @@ from oshaberi.storage.writing.group_commit import GroupCommit
 from oshaberi.virtual_time import outside_work
 
 ROOM = " " * 65_536
-"""What is written to see whether an outage is over: a full disk refuses only what needs room."""
+"""Written to find out whether an outage is over: a full disk refuses only what needs room."""
 Now = Callable[[], datetime]
 T = TypeVar("T")
 

@@ -35,7 +35,7 @@ class WriteEntry:
     lane: str = ""
     repeatable: bool = False
     done: asyncio.Future[None] | None = None
-    """Whoever waits for it; None: nobody."""
+    """The future of the caller that waits for the entry; None if nobody waits."""
 
     @property
     def size(self) -> int:

@@ -86,15 +86,16 @@ class ToolContext:
     stream: StreamConfig = field(default_factory=StreamConfig)
     response: ResponseState = field(default_factory=ResponseState)
     now: Callable[[], datetime] = utc_now
-    """Must know its time zone."""
+    """The current time, with its time zone."""
     sink_for: Callable[[IncomingMessage], Sink] | None = None
     """Where a reply to a message goes; None: `room.sink`."""
     plug_ins: DeliveryPlugIns = field(default_factory=DeliveryPlugIns)
     tool_text: Mapping[str, ToolText] = field(default_factory=dict)
     posting: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False, compare=False)
-    """Held by a tool that writes into the channel: one after the other."""
+    """The lock of tools that write into the channel, so that they do so one after the other."""
     user_id: int = 0
-    """The person for whom it runs, also if a persona asked; left out: the author of `incoming`."""
+    """The person for whom the tool runs, even if a persona asked. By default the author of
+    `incoming`."""
 
     def __post_init__(self) -> None:
         if not self.user_id:
@@ -143,11 +144,11 @@ class Tool:
     run: RunTool
     permission: Permission = "everyone"
     timeout_ms: int | None = None
-    """None: the setting `tool_timeout_ms`."""
+    """None means the setting `tool_timeout_ms`."""
     source: str = "built-in"
     """`built-in`, the Python module, or the name of the MCP server."""
     offered: Callable[[ToolContext], bool] | None = None
-    """Whether it is there at all in this turn; None: always."""
+    """Tells whether the tool is offered in this turn; None means always."""
 
     def available(self, context: ToolContext) -> bool:
         """Tell whether this turn may use the tool."""

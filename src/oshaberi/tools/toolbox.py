@@ -21,7 +21,7 @@ from oshaberi.turn_spans import turn_span
 log = logging.getLogger(__name__)
 
 LONGEST_DESCRIPTION = 1024
-"""How long a description may be: as long as OpenAI's API takes."""
+"""The longest description, which is what OpenAI's API accepts."""
 LONGEST_ERROR = 2000
 MOST_CALLS = 16
 """How many calls are run in one round. Each may be a request to Discord, the web or an MCP

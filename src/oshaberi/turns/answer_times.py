@@ -14,7 +14,7 @@ class AnswerTimes:
     first_token_s: float | None = None
     first_message_s: float | None = None
     limit_waits_s: tuple[float, ...] = ()
-    """How long each message that had to wait waited for a limit of Discord."""
+    """How long each message that had to wait for a limit of Discord waited."""
 
 
 def answer_times(asked_s: float | None, response: ResponseState) -> AnswerTimes:

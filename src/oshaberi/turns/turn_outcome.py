@@ -17,16 +17,16 @@ class TurnOutcome:
     status: Status
     stop_reason: StopReason | None = None
     text: str = ""
-    """What can be read, with its labels, tables as their sources."""
+    """The text that readers see, with labels, and with tables as their sources."""
     details: str = ""
     undelivered: str = ""
     message_ids: tuple[int, ...] = ()
     notice_ids: tuple[int, ...] = ()
-    """What stands around the answer: who is answered, what went wrong."""
+    """Messages around the answer: reply notices, and notices of failures."""
     is_silent: bool = False
     """The model chose to say nothing, and nothing was sent."""
     failure: object = None
-    """What it failed with, if it did."""
+    """The failure, if the turn failed."""
     results: tuple[StreamResult, ...] = field(default=(), repr=False)
 
     @property

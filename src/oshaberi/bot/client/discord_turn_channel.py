@@ -52,7 +52,7 @@ class DiscordTurnChannel:
         self._message = message
         self._fetched: dict[int, discord.Message] = {}
         self._heard: set[int] = set()
-        """Ids of the people of the conversation, as far as they are known yet."""
+        """Ids of the people of the conversation that are known so far."""
 
     @property
     def channel_id(self) -> int:

@@ -44,11 +44,11 @@ class MessageReader:
         self.client = client
         self.recent_members = RecentMembers()
         self.locales: BoundedCache[int, str] = BoundedCache(LOCALES_KEPT)
-        """The language of users who lately used a command, a button or a form, and of the direct
-        message channels where they did."""
+        """The language of users who recently used a command, a button or a form, and of the DM
+        channels where they did."""
         self._opt_outs = opt_outs
         self._recent: deque[discord.Message] = deque(maxlen=RECENT_MESSAGES)
-        """What people wrote lately. discord.py forgets a message as soon as it is deleted."""
+        """What people wrote recently. discord.py forgets a message as soon as it is deleted."""
 
     def locale_of_direct(
         self, channel: discord.abc.MessageableChannel, message: discord.Message | None

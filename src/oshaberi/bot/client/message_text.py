@@ -13,7 +13,8 @@ from oshaberi.conversation.conversation_messages import AttachedFile
 
 NO_MIME = "application/octet-stream"
 HIDDEN_CHANNEL = "#unknown"
-"""A channel that is not there, or that the reader may not see: nobody learns which."""
+"""Shown for a channel that does not exist, and for one that the reader may not see, so that nobody
+learns which it is."""
 _TOKENS = re.compile(
     r"<(?:a?:(?P<emoji>\w+):\d+|@!?(?P<user>\d+)|@&(?P<role>\d+)|#(?P<channel>\d+)"
     r"|/(?P<command>[^:>]+):\d+)>"

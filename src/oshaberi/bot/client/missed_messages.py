@@ -19,9 +19,10 @@ from oshaberi.discord_io.channel_address import may_read_history
 log = logging.getLogger(__name__)
 
 AT_ONCE = 8
-"""How many channels are read at the same time. In the end every one with something new is read."""
+"""How many channels are read at the same time. Every channel with something new is read in the
+end."""
 MOST_DIRECT = 100
-"""How many people's direct messages are read. Each costs a request."""
+"""How many DM channels are read. Each costs a request."""
 MOST_MESSAGES = 500
 """How many of a channel's newest messages are read."""
 

@@ -15,7 +15,7 @@ from oshaberi.discord_io.channel_address import may_read_history
 log = logging.getLogger(__name__)
 
 HISTORY_S = 30.0
-"""How long a turn waits for the channel's history, then it uses what the bot has received."""
+"""How long a turn waits for the channel's history. After that it uses what the bot has received."""
 
 
 async def past_messages(

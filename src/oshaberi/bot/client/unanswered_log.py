@@ -14,7 +14,8 @@ from oshaberi.turns.admission.admission_rules import WHY
 log = logging.getLogger(__name__)
 
 WARNED = ("mute", "full")
-"""Reasons that are logged: somebody asked the bot, and somebody can do something about it."""
+"""Reasons that are logged: somebody asked the bot, and the operator or an admin can fix the
+cause."""
 AGAIN_SECONDS = 600.0
 MOST_CHANNELS = 2000
 

@@ -76,7 +76,7 @@ class DescribedCommand:
 
     name: str
     options: tuple[str, ...]
-    """Those in brackets may be left out."""
+    """The options; those in brackets are optional."""
     what: str
     for_managers: bool = False
     """Discord shows it only to members with Manage Server."""

@@ -35,7 +35,7 @@ MESSAGE_LIMIT = 1900
 MOST_CHOICES = 25
 CHOICE_LIMIT = 100
 MOST_DIGITS = 18
-"""Larger numbers do not fit into a column of the database."""
+"""Numbers with more digits do not fit into a column of the database."""
 AWAY = translatable(
     "The bot cannot use its database right now, so nothing was changed. Please try again later."
 )

@@ -39,10 +39,10 @@ PlaceOption = app_commands.Transform[ChosenPlace, AnyPlace]
 """A channel, thread or category, as the option `in` of a command."""
 SeenChannel = discord.abc.GuildChannel | discord.Thread
 Where = ChannelPath | None
-"""The channel, thread or category that a command is about; None: the whole server."""
+"""The channel, thread or category that a command is about; None means the whole server."""
 
 MANAGER = discord.Permissions(manage_guild=True)
-"""The permission of those to whom Discord shows the commands that change things."""
+"""The permission of members to whom Discord shows the commands that change something."""
 
 
 class CommandRefusedError(OshaberiError):

@@ -51,7 +51,7 @@ from oshaberi.turns.generation.model_chain import WHOLE_SERVER
 CHANNEL_KEYS = frozenset({"thought_log_channel_id"})
 PERSONA_KEYS = frozenset({"answering_persona"})
 ALL = "all"
-"""The word that resets all settings. It has to be typed, so that nobody does it by pressing
+"""The word that resets all settings. It must be typed, so that nobody does it by just pressing
 Enter."""
 MOST_MEANT = 3
 _LEGEND = translatable(

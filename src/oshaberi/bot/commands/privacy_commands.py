@@ -38,7 +38,7 @@ WORDS = {
     "journal_streams": translatable("answers that were under way"),
     "questions": translatable("questions that waited for an answer"),
 }
-"""The tables that a person should know of; the others have only parts of these."""
+"""The tables that a person should know about; the other tables only hold parts of these."""
 Sure = Literal["yes, delete it"]
 
 

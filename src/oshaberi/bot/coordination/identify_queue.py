@@ -13,7 +13,8 @@ from collections import defaultdict
 from oshaberi.bot.coordination.shard_lease_table import LeaseTable
 
 PAUSE_SECONDS = 5.2
-"""Discord says 5. Two IDENTIFYs may arrive closer together than they were sent."""
+"""Discord says 5. It is longer because two IDENTIFYs may arrive closer together than they were
+sent."""
 POLL_SECONDS = 0.25
 
 

@@ -32,15 +32,16 @@ log = logging.getLogger(__name__)
 
 CLAIM_SECONDS = 3600
 LOCK_SECONDS = 12
-"""How long a lock lasts unless it is renewed: a crashed process holds its channel no longer."""
+"""How long a lock lasts unless it is renewed: after that, a crashed process no longer blocks its
+channel."""
 ALIVE_SECONDS = 12
 RENEW_SECONDS = 3.0
 POLL_SECONDS = 0.1
 PATIENCE_SECONDS = 600.0
 ANSWER_SECONDS = 1.5
-"""How long Redis may take to answer. After that it is not asked until it answers a heartbeat."""
+"""How long Redis may take to answer. After that no call is made until it answers a heartbeat."""
 LOOK_SECONDS = 1.0
-"""How often a Redis that hangs is looked for."""
+"""How often a Redis that hangs is tried again."""
 
 TAKE_OVER = """
 if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 end
@@ -60,13 +61,13 @@ class RedisCoordination:
         self._here = SingleProcess()
         self._name = secrets.token_hex(8).encode()
         self._others: set[bytes] = set()
-        """The processes that had already claimed what this one asked for."""
+        """The processes that had already claimed something for which this one asked."""
         self._departed = asyncio.Event()
         self._believes_from = 0.0
-        """When what Redis says about the others proves something again."""
+        """From when on the keys in Redis are proof again that other processes run or have ended."""
         self.problem: str | None = None
         self._hangs = False
-        """Whether nobody asks Redis because it did not answer in time."""
+        """Whether calls are skipped because Redis did not answer in time."""
 
     async def claim(self, number: int) -> bool:
         if not await self._here.claim(number):

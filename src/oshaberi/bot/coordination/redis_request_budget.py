@@ -19,7 +19,8 @@ from oshaberi.stream.stops.redis_stops import FAULTS
 log = logging.getLogger(__name__)
 
 PER_SECOND = 45
-"""Discord allows 50, by when they arrive. We count when they leave, so we stay a little below."""
+"""Discord allows 50, counted when they arrive. The bot counts them when it sends them, so it stays
+a little below."""
 BUDGET_KEY = "oshaberi:requests"
 REFUSED_KEY = "oshaberi:refused"
 ANSWER_SECONDS = 0.5

@@ -18,7 +18,7 @@ from oshaberi.bot.coordination.redis_calls import reached
 from oshaberi.bot.coordination.shard_lease_table import FleetView
 
 LEASE_SECONDS = 8.0
-"""How long a lease lasts unless it is renewed. Then others take the shards."""
+"""How long a lease lasts unless it is renewed. After that others take the shards."""
 PREFIX = "oshaberi:shards:"
 EXPIRY, JOINED, COUNT, SINCE, HOLDERS = (
     f"{PREFIX}{name}" for name in ("expiry", "joined", "count", "since", "holders")

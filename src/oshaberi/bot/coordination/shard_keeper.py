@@ -25,9 +25,10 @@ log = logging.getLogger(__name__)
 TICK_SECONDS = 1.0
 LEAVING_TICK_SECONDS = 0.2
 MARGIN_SECONDS = 1.0
-"""How long before the leases expire the fence closes."""
+"""How long before the end of the leases the fence closes."""
 MOST_SILENT_SECONDS = 30.0
-"""How long a process with a closed fence waits for Redis. Then it ends, to be started again."""
+"""How long a process with a closed fence waits for Redis. After that it ends, so that the service
+manager starts it again."""
 HANDOVER_SECONDS = 30.0
 """How long a process that ends may take to hand over its shards, one after another."""
 FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 30.0
@@ -73,7 +74,8 @@ class ShardKeeper:
         self._is_alone = False
         self._problem: str | None = "not begun"
         self._trusts_leases_from = 0.0
-        """Until then a shard without a lease may belong to a process that could not renew it."""
+        """Until then, a shard without a lease may belong to a process that could not renew its
+        lease."""
 
     async def begin(self, host: ShardHost, recommended: int, max_concurrency: int) -> int:
         """Agree with the other processes on the number of shards, and return it."""

@@ -21,7 +21,7 @@ from oshaberi.http_server_log import SERVER_LOG
 
 MOST_BYTES = 16 * 1024
 Check = Callable[[], str | None]
-"""What is wrong now, in a few words; None if nothing is."""
+"""Returns what is wrong now, in a few words; None if nothing is."""
 
 
 @dataclass(frozen=True, slots=True)

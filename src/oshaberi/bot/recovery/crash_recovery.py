@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 AT_ONCE = 8
 EARLIER_TURNS = 10
-"""How many turns are read, so that their messages are not taken for those of the interrupted
+"""How many turns are read, so that their messages are not mistaken for those of the interrupted
 one."""
 INTERRUPTED = "interrupted"
 TITLE = translatable("I was interrupted")

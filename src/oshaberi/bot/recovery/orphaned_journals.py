@@ -23,8 +23,8 @@ log = logging.getLogger(__name__)
 
 BEAT_SECONDS = 20.0
 SILENT_FOR = timedelta(minutes=2)
-"""How long a process may be silent: longer than a restart, and than the clocks of two machines
-differ."""
+"""How long a process may be silent: longer than a restart takes, and than the clocks of two
+machines differ."""
 LOOKS_SILENT = 3
 """How many looks in a row must find a process silent. If only the clock was set forward, a running
 process has reported again by then."""

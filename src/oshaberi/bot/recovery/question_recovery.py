@@ -36,7 +36,7 @@ from oshaberi.turns.channel_turns import ChannelTurns
 log = logging.getLogger(__name__)
 
 AT_ONCE = 8
-"""How many channels are dealt with at the same time."""
+"""How many channels are recovered at the same time."""
 TITLE = translatable("I was away")
 ASK_AGAIN = translatable(
     "I was restarted before I could answer this, a while ago. Ask again if you still need it."
@@ -45,7 +45,7 @@ GO_ON = translatable(
     "I was away for too long to go on by myself: `/continue` goes on with the answer above."
 )
 IN_HAND = frozenset({*ADMITTED, CLAIMED, "seen", "closing"})
-"""Reasons to leave a question alone: this process answers it or has answered it, another process
+"""Reasons not to settle a question: this process answers it or has answered it, another process
 does, or this one is ending and the next will."""
 
 

@@ -16,18 +16,18 @@ from oshaberi.storage.usage_accounts import UsageTotals
 
 LATELY_DAYS = 30
 FRESH_SECONDS = 30.0
-"""How long a result is shown again, so that many visitors do not ask the database each time."""
+"""How long a result is reused, so that many visitors cause only one query."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsageOverview:
     by_model: tuple[UsageRecord, ...]
-    """Since the beginning, in all servers together."""
+    """Usage by model since the beginning, in all servers together."""
     today: Mapping[int, UsageTotals]
-    """Of each server, with any key; 0 is direct messages."""
+    """Usage by server, with any key; 0 is direct messages."""
     lately: Mapping[int, UsageTotals]
     paid_today: UsageTotals
-    """With the operator's keys."""
+    """Usage with the operator's keys."""
     paid_lately: UsageTotals
 
     def servers(self) -> list[int]:

@@ -38,7 +38,7 @@ class DiscordId(click.ParamType[int]):
 DISCORD_ID = DiscordId()
 OWNER_ONLY = 0o600
 CACHED = frozenset({"server_settings", "personas", "sprites", "models", "api_keys"})
-"""Tables that a running bot reads once."""
+"""Tables that a running bot reads only once."""
 
 user_option = click.option(
     "--user", "user_id", type=DISCORD_ID, metavar="ID", help="What is stored about this user."

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SCRIPT = click.Path(exists=True, dir_okay=False, path_type=Path)
 FOUNDED = datetime(2026, 1, 1, tzinfo=UTC)
-"""When the world begins: so its ids are the same at every start."""
+"""When the world begins. It is fixed, so that ids are the same at every start."""
 PATIENCE_S = 5.0
 KILLED = 128
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -45,7 +45,7 @@ class _ServerChannels:
     lacking: tuple[tuple[str, tuple[str, ...]], ...]
     """Channels by name, with the permissions that their overwrites take from the bot."""
     crowded: tuple[str, ...]
-    """Channels that have no room for a webhook of ours."""
+    """Channels that have no room for a webhook of the bot."""
 
     @property
     def is_silent(self) -> bool:

@@ -19,7 +19,7 @@ RATE_LIMITED = 429
 HELD_BACK_MS = 10_000
 BAD_WEBHOOK_TOKEN = 50027
 TOLD_BY_CODE = frozenset({20016, 20022, 20028, 20029, 30046})
-"""429s whose code says more than that it was too early."""
+"""429s whose code means more than "too many requests"."""
 
 
 class TokenRevokedError(DiscordRefusalError):

@@ -19,7 +19,7 @@ INVALID = frozenset({401, 403, 429})
 LIMIT = 10_000
 WINDOW_SECONDS = 600.0
 SLOTS = 600
-"""Answers are counted in so many slots of the window, not one by one."""
+"""How many slots the window has: answers are counted by slot, not one by one."""
 NO_COURTESIES_SHARE = 0.3
 SPACED_SHARE = 0.5
 CEILING_SHARE = 0.9
@@ -34,7 +34,7 @@ class Slowdown(IntEnum):
     NO_COURTESIES = 1
     """Typing and reactions are left out."""
     SPACED = 2
-    """Besides, every request waits its turn."""
+    """In addition, requests are spaced out."""
 
 
 _THRESHOLDS = {
@@ -57,7 +57,7 @@ class BanGuard:
         self._slot_s = window_seconds / SLOTS
         self._slots: deque[tuple[int, int]] = deque()
         self.total = 0
-        """Invalid answers since it was made."""
+        """Invalid answers since the start."""
         self._count = 0
         self._elsewhere = 0
         self._slowdown = Slowdown.NONE

@@ -19,14 +19,14 @@ log = logging.getLogger(__name__)
 PER_SECOND = 50
 WINDOW_SECONDS = 1.0
 LONGEST_FLIGHT_SECONDS = 10.0
-"""How long a request without an answer counts."""
+"""How long a request without an answer is counted."""
 POLL_SECONDS = 0.02
 TYPING_SHARE = 0.5
-"""Typing is left out when so much of the last second's budget is used."""
+"""Typing is left out when this share of the last second's budget is used."""
 MOST_WAITING_FOR_REACTIONS = PER_SECOND
-"""Reactions are left out when more than a second's budget waits."""
+"""Reactions are left out when more requests than this wait: a second's budget."""
 RETRY_SECONDS = 5.0
-"""How long an allowance that failed is not asked again."""
+"""How long a failed shared allowance is not asked again."""
 
 
 class RequestRank(IntEnum):
@@ -58,10 +58,10 @@ class RequestBudget:
     def __init__(self, per_second: int = PER_SECOND) -> None:
         self.shared: SharedAllowance | None = None
         self.on_waited: Callable[[float], None] = lambda _seconds: None
-        """Called with the seconds that a request had to wait; not if it could leave at once."""
+        """Called with the seconds that a request had to wait; not called if it did not wait."""
         self._per_second = per_second
         self._left_at: deque[float] = deque()
-        """When the requests left that have no answer yet."""
+        """When the requests that have no answer yet were sent."""
         self._answered_at: deque[float] = deque()
         self._waiting: dict[RequestRank, deque[asyncio.Future[None]]] = {
             rank: deque() for rank in RequestRank

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 OnAnswer = Callable[[str, int, float], None]
-"""Called with the kind of a request, the answer's status (0: none came) and the seconds."""
+"""Called with the kind of a request, the status of its answer (0 without one) and the seconds."""
 OTHER = "other"
 _ROUTES: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
     (method, re.compile(path), kind)

@@ -38,7 +38,7 @@ T = TypeVar("T")
 OnHeaders = Callable[[Mapping[str, str]], None]
 
 LONGEST_WAIT_MS = 60_000
-"""The longest rate limit that is waited for here. The sender is told of a longer one."""
+"""The longest rate limit that is waited for here. A longer one is reported to the sender."""
 LONGEST_TURN_SECONDS = 60.0
 """How long the ban guard may delay a request: aiohttp's own timeout already runs."""
 
@@ -54,9 +54,10 @@ class WatchedRequest:
         self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self.withdrawn = False
         self.has_turn = False
-        """The ban guard has let it pass, for one request."""
+        """Whether the ban guard has let it pass, for one request."""
         self.pauses_all = False
-        """discord.py sleeps for a global limit, with all other requests waiting for this task."""
+        """Whether discord.py sleeps because of a global limit, while all other requests wait for
+        this task."""
         self._wire = wire
         self._on_headers = on_headers
         self._status = 0

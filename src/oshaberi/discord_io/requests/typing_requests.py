@@ -16,9 +16,9 @@ from oshaberi.discord_io.requests.request_budget import RequestBudget, RequestRa
 from oshaberi.discord_io.requests.request_watch import RequestSender
 
 SERVES_SECONDS = 9.5
-"""How long one request serves: ten seconds, less the time that a request may take."""
+"""How long one request lasts: ten seconds, less the time that a request may take."""
 OFF_SECONDS = 3600.0
-"""How long it is not shown in a channel where Discord refused it."""
+"""How long the indicator is not shown in a channel where Discord refused it."""
 
 
 class TypingRequests:

@@ -28,8 +28,7 @@ _KINDS: Mapping[Method, RequestKind] = {"POST": "webhook_send", "PATCH": "webhoo
 _TIMED: Mapping[Method, str] = {**_KINDS, "DELETE": "webhook_delete"}
 
 TOTAL_SECONDS = 60.0
-"""Less than the sender's patience: after a request that is never answered there is time for one
-more."""
+"""Shorter than the sender's timeout: if a request is never answered, there is time for another."""
 
 
 @dataclass(frozen=True, slots=True)

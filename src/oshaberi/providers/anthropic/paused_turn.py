@@ -19,10 +19,10 @@ Fields = dict[str, Any]
 
 MOST_PAUSES = 5
 MOST_KEPT_BYTES = 4 * 1024 * 1024
-"""The longest body that is kept whole. A longer one cannot go on after a pause."""
+"""The longest body that is kept whole. After a longer one, a paused answer cannot be continued."""
 _KEPT_END_BYTES = 4096
 STOPPED: Event = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
-"""Ends an answer that paused too often."""
+"""The event that ends an answer that paused too often."""
 
 _COUNTED = (
     "input_tokens",

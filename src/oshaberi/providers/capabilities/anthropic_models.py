@@ -69,4 +69,4 @@ ROWS: tuple[Row, ...] = (
         },
     ),
 )
-"""A Claude that is not known is newer than these; anything else speaks the oldest form."""
+"""An unknown Claude is newer than these; any other unknown model gets the oldest form."""

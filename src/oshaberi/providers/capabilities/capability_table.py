@@ -16,10 +16,10 @@ TABLE: Mapping[str, tuple[Row, ...]] = {
     "anthropic": anthropic_models.ROWS,
     "google": google_models.ROWS,
 }
-"""Family → rows of a pattern and what differs from the safe form; the first that fits counts."""
+"""Family → rows of a pattern and what differs from the safe defaults; the first match counts."""
 
 _OF_THE_MODEL = frozenset({"images", "window", "thinks_unasked"})
-"""What no gateway can change."""
+"""Fields that no gateway can change."""
 
 
 @cache

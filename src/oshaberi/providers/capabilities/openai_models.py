@@ -125,4 +125,5 @@ RESPONSES: tuple[Row, ...] = (
     (r"gpt-5\.[5-9](?!-pro)", _GPT_6),
     (r"gpt-[7-9]", _GPT_6),
 )
-"""Where the Responses API differs: tools and effort go together. The others are as above."""
+"""Where the Responses API differs: tools and effort can be combined. Everything else is as
+above."""

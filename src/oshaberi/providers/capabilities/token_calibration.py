@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 PlaceT = TypeVar("PlaceT")
 
 SMALLEST_REQUEST = 200
-"""Tokens below which what the API adds around a request says more than its text."""
+"""Smaller requests are not compared: what the API adds around them outweighs their text."""
 LEAST, MOST = 0.3, 3.0
 MARGIN = 1.05
 

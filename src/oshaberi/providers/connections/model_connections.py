@@ -16,7 +16,7 @@ import aiohttp
 from aiohttp import ClientHandlerType, ClientMiddlewareType, ClientRequest, ClientResponse
 
 KEPT_S = 30.0
-"""How long an idle connection is kept. Long enough for the tools between two requests of a turn."""
+"""How long an idle connection is kept: long enough for the tools between two requests of a turn."""
 LONGEST_HEADER = 65_536
 
 

@@ -32,7 +32,7 @@ CALL, TEXT, THOUGHT = "call", "text", "thought"
 FAMILY = "google"
 MOST_STOP_STRINGS = 5
 NO_SIGNATURE = b"skip_thought_signature_validator"
-"""Stands for the signature of a call that another model made; Gemini 3 refuses calls without."""
+"""Replaces the signature of a call that another model made; Gemini 3 refuses calls without one."""
 
 _READABLE = ("application/pdf", "audio/", "video/", "image/")
 

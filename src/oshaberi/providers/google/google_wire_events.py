@@ -38,7 +38,7 @@ _MALFORMED = "MALFORMED_FUNCTION_CALL"
 _BROKEN = frozenset({"UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE"})
 _WRITTEN = re.compile(r"default_api[.:](?P<name>\w+)\s*(?P<rest>[({].*)", re.DOTALL)
 _KINDS: dict[str, ErrorType] = {"RESOURCE_EXHAUSTED": "rate_limit", "NOT_FOUND": "model_error"}
-"""Codes that are clearer than the prose: every limit speaks of a quota and of billing."""
+"""Codes that are clearer than their messages: every limit mentions a quota and billing."""
 _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
 
 

@@ -10,7 +10,7 @@ from oshaberi.providers.request.context_items import ImagePart, TextPart
 MOST_IMAGES = 64
 MOST_BYTES = 16 * 1024 * 1024
 _SIGNATURE = frozenset({"ex", "is", "hm"})
-"""Discord signs the address of an attachment anew every day; the file stays the same."""
+"""Discord changes the signature in an attachment's URL every day; the file stays the same."""
 
 
 def image_key(url: str) -> str:

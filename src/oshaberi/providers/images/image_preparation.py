@@ -40,11 +40,12 @@ class ImageLimits:
 
     max_bytes: int = 10 * 1024 * 1024
     max_pixels: int = 8_400_000
-    """To decode: a screen of 3840x2160 fits. A JPEG is decoded at a fraction of its size."""
+    """How many pixels are decoded at most: a screen of 3840x2160 fits. A JPEG is decoded at a
+    fraction of its size."""
     max_webp_pixels: int = 4_200_000
     """The decoder of WebP needs four times as much memory as the others."""
     max_jpeg_pixels: int = 64_000_000
-    """Of the whole file, for the time that it takes."""
+    """Applies to the whole file, because of the time that decoding takes."""
     max_side_px: int = 1536
     max_sent_bytes: int = 1_500_000
     timeout_s: float = 10.0

@@ -32,7 +32,7 @@ _FAILURES: Mapping[str, ErrorType] = {
     "error": "api_error",
     "insufficient_system_resource": "provider_overloaded",
 }
-"""Finish reasons that say that there is no answer, or not all of it."""
+"""Finish reasons that mean that there is no answer, or not all of it."""
 _PLAIN = frozenset({"content", "role"})
 _GROWING = ("text", "summary", "data", "signature")
 

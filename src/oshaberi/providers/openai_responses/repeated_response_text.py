@@ -15,7 +15,7 @@ from oshaberi.providers.wire.sse_decoder import read_object
 Event = Mapping[str, Any]
 
 SAID = "is_said"
-"""The key of an item's event whose words came before."""
+"""The key that marks an item's event whose text came before."""
 
 _PIECES = {
     "response.output_text.delta": "message",

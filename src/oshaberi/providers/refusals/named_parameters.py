@@ -21,7 +21,7 @@ _BEFORE_A_WORD = re.compile(
 )
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _WITH_AN_INSIDE = frozenset({"tools", "messages", "contents", "system", "input"})
-"""What is wrong inside of these is not wrong with the whole."""
+"""Fields with fields inside: a problem inside one is not a problem with the whole."""
 
 
 def named_parameters(message: str, body: Any, sent: Iterable[str]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from oshaberi.providers.refusals.named_parameters import named_parameters
 Body = Mapping[str, Any]
 
 USEFUL = frozenset({"tools", "tool_choice"})
-"""What the answer needs, though a request can do without it."""
+"""Fields that the answer needs, although a request without them is valid."""
 RETRIES = 4
 
 

@@ -19,9 +19,10 @@ from oshaberi.providers.request.endpoint import Endpoint, place_of
 from oshaberi.providers.request.known_capabilities import known_capabilities
 
 _SAYS_IT_ITSELF = frozenset({401, 402, 403, 408, 413, 429})
-"""Statuses that fewer parameters never help."""
+"""Statuses after which fewer parameters never help."""
 _ABOUT_PARAMETERS = frozenset({None, 400, 404, 405, 406, 409, 415, 422, 501})
-"""Statuses that they may help even if nothing is named; None is an error event of a stream."""
+"""Statuses after which fewer parameters may help even if no field is named; None is an error event
+of a stream."""
 
 
 class RequestNegotiation:

@@ -9,7 +9,7 @@ from typing import Literal
 from oshaberi.providers.request.context_items import ContextItem, Item, Part, TextPart, ToolRound
 
 GAP = "…"
-"""What a user says where an API demands that one has spoken, and nobody has."""
+"""The text of a user's turn that an API requires although no user has spoken."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ Count = Callable[[str], int]
 PER_ITEM = 6
 PER_IMAGE = 1600
 REPLY = 4096
-"""How many tokens are left for the answer if nobody says how long it may get."""
+"""How many tokens are reserved for the answer if its length is not limited."""
 
 
 def estimate(text: str) -> int:

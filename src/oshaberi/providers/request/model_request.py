@@ -12,7 +12,7 @@ from oshaberi.text.text_config import not_allowed
 
 ThinkingLevel = Literal["off", "low", "medium", "high"]
 Thinking = ThinkingLevel | int | None
-"""A level, a budget in tokens, or None: whatever the model does by itself."""
+"""A level, a budget in tokens, or None: the model's default."""
 
 THINKING_LEVELS: tuple[ThinkingLevel, ...] = ("off", "low", "medium", "high")
 THINKING_ALLOWED = Sentence(
@@ -48,7 +48,7 @@ class Request:
     prefill: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     size: RequestSize | None = field(default=None, repr=False, compare=False)
-    """Filled in when the request is prepared, if somebody wants to know."""
+    """Filled in when the request is prepared, if it is set."""
 
     def __post_init__(self) -> None:
         if not is_thinking(self.thinking):

@@ -9,7 +9,7 @@ from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.model_request import Request
 
 RESERVED = ("Assistant", "User", "Human", "System")
-"""Speakers that are always foreign."""
+"""Speakers for whom the model must never speak."""
 
 
 def most_stop_strings(endpoint: Endpoint, capabilities: ModelCapabilities) -> int | None:

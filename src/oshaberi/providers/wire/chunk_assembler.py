@@ -23,9 +23,9 @@ from oshaberi.providers.wire.wire_event_steps import (
 )
 
 CUT_OFF = "length"
-"""The finish reason of an answer that reached its limit in the middle of something."""
+"""The finish reason of an answer that reached its limit before it was complete."""
 _BLOCKED = frozenset({"content_filter", "safety"})
-"""Reasons that mean that something was withheld: an error, not silence (spec 03)."""
+"""Finish reasons that mean that something was withheld: an error, not an empty answer (spec 03)."""
 
 
 class ChunkAssembler:

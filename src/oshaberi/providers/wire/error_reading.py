@@ -16,7 +16,7 @@ _NETWORK = frozenset({"APIConnectionError", "TransportError", "OSError", "Client
 _NO_SUCH_PLACE = frozenset({404, 405})
 _LONGEST = 2000
 _TLS_OBJECT = re.compile(r" ssl:<[^<>]*>")
-"""What aiohttp says of every connection, encrypted or not."""
+"""What aiohttp writes about every connection, encrypted or not."""
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 """Redirects are not followed: a server could send requests into the operator's network."""
 

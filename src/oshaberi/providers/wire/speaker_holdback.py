@@ -14,7 +14,7 @@ from oshaberi.providers.request.stop_strings import RESERVED
 _FENCE = re.compile(r"\n[ \t>]*(?:```|~~~)")
 _BOLD = r"(?:\*{1,3}|__)?"
 _SEAM = 40
-"""So much of a line tells whether it is a fence."""
+"""How many characters of a line show whether it is a code fence."""
 
 
 class SpeakerHoldback:

@@ -27,7 +27,7 @@ _KEPT = 8000
 _NEWLINE = 10
 _PLAIN = b"data: {"
 _NEVER = b"\0"
-"""How no event begins."""
+"""A beginning that no event has."""
 _BEGINNING = re.compile(rb"(?:event: (?!error\b)[\w.]+\n)?data: \{")
 
 DONE: dict[str, Any] = {"done": True}

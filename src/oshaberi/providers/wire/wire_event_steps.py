@@ -68,4 +68,4 @@ class FinishStep(NamedTuple):
 Step = Chunk | CallPiece | SignedBlock | TokenCount | CitedPage | FinishStep
 
 PAUSED = "pause_turn"
-"""A reason that is no end: the answer goes on in another stream."""
+"""A finish reason that does not end the answer: it continues in another stream."""

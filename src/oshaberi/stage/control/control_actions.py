@@ -30,7 +30,8 @@ from oshaberi.stage.world.name_limits import USERNAME_MOST
 from oshaberi.stage.world_changes import channel_changes
 
 Action = Callable[[Json], object]
-"""Takes what was said; what it returns, or what its awaitable returns, is the answer."""
+"""Takes the JSON object or query of a request; its result (or that of its awaitable) is the
+answer."""
 _GATEWAY = ("drop", "close", "reconnect", "invalidate", "mute", "unmute", "redeliver")
 
 

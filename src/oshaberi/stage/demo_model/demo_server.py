@@ -46,7 +46,7 @@ class DemoModel:
     def __init__(self, speed: float = 1.0, *, port: int = 0) -> None:
         self.speed = speed
         self.running = 0
-        """How many answers are under way."""
+        """How many answers are running."""
         self._port = port
         self._quiet = asyncio.Event()
         self._runner: web.AppRunner

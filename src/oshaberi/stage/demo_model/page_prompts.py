@@ -23,7 +23,7 @@ class PagePrompt:
     group: str
     is_first: bool = False
     persona: str | None = None
-    """Whom it calls; without one it is for the bot."""
+    """The persona that it calls; without one it is for the bot."""
 
 
 ALL_PROMPTS = (

@@ -26,7 +26,7 @@ _YOU_ARE = re.compile(r"\bYou are ([^\n,.]{1,64}), and you take part|\bYou are (
 _UNSPOKEN_TO = re.compile(
     r"^The last message does not address .*\n.* write only (\S+?)\.?$", re.MULTILINE
 )
-"""The rules of a turn that nobody asked for: how to say nothing."""
+"""The rules of a turn that nobody asked for: they say how to say nothing."""
 _FACES = re.compile(r"\bFaces: ([^\n]+)")
 _INDENTED = re.compile(r"^  ", re.MULTILINE)
 _MENTION = re.compile(r"<@!?\d+>|(?<![\w.-])@[\w.]+")
@@ -45,19 +45,19 @@ class DemoRequest:
     """One parsed request."""
 
     words: str
-    """The newest thing a user said."""
+    """What a user said last."""
     user: str = ""
     system: str = field(default="", repr=False)
     tools: Mapping[str, Fields] = field(default_factory=dict)
-    """The parameters of the tools that may be called, by name."""
+    """The parameters of the tools that may be called, by tool name."""
     result: str | None = None
-    """What a tool has answered, if it is the model's turn again after a call."""
+    """The result of a tool, if the model is asked again after a call."""
     has_files: bool = False
     """Whether the newest message came with pictures or files."""
     turns: int = 0
     most_tokens: int | None = None
     prompt: str = field(default="", repr=False)
-    """Everything that was sent, to be counted."""
+    """Everything that was sent, for counting tokens."""
 
     @property
     def is_japanese(self) -> bool:

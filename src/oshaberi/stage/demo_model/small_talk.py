@@ -23,7 +23,7 @@ _REMEMBER = re.compile(
 _REMEMBER_JAPANESE = re.compile(r"(.+?)(?:って|と|を)?(?:覚えて|メモして)", re.DOTALL)
 SCENES_NAMED = 3
 NO_NAME = "you"
-"""The visitor's name on the local stage: to call somebody that sounds wrong."""
+"""The visitor's name on the local stage. The demo model does not address anybody by this name."""
 
 Language = Mapping[str, Any]
 

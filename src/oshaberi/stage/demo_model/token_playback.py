@@ -48,7 +48,7 @@ class Pause:
 
 
 Beat = Say | Think | Call | Pause | ErrorEvent | Refuse | Stall | Cut
-"""What the server does next. Of `Say` and `Think` each is one token."""
+"""What the server does next. Each `Say` and each `Think` is one token."""
 
 
 def beats(asked: DemoRequest) -> Iterator[Beat]:

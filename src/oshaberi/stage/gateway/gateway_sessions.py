@@ -19,7 +19,7 @@ from oshaberi.stage.world.event_bus import GatewayEvent
 from oshaberi.stage.world.permissions import Permission
 
 _EVERYWHERE = ("CHANNEL_", "INTERACTION_")
-"""Events a bot gets also from channels that it cannot see."""
+"""Events that a bot gets even from channels that it cannot see."""
 HEARTBEAT, RECONNECT, INVALID_SESSION = 1, 7, 9
 
 
@@ -114,9 +114,9 @@ class SessionHub:
         self._state = state
         self.sessions: dict[str, GatewaySession] = {}
         self.acknowledges = True
-        """False: heartbeats stay unanswered, as on a half-dead connection."""
+        """If False, heartbeats stay unanswered, as on a half-dead connection."""
         self.refuses = False
-        """True: new connections are answered with HTTP 503, as in an outage."""
+        """If True, new connections are answered with HTTP 503, as in an outage."""
         self.refused = 0
         self.resumed = 0
         self.identified = 0

@@ -87,7 +87,8 @@ NEEDED: dict[str, tuple[Intent, Intent]] = {
     "TYPING_START": (Intent.GUILD_TYPING, Intent.DM_TYPING),
     "WEBHOOKS_UPDATE": (Intent.WEBHOOKS, Intent.WEBHOOKS),
 }
-"""Event → the intent it needs in a guild, and in a DM. What is not here always comes."""
+"""Event → the intent that it needs in a guild, and in a DM. Events that are not listed need
+none."""
 
 
 def wants(intents: int, event: GatewayEvent) -> bool:

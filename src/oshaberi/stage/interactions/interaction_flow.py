@@ -39,7 +39,7 @@ ALLOWED: dict[InteractionType, frozenset[InteractionReply]] = {
     InteractionType.MODAL: frozenset(InteractionReply)
     - {InteractionReply.CHOICES, InteractionReply.MODAL},
 }
-"""Which first answers an interaction takes."""
+"""Which first answers each type of interaction allows."""
 CHOICES_MOST = 25
 
 

@@ -34,7 +34,7 @@ class ResolvedTargets:
         self._url = url
         self._guild = guild
         self.found: Json = {}
-        """As Discord sends it; empty if nothing was named."""
+        """The targets as Discord sends them; empty if none was named."""
 
     def _note(self, kind: str, number: int, shown: Json) -> str:
         self.found.setdefault(kind, {})[str(number)] = shown

@@ -66,7 +66,7 @@ class WireFormat(Protocol):
 
     name: str
     base_path: str
-    """What is put behind the server's URL to make the base URL for the SDK."""
+    """The path after the server's URL, which together make the base URL for the SDK."""
     content_type: str
 
     def answers(self, request: ReceivedRequest) -> bool:

@@ -17,7 +17,8 @@ from oshaberi.stage.page.module_joining import joined
 
 FOLDER = Path(__file__).parent
 JOINED = ("js/main.js", "inspector/inspector.js")
-"""What comes with all that it imports. `js/dom.js` is in both, and numbers ids for each."""
+"""Modules that are served with everything that they import. `js/dom.js` is in both, and numbers ids
+for each."""
 POLICY = {
     "default-src": "'self'",
     # An avatar or an embed's picture may lie anywhere; without a network a drawn one stands in.

@@ -15,7 +15,7 @@ _LEFT_OUT: dict[int, Json] = dict.fromkeys(SELECTS, _CHOICE) | {
     14: {"spacing": 1, "divider": True},
     17: {"accent_color": None, "spoiler": False},
 }
-"""What each type of component has anyway."""
+"""The fields that each type of component has even if the sender left them out."""
 
 
 def components(items: Sequence[Json]) -> list[Json]:

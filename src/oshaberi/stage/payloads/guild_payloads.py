@@ -49,7 +49,7 @@ CHANGEABLE: Json = {
     "premium_progress_bar_enabled": False,
     "features": [],
 }
-"""What a PATCH changes, as it is before."""
+"""The fields that a PATCH can change, with their initial values."""
 
 
 def guild(item: Guild) -> Json:

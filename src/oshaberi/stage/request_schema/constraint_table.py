@@ -25,7 +25,7 @@ class RouteConstraints:
 
     statuses: tuple[int, ...]
     path: tuple[Json, ...] = ()
-    """A node for each variable of the path, in their order."""
+    """A node for each variable of the path, in order."""
     query: Json | None = None
     body: Json | None = None
     body_required: bool = False
@@ -42,7 +42,7 @@ class ConstraintTable:
     shapes: dict[str, Json]
     """Objects by name; a node `{"is": "shape", "name": …}` stands for one."""
     missing: tuple[str, ...]
-    """`METHOD /path` of every route that Discord has and the stage has not."""
+    """`METHOD /path` of every route that Discord has and the stage lacks."""
 
     def missing_route(self, method: str, path: str) -> str | None:
         """Return the route of Discord that a path means, if the stage does not have it."""

@@ -19,7 +19,7 @@ FieldPath = tuple[str | int, ...]
 PERMISSIONS = frozenset({"allow", "deny", "permissions", "default_member_permissions"})
 """Sets of bits that clients write as texts, as Discord's documentation says."""
 DISCRIMINATORS = ("type", "trigger_type", "entity_type")
-"""The fields whose value says which branch of a union is meant."""
+"""The fields whose value tells which branch of a union is meant."""
 SNOWFLAKE_MOST = 2**64 - 1
 _SNOWFLAKE = re.compile(r"0|[1-9][0-9]*", re.ASCII)
 

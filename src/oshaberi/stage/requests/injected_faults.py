@@ -49,7 +49,7 @@ class Fault:
 
     kind: Kind
     route: str = "*"
-    """`METHOD /path`, with `*` for anything; several are parted by `|`."""
+    """`METHOD /path`, with `*` for anything; several are separated by `|`."""
     channel: Key | None = None
     call: int = 1
     times: int | None = 1
@@ -58,7 +58,7 @@ class Fault:
     after: bool = False
     status: int = 500
     body: str = "{}"
-    """What a success says instead, with kind `body`."""
+    """The body of a success, with kind `body`."""
     code: int = 0
     retry_after_s: float = 0.0
     """Used with status 429, or with a code that means 429."""
@@ -115,7 +115,7 @@ _KEYS: dict[str, tuple[str, tuple[type, ...]]] = {
     "delay_s": _SECONDS,
     "permission": _TEXT,
 }
-"""What each may be, when it comes as JSON."""
+"""The types that each field may have when a fault comes as JSON."""
 _RANGES = {
     "chance": (0, 1),
     "status": (200, 599),

@@ -34,7 +34,7 @@ REACTION_LIMIT = RateLimit("reaction", 1, 0.25)
 TYPING_LIMIT = RateLimit("typing", 5, 5.0)
 WEBHOOK_LIMIT = RateLimit("webhook", 5, 2.0)
 CHANNEL_WEBHOOKS_LIMIT = RateLimit("channel_webhooks", 30, 60.0)
-"""All webhooks of one channel together. Not in the headers: it hits without a warning."""
+"""A limit for all webhooks of one channel together. No header announces it."""
 GLOBAL_LIMIT = RateLimit("global", 50, 1.0)
 INVALID_MOST, INVALID_PER_S = 10_000, 600.0
 

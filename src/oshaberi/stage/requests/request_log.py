@@ -19,12 +19,12 @@ class RequestRecord:
     number: int
     method: str
     path: str
-    """Without `/api/v10`."""
+    """The path without `/api/v10`."""
     body: Json
     at: float
     channel_id: int | None = None
     attempt: int = 1
-    """How often this very request has come: the same nonce, or else the same body."""
+    """How often this same request has come: with the same nonce, or else the same body."""
     status: int | None = None
     ended_at: float | None = None
     code: int = 0

@@ -58,4 +58,4 @@ _TABLES = (
 ENDPOINTS: tuple[RouteHandler, ...] = tuple(
     endpoint for table in _TABLES for endpoint in table.endpoints
 )
-"""Order matters: a fixed word in a path stands before the variable that would swallow it."""
+"""Order matters: a fixed word in a path comes before a variable that would match it too."""

@@ -15,7 +15,7 @@ from oshaberi.stage.rules.message_rules import REQUEST_MOST, Upload
 
 _FILE = re.compile(r"files\[(\d{1,3})\]")
 _SLACK = 1024 * 1024
-"""What a form may hold besides its files."""
+"""How many bytes a form may have besides its files."""
 
 
 async def read_body(request: web.Request) -> tuple[Any, list[Upload]]:

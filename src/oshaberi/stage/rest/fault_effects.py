@@ -29,7 +29,7 @@ BENDS_EVENTS: frozenset[Kind] = frozenset(
 )
 HTML = "<html><head><title>502 Bad Gateway</title></head><body>cloudflare</body></html>"
 LATE_S = 0.05
-"""How long a late event is held after the answer, unless the fault says."""
+"""How long after the answer a late event is sent, unless the fault says something else."""
 
 Answer = Callable[[], Awaitable[web.StreamResponse]]
 

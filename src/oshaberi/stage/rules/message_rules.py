@@ -20,7 +20,7 @@ ATTACHMENT_MOST = 10 * 1024 * 1024
 REQUEST_MOST = 25 * 1024 * 1024
 ALT_MOST = 1024
 FORWARD = 1
-"""The type of a reference that forwards; 0 replies."""
+"""The type of a reference that forwards a message; 0 replies to one."""
 SETTABLE = (
     MessageFlag.SUPPRESS_EMBEDS | MessageFlag.SUPPRESS_NOTIFICATIONS | MessageFlag.COMPONENTS_V2
 )
@@ -45,7 +45,7 @@ class MessageDraft:
     kept: list[int] | None = None
     """Ids of attachments that an edit keeps; None keeps all."""
     uploads: list[tuple[Upload, str | None]] = field(default_factory=list)
-    """Each with its alt text."""
+    """The uploaded files, each with its alt text."""
     flags: int = 0
     tts: bool = False
     nonce: str | None = None

@@ -3,5 +3,5 @@
 from __future__ import annotations
 
 NAME_MOST = 100
-"""Of a server, a role, a channel or a thread."""
+"""The longest name of a server, a role, a channel or a thread."""
 USERNAME_MOST = 32

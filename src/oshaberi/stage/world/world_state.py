@@ -33,7 +33,7 @@ from oshaberi.stage.world.interaction_record import Interaction
 from oshaberi.stage.world.snowflakes import Snowflakes
 
 Key = int | str
-"""A test's way to say who or where: a name or an id."""
+"""A name or an id, by which tests name users, channels and so on."""
 
 
 class NamedRecord(Protocol):

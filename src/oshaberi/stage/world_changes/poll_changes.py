@@ -11,7 +11,7 @@ from oshaberi.stage.world.discord_records import Json, Poll, StageMessage
 from oshaberi.stage.world.snowflakes import iso
 
 HOURS = 24
-"""How many hours a poll runs if it does not say."""
+"""How many hours a poll runs if its form does not say."""
 
 
 def new_poll(form: Json) -> Poll:

@@ -41,10 +41,10 @@ class ChangeFeed:
         self._connections = 0
         self._era = 0
         self.news = 0
-        """How often it heard of a change, or may have missed one."""
+        """Counts the changes that were noted, or that may have been missed."""
         self._numbers: dict[StoredChange, int] = {}
         self.on_change: Callable[[StoredChange], None] = lambda _change: None
-        """Told of the changes of this process."""
+        """Called with each change that this process makes."""
 
     @property
     def fresh_s(self) -> float | None:

@@ -22,10 +22,11 @@ log = logging.getLogger(__name__)
 ANSWER_SECONDS = 1.5
 """A database that takes longer to answer counts as away."""
 LOOKS = 8
-"""How often the loop must have run within that time: a busy loop is no silent database."""
+"""How often the loop must have run within that time: if the loop is busy, the database is not
+silent."""
 RETRY_SECONDS = 1.0
 LEFT_SECONDS = 3.0
-"""How long to wait for the end of calls that were given up."""
+"""How long to wait for the end of abandoned calls."""
 LOG_SECONDS = 60.0
 
 T = TypeVar("T")

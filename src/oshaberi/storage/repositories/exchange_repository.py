@@ -36,7 +36,7 @@ class ExchangeRepository:
     def __init__(self, store: Transactions) -> None:
         self._store = store
         self._grown: dict[int, int] = {}
-        """Channels that got exchanges since the last pruning, and how many each keeps."""
+        """Channels with new exchanges since the last pruning, and how many exchanges each keeps."""
 
     async def add(self, exchange: Exchange, *, keep: int, days: int) -> None:
         """Store an exchange for `days` days. The channel keeps its newest `keep` exchanges."""

@@ -26,7 +26,7 @@ Post = table_rows.JournalPostRow
 BEGIN_SECONDS = 0.05
 """How soon a response is stored, whether or not it has messages."""
 KEPT_DAYS = 7
-"""After that nobody will finish a response, whichever process it belonged to."""
+"""After that no process will finish a response."""
 
 
 _POSTS = table_rows.Base.metadata.tables[Post.__tablename__]

@@ -19,7 +19,7 @@ from oshaberi.storage.transactions import Transactions
 from oshaberi.storage.write_entries import WriteEntry, WriteStep, turns_lane
 
 KEPT_DAYS = 7
-"""After that nobody waits for an answer, not even in a channel that could not be reached."""
+"""After that nobody expects an answer, even in a channel that could not be reached."""
 
 _QUESTIONS = Base.metadata.tables[QuestionRow.__tablename__]
 _SETTLE = delete(_QUESTIONS).where(

@@ -19,7 +19,7 @@ Row = table_rows.ConversationSummaryRow
 _TABLE = table_rows.Base.metadata.tables[Row.__tablename__]
 _HERE = _TABLE.c.channel_id == bindparam("its_channel")
 SUMMARY_OF = select(_TABLE).where(_HERE, _TABLE.c.expires_at > bindparam("now"))
-"""What is known of a channel at a moment."""
+"""The query for the summary of a channel that is valid at a given time."""
 _ADD = insert(_TABLE).inline()
 _FORGET = delete(_TABLE).where(_HERE)
 _FORGET_MESSAGE = _FORGET.where(

@@ -23,7 +23,7 @@ from oshaberi.virtual_time import VirtualLoop, outside_work
 log = logging.getLogger(__name__)
 
 INTERVAL_SECONDS = 0.03
-"""The time between the beginnings of two transactions, if one follows at once."""
+"""The least time between the starts of two transactions."""
 LINGER_SECONDS = 5.0
 """How long an entry that nobody waits for may wait for others, unless it says otherwise."""
 MOST_AT_ONCE = 500

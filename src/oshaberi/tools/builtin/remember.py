@@ -8,7 +8,7 @@ from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
 
 LONGEST_FACT = 500
 MOST_BY_MODELS = 100
-"""A model is stopped here; `FactRepository` itself takes more."""
+"""The limit for models; `FactRepository` itself accepts more."""
 
 
 @tool(offered=has_store)

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 START_S = 30.0
 PROBE_S = 5.0
 RETRY_S = 60.0
-"""How long until a server that never started is tried again without being asked for."""
+"""How long until a server that never started is tried again, even if no tool is called."""
 BACKOFF_S = (0.0, 1.0, 2.0, 5.0, 15.0, 60.0)
 
 
@@ -43,14 +43,14 @@ class McpConnection:
         self._start_s = start_s
         self._secrets = SecretValues(server.secrets)
         self._client: Client | None = None
-        """There while the server can be asked."""
+        """The client, while the server can be used."""
         self._settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done when the attempt under way, or the next one, has succeeded or failed."""
+        """Done when the running attempt to connect, or the next one, has succeeded or failed."""
         self._wanted = asyncio.Event()
         self._wanted.set()
         self._stir = asyncio.Event()
         self._starting: asyncio.Task[None] | None = None
-        """The task, while it waits for the server to start."""
+        """The current task, while it waits for the server to start."""
         self._closing = False
         self._tools_changed = False
         self._is_suspect = False

@@ -19,9 +19,9 @@ log = logging.getLogger(__name__)
 
 MOST_PAGES = 50
 MOST_TOOLS = 128
-"""How many tools of one server are offered: as many as OpenAI's API takes in all."""
+"""How many tools of one server are offered: as many as OpenAI's API takes in total."""
 LONGEST_SCHEMA = 20_000
-"""In characters: every declaration is paid for in every request."""
+"""In characters. Every request pays for every declaration."""
 
 Call = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 

@@ -19,7 +19,7 @@ class McpServer:
     command: str = ""
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """All it gets of the environment, besides PATH, HOME and the like."""
+    """The environment of the server, besides PATH, HOME and the like."""
     cwd: str | None = None
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 CONNECT_S = 30.0
 READ_S = 660.0
-"""How long a server may be silent: longer than any tool may take, since `ToolBox` keeps the
-time."""
+"""How long a server may be silent: longer than any tool may take, since `ToolBox` has its own
+timeout."""
 LARGEST_EVENT = 16 * 1024 * 1024
 
 

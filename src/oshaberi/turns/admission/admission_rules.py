@@ -121,14 +121,15 @@ numbers that were stored, in this order."""
 
 ADMITTED = frozenset(get_args(Admitted))
 Unsaid = Literal["silent", "failed", "used_up", "stopped", "superseded", "overloaded", "mute"]
-"""Why nothing came of an answer that had been begun."""
+"""Why an answer that had begun came to nothing."""
 HAD_A_TURN = ADMITTED | frozenset(get_args(Unsaid))
 ADDRESSED = frozenset(("mention", "reply", "trigger"))
-"""Answered for its words: an edit can change that."""
+"""Reasons that depend on the words of a message, so that an edit can change them."""
 UNADDRESSED = frozenset(("auto", "attention", "overhearing", "interjection"))
 """Reasons for an answer although nobody addressed the bot: the model may say nothing."""
 UNINVITED = UNADDRESSED - {"auto"}
-"""Those by chance: nobody waits for an answer, so nobody is told if there is none."""
+"""Reasons of answers by chance: nobody waits for such an answer, so nobody is told if there is
+none."""
 NO_QUESTION = frozenset(
     {"own", "bot", "unaddressed", "others", "inattentive", "uninvited"}
     | {"copy", "replaced", "withdrawn", "claimed", "seen"}

@@ -16,9 +16,9 @@ from oshaberi.turns.bounded_cache import BoundedCache
 
 MOST_CHANNELS = 2000
 SHARE_OF_OTHERS = 0.5
-"""What is left of the chance for people who did not talk with the bot."""
+"""The share of the chance that people get who did not talk with the bot."""
 SHARE_AFTER_OTHERS = 0.5
-"""What is left of the chance after each message of, or to, other people."""
+"""The share of the chance that is left after each message by or for other people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class RecentTalk:
     answering: tuple[PersonaRecord, ...]
     at_s: float
     passed: int = 0
-    """Messages since then that other people wrote, or that were for them."""
+    """Messages since then that were written by or for other people."""
     asked_id: int = 0
-    """The question. What was written before it is no part of the talk."""
+    """The question. What was written before it does not belong to the talk."""
 
     def chance(self, user_id: int, now_s: float, config: TurnConfig) -> float:
         """Return the chance that the bot answers a message that addresses nobody."""

@@ -9,7 +9,7 @@ from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.conversation.turn_config import TurnConfig
 
 TYPING_SECONDS = 10.0
-"""How long Discord shows that somebody types, unless they send a message first."""
+"""How long Discord shows that somebody is typing, unless they send a message first."""
 _ASKED = re.compile(r"[?？][!?！？]*\s*\Z")
 
 

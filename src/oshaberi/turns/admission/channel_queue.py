@@ -18,8 +18,8 @@ from oshaberi.turns.admission.turn_request import Kind, TurnRequest
 from oshaberi.turns.services.turn_services import EffectiveConfigs
 
 Arrival = Literal["new", "missed", "stored"]
-"""Whether a message comes now, came while nobody listened, or was admitted by a process that has
-ended since."""
+"""Whether a message is new, was missed while the bot was offline, or was admitted by a process that
+has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class QueuedJob:
     asked_s: float | None = None
     """When its first message was written, by the loop's clock; None if it is not a message."""
     burst: Burst | None = None
-    """Open until its author has finished writing."""
+    """The burst of its author, open until they have finished writing."""
 
     @property
     def message_ids(self) -> tuple[int, ...]:
@@ -100,7 +100,7 @@ class BusyChannel:
     user_id: int
     why: str
     seconds: float | None
-    """Since the question; None if nobody asked."""
+    """Seconds since the question; None if nobody asked."""
     waiting: int
     """Messages that wait behind it."""
 

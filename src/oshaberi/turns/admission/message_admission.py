@@ -59,7 +59,8 @@ class MessageAdmission:
         self.bot_rounds = BotRounds()
         self.cooldowns = Cooldowns()
         self._unasked = Cooldowns()
-        """Of answers by chance: whoever gets one has not asked for it, and may still ask."""
+        """The cooldowns of answers by chance: a user who gets one did not ask for it, and may still
+        ask."""
 
     async def heard(self, incoming: IncomingMessage) -> HeardMessage:
         """Apply the rules. A proxy bot's message counts as that of the person behind it."""

@@ -16,7 +16,7 @@ from oshaberi.turns.services.turn_services import TurnServices
 log = logging.getLogger(__name__)
 
 RESTART = "restart"
-"""The reason of an answer that goes on by itself after a restart."""
+"""The reason of an answer that is continued automatically after a restart."""
 
 
 class OpenQuestions:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from oshaberi.conversation.channel_path import ChannelPath
 
 RoleIds = Callable[[], frozenset[int]]
-"""Returns the roles of a person. Few servers have settings that ask for them."""
+"""Returns the roles of a person. Few servers have settings that need them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from oshaberi.turns.background_tasks import BackgroundTasks
 from oshaberi.turns.bounded_cache import BoundedCache
 
 Claim = Callable[[int], Awaitable[bool]]
-"""Whether this process may answer the message: with several, only one of them may."""
+"""Tells whether this process may answer the message: of several processes, only one may."""
 
 CLAIMED = "claimed"
 """Another process answers it. If that one ends, the message can be claimed again."""

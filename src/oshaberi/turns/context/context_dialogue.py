@@ -65,7 +65,7 @@ class ContextDialogue:
         self._old_images = _newest_images(self._history)
         self._images_left = MOST_IMAGES
         self._worn: str | None = None
-        """The sprite of our last message."""
+        """The sprite of the bot's last message."""
 
     def items(self) -> Iterator[ContextItem]:
         if self._around.go_on:

@@ -35,18 +35,18 @@ class TurnSurroundings:
     texts: Mapping[str, str] = field(default_factory=dict)
     go_on: bool = False
     told: frozenset[int] = frozenset()
-    """Messages whose words are in `asked` already."""
+    """Messages whose words are already in `asked`."""
     summary: ConversationSummary | None = None
-    """Stands for the messages up to its last one."""
+    """Replaces the messages up to its last one."""
     silence_marker: str = ""
     is_uninvited: bool = False
-    """Whether nobody spoke to the bot."""
+    """Whether nobody addressed the bot."""
     """Given if nobody addressed the bot: the model writes it to say nothing."""
 
     answered_ids: frozenset[int] = frozenset()
-    """What other personas have answered to the same question."""
+    """The messages with which other personas answered the same question."""
     waiting_ids: frozenset[int] = frozenset()
-    """Questions of the history that get an answer of their own after this one."""
+    """Questions in the history that get their own answer after this one."""
 
     @property
     def newest(self) -> ChannelMessage:

@@ -17,7 +17,7 @@ from oshaberi.stream.provider_protocol import Provider, WrappedProvider
 MOST_CONTINUATIONS = 8
 
 MayContinue = Callable[[Request], Awaitable[bool]]
-"""Whether one more request may be made."""
+"""Tells whether one more request may be made."""
 
 
 class ContinuedAnswer(WrappedProvider):

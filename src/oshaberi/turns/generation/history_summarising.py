@@ -35,11 +35,11 @@ from oshaberi.turns.turn_interruption import until_stopped
 log = logging.getLogger(__name__)
 
 KEPT_SHARE = 0.6
-"""How much of the room the messages may take that are not summarised."""
+"""How much of the room the messages that are not summarised may take."""
 FEWEST_MESSAGES = 2
 PATIENCE_S = 90.0
 PAUSE_S = 600.0
-"""How long no summary is tried in a channel after one failed."""
+"""How long after a failure no new summary is tried in a channel."""
 
 
 class HistoryCondenser:

@@ -35,9 +35,9 @@ Failure = tuple[ModelCandidate, ProviderError]
 
 MOST_LOGGED = 500
 _MODELS_FAULT = frozenset(("model_error", "content_blocked", "context_length", "timeout"))
-"""Errors that would come with another key too."""
+"""Errors that another key would not avoid."""
 _LASTING = frozenset(("auth", "balance_exhausted", "affordability", "model_error", "api_error"))
-"""Errors that last until somebody does something about them."""
+"""Errors that last until somebody fixes their cause."""
 
 
 class ModelTries:

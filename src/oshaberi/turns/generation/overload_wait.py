@@ -8,9 +8,9 @@ from oshaberi.chunks import ProviderError
 from oshaberi.turns.services.key_cooldowns import said_seconds
 
 LONGEST_SECONDS = 30.0
-"""How long overloaded models are tried in all. A reader who has waited longer wants to be told."""
+"""How long overloaded models are tried in total. After that the reader gets a notice."""
 PAUSES_SECONDS = (2.0, 8.0)
-"""The pauses between the tries, where the provider does not say how long."""
+"""The pauses between the tries, if the provider does not say how long to wait."""
 
 _OVERLOADED = frozenset(("rate_limit", "provider_overloaded"))
 

@@ -15,7 +15,7 @@ from oshaberi.storage.stored_records import PersonaRecord
 from oshaberi.turns.personas.trigger_words import default_of, name_key, persona_called
 
 BASE_FACE = "default"
-"""What a persona's own face is called where it needs a name (username_alternation.py)."""
+"""The name of a persona's own avatar, where it needs one (username_alternation.py)."""
 
 _BOLD_NAME = re.compile(r"\*\*((?:\\.|[^*\\\n])+)\*\*:\s?")
 _DECORATED = re.compile(r"(?P<outer>.+) \((?P<inner>.+)\)", re.DOTALL)

@@ -12,7 +12,7 @@ from oshaberi.turns.turn_outcome import TurnOutcome
 
 _FAILED = ("error", "timeout", "empty_response")
 _WANTED = ("send_message_limit", "flush_limit", "speaker_guard")
-"""Stops that the settings ask for."""
+"""Stops that the settings cause."""
 
 
 def missing_text_reason(outcome: TurnOutcome, last: StreamResult) -> str | None:

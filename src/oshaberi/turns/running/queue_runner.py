@@ -23,8 +23,8 @@ from oshaberi.turns.status_reactions import StatusReactions
 log = logging.getLogger(__name__)
 
 LAST_SECONDS = 20.0
-"""How long stopped turns may take to end: a message on the wire is awaited (spec 04 O1), and a
-hundred turns that end at once store and tell that they were cut off."""
+"""How long stopped turns may take to end: a message that is being sent is awaited (spec 04 O1), and
+a hundred turns that end at once have to store what they did and send notices."""
 
 
 class QueueRunner:

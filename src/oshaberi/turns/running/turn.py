@@ -47,7 +47,8 @@ from oshaberi.turns.turn_outcome import TurnOutcome, outcome_of
 log = logging.getLogger(__name__)
 
 CROWDED_SECONDS = 4.0
-"""When the typing indicator is shown first while many turns run: by then most have an answer."""
+"""How long the typing indicator is delayed while many turns run: by then most have their first
+message."""
 
 
 class Turn:

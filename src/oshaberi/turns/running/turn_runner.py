@@ -36,7 +36,7 @@ class JobResult:
     is_settled: bool = True
     is_cut: bool = False
     unsaid: Unsaid | None = None
-    """Why nobody said anything; None if somebody did, or will after a restart."""
+    """Why no persona said anything; None if one did, or will after a restart."""
 
     @property
     def is_silent(self) -> bool:

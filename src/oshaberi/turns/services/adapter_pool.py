@@ -31,9 +31,9 @@ class ConnectedAdapter(Provider, Protocol):
     """An adapter, with what a turn uses of it."""
 
     text: Mapping[str, Any]
-    """Text settings in which this model differs from the others."""
+    """Text settings that are different for this model."""
     continues: bool
-    """Whether an answer that ran out of tokens says how to go on."""
+    """Whether an answer that ran out of tokens says how to continue it."""
 
     def takes_prefill(self, request: Request) -> bool:
         """Tell whether the model continues the request's `prefill`."""

@@ -16,7 +16,8 @@ SECONDS: Mapping[ErrorType, float] = {
     "balance_exhausted": 3600,
     "auth": 3600,
 }
-"""How long a key is not used after a failure that is its own, unless the provider says how long."""
+"""How long a key is not used after a failure caused by the key, unless the provider says how
+long."""
 LONGEST_SECONDS = 86_400.0
 MOST_KEYS = 2000
 

@@ -11,7 +11,7 @@ from oshaberi.storage.stored_records import KeyRecord, ModelRecord
 StoredChain = tuple[tuple[ModelRecord, tuple[KeyRecord, ...]], ...]
 """Models in order, each with the keys that its owner has for it."""
 StoredChains = Mapping[int, StoredChain]
-"""By the channel, thread or category that has the chain; 0 is the whole server."""
+"""Chains by the channel, thread or category that has them; 0 is the whole server."""
 
 
 @dataclass(slots=True)
@@ -21,7 +21,7 @@ class OperatorModel:
     model: ModelRecord
     keys: tuple[str, ...] = field(default=(), repr=False)
     price: tuple[float, float] | None = None
-    """Dollars for a million tokens: read, written."""
+    """Dollars for a million tokens: input, output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class ModelCandidate:
     model: ModelRecord
     key: KeyRecord | None = None
     is_operators: bool = False
-    """Whether the operator pays for it: with a key, or with the machine that it runs on."""
+    """Whether the operator pays for it: with a key, or with the machine on which it runs."""
 
     @property
     def secret(self) -> str | None:

@@ -25,9 +25,9 @@ DEFAULT_SLOTS = 200
 DEFAULT_WAIT_SECONDS = 120
 CROWD = 50
 """With more turns than this at once, their first messages keep a core busy for a good part of a
-second. What these messages do not need comes later."""
+second. Anything that these messages do not need is done later."""
 NEAR_PLACES = 10
-"""How many of the waiting turns are told that they are next soon."""
+"""How many of the waiting turns are told that their turn is near."""
 
 
 class NoTurnSlotError(OshaberiError):
@@ -60,10 +60,11 @@ class TurnSlots:
         self._max_wait_s = max_wait_s
         self._taken = 0
         self._servers: dict[int, list[WaitingPlace]] = {}
-        """Who waits, by server. The first server is the next one to get a slot."""
+        """The waiting turns by server. The first server is the next one to get a slot."""
         self._numbers = count()
         self._left: dict[int, int] = {}
-        """The numbers of channels that stopped waiting: a changed question keeps its place."""
+        """The queue numbers of channels that stopped waiting: a changed question keeps its
+        place."""
 
     @property
     def is_crowded(self) -> bool:

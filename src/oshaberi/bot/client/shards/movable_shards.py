@@ -82,7 +82,7 @@ class MovableShardsClient(discord.AutoShardedClient):
         self._terms = shard_terms
         self._gateway: yarl.URL | None = None
         self._sockets: dict[int, DiscordWebSocket] = {}
-        """The newest of each shard, from before it is identified."""
+        """The newest socket of each shard, from before it sends IDENTIFY."""
         if shard_terms is not None:
             self._connection._update_references = self._note_socket  # type: ignore[method-assign]  # noqa: SLF001
         self._caught_up: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)

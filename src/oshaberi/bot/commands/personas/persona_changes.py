@@ -17,7 +17,7 @@ from oshaberi.languages import translatable, translated
 from oshaberi.storage.stored_records import PersonaRecord
 
 PROMPT_LIMIT = 4000
-"""As much as a field of a form holds."""
+"""As many characters as a field of a form can hold."""
 BUILT_IN = translatable("The built-in persona cannot be deleted; create another one instead.")
 MOST_PERSONAS = 50
 

@@ -20,7 +20,7 @@ DETAILS = (
     *("default_auto_archive_duration", "default_thread_rate_limit_per_user"),
     *("default_sort_order", "default_forum_layout"),
 )
-"""What is kept as it was said."""
+"""Fields that are stored as they were sent."""
 
 
 @routes.on("GET", "/channels/{channel_id}")
