@@ -1,4 +1,4 @@
-"""Tells operators about unanswered questions: counts each, and logs reasons that persist."""
+"""Tells operators about unanswered questions: counts each, logs those that can be fixed."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def _as_bot(post: Post, face: WebhookFace) -> Post:
 async def found_or_sent(
     post: Post, sink: DiscordSink, response: ResponseState, *, in_any_case: bool = False
 ) -> Sent | None:
-    """Find the message, or send it now. Return None if neither was possible."""
+    """Find the message, or send it now. Return None if the check failed or it was not sent."""
     found: Sequence[Sent] = ()
     try:
         found = await _looked_for(post, sink)

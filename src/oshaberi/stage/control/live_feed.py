@@ -48,7 +48,7 @@ def as_people_see(state: StageState, item: StageMessage) -> Json:
 
 
 def _command(state: StageState, item: StageMessage) -> Json:
-    """Return the command that a message answers, with subcommands; menu entries have no slash."""
+    """Return the command that a message answers, and whether it is an entry of a menu."""
     begun = state.world.interactions.get(item.interaction_id or 0)
     if begun is None or "name" not in begun.data:
         return {"command": None, "from_menu": False}

@@ -34,7 +34,7 @@ async def set_option(
     number: int,
     where: Where = None,
 ) -> str:
-    """Set an option of a model, given by its number in the chain. None removes the option."""
+    """Set an option of a model that is set in this place, by its number. None removes it."""
     asker.must_manage()
     name = option.strip().lower()
     if name not in OPTIONS:
