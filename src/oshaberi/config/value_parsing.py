@@ -1,6 +1,7 @@
 """A value from text (a variable, a slash command, --set), as the setting's declaration reads it.
 
-What cannot be read stays a text: whoever checks it says what is allowed.
+What cannot be read stays a text: `settings_schema` refuses it, `setting_errors` says what is
+allowed.
 """
 
 from __future__ import annotations

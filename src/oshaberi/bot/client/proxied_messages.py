@@ -2,6 +2,7 @@
 
 Such a bot posts a person's message again through a webhook, without the tags around it, and then
 deletes the original. The copy belongs to whoever wrote the newest message with the same words.
+`turns.admission.unbegun_questions` takes care that only one of the two is answered.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
   answers.
 - `command_tree`: all of them as a client has them; `command_languages`: in the user's language.
 - `models`: `/model`; `personas`: `/persona` and `/sprite`.
-- `config_commands`: `/config`, with `config_answers`; `memory_commands`: `/memory`;
-  `privacy_commands`: `/privacy`.
+- `config_commands`: `/config`, with `config_answers` and `config_origins`; `memory_commands`:
+  `/memory`; `privacy_commands`: `/privacy`.
 - `turn_commands`: `/stop`, `/continue` and `/regenerate`; `message_menu`: the menu of a message.
 - `help_command`, `status_command`, `usage_command`: `/help`, `/status`, `/usage`.
 """

@@ -1,7 +1,7 @@
 """What `oshaberi doctor` looks at. Each check asks for real and gives findings, never raises.
 
 `finding` is one result. `machine_checks`, `storage_checks`, `discord_checks` (with
-`discord_permissions` and `channel_checks`), `model_checks` (with `model_call`) and `tool_checks`
+`discord_permissions` and `channel_checks`), `model_checks` (with `model_probe`) and `tool_checks`
 are run in this order; `http_probe` asks for some of them.
 """
 

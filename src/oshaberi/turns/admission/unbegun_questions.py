@@ -1,4 +1,7 @@
-"""Changes questions that are not being answered yet: adds a message to one, or takes one out."""
+"""Changes questions that are not being answered yet: adds a message to one, or takes one out.
+
+One is taken out if it is deleted or edited, or if a proxy bot replaced it by its copy.
+"""
 
 from __future__ import annotations
 
