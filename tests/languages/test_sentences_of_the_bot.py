@@ -40,7 +40,7 @@ SPEAKING = sorted(
 """The modules whose texts people read."""
 ERRING = sorted(
     [
-        SOURCE / "bot/settings/channel_settings.py",
+        SOURCE / "bot/commands/config_origins.py",
         *SOURCE.glob("config/server_*.py"),
         SOURCE / "config/all_settings.py",
         SOURCE / "config/setting_errors.py",

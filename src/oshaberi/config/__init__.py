@@ -24,15 +24,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from oshaberi.config.all_settings import DECLARED, Setting
     from oshaberi.config.hot_reload import Reloader
-    from oshaberi.config.inherited_settings import (
-        EffectiveSettings,
-        check_together,
-        effective,
-        parse_server_value,
-    )
+    from oshaberi.config.inherited_settings import EffectiveSettings, check_together, effective
     from oshaberi.config.loaded_settings import LoadedSettings
     from oshaberi.config.process_config import ProcessConfig
-    from oshaberi.config.server_keys import SERVER_KEYS
+    from oshaberi.config.server_keys import SERVER_KEYS, parse_server_value
     from oshaberi.config.settings_loading import load
     from oshaberi.config.toml_tables import McpServerEntry, ModelEntry, PersonaEntry
 
@@ -59,13 +54,8 @@ _HOMES = {
     "process_config": ("ProcessConfig",),
     "toml_tables": ("McpServerEntry", "ModelEntry", "PersonaEntry"),
     "hot_reload": ("Reloader",),
-    "server_keys": ("SERVER_KEYS",),
-    "inherited_settings": (
-        "EffectiveSettings",
-        "check_together",
-        "effective",
-        "parse_server_value",
-    ),
+    "server_keys": ("SERVER_KEYS", "parse_server_value"),
+    "inherited_settings": ("EffectiveSettings", "check_together", "effective"),
     "loaded_settings": ("LoadedSettings",),
 }
 

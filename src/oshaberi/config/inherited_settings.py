@@ -1,7 +1,7 @@
 """Decides which settings apply in a channel: the nearest value counts.
 
 An admin can set a value for a thread, a channel, a category or the server; otherwise the operator's
-applies. Values that admins type are also parsed here.
+applies.
 """
 
 from __future__ import annotations
@@ -11,16 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from oshaberi.config.all_settings import DECLARED, within
+from oshaberi.config.all_settings import within
 from oshaberi.config.loaded_settings import LoadedSettings
 from oshaberi.config.renamed_settings import with_new_names
 from oshaberi.config.server_keys import SERVER_KEYS, is_quota
 from oshaberi.config.server_limits import limited
-from oshaberi.config.setting_errors import no_such_setting
-from oshaberi.config.value_parsing import read
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.delivery.stream_config import StreamConfig
-from oshaberi.errors import ConfigError, Sentence
+from oshaberi.errors import ConfigError
 from oshaberi.text.text_config import TextConfig
 
 log = logging.getLogger(__name__)
@@ -79,19 +77,6 @@ def origin(layers: Sequence[Mapping[str, Any]], key: str) -> int | None:
     """Return the number of the layer that has a value; None if it is the operator's."""
     names = [with_new_names(layer) for layer in layers]
     return next((number for number, layer in enumerate(names) if key in layer), None)
-
-
-def parse_server_value(key: str, text: str) -> Any:
-    """Parse and check what an admin typed for a setting. A ConfigError says what is allowed."""
-    if key not in SERVER_KEYS:
-        if key in DECLARED:
-            raise ConfigError(Sentence("{name}: is set by whoever runs the bot", name=key))
-        raise ConfigError(no_such_setting(key, SERVER_KEYS))
-    from oshaberi.config.settings_schema import checked
-
-    value = checked(SERVER_KEYS[key], read(SERVER_KEYS[key].about, text))
-    # As it comes back from where it is stored.
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _known(server_config: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Parses a value from text (a variable, a slash command, --set) as its setting declares.
 
-What cannot be parsed stays a text: the check that follows says what is allowed.
+What cannot be parsed stays a text: `settings_schema` refuses it, `setting_errors` says what is
+allowed.
 """
 
 from __future__ import annotations

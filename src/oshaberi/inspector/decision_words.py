@@ -1,4 +1,7 @@
-"""The wording for each kind of decision, as tables."""
+"""The wording for each kind of decision, as tables.
+
+`decision_steps` chooses from them for `explain`, `message_reasons` for the inspector.
+"""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@
   command answers.
 - `command_tree`: registers and runs the commands; `command_languages`: translates them.
 - `models`: `/model`; `personas`: `/persona` and `/sprite`.
-- `config_commands`: `/config`, with `config_answers`; `memory_commands`: `/memory`;
-  `privacy_commands`: `/privacy`.
+- `config_commands`: `/config`, with `config_answers` and `config_origins`; `memory_commands`:
+  `/memory`; `privacy_commands`: `/privacy`.
 - `turn_commands`: `/stop`, `/continue` and `/regenerate`; `message_menu`: the context menu of a
   message.
 - `help_command`, `status_command`, `usage_command`: `/help`, `/status`, `/usage`.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from oshaberi.bot.commands.command_context import told_place
-from oshaberi.bot.settings.channel_settings import ChannelSettings, Level
+from oshaberi.bot.commands.config_origins import ChannelSettings, Level
 from oshaberi.config import EffectiveSettings, LoadedSettings, Setting
 from oshaberi.config.server_keys import is_quota
 from oshaberi.config.server_limits import allowed_here

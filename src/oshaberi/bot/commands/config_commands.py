@@ -33,8 +33,8 @@ from oshaberi.bot.commands.config_answers import (
     told_value,
     value_of,
 )
+from oshaberi.bot.commands.config_origins import settings_in
 from oshaberi.bot.commands.personas.server_personas import persona_choices, persona_named
-from oshaberi.bot.settings.channel_settings import settings_in
 from oshaberi.config import (
     DECLARED,
     SERVER_KEYS,

@@ -1,7 +1,7 @@
 """The checks of `oshaberi doctor`. Each makes real requests and yields findings; none raises.
 
 `finding` is one result. `machine_checks`, `storage_checks`, `discord_checks` (with
-`discord_permissions` and `channel_checks`), `model_checks` (with `model_call`) and `tool_checks`
+`discord_permissions` and `channel_checks`), `model_checks` (with `model_probe`) and `tool_checks`
 run in this order; `http_probe` makes requests for some of them.
 """
 

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from oshaberi.cli.doctor_checks.finding import Finding, bad, good, note
-from oshaberi.cli.doctor_checks.model_call import call
+from oshaberi.cli.doctor_checks.model_probe import call
 
 if TYPE_CHECKING:
     from oshaberi.config import LoadedSettings, ModelEntry

@@ -1,4 +1,7 @@
-"""Converts between thinking levels and token budgets."""
+"""Converts between thinking levels and token budgets.
+
+The fields that carry them are in the `*_thinking_fields` of each family.
+"""
 
 from __future__ import annotations
 

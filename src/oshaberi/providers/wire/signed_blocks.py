@@ -1,6 +1,7 @@
 """Keeps blocks that an API signs and wants back unchanged, as one opaque text.
 
-Only the family that packed them can read them.
+Only the family that packed them can read them. Its `*_request_body` sends them back, and only to
+the model that made them (`ToolRound.signature_for`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Changes questions whose turn has not begun: adds a message to one, or takes one out."""
+"""Changes questions whose turn has not begun: adds a message to one, or takes one out.
+
+A message is taken out if it is deleted or edited, or if a proxy bot replaced it by its copy.
+"""
 
 from __future__ import annotations
 

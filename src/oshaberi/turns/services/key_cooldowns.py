@@ -1,4 +1,7 @@
-"""Decides which API keys pause after a failure, and for how long (spec 08, generation)."""
+"""Decides which API keys pause after a failure, and for how long (spec 08, generation).
+
+`generation.model_fallback` chooses the next key.
+"""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from functools import reduce
 from operator import or_
 from typing import TypeVar
 
-from oshaberi.json_node import JsonNode, hint
+from oshaberi.checked_json import JsonNode, hint
 from oshaberi.stage.world import permissions
 from oshaberi.stage.world.discord_records import Channel, Guild, Overwrite, Role, User
 from oshaberi.stage.world.snowflakes import number_in

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from oshaberi.checked_json import JsonNode
 from oshaberi.errors import SceneError
-from oshaberi.json_node import JsonNode
 from oshaberi.stage.stage_errors import WorldError
 from oshaberi.stage.world import permissions
 from oshaberi.stage.world.description.description_values import (

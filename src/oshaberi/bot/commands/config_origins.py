@@ -1,7 +1,6 @@
-"""The settings that apply in one channel, and where each value comes from.
+"""For `/config`: which settings apply in one channel, and where each value comes from.
 
-A value is looked for in the thread, its channel, its category and the server, in this order. If
-none of them has one, the operator's value applies.
+`config.inherited_settings` decides which value applies.
 """
 
 from __future__ import annotations
