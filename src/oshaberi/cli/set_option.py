@@ -63,7 +63,7 @@ def _parsed(assignment: str) -> tuple[str, Any]:
 
 
 def _value(setting: Field[Any], value: str) -> Any:
-    """Parse a value. Unreadable ones stay text: the setting's own check says what is allowed."""
+    """Parse a value. What cannot be parsed stays a text: the setting's own check reports it."""
     if "what" in setting.metadata:
         return read(setting.metadata, value)
     return _from_json(setting.name, value)

@@ -4,16 +4,16 @@
     stored = await db.servers.settings(server_id)
     here = effective(settings, *stored.layers(path.ids))
 
-- Declared: `process_config` and its `toml_tables` (the others stand beside what they are for);
-  `all_settings` has all of them, `renamed_settings` the old names.
+- Declared: `process_config` and its `toml_tables` (other settings are declared in the packages that
+  use them); `all_settings` collects all of them, `renamed_settings` has the old names.
 - Read: `settings_loading`, by `settings_schema` and `value_parsing`; `setting_errors` says what is
   wrong. The result is `loaded_settings`; `hot_reload` reads the file again when it changes.
-- By admins: `server_keys` says what they may change, `server_limits` how far, `inherited_settings`
-  what then applies.
+- Changed by admins: `server_keys` says which settings, `server_limits` how far,
+  `inherited_settings` decides which value applies.
 - Shown: `settings_redaction` masks what is secret; `secrets_in_settings` finds the secrets in URLs
   and headers.
 
-Importing this loads neither pydantic nor anything else of weight.
+Importing this package imports neither pydantic nor other large modules.
 """
 
 from __future__ import annotations

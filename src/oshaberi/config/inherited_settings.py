@@ -1,6 +1,6 @@
 """Decides which settings apply in a channel: the nearest value counts.
 
-An admin can set a value for a thread, a channel, a category or the server; else the operator's
+An admin can set a value for a thread, a channel, a category or the server; otherwise the operator's
 applies.
 """
 
@@ -57,7 +57,7 @@ def inherited(*layers: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _drop(layers: list[dict[str, Any]], key: str) -> None:
-    """Drop the nearest value of a setting; everything if none has one."""
+    """Drop the nearest value of a setting; if no layer has one, drop everything."""
     for layer in layers:
         if key in layer:
             del layer[key]
@@ -66,15 +66,15 @@ def _drop(layers: list[dict[str, Any]], key: str) -> None:
 
 
 def check_together(settings: LoadedSettings, *layers: Mapping[str, Any]) -> None:
-    """Raise if values that are valid alone contradict each other; `layers` as in `effective`.
+    """Raise if values that are each valid contradict each other; `layers` as in `effective`.
 
-    Call it before storing a change.
+    Call it before you store a change.
     """
     _combined(settings, inherited(*map(_known, layers)))
 
 
 def origin(layers: Sequence[Mapping[str, Any]], key: str) -> int | None:
-    """Return the number of the layer that a value comes from, or None: it is the operator's."""
+    """Return the number of the layer that has a value; None if it is the operator's."""
     names = [with_new_names(layer) for layer in layers]
     return next((number for number, layer in enumerate(names) if key in layer), None)
 

@@ -16,7 +16,8 @@ from oshaberi.errors import ConfigError, Sentence
 
 QUOTA_PREFIX = "quota_"
 OPERATOR_KEYS = frozenset({"suppress_text_output", "suppress_user_errors", "web_page_tool_enabled"})
-"""Only the operator may set these: admins could mute errors or use the operator's network."""
+"""Only the operator may set these: with them, admins could mute errors or use the operator's
+network."""
 
 SERVER_KEYS: Mapping[str, Setting] = {
     key: setting
@@ -26,11 +27,11 @@ SERVER_KEYS: Mapping[str, Setting] = {
 SERVER_ONLY_KEYS = frozenset({"auto_channels", "allowed_channels", "blocked_channels"}) | {
     key for key in SERVER_KEYS if key.endswith("_per_server_day")
 }
-"""They name channels themselves, or count for the whole server: no channel has its own."""
+"""Settings that name channels themselves, or count for the whole server: no channel has its own."""
 
 
 def is_quota(key: str) -> bool:
-    """Tell whether a setting is a quota. Server quotas and operator quotas apply side by side."""
+    """Tell whether a setting is a quota. Quotas of server and operator apply side by side."""
     return key.startswith(QUOTA_PREFIX)
 
 

@@ -1,4 +1,4 @@
-"""What pydantic found wrong, in our words: the key, the value and what is allowed."""
+"""Describes what pydantic found wrong, in our words: the key, the value and what is allowed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WORDS = {
 class SettingMistakesError(ConfigError):
     """The settings have mistakes.
 
-    The message shows the first and counts the rest; `lines` has all.
+    The message shows the first mistake and counts the others; `lines` has all.
     """
 
     def __init__(self, lines: Iterable[str]) -> None:

@@ -71,7 +71,7 @@ def _read_file(path: Path, required: bool) -> dict[str, Any]:
 
 
 def _named(environ: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Return, by setting, the environment variable and its text.
+    """Return the environment variable and its text for each setting.
 
     Empty variables count as not set.
     """
@@ -150,7 +150,7 @@ def _settings(values: dict[str, Any], origins: Mapping[str, str], path: Path) ->
 
 
 def _check_providers(models: Sequence[ModelEntry]) -> None:
-    """Check the providers now rather than at the first answer."""
+    """Check the providers now, so that a mistake does not show only at the first answer."""
     if not models:
         return
     from oshaberi.providers.adapter_registry import families, unknown

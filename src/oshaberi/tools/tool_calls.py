@@ -38,7 +38,7 @@ class NamedTool:
 
 @dataclass(frozen=True, slots=True)
 class OfferedTools:
-    """The tools that a turn may use. `names` are those of all tools there are."""
+    """The tools that a turn may use. `names` are the names of all tools, offered or not."""
 
     by_name: Mapping[str, NamedTool]
     names: Collection[str]
@@ -73,10 +73,10 @@ class ToolCallRunner:
         timeout_ms: int,
         result_limit_chars: int,
     ) -> tuple[ToolResult, ...]:
-        """Run the calls together; `results[i]` answers `calls[i]`. Raises only CancelledError.
+        """Run the calls together; `results[i]` is for `calls[i]`. Raises only CancelledError.
 
-        A tool that exceeds its time, or ignores its cancellation, is left running and
-        forgotten.
+        A tool that exceeds its time, or ignores its cancellation, keeps running, but its result is
+        ignored.
         """
         tasks = [
             asyncio.create_task(

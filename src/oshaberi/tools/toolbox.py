@@ -16,7 +16,7 @@ from oshaberi.tools.tool_names import by_name
 log = logging.getLogger(__name__)
 
 LONGEST_DESCRIPTION = 1024
-"""How long a description may be: as long as OpenAI's API takes."""
+"""The longest description, which is what OpenAI's API accepts."""
 
 
 class ToolBox:
@@ -51,7 +51,7 @@ class ToolBox:
         timeout_ms: int,
         result_limit_chars: int,
     ) -> tuple[ToolResult, ...]:
-        """Run the calls together; `results[i]` answers `calls[i]`. Raises only CancelledError."""
+        """Run the calls together; `results[i]` is for `calls[i]`. Raises only CancelledError."""
         return await self._runner.run(
             calls,
             OfferedTools(self._offered(context), self._tools.keys()),

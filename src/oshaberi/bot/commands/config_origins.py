@@ -20,14 +20,14 @@ Level = Literal["here", "channel", "category", "server"]
 
 @dataclass(frozen=True, slots=True)
 class ChannelSettings:
-    """What applies in the place of `path`."""
+    """The settings that apply in the channel of `path`."""
 
     path: ChannelPath
     stored: StoredSettings
     now: EffectiveSettings
 
     def level_of(self, key: str) -> Level | None:
-        """Return which place above or here has the value; None if it is the operator's."""
+        """Return which place has the value: this one or one above; None if it is the operator's."""
         path, place_id = self.path, self._origin(key)
         if place_id is None:
             return None
@@ -39,7 +39,7 @@ class ChannelSettings:
         return levels.get(place_id, "server")
 
     def origin_of(self, setting: Setting, operators: LoadedSettings) -> str:
-        """Tell where a value comes from, to be used after "from"."""
+        """Say where a value comes from, in words that follow "from"."""
         place_id, level = self._origin(setting.name), self.level_of(setting.name)
         if place_id is None:
             is_changed = operators.value(setting.name) != setting.default

@@ -2,5 +2,5 @@
 
 - `operator_defaults`: what the operator configured for all servers.
 - `current_settings`: what is in force now.
-- `cache_invalidation`: forgets what was changed, here or in another process.
+- `cache_invalidation`: drops cached values that this or another process changed.
 """

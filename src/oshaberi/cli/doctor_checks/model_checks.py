@@ -1,7 +1,7 @@
-"""The models of the settings: their SDK, their keys, and whether they answer.
+"""Checks the models in the settings: their SDK, their keys, and whether they answer.
 
-Families that list their models are asked for the list with every key; then each model gets one
-tiny call.
+If a family can list its models, the list is requested with every key; then each model gets one tiny
+call.
 """
 
 from __future__ import annotations

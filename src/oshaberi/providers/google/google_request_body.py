@@ -28,7 +28,7 @@ CALL, TEXT, THOUGHT = "call", "text", "thought"
 FAMILY = "google"
 MOST_STOP_STRINGS = 5
 NO_SIGNATURE = b"skip_thought_signature_validator"
-"""Stands for the signature of a call that another model made; Gemini 3 refuses calls without."""
+"""Replaces the signature of a call that another model made; Gemini 3 refuses calls without one."""
 
 _READABLE = ("application/pdf", "audio/", "video/", "image/")
 
@@ -98,7 +98,8 @@ def _contents(
 def _say(made: list[Content], role: str, parts: list[Content]) -> None:
     """Add parts. Parts of the model are joined, since a call must follow a user's turn.
 
-    Results stay apart from what a user says after them: they are counted against the calls.
+    Tool results stay apart from what a user says after them: Gemini compares their number with that
+    of the calls.
     """
     if role == "model" and made and made[-1]["role"] == role:
         made[-1]["parts"] += parts
@@ -107,7 +108,7 @@ def _say(made: list[Content], role: str, parts: list[Content]) -> None:
 
 
 def _part(part: Part) -> Content:
-    """Return bytes of a readable kind as data, everything else as text."""
+    """Return bytes of a type that Gemini can read as data, everything else as text."""
     if isinstance(part, ImagePart | FilePart) and part.data and part.mime.startswith(_READABLE):
         return {"inline_data": {"data": part.data, "mime_type": part.mime}}
     return {"text": as_text(part)}
@@ -122,7 +123,7 @@ def _without_ids(turn: ToolRound) -> ToolRound:
 
 
 def _asked(item: ToolRound, endpoint: Endpoint, capabilities: ModelCapabilities) -> list[Content]:
-    """Return what the model did, with its own signatures in their places."""
+    """Return the model's thoughts, text and calls, each with its own signature."""
     blocks = unpacked(item.signature_for(endpoint.name, endpoint.model))
     parts = [_signed({"text": b["text"], "thought": True}, b) for b in _of(blocks, THOUGHT)]
     if item.text:

@@ -1,4 +1,4 @@
-"""The fields that tell Gemini how much to think: a budget up to Gemini 2.5, a level after it."""
+"""The fields that tell Gemini how much to think: a budget up to Gemini 2.5, else a level."""
 
 from __future__ import annotations
 

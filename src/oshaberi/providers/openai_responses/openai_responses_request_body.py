@@ -1,5 +1,7 @@
-"""A request as the Responses API takes it. Nothing is stored there: what the model needs of its
-own reasoning goes back encrypted, with the results of its calls.
+"""Builds a request body for the Responses API.
+
+Nothing is stored at the API. The model's own reasoning goes back to it in encrypted form, with the
+results of its calls.
 """
 
 from __future__ import annotations
@@ -61,7 +63,7 @@ def body(
 def input_items(
     request: Request, endpoint: Endpoint, capabilities: ModelCapabilities
 ) -> list[Fields]:
-    """Return the conversation. A prefill is left out: the model would not continue it."""
+    """Return the conversation, without a prefill: the model would not continue it."""
     made: list[Fields] = []
     ids = CallIds(capabilities.call_ids)
     system = system_text(request.items)
@@ -101,7 +103,7 @@ def _data_url(mime: str, data: bytes) -> str:
 
 
 def _tool(tool: ToolDeclaration) -> Fields:
-    """Declare a tool. Not strict, which is the default here: that demands special schemas."""
+    """Declare a tool, not as strict: strict is the default here, and requires special schemas."""
     return {
         "type": "function",
         "name": tool.name,

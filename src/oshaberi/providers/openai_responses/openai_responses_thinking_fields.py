@@ -1,4 +1,4 @@
-"""The fields that tell OpenAI's models how much to reason, and to give their reasoning back."""
+"""The fields that tell OpenAI's models how much to reason, and to return their reasoning."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _REASONING = re.compile(r"(?:^|/|\.)(?:o[1-9]|gpt-(?:[5-9]|oss)|codex|computer-u
 
 
 def reasons(model: str) -> bool:
-    """Tell by the name alone whether it is one of OpenAI's reasoning models."""
+    """Tell by its name whether a model is one of OpenAI's reasoning models."""
     return _REASONING.search(model) is not None
 
 
 def include(endpoint: Endpoint) -> list[str] | None:
-    """Ask for encrypted reasoning. Models that do not reason refuse that."""
+    """Ask for encrypted reasoning, except from models that do not reason: they refuse that."""
     wanted = endpoint.quirks.get("encrypted_reasoning", reasons(endpoint.model))
     return [ENCRYPTED] if wanted else None
 
 
 def reasoning(wanted: Thinking, capabilities: ModelCapabilities) -> Fields | None:
-    """Return a level with a summary to show; None if the model decides."""
+    """Return a level and a request for a summary; None if the model decides."""
     level = nearest_level(wanted, capabilities.levels)
     if level is None or capabilities.thinking == "none":
         return None

@@ -23,7 +23,7 @@ MAX_HEIGHT = 2000
 LEAST_ROW_HEIGHT = LINE + 2 * PAD_Y
 MAX_WIDTH = 1200 * SCALE
 PREFERRED_WIDTH = 720 * SCALE
-"""Wider pictures are shrunk below reading size on a phone: beyond this, cells wrap."""
+"""Beyond this width cells wrap, because wider pictures are shrunk below reading size on a phone."""
 _NEARLY = 1.15
 _WHOLE_WORD = 150 * SCALE
 _NARROWEST = 70 * SCALE
@@ -37,7 +37,7 @@ class TableRow:
     cells: tuple[tuple[LaidOutLine, ...], ...]
     is_header: bool = False
     continues: bool = False
-    """It goes on from the picture before, so no line is drawn above it."""
+    """The row continues from the picture before, so no line is drawn above it."""
 
     @property
     def height(self) -> int:

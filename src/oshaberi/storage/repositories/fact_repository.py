@@ -15,7 +15,7 @@ from oshaberi.storage.transactions import Transactions, count
 Row = table_rows.FactRow
 
 MOST_FACTS = 200
-"""How many facts one user may have in one server, and one server itself."""
+"""How many facts a user may have in one server; also how many a server itself may have."""
 
 
 class FactRepository:

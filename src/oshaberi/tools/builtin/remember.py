@@ -1,4 +1,4 @@
-"""The tool `remember`: keeps a fact in long-term memory."""
+"""The tool `remember`: stores a fact in long-term memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
 
 LONGEST_FACT = 500
 MOST_BY_MODELS = 100
-"""A model is stopped here; `FactRepository` itself takes more."""
+"""The limit for models; `FactRepository` itself accepts more."""
 
 
 @tool(offered=has_store)

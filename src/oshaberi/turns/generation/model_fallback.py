@@ -1,7 +1,7 @@
-"""Gets an answer from the first model and key that work: a chain of models, keys for each.
+"""Gets an answer from the first model and key that work: a chain of models, each with keys.
 
-A failed attempt is quiet while another can be tried, and nothing is tried again once text of the
-attempt is visible (spec 08). Whether the same model is asked again: `same_model_retries`.
+A failed attempt is not shown while another can be tried, and nothing is tried again once text is
+visible (spec 08). `same_model_retries` decides whether the same model is asked again.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ Failure = tuple[ModelCandidate, ProviderError]
 
 MOST_LOGGED = 500
 _MODELS_FAULT = frozenset(("model_error", "content_blocked", "context_length", "timeout"))
-"""Errors that would come with another key too."""
+"""Errors that another key would not avoid."""
 _LASTING = frozenset(("auth", "balance_exhausted", "affordability", "model_error", "api_error"))
-"""Errors that last until somebody does something about them."""
+"""Errors that last until somebody fixes their cause."""
 
 
 class ModelTries:
-    """The candidates left for one answer.
+    """The candidates that are left for one answer.
 
-    Keys in cooldown are skipped. If all are in cooldown, the first call returns the one that
-    ends first.
+    Keys in cooldown are skipped. If all are in cooldown, the first call returns the candidate whose
+    cooldown ends first.
     """
 
     def __init__(self, candidates: Sequence[ModelCandidate], cooldowns: KeyCooldowns) -> None:
@@ -74,7 +74,7 @@ class ModelTries:
 
 
 class ModelFallback:
-    """Asks the models in one turn. After a tool call the one that worked is asked first."""
+    """Asks the models in one turn. After a tool call, the model that worked is asked first."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ NO_MODEL = ProviderError(
 
 
 def _tell_failure(candidate: ModelCandidate, error: ProviderError) -> None:
-    """Log the provider's words: as a warning if waiting alone does not help."""
+    """Log the provider's message; as a warning if waiting alone does not help."""
     key = candidate.key
     log.log(
         logging.WARNING if error.type in _LASTING else logging.INFO,

@@ -1,4 +1,4 @@
-"""Asks one model again: after an empty answer, or with less history if that was too long."""
+"""Asks one model again: after an empty answer, or with less history if the request was too long."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MORE_TRIES = 2
 
 
 class PatientCaller:
-    """Asks a model once, and again where that may help."""
+    """Asks a model, and asks again where that may help."""
 
     def __init__(self, caller: ModelCaller, setup: GenerationSetup) -> None:
         self._caller = caller
@@ -42,7 +42,7 @@ class PatientCaller:
 
 
 def failure_of(result: StreamResult) -> ProviderError | None:
-    """Return the error if another attempt may be made: the model failed and nothing was shown."""
+    """Return the error if another attempt is possible: the model failed and nothing was shown."""
     if result.metrics.messages or result.ledger.expected:
         return None
     if result.status in ("timeout", "error") and isinstance(result.data, ProviderError):

@@ -57,7 +57,7 @@ class PostTurnEffects:
         tables: AttachmentSources,
         used: Sequence[UsedRequest] = (),
     ) -> TurnOutcome:
-        """Do the work. Return the outcome, with the message that shows the thoughts.
+        """Do the work. Return the outcome, including the message that shows the thoughts.
 
         `used` are requests that have not been counted yet.
         """
@@ -96,12 +96,12 @@ class PostTurnEffects:
         tables: AttachmentSources,
         used: Sequence[UsedRequest] = (),
     ) -> None:
-        """Store a turn that is cancelled. Its journal stays open: a message may be on the wire."""
+        """Store a cancelled turn. Its journal stays open, because a message may be on its way."""
         if self._services.store is not None:
             self._services.store.queue_turn(self._traces(outcome, response, tables, used))
 
     async def add_notice(self, notice: Sent) -> None:
-        """Add a notice to the stored turn, because it was sent later."""
+        """Add a notice, which was sent later, to the stored turn."""
         store, stored = self._services.store, self._stored
         if store is None or stored is None or notice.id is None:
             return
@@ -168,7 +168,7 @@ class PostTurnEffects:
         )
 
     def _exchange(self, outcome: TurnOutcome, record: TurnRecord) -> Exchange | None:
-        """Return the exchange, with the time of the turn's record, so that both are found."""
+        """Return the exchange with the time of the turn's record, so that both can be found."""
         if not self._settings.turn.short_memory_size or not (outcome.text or outcome.details):
             return None
         if any(

@@ -33,7 +33,7 @@ async def log_thoughts(
 
 
 def thought_embeds(persona: str, logs: Sequence[ThoughtLog]) -> tuple[Embed, ...]:
-    """Return one embed, or several if it is long; none without thoughts."""
+    """Return one embed, or several if the text is long; none without thoughts."""
     body = _body(logs)
     if not body:
         return ()
@@ -67,7 +67,7 @@ def _body(logs: Sequence[ThoughtLog]) -> str:
 
 
 def _pieces(text: str, most: int) -> Iterator[str]:
-    """Split the text, at a line end if there is one in the last quarter."""
+    """Split the text; at the end of a line, if there is one in the last quarter."""
     while len(text) > most:
         at = text.rfind("\n", most * 3 // 4, most)
         at = at if at > 0 else most

@@ -31,7 +31,7 @@ MOST_SPRITES = 50
 async def add_sprite(
     context: BotContext, asker: CommandUser, persona: str, name: str, url: str, identity: bool
 ) -> str:
-    """Add a sprite. One of the same name is replaced."""
+    """Add a sprite. It replaces a sprite of the same name."""
     asker.must_manage()
     owner = await persona_named(context, asker.server_id, persona)
     sprite = SpriteRecord(checked_sprite(name), checked_url(url), identity)

@@ -1,4 +1,4 @@
-"""Reads single values of a world's description. A wrong one is named with its place."""
+"""Reads single values of a world's description. An error names the place of the value."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def overwrite_of(guild: Guild, node: JsonNode) -> Overwrite:
 
 
 def id_of(fields: Mapping[str, JsonNode]) -> int | None:
-    """The `id` that the description fixes: a number, or better a text of digits."""
+    """Return the `id` that the description sets: a number, or better a text of digits."""
     node = fields.get("id")
     if node is None:
         return None
