@@ -187,7 +187,7 @@ def _checked_url(provider: str, url: str | None) -> str | None:
         )
     if len(url) > URL_MOST or not url.isprintable() or " " in url or not _has_host(url):
         raise ConfigError(
-            Sentence("{provider}: base URL {url} is no address", provider=provider, url=shown)
+            Sentence("{provider}: base URL {url} is not a valid URL", provider=provider, url=shown)
         )
     return url
 

@@ -86,7 +86,7 @@ OPTIONS: Mapping[str, ModelOption] = {
         lambda value: isinstance(value, str) and 0 < len(value.strip()) <= MOST_PREFILL,
     ),
     "reemits": ModelOption(
-        "whether its stream repeats the last words with the next piece",
+        "whether each piece of its stream repeats the last words of the piece before",
         _WHETHER,
         lambda value: isinstance(value, bool),
     ),

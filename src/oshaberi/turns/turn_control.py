@@ -62,7 +62,7 @@ GONE = ControlReply(
 UNKNOWN = ControlReply(
     False, translatable("That message is not part of an answer that I remember.")
 )
-CONTINUED = ControlReply(True, translatable("Going on."))
+CONTINUED = ControlReply(True, translatable("Continuing."))
 REGENERATED = ControlReply(True, translatable("Answering again."))
 DELETED = ControlReply(True, translatable("The whole answer is deleted."))
 DELETED_BEFORE = ControlReply(

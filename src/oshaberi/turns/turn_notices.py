@@ -17,7 +17,7 @@ from oshaberi.stream.stream_result import StreamResult
 
 log = logging.getLogger(__name__)
 
-RESTARTED = translatable("I am being restarted")
+RESTARTED = translatable("I am restarting")
 GOES_ON = translatable("I go on with this answer when I am back; `/continue` does the same.")
 CAN_GO_ON = translatable(
     "`/continue` goes on with this answer when I am back, `/regenerate` starts again."

@@ -119,7 +119,7 @@ class UnansweredSearch:
         )
         count = await missed_messages.run()
         if count:
-            log.info("%d messages came while nobody listened", count)
+            log.info("%d messages came while the bot was not connected", count)
 
     async def _last_seen(self, channel_id: int) -> int:
         """Return the newest message that was handled or whose turn has begun; 0 if none."""

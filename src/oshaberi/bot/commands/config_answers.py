@@ -67,7 +67,7 @@ def own_values_note(stored: StoredSettings, key: str) -> str:
     )
     return (
         translated(
-            " Not in {own}{more}, with a value of its own.",
+            " This does not apply in {own}{more}, which has its own value.",
             own=", ".join(own[:MOST_NAMED]),
             more=more,
         )

@@ -116,7 +116,7 @@ async def _left(
     return [
         translated("**Left today:**"),
         *lines,
-        translated("It begins anew <t:{at}:R>, at <t:{at}:t>.", at=at),
+        translated("It renews <t:{at}:R>, at <t:{at}:t>.", at=at),
     ]
 
 

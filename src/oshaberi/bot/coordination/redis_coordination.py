@@ -128,12 +128,12 @@ class RedisCoordination:
         try:
             while not await _acquired_now(lock, what):
                 if now() > until:
-                    log.warning("%s is still locked, so we go on without", what)
+                    log.warning("%s is still locked; the bot goes on without the lock", what)
                     return False
                 await asyncio.sleep(POLL_SECONDS)
         except FAULTS as error:
             self._note_fault(error)
-            log.warning("Redis cannot lock %s, so we go on without: %s", what, error)
+            log.warning("Redis cannot lock %s; the bot goes on without the lock: %s", what, error)
             return False
         return True
 

@@ -218,7 +218,10 @@ class CrashRecovery:
         newest = max((one.newest_id for one in stream.posts), default=stream.answering_id or 0)
         sent = await told_once(notice, sink, newest)
         if sent is None or sent.id is None:
-            log.warning("channel %s: an interrupted answer could not be told", stream.channel_id)
+            log.warning(
+                "channel %s: the notice about an interrupted answer could not be sent",
+                stream.channel_id,
+            )
         else:
             settled.message_ids.append(sent.id)
 

@@ -177,7 +177,9 @@ class QuestionRecovery:
             embed = Embed(translated(TITLE), translated(words))
         notice = Post(f"q{question.message_id}-late", embed=embed, reply=True)
         if not await told_once(notice, sink, question.message_id):
-            log.warning("channel %s: a question could not be told", question.channel_id)
+            log.warning(
+                "channel %s: the notice about a question could not be sent", question.channel_id
+            )
         await self._db.seen.note(question.channel_id, question.message_id)
         await self._settle(question)
 

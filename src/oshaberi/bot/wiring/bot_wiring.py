@@ -165,7 +165,7 @@ async def _take_over(bot: Bot) -> None:
         try:
             await bot.client.look_back()
         except (OshaberiError, OSError) as error:
-            log.error("what an ended process left could not be looked for: %s", error)
+            log.error("messages that an ended process left could not be looked for: %s", error)
 
 
 async def _end(task: asyncio.Task[None]) -> None:

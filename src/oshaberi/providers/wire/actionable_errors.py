@@ -91,9 +91,9 @@ async def _models(endpoint: Endpoint, family: str) -> ErrorHint:
     )
     if not offered.names or endpoint.model in offered.names:
         return ErrorHint()
-    missing = Sentence("{model!r} is not there", model=endpoint.model)
+    missing = Sentence("{model!r} does not exist", model=endpoint.model)
     told = Sentence(
-        "{model!r} is not there; there are {names}",
+        "{model!r} does not exist; available: {names}",
         model=endpoint.model,
         names=names_shown(endpoint.model, offered.names),
     )

@@ -71,9 +71,7 @@ def body_failure(body: Any, status: int | None = None) -> ProviderFailure:
 
 
 def redirected(status: int) -> ProviderFailure:
-    words = Sentence(
-        "HTTP {status}: the server sends us elsewhere; is the base URL right?", status=status
-    )
+    words = Sentence("HTTP {status}: the server redirects; is the base URL right?", status=status)
     return our_failure(words, status=status)
 
 

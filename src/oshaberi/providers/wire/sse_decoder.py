@@ -124,7 +124,7 @@ class SseDecoder:
         self._parts.append(piece)
         self._size += len(piece)
         if self._size > LONGEST_LINE:
-            raise StreamError(our_failure(Sentence("the provider sent a line without end")))
+            raise StreamError(our_failure(Sentence("the provider sent an endless line")))
 
 
 def _beginning(piece: bytes) -> bytes:

@@ -57,7 +57,7 @@ def quota_words(refusal: QuotaRefusal, place: QuotaPlace) -> str:
 def quota_notice(refusal: QuotaRefusal, place: QuotaPlace) -> Embed:
     unknown = isinstance(refusal, QuotaUnknownError)
     unknown_title = translated("No model can be asked right now")
-    title = unknown_title if unknown else translated("That was all for today")
+    title = unknown_title if unknown else translated("The limit for today is reached")
     return Embed(title, quota_words(refusal, place))
 
 

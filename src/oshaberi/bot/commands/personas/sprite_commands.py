@@ -108,7 +108,7 @@ async def add(
 
 
 @sprite.command(name="list", description="List the sprites of a persona, or of all")
-@app_commands.describe(persona="Whose sprites; everybody's if left out")
+@app_commands.describe(persona="Whose sprites; of all personas if left out")
 async def list_(interaction: Interaction, persona: str | None = None) -> None:
     await answer(interaction, list_sprites(context_of(interaction), asker_of(interaction), persona))
 
