@@ -54,6 +54,12 @@ def migrated_postgres_url() -> str:
     return _fresh_database(server, _template())
 
 
+def copied_postgres_url(url: str) -> str:
+    """A copy of a database of the same server, to which nobody is connected."""
+    server = _or_skip("PostgreSQL", _postgres)
+    return _fresh_database(server, str(make_url(url).database))
+
+
 @functools.cache
 def _template() -> str:
     """The name of one that was migrated once; the others are copies."""
