@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.forked_workers import run_in_workers
 from tests.work_units import WorkUnits, order_of_units, unit_of
 
 # How long an example takes says how busy the machine is; what must be fast has a bench. The same
@@ -19,6 +20,19 @@ from tests.work_units import WorkUnits, order_of_units, unit_of
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=20)
 settings.register_profile("full", deadline=None, derandomize=True, max_examples=130)
 settings.load_profile("quick")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--workers", type=int, default=1, help="processes that run the tests")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    count = session.config.getoption("workers")
+    if count < 2 or session.testsfailed or session.config.option.collectonly:
+        return None
+    run_in_workers(session, count)
+    return True
 
 
 @pytest.hookimpl(optionalhook=True)
