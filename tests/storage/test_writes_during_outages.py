@@ -29,6 +29,11 @@ from .scenario_database import KEY, NOON, with_database
 BACK_S = 20.0
 
 
+@pytest.fixture(autouse=True)
+def its_return_is_noticed_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database_circuit_breaker, "RETRY_SECONDS", 0.05)
+
+
 async def until_stored(db: Database) -> None:
     async with asyncio.timeout(BACK_S):
         while len(db._store.writer) or db._store.writing.is_away:
@@ -36,8 +41,7 @@ async def until_stored(db: Database) -> None:
 
 
 @pytest.mark.parametrize("cut", ["before the commit", "after the commit"])
-def test_a_commit_without_an_answer_counts_once(cut: Cut, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database_circuit_breaker, "RETRY_SECONDS", 0.05)
+def test_a_commit_without_an_answer_counts_once(cut: Cut) -> None:
     url = postgres_url()
 
     async def main() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from oshaberi.storage import Database
+from oshaberi.storage.outages import database_circuit_breaker
 from tests.storage.database_servers import OwnPostgres
 from tests.turns.cached_turn_harness import ANSWER, LINES, run_turns_on, seconds_of
 from tests.turns.turn_harness import CHANNEL, SERVER, FakeTurnChannel, TurnHarness
@@ -23,6 +24,11 @@ BACK_S = 20.0
 MANY = 20
 
 Outage = Callable[[], AbstractContextManager[None]]
+
+
+@pytest.fixture(autouse=True)
+def its_return_is_noticed_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database_circuit_breaker, "RETRY_SECONDS", 0.05)
 
 
 @pytest.fixture(scope="module")
