@@ -32,7 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
     count = session.config.getoption("workers")
     if count < 2 or session.testsfailed or session.config.option.collectonly:
-        return None
+        return None  # as pytest does it
     if any(unit_of(one.nodeid) == "tests/providers" for one in session.items):
         load_once()
     run_in_workers(session, count)

@@ -27,6 +27,7 @@ def test_many_writers_and_readers(url: str) -> None:
     with_database(url, scenario)
 
 
+@pytest.mark.usefixtures("patient")
 def test_two_programs_write_at_once(url: str) -> None:
     async def main() -> int:
         vault = SecretVault([KEY])
