@@ -62,7 +62,8 @@ def run_in_workers(session: pytest.Session, count: int) -> None:
     units = [[number for number, _ in unit] for _, unit in numbered]
     temporary = session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
     todo = _numbers_to_draw(len(units))
-    workers = [_forked(session, units, todo, temporary, number) for number in range(count)]
+    numbers = range(min(count, len(units)))
+    workers = [_forked(session, units, todo, temporary, number) for number in numbers]
     os.close(todo)
     try:
         _collect_reports(session, workers)
