@@ -22,7 +22,8 @@ from oshaberi.storage.stored_records import Exchange, TurnRecord, TurnTraces, Us
 from oshaberi.storage.usage_accounts import UsageAccount, UsageLimit, UsageTotals
 from oshaberi.storage.writing import group_commit
 
-from .database_servers import postgres_url
+from .database_servers import migrated_postgres_url
+from .migrated_database import place_database
 from .postgres_proxy import Cut, postgres_proxy
 from .scenario_database import KEY, NOON, with_database
 
@@ -34,6 +35,11 @@ def its_return_is_noticed_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database_circuit_breaker, "RETRY_SECONDS", 0.05)
 
 
+@pytest.fixture(autouse=True)
+def migrated(tmp_path: Path) -> None:
+    place_database(tmp_path / "kept.db")
+
+
 async def until_stored(db: Database) -> None:
     async with asyncio.timeout(BACK_S):
         while len(db._store.writer) or db._store.writing.is_away:
@@ -42,7 +48,7 @@ async def until_stored(db: Database) -> None:
 
 @pytest.mark.parametrize("cut", ["before the commit", "after the commit"])
 def test_a_commit_without_an_answer_counts_once(cut: Cut) -> None:
-    url = postgres_url()
+    url = migrated_postgres_url()
 
     async def main() -> None:
         async with (
