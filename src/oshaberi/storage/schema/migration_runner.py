@@ -141,7 +141,7 @@ def _run(connection: Connection, to: str) -> tuple[str, ...]:
 
 @cache
 def _scripts() -> ScriptDirectory:
-    """Return the migrations. To read them takes as long as to open a database."""
+    """Return the migrations. They are read once: each database asks for them twice."""
     return ScriptDirectory.from_config(alembic_config())
 
 
