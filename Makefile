@@ -7,9 +7,10 @@ READY_TO_RUN := $(VENV)/.ready-to-run
 RUN_EXTRAS := bot,images,mcp,openai,tables
 EXTRAS := $(RUN_EXTRAS),anthropic,google,novelai,otel,postgres,redis
 SECONDS ?= 600
-# Half of the time a test waits, for a timer, a server or a page: the next worker uses the processor.
-WORKERS = $(shell $(BIN)/python -c 'import os; print(2 * (os.cpu_count() or 1) + 1)')
-PYTEST = $(BIN)/pytest -n $(WORKERS)
+PROCESSORS = $(shell $(BIN)/python -c 'import os; print(os.cpu_count() or 1)')
+# More than half of the time a test waits, for a timer, a server or a page: others use the processor.
+WORKERS = $(shell expr 3 '*' $(PROCESSORS))
+PYTEST = $(BIN)/pytest --workers $(WORKERS)
 # Tests that only compute, and so need one worker for each processor.
 CHECKED := $(addprefix tests/,config delivery demo_model laws logs stream text turns) \
   $(addprefix tests/test_,clock.py glossary.py imports.py package.py recording.py scenes.py terminal.py)
@@ -57,10 +58,10 @@ test-slow: setup ## the slow tests, and all properties with more examples
 	$(PYTEST) -m "slow or hypothesis" --hypothesis-profile=full --durations=10
 
 test-compiled: setup ## the tests of text, laws, scenes and streams against the compiled engine
-	$(BIN)/python -m tests.compiled_build -n $(WORKERS) -m "not slow"
+	$(BIN)/python -m tests.compiled_build --workers $(WORKERS) -m "not slow"
 
 check: lint ## lint and the quick tests, while you work: a minute
-	$(BIN)/pytest -n logical -m "not slow" -q $(CHECKED) $(addprefix --ignore=,$(SERVED))
+	$(BIN)/pytest --workers $(PROCESSORS) -m "not slow" -q $(CHECKED) $(addprefix --ignore=,$(SERVED))
 
 bench: setup ## measure speed and memory
 	$(BIN)/python -m bench

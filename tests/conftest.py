@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import logging
 import math
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from tests.forked_workers import run_in_workers
 from tests.work_units import WorkUnits, order_of_units, unit_of
 
 # How long an example takes says how busy the machine is; what must be fast has a bench. The same
@@ -19,6 +22,29 @@ from tests.work_units import WorkUnits, order_of_units, unit_of
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=20)
 settings.register_profile("full", deadline=None, derandomize=True, max_examples=130)
 settings.load_profile("quick")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--workers", type=int, default=1, help="processes that run the tests")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    count = session.config.getoption("workers")
+    if count < 2 or session.testsfailed or session.config.option.collectonly:
+        return None  # as pytest does it
+    if any(unit_of(one.nodeid) == "tests/providers" for one in session.items):
+        load_once()
+    run_in_workers(session, count)
+    return True
+
+
+def load_once() -> None:
+    """Load what takes long, and what otherwise most of the workers would load for themselves."""
+    for name in ("anthropic", "google.genai", "mcp"):
+        with suppress(ImportError):
+            importlib.import_module(name)
+    stay_loaded()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -49,7 +75,11 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was collected stays to the end: it need not be looked through for garbage again."""
+    stay_loaded()
+
+
+def stay_loaded() -> None:
+    """What is there stays to the end: it need not be looked through for garbage again."""
     gc.collect()
     gc.freeze()
 
@@ -69,9 +99,8 @@ def logs_stay_as_they_were() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def little_to_collect() -> None:
-    """For measurements, which collect garbage first: what is loaded need not be looked through."""
-    gc.collect()
-    gc.freeze()
+    """For measurements, which collect garbage first."""
+    stay_loaded()
 
 
 @pytest.fixture

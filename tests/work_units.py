@@ -12,7 +12,10 @@ from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 WHOLE_FOLDERS = ("tests/local_run_page", "tests/providers", "tests/stage_page")
 """One browser each, one `oshaberi run`, and the SDKs of all providers loaded once."""
-FIRST = ("tests/local_run_page", "tests/stage_page", "tests/status_page", "tests/providers")
+FIRST = (
+    *("tests/local_run_page", "tests/stage_page", "tests/status_page", "tests/providers"),
+    *("tests/e2e/test_outages.py", "tests/turns/test_database_outages.py"),
+)
 """The longest units, which must not be the last to begin."""
 WAITING = tuple(
     f"tests/{folder}"
@@ -42,8 +45,9 @@ def order_of_units(nodeids: Iterable[str]) -> dict[str, float]:
     """
     units = list(dict.fromkeys(map(unit_of, nodeids)))
     long = [unit for unit in units if _is_below(unit, FIRST)]
-    waiting = [unit for unit in units if _is_below(unit, WAITING)]
-    computing = [unit for unit in units if unit not in {*long, *waiting}]
+    others = [unit for unit in units if unit not in set(long)]
+    waiting = [unit for unit in others if _is_below(unit, WAITING)]
+    computing = [unit for unit in others if not _is_below(unit, WAITING)]
     long.sort(key=lambda unit: next(at for at, one in enumerate(FIRST) if _is_below(unit, [one])))
     places = {unit: float(at - len(long)) for at, unit in enumerate(long)}
     for group in (waiting, computing):

@@ -29,6 +29,7 @@ from oshaberi.stream.thought_collector import ThoughtLog
 from tests.crash.redis_proxy import redis_proxy
 from tests.free_ports import free_port
 from tests.storage.database_servers import OwnRedis
+from tests.storage.migrated_database import place_database
 
 SPEED = 5.0
 SOON_S = 60.0
@@ -66,6 +67,7 @@ class WatchedBot:
 @asynccontextmanager
 async def opened(folder: Path, **more: str) -> AsyncIterator[tuple[WatchedBot, asyncio.Event]]:
     port = free_port()
+    place_database(folder / "oshaberi.db")
     async with staged() as stage:
         environ = {
             "OSHABERI_DISCORD_TOKEN": stage.token,

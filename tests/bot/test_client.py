@@ -117,12 +117,12 @@ async def _missed(stage: Stage, **more: Any) -> list[str]:
             return [incoming.said.text for incoming, _turn_channel in channel_turns.heard]
 
 
-def on_empty_stage(scenario: Any) -> None:
+def on_empty_stage(scenario: Any, speed: float = SPEED) -> None:
     async def main() -> None:
         async with staged(world("general", "quiet")) as stage:
             await scenario(stage)
 
-    run_scaled(main(), SPEED)
+    run_scaled(main(), speed)
 
 
 def test_an_outage_of_the_database_at_the_start_only_delays_what_is_taken_up() -> None:
@@ -154,7 +154,7 @@ def test_an_outage_of_the_database_at_the_start_only_delays_what_is_taken_up() -
                 await done.wait()
         assert tries == ["ready"] * 3 + ["questions"] * 3
 
-    on_empty_stage(scenario)
+    on_empty_stage(scenario, speed=50.0)
 
 
 def test_what_was_said_to_the_bot_while_it_was_away_is_answered() -> None:

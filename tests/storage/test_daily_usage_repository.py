@@ -8,6 +8,8 @@ import subprocess
 import sys
 from datetime import date, timedelta
 
+import pytest
+
 from oshaberi.storage import Database, SecretVault
 from oshaberi.storage.stored_records import UsageRecord
 from oshaberi.storage.usage_accounts import UsageAccount, UsageLimit, UsageTotals, UsedUp
@@ -125,6 +127,7 @@ def test_what_servers_and_models_used(url: str) -> None:
     with_database(url, scenario)
 
 
+@pytest.mark.usefixtures("patient")
 def test_requests_at_once_do_not_pass_the_limit(url: str) -> None:
     """Two programs, many tasks, accounts named in different orders."""
     limits = [UsageLimit(USER, requests=25), UsageLimit(CHANNEL, requests=30), UsageLimit(MEMBER)]
@@ -147,8 +150,11 @@ def test_requests_at_once_do_not_pass_the_limit(url: str) -> None:
 PROCESS = """
 import asyncio, json, sys
 from datetime import date
-from oshaberi.storage import Database, SecretVault
+from oshaberi.storage import Database, SecretVault, database_engine
+from oshaberi.storage.outages import database_circuit_breaker
 from oshaberi.storage.usage_accounts import UsageAccount, UsageLimit
+
+database_engine.BUSY_SECONDS = database_circuit_breaker.ANSWER_SECONDS = 60.0
 
 async def main():
     limit = UsageLimit(UsageAccount("operator", 0, "user", 5), requests=25)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Awaitable, Callable
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -31,6 +30,8 @@ from oshaberi.storage.stored_records import (
 )
 from oshaberi.storage.usage_accounts import UsageAccount, UsageTotals
 
+from .database_servers import copied_postgres_url, migrated_postgres_url
+from .migrated_database import place_database
 from .scenario_database import NOON, Clock, with_database
 
 ANN, BEN = 1001, 1002
@@ -96,12 +97,32 @@ async def _asked(db: Database, server: int, room: int, user: int, number: int) -
         await db.usage_counts.tell_once(day, "user", user, room)
 
 
-def filled(url: str, scenario: Callable[[Database], Awaitable[None]]) -> None:
-    async def both(db: Database) -> None:
-        await fill(db)
-        await scenario(db)
+@pytest.fixture(scope="module")
+def filled_sqlite(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """What `fill` leaves, to be copied: filling takes longer than a test."""
+    file = tmp_path_factory.mktemp("filled") / "oshaberi.sqlite3"
+    place_database(file)
+    with_database(f"sqlite:///{file}", fill)
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return file.read_bytes()
 
-    with_database(url, both)
+
+@pytest.fixture(scope="module")
+def filled_postgres() -> str:
+    url = migrated_postgres_url()
+    with_database(url, fill)
+    return url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def filled_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database of its own for each test, filled at noon."""
+    if request.param == "postgresql":
+        return copied_postgres_url(request.getfixturevalue("filled_postgres"))
+    file = tmp_path / "oshaberi.sqlite3"
+    file.write_bytes(request.getfixturevalue("filled_sqlite"))
+    return f"sqlite:///{file}"
 
 
 def test_every_table_has_an_owner_or_none_on_purpose() -> None:
@@ -124,7 +145,7 @@ def test_what_is_found_through_a_row_goes_before_it() -> None:
         assert order.index(before) < order.index(after)
 
 
-def test_a_users_data_is_exported_without_secrets_and_without_others(url: str) -> None:
+def test_a_users_data_is_exported_without_secrets_and_without_others(filled_url: str) -> None:
     async def scenario(db: Database) -> None:
         found = await db.personal_data.export(DataSubject("user", ANN))
         assert set(found) == {
@@ -146,10 +167,10 @@ def test_a_users_data_is_exported_without_secrets_and_without_others(url: str) -
         assert found["turns"][0]["at"] == LONG_AGO.isoformat()
         assert [one["label"] for one in found["api_keys"]] == ["mine"]
 
-    filled(url, scenario)
+    with_database(filled_url, scenario)
 
 
-def test_a_users_data_is_deleted_everywhere_and_nobody_elses(url: str) -> None:
+def test_a_users_data_is_deleted_everywhere_and_nobody_elses(filled_url: str) -> None:
     async def scenario(db: Database) -> None:
         bens = await db.personal_data.export(DataSubject("user", BEN))
         del bens["conversation_summaries"][0]  # Ann is part of it
@@ -163,10 +184,10 @@ def test_a_users_data_is_deleted_everywhere_and_nobody_elses(url: str) -> None:
         assert [one.text for one in await db.facts.of(TEA, None)] == ["about the server"]
         assert [one.user_id for one in await db.memory.recent(TEA_ROOM, 9)] == [BEN]
 
-    filled(url, scenario)
+    with_database(filled_url, scenario)
 
 
-def test_todays_counts_stay_if_limits_depend_on_them(url: str) -> None:
+def test_todays_counts_stay_if_limits_depend_on_them(filled_url: str) -> None:
     async def scenario(db: Database) -> None:
         today = NOON.date()
         await db.personal_data.delete(DataSubject("user", ANN), counted_until=today)
@@ -174,10 +195,10 @@ def test_todays_counts_stay_if_limits_depend_on_them(url: str) -> None:
         assert set(left) == {"usage_counts", "quota_notices"}
         assert {one["day"] for rows in left.values() for one in rows} == {today.isoformat()}
 
-    filled(url, scenario)
+    with_database(filled_url, scenario)
 
 
-def test_a_servers_data_is_deleted_with_its_channels(url: str) -> None:
+def test_a_servers_data_is_deleted_with_its_channels(filled_url: str) -> None:
     async def scenario(db: Database) -> None:
         others = await db.personal_data.export(DataSubject("server", COFFEE))
         gone = await db.personal_data.delete(DataSubject("server", TEA))
@@ -188,10 +209,10 @@ def test_a_servers_data_is_deleted_with_its_channels(url: str) -> None:
         assert [one.channel_id for one in await db.memory.recent(ANNS_DIRECT, 9)] == [ANNS_DIRECT]
         assert TEA not in await db.departed_servers.known_servers()
 
-    filled(url, scenario)
+    with_database(filled_url, scenario)
 
 
-def test_caches_are_told(url: str) -> None:
+def test_caches_are_told(filled_url: str) -> None:
     async def scenario(db: Database) -> None:
         watched: list[tuple[ChangeKind, int | str]]
         watched = [("personas", TEA), ("keys", TEA), ("settings", COFFEE), ("keys", _scope(ANN))]
@@ -202,14 +223,14 @@ def test_caches_are_told(url: str) -> None:
         await db.personal_data.delete(DataSubject("user", ANN))
         assert db.changes.stamp("keys", _scope(ANN)) != before["keys", _scope(ANN)]
 
-    filled(url, scenario)
+    with_database(filled_url, scenario)
 
 
 def _scope(user_id: int) -> int | str:
     return key_scope(0, user_id).name
 
 
-def test_channels_are_known_after_their_turns_are_gone(url: str) -> None:
+def test_channels_are_known_after_their_turns_are_gone(filled_url: str) -> None:
     async def scenario(db: Database) -> None:
         await db.departed_servers.note_channels()
         await db.departed_servers.note_channels()
@@ -222,39 +243,32 @@ def test_channels_are_known_after_their_turns_are_gone(url: str) -> None:
         assert len(await db.memory.recent(COFFEE_ROOM, 9)) == 1
 
     clock = Clock()
-
-    async def both(db: Database) -> None:
-        await fill(db)
-        await scenario(db)
-
-    with_database(url, both, now=clock)
+    with_database(filled_url, scenario, now=clock)
 
 
-def test_an_answer_under_way_keeps_its_journal(url: str) -> None:
+def test_an_answer_under_way_keeps_its_journal(filled_url: str) -> None:
     async def scenario(db: Database) -> None:
         stream = JournalledStream("now", "main", TEA, TEA_ROOM, ANN, 99, "Ren", NOON)
         await db.journal.begin(stream)
         await db.personal_data.delete(DataSubject("user", ANN))
         assert [one.key for one in await db.journal.unfinished("main")] == ["stream-30", "now"]
 
-    filled(url, scenario)
+    with_database(filled_url, scenario)
 
 
 def test_deleted_text_is_not_left_in_the_file(tmp_path: Path) -> None:
     file = tmp_path / "oshaberi.db"
-    filled(
-        f"sqlite:///{file}",
-        lambda db: _delete(db, DataSubject("user", ANN)),
-    )
+
+    async def scenario(db: Database) -> None:
+        await fill(db)
+        await db.personal_data.delete(DataSubject("user", ANN))
+
+    with_database(f"sqlite:///{file}", scenario)
     with closing(sqlite3.connect(file)) as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     content = file.read_bytes()
     assert f"{BEN} asks in".encode() in content
     assert f"{ANN} asks in".encode() not in content
-
-
-async def _delete(db: Database, subject: DataSubject) -> None:
-    await db.personal_data.delete(subject)
 
 
 def test_who_opted_out_is_known_to_every_process(url: str) -> None:
@@ -283,11 +297,10 @@ def test_who_opted_out_is_known_to_every_process(url: str) -> None:
     with_database(url, another)
 
 
-def test_servers_that_were_left(url: str) -> None:
+def test_servers_that_were_left(filled_url: str) -> None:
     clock = Clock()
 
     async def scenario(db: Database) -> None:
-        await fill(db)
         assert await db.departed_servers.known_servers() == {TEA, COFFEE}
         await db.departed_servers.note(TEA, [TEA_ROOM, 3009])
         clock.pass_days(2)
@@ -298,7 +311,7 @@ def test_servers_that_were_left(url: str) -> None:
         await db.departed_servers.returned_to([TEA])
         assert await db.departed_servers.departed() == (COFFEE,)
 
-    with_database(url, scenario, now=clock)
+    with_database(filled_url, scenario, now=clock)
 
 
 @pytest.mark.parametrize(
@@ -311,15 +324,16 @@ def test_servers_that_were_left(url: str) -> None:
     ],
     ids=["nothing", "turns", "facts", "usage"],
 )
-def test_what_is_too_old_is_deleted(periods: RetentionPeriods, gone: set[str], url: str) -> None:
+def test_what_is_too_old_is_deleted(
+    periods: RetentionPeriods, gone: set[str], filled_url: str
+) -> None:
     clock = Clock()
 
     async def scenario(db: Database) -> None:
-        await fill(db)
         clock.pass_days(3)
         before = set(await db.personal_data.counts(DataSubject("user", ANN)))
         await db.expiry.delete_expired(periods)
         after = set(await db.personal_data.counts(DataSubject("user", ANN)))
         assert before - after == gone
 
-    with_database(url, scenario, now=clock)
+    with_database(filled_url, scenario, now=clock)

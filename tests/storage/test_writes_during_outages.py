@@ -22,11 +22,22 @@ from oshaberi.storage.stored_records import Exchange, TurnRecord, TurnTraces, Us
 from oshaberi.storage.usage_accounts import UsageAccount, UsageLimit, UsageTotals
 from oshaberi.storage.writing import group_commit
 
-from .database_servers import postgres_url
+from .database_servers import migrated_postgres_url
+from .migrated_database import place_database
 from .postgres_proxy import Cut, postgres_proxy
 from .scenario_database import KEY, NOON, with_database
 
 BACK_S = 20.0
+
+
+@pytest.fixture(autouse=True)
+def its_return_is_noticed_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database_circuit_breaker, "RETRY_SECONDS", 0.05)
+
+
+@pytest.fixture(autouse=True)
+def migrated(tmp_path: Path) -> None:
+    place_database(tmp_path / "kept.db")
 
 
 async def until_stored(db: Database) -> None:
@@ -36,9 +47,8 @@ async def until_stored(db: Database) -> None:
 
 
 @pytest.mark.parametrize("cut", ["before the commit", "after the commit"])
-def test_a_commit_without_an_answer_counts_once(cut: Cut, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database_circuit_breaker, "RETRY_SECONDS", 0.05)
-    url = postgres_url()
+def test_a_commit_without_an_answer_counts_once(cut: Cut) -> None:
+    url = migrated_postgres_url()
 
     async def main() -> None:
         async with (

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from oshaberi.storage import Database
+from oshaberi.storage.outages import database_circuit_breaker
 from tests.storage.database_servers import OwnPostgres
+from tests.storage.migrated_database import place_database
 from tests.turns.cached_turn_harness import ANSWER, LINES, run_turns_on, seconds_of
 from tests.turns.turn_harness import CHANNEL, SERVER, FakeTurnChannel, TurnHarness
 
@@ -23,6 +25,11 @@ BACK_S = 20.0
 MANY = 20
 
 Outage = Callable[[], AbstractContextManager[None]]
+
+
+@pytest.fixture(autouse=True)
+def its_return_is_noticed_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database_circuit_breaker, "RETRY_SECONDS", 0.05)
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +82,7 @@ def locked(file: Path) -> Outage:
 @pytest.fixture(params=["PostgreSQL hangs", "PostgreSQL is refused", "SQLite is locked"])
 def outage(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Outage]:
     if request.param == "SQLite is locked":
+        place_database(tmp_path / "turns.db")
         return f"sqlite:///{tmp_path}/turns.db", locked(tmp_path / "turns.db")
     server: OwnPostgres = request.getfixturevalue("postgres")
     made = frozen if request.param == "PostgreSQL hangs" else refused

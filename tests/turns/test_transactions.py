@@ -10,7 +10,8 @@ import pytest
 
 from oshaberi.storage import Database
 from tests.storage.counting import counted
-from tests.storage.database_servers import postgres_url
+from tests.storage.database_servers import migrated_postgres_url
+from tests.storage.migrated_database import place_database
 from tests.turns.cached_turn_harness import ANSWER, LINES, run_turns_on
 from tests.turns.turn_harness import REN, TOMORI, FakeTurnChannel, TurnHarness
 
@@ -24,7 +25,10 @@ the question and note how far the channel was read."""
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return postgres_url() if request.param == "postgresql" else f"sqlite:///{tmp_path}/turns.db"
+    if request.param == "postgresql":
+        return migrated_postgres_url()
+    place_database(tmp_path / "turns.db")
+    return f"sqlite:///{tmp_path}/turns.db"
 
 
 def test_a_turn_alone(database_url: str) -> None:

@@ -39,6 +39,7 @@ from oshaberi.turns.services.model_candidates import OperatorModel
 from oshaberi.turns.services.turn_services import TurnServices
 from oshaberi.turns.turn_store import TurnStore
 from oshaberi.virtual_time import run_virtual
+from tests.storage.migrated_database import place_database
 from tests.turns.memory_store import MemoryStore
 
 T = TypeVar("T")
@@ -367,6 +368,7 @@ def run_stored_turns(
 
     async def main() -> T:
         vault = SecretVault.from_environment_or_file(folder / "key", {})
+        place_database(folder / "turns.db")
         async with Database.open(f"sqlite:///{folder}/turns.db", vault) as db:
             for persona in (TOMORI, REN):
                 await db.personas.save(persona)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -37,7 +38,7 @@ _turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDict
 
 def head_revision() -> str:
     """Return the schema revision of this program."""
-    head = ScriptDirectory.from_config(alembic_config()).get_current_head()
+    head = _scripts().get_current_head()
     if head is None:
         raise StorageError("the migrations are missing: install oshaberi again")
     return head
@@ -109,7 +110,7 @@ async def _enter(connection: AsyncConnection, address: DatabaseAddress) -> None:
 
 def _pending(connection: Connection, address: DatabaseAddress, to: str) -> str | None:
     """Return the database's schema revision, if it has one and there are steps to apply."""
-    scripts = ScriptDirectory.from_config(alembic_config())
+    scripts = _scripts()
     current = _revision(connection)
     known = {script.revision for script in scripts.walk_revisions()}
     if current is not None and current not in known:
@@ -137,6 +138,12 @@ def _run(connection: Connection, to: str) -> tuple[str, ...]:
     config.attributes.update(connection=connection, note=note)
     command.upgrade(config, to)
     return tuple(applied)
+
+
+@cache
+def _scripts() -> ScriptDirectory:
+    """Return the migrations. They are read once: each database asks for them twice."""
+    return ScriptDirectory.from_config(alembic_config())
 
 
 def _revision(connection: Connection) -> str | None:
