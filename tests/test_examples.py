@@ -246,5 +246,5 @@ def test_the_delivery_works_in_a_bot_of_ones_own(example: Callable[[str], Module
 
 
 def test_the_bot_is_tested_on_the_stage() -> None:
-    options = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist")
+    options = ("-q", "-p", "no:cacheprovider")
     assert "3 passed" in python("-m", "pytest", *options, "test_my_bot.py").stdout

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
-
 WHOLE_FOLDERS = ("tests/local_run_page", "tests/providers", "tests/stage_page")
 """One browser each, one `oshaberi run`, and the SDKs of all providers loaded once."""
 FIRST = (
@@ -26,14 +24,8 @@ WAITING = tuple(
 )
 
 
-class WorkUnits(LoadScopeScheduling):  # type: ignore[misc]
-    """Hands out whole files and a few whole folders, in the order in which they were collected."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        return unit_of(nodeid)
-
-
 def unit_of(nodeid: str) -> str:
+    """Return what a worker takes as a whole: a file, or one of a few folders."""
     file = nodeid.partition("::")[0]
     return next((one for one in WHOLE_FOLDERS if file.startswith(f"{one}/")), file)
 
