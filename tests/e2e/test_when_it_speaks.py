@@ -276,6 +276,21 @@ def test_silence_is_an_answer_also_to_a_question() -> None:
     run_with_bot(scenario, (react, Call("stay_silent")), "NO_REPLY", (), "Hi.")
 
 
+def test_a_model_may_say_why_it_stays_silent() -> None:
+    async def scenario(here: BotHarness) -> None:
+        asked = here.ask("I am not talking to you")
+        await here.asked_times(1)
+        await here.idle()
+        done = here.ask("then write it down")
+        (answer,) = await here.says("Sure, done.")
+        noted = "It noted: “mika is asked”"
+        silent = f"the model read it and chose to say nothing (silence_markers). {noted}"
+        await whys(here, (asked, silent), (done, MENTION), (answer.id, MENTION))
+
+    pieces = [Say(piece) for piece in ("NO_RE", "PLY\n", "(mika is", " asked)")]
+    run_with_bot(scenario, pieces, "Sure, done.\nNO_REPLY (nothing to add)")
+
+
 def test_reply_modes() -> None:
     async def scenario(here: BotHarness) -> None:
         asked: list[int] = []

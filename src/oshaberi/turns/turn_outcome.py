@@ -25,6 +25,8 @@ class TurnOutcome:
     """What stands around the answer: who is answered, what went wrong."""
     is_silent: bool = False
     """The model chose to say nothing, and nothing was sent."""
+    silence_reason: str = ""
+    """Why, if the model said so."""
     failure: object = None
     """What it failed with, if it did."""
     results: tuple[StreamResult, ...] = field(default=(), repr=False)
@@ -70,6 +72,7 @@ def outcome_of(
         message_ids=_ids(response.messages),
         notice_ids=_ids(response.notices),
         is_silent=_is_silent(last, response),
+        silence_reason=response.silence_reason,
         failure=last.data if last.status == "error" else None,
         results=tuple(results),
     )

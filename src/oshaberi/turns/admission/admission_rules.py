@@ -99,6 +99,9 @@ WHY: dict[str, str] = {
     "silent": translatable(
         "the model read it and chose to say nothing (silence_markers, `stay_silent`)"
     ),
+    "silent_because": translatable(
+        "the model read it and chose to say nothing (silence_markers). It noted: “{reason}”"
+    ),
     "failed": translatable("its answer failed before its first word"),
     "used_up": translatable("a quota was used up (`/usage`)"),
     "stopped": translatable("somebody stopped its answer before its first word (`/stop`)"),
@@ -117,10 +120,12 @@ WHY: dict[str, str] = {
     "regenerate": translatable("somebody asked for another answer"),
 }
 """Each word as the end of a sentence that begins with "Because". Its placeholders are the
-numbers that were stored, in this order."""
+words that were stored, in this order; the last one may have spaces."""
 
 ADMITTED = frozenset(get_args(Admitted))
-Unsaid = Literal["silent", "failed", "used_up", "stopped", "superseded", "overloaded", "mute"]
+Unsaid = Literal[
+    "silent", "silent_because", "failed", "used_up", "stopped", "superseded", "overloaded", "mute"
+]
 """Why nothing came of an answer that had been begun."""
 HAD_A_TURN = ADMITTED | frozenset(get_args(Unsaid))
 ADDRESSED = frozenset(("mention", "reply", "trigger"))
@@ -161,11 +166,12 @@ def reason_word(told: str) -> str:
 
 def why_sentence(told: str) -> str | None:
     """Return the sentence for a reason with its numbers; None if there is no such reason."""
-    word, *detail = told.split(" ")
+    word, _, detail = told.partition(" ")
     if word not in WHY:
         return None
-    numbers = dict(zip(re.findall(r"{(\w+)}", WHY[word]), detail, strict=False))
-    return translated("Because {reason}.", reason=translated(WHY[word], **numbers))
+    names = re.findall(r"{(\w+)}", WHY[word])
+    details = dict(zip(names, detail.split(" ", max(0, len(names) - 1)), strict=False))
+    return translated("Because {reason}.", reason=translated(WHY[word], **details))
 
 
 def admission(

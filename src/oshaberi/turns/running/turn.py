@@ -272,6 +272,7 @@ class Turn:
             renderer=self._renderer,
             plug_ins=self._renderer.plug_ins,
             silence_markers=self._silence_markers,
+            offers_silence=self._turn_request.is_unaddressed,
         )
 
     @property
