@@ -280,6 +280,21 @@ def test_turns(url: str) -> None:
     with_database(url, scenario)
 
 
+def test_why_questions_were_answered(url: str) -> None:
+    async def scenario(db: Database) -> None:
+        await db.turns.remember(turn(10, questions={5: "mention", 6: "burst"}))
+        await db.turns.remember(turn(questions={5: "silent_because it is late"}))
+        await db.turns.remember(turn(11, channel_id=7, questions={5: "reply"}))
+        assert await db.turns.reasons(CHANNEL, 5) == ("silent_because it is late", "mention")
+        assert await db.turns.reasons(CHANNEL, 6) == ("burst",)
+        assert await db.turns.reasons(CHANNEL, 7) == ()
+        first = await db.turns.of_message(10)
+        assert first is not None
+        assert first.questions == {5: "mention", 6: "burst"}
+
+    with_database(url, scenario)
+
+
 def test_turns_of_one_answer(url: str) -> None:
     async def scenario(db: Database) -> None:
         await db.turns.remember(turn(10))

@@ -204,6 +204,8 @@ class TurnRecord:
     at: datetime | None = None
     answer_id: int | None = None
     """The first turn of the answer, if this one continues it."""
+    questions: Mapping[int, str] = field(default_factory=dict)
+    """Why each of its questions was answered or not, by message id."""
     id: int = 0
 
     @property

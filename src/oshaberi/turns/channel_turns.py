@@ -152,10 +152,13 @@ class ChannelTurns:
         """Delete the whole answer that this message is part of."""
         return await self._control.delete(turn_channel, message_id, by)
 
-    async def why(self, message_id: int) -> str | None:
-        """Return why a message was answered or not, or why we wrote it; None if unknown."""
+    async def why(self, message_id: int, channel_id: int | None = None) -> str | None:
+        """Return why a message was answered or not, or why we wrote it; None if unknown.
+
+        Questions from before the last start are found only in their channel.
+        """
         known = self._reasons.get(message_id) or self._runner.why_written(message_id)
-        return await self._control.why(message_id, known)
+        return await self._control.why(message_id, channel_id, known)
 
     def current(self, channel_id: int) -> QueuedJob | None:
         """Return the job that runs in a channel, or None."""

@@ -27,6 +27,8 @@ class TurnOutcome:
     """The model chose to say nothing, and nothing was sent."""
     silence_reason: str = ""
     """Why, if the model said so."""
+    unsaid: str | None = None
+    """Why nothing was said, as it is stored; None if something was."""
     failure: object = None
     """What it failed with, if it did."""
     results: tuple[StreamResult, ...] = field(default=(), repr=False)

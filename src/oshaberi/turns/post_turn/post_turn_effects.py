@@ -174,7 +174,17 @@ class PostTurnEffects:
             why=self._turn_request.why,
             at=self._services.clock(),
             answer_id=None if earlier is None else earlier.first_id,
+            questions=self._questions(outcome),
         )
+
+    def _questions(self, outcome: TurnOutcome) -> dict[int, str]:
+        """Return why each message was answered or not, so that it is known after a restart."""
+        asked = self._turn_request
+        if asked.kind != "answer":
+            return {}
+        ids = [one.said.id for one in asked.asked if not one.said.by_us]
+        reasons = {one: outcome.unsaid or asked.reason_of(one) for one in ids}
+        return {one: asked.why if why in (None, "seen") else why for one, why in reasons.items()}
 
     def _exchange(self, outcome: TurnOutcome, record: TurnRecord) -> Exchange | None:
         """Return the exchange, with the time of the turn's record, so that both are found."""

@@ -47,17 +47,21 @@ class JobResult:
 
 
 class TurnRunner:
-    """Runs jobs. `waiting_ids` returns the messages of a channel that wait for their turn."""
+    """Runs jobs. `waiting_ids` returns the messages of a channel that wait for their turn,
+    `reason_of` why a message was admitted.
+    """
 
     def __init__(
         self,
         services: TurnServices,
         background: BackgroundTasks,
         waiting_ids: Callable[[int], frozenset[int]],
+        reason_of: Callable[[int], str | None],
     ) -> None:
         self._services = services
         self._background = background
         self._waiting_ids = waiting_ids
+        self._reason_of = reason_of
         self._reactions = StatusReactions(background)
         self._running: set[Turn] = set()
 
@@ -113,6 +117,7 @@ class TurnRunner:
                     number for one in played for number in one.outcome.message_ids
                 ),
                 waiting_ids=partial(self._waiting_ids, job.turn_channel.channel_id),
+                reason_of=self._reason_of,
             )
             turn = Turn(self._services, job.turn_channel, asked, job.settings, channel)
             with of_turn(turn.ids):
