@@ -224,11 +224,13 @@ def test_whom_a_message_is_for() -> None:
         for text in (f"<@{ren}>", f"<@&{world_.role('mods').id}>", "@everyone", f"<@{bot}>"):
             people.post("general", text, user=OWNER)
         people.post("general", "hm", user=MEMBER, reply_to=hers)
-        heard = await harness.heard(6)
-        assert [one.is_for_others for one in heard] == [False, True, True, True, False, True]
+        people.post("general", "I mean", user=OWNER, reply_to=hers)
+        heard = await harness.heard(7)
+        for_others = [False, True, True, True, False, True, False]
+        assert [one.is_for_others for one in heard] == for_others
         ours = await _say(harness, "mine")
         people.post("general", "oh", user=MEMBER, reply_to=ours)
-        assert not (await harness.heard(7))[-1].is_for_others
+        assert not (await harness.heard(8))[-1].is_for_others
 
     run_with_client(scenario)
 
