@@ -83,8 +83,12 @@ def test_a_person_who_writes_in_bursts() -> None:
         second = here.post("I have a question")
         await gathering(here, place, 2)
         aside = here.post("good luck", user=OWNER)
+        job = here.bot.channel_turns.current(place)
+        assert job is not None
+        assert job.burst is not None
         last = here.ask("how tall is Fuji?")
         (answer,) = await here.says("3776 metres.")
+        assert job.burst._latest_s == 0.0, "the question mark ended it, not the time"
         assert answer.reference is not None
         assert int(answer.reference["message_id"]) == last
         asked = here.asked().last
