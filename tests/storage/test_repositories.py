@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from oshaberi.chunks import ToolCall
 from oshaberi.storage import Database, StorageError
-from oshaberi.storage.repositories.fact_repository import MOST_FACTS
 from oshaberi.storage.stored_records import (
+    MOST_FACTS,
     TAKEN_BACK,
     Exchange,
     Fact,
@@ -18,7 +19,9 @@ from oshaberi.storage.stored_records import (
     TurnRecord,
     UsageRecord,
 )
+from oshaberi.tools import ToolBox, builtin_tools
 
+from ..tools.fake_tool_context import MIKA, context
 from .scenario_database import NOON, Clock, ask, with_database
 
 SERVER, CHANNEL, USER = 2**62 + 1, 2**62 + 2, 2**62 + 3
@@ -191,6 +194,20 @@ def test_facts_are_not_dropped_in_silence(url: str) -> None:
             await db.facts.add(Fact(SERVER, "one more", USER))
         await db.facts.add(Fact(SERVER, "of the server"))
         assert len(await db.facts.of(SERVER, USER)) == MOST_FACTS
+
+    with_database(url, scenario)
+
+
+def test_a_model_that_remembers_much_at_once_meets_the_limit(url: str) -> None:
+    """Calls of one round run together: each sees the facts from before."""
+
+    async def scenario(db: Database) -> None:
+        for number in range(MOST_FACTS - 1):
+            await db.facts.add(Fact(SERVER, f"fact {number}", MIKA.id))
+        given = context(author=MIKA, server_id=SERVER, store=db)
+        calls = [ToolCall("remember", {"fact": f"one more: {number}"}) for number in range(3)]
+        await ToolBox(builtin_tools()).run(calls, given, timeout_ms=10_000, result_limit_chars=1000)
+        assert len(await db.facts.of(SERVER, MIKA.id)) <= MOST_FACTS
 
     with_database(url, scenario)
 

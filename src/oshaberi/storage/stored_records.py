@@ -144,6 +144,10 @@ class ConversationSummary:
     at: datetime | None = None
 
 
+MOST_FACTS = 100
+"""How many facts one user may have in one server, and one server itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """Long-term memory: something a user asked to remember, about them or for the whole server."""
