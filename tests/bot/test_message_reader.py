@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from contextvars import copy_context
+from types import SimpleNamespace
+from typing import Any
+
+import discord
+
+from oshaberi.bot.client.message_reader import MessageReader
+from oshaberi.bot.commands.command_languages import speak_to_user
 from oshaberi.conversation.conversation_messages import ChannelMessage
 from oshaberi.delivery.sink import Embed, Post, WebhookFace, WireState
 from oshaberi.discord_io.webhooks.reply_notice import is_reply_notice
@@ -258,3 +266,19 @@ def test_a_thread_starts_with_what_it_was_made_from() -> None:
         assert told == [("Renny", "a question"), (OWNER, "inside")]
 
     run_with_client(scenario)
+
+
+def test_a_command_tells_the_language_of_its_direct_message_channel() -> None:
+    """Discord does not always say whose a channel is: then its id is all that is known."""
+    reader = MessageReader(discord.Client(intents=discord.Intents.none()))
+    told: Any = SimpleNamespace(
+        locale=discord.Locale.japanese,
+        client=SimpleNamespace(reader=reader),
+        user=SimpleNamespace(id=1),
+        guild_id=None,
+        channel_id=77,
+    )
+    channel: Any = SimpleNamespace(id=77)
+    assert reader.locale_of_direct(channel, None) is None
+    copy_context().run(speak_to_user, told)
+    assert reader.locale_of_direct(channel, None) == "ja"

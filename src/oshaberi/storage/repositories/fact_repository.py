@@ -27,7 +27,8 @@ class FactRepository:
         known = select(func.count()).where(owned)
         async with self._store.write() as session:
             # Whoever adds at the same time waits here, then counts this fact too.
-            await session.execute(select(Row.id).where(owned).limit(1).with_for_update())
+            first = select(Row.id).where(owned).order_by(Row.id).limit(1)
+            await session.execute(first.with_for_update())
             if (await session.scalar(known) or 0) >= MOST_FACTS:
                 raise StorageError(f"{MOST_FACTS} facts are remembered already: delete some first")
             session.add(row)
