@@ -150,6 +150,55 @@ def test_a_copy_that_comes_too_late_is_the_webhooks_own(monkeypatch: pytest.Monk
     run_with_bot(scenario, "Ren.", "Somebody.", "Never.", bot_rounds_limit=1)
 
 
+def test_who_speaks_through_a_proxy_has_one_chance_not_two() -> None:
+    """The copy of a message that was heard by chance shares its luck."""
+
+    async def scenario(here: BotHarness) -> None:
+        drawing(here, 0.9, 0.1, 0.3)
+        here.ask("hello?")
+        await here.wait_for(lambda: spoken(here) == ["Hi."])
+        await here.idle()
+        unlucky = here.post("and you -m")
+        await decided(here, unlucky)
+        passed = proxied(here, "and you", mention=False)
+        await decided(here, passed)
+        lucky = here.post("well? -m")
+        await gathering(here, here.id_of(PLACE))
+        copy = proxied(here, "well?", mention=False)
+        await here.wait_for(lambda: parts(here) == ["well?"])
+        here.stage.people.delete(lucky)
+        written(here)
+        await here.wait_for(lambda: spoken(here) == ["Hi.", "Well."])
+        await here.idle()
+        other = here.post("nice", user=OWNER)
+        await gathering(here, here.id_of(PLACE))
+        written(here)
+        await here.wait_for(lambda: spoken(here) == ["Hi.", "Well.", "Yes."])
+        await here.idle()
+        ago = "nobody was addressed; the bot had been talking here N s ago: chance 0.8, drew 0.9"
+        overheard = "the bot had been talking here N s ago: chance 0.4, drew 0.3"
+        await whys(here, (unlucky, ago), (passed, ago), (copy, f"{AGO} 0.1"), (other, overheard))
+
+    run_with_bot(scenario, "Hi.", "Well.", "Yes.", **PATIENT, **LISTENING)
+
+
+def test_a_copy_does_not_come_too_soon_after_its_original() -> None:
+    async def scenario(here: BotHarness) -> None:
+        here.ask("who am I? -m")
+        await gathering(here, here.id_of(PLACE))
+        copy = proxied(here, "who am I")
+        await here.wait_for(lambda: parts(here) == ["@Oshaberi who am I"])
+        written(here)
+        await here.wait_for(lambda: spoken(here) == ["Mika."])
+        await here.idle()
+        soon = here.ask("and now?")
+        await decided(here, soon)
+        cooldown = "its author had asked a moment before (cooldown_ms)"
+        await whys(here, (copy, MENTION), (soon, cooldown))
+
+    run_with_bot(scenario, "Mika.", "Never.", **PATIENT, cooldown_ms=600_000)
+
+
 def test_a_thread_listens_as_its_category_says() -> None:
     async def scenario(here: BotHarness) -> None:
         drawing(here, 0.1)

@@ -376,12 +376,12 @@ def test_what_is_said_after_a_question_stands_after_it() -> None:
     run_with_bot(scenario, (Say("One.\nTwo"), Stall()), "You too.")
 
 
-def proxied(here: BotHarness, words: str, name: str = "Mika | she") -> int:
+def proxied(here: BotHarness, words: str, name: str = "Mika | she", *, mention: bool = True) -> int:
     """A proxy bot repeats somebody's words through its webhook."""
     speaker = message_posting.PostAuthor(4711, 4711, name, None, PROXY_BOTS[0])
     place = here.stage.world.channel("general")
     bot = here.stage.world.bot.id
-    draft = MessageDraft(content=f"<@{bot}> {words}")
+    draft = MessageDraft(content=f"<@{bot}> {words}" if mention else words)
     return message_posting.post(here.stage.state, place, speaker, draft).id
 
 

@@ -212,11 +212,12 @@ class ChannelTurns:
             return "own"
         heard = await self._admission.heard(incoming)
         incoming = heard.incoming
+        copied_why = self._reasons.get(incoming.copied_id or 0) or ""
         if heard.may_belong and self._unbegun.settle_copy(incoming):
             return "copy"
         if arrival == "new" and (told := await self._unbegun.joined(heard, turn_channel)):
             return told
-        decided = self._admission.decide(heard, arrival, why)
+        decided = self._admission.decide(heard, arrival, why or copied_why)
         if decided.reason == "cooldown" and heard.admission.ok:
             self._reactions.too_soon(turn_channel, incoming.said.id)
         if decided.reason == "mute" and incoming.is_addressed:

@@ -134,6 +134,8 @@ UNADDRESSED = frozenset(("auto", "attention", "overhearing", "interjection"))
 """Reasons for an answer although nobody addressed the bot: the model may say nothing."""
 UNINVITED = UNADDRESSED - {"auto"}
 """Those by chance: nobody waits for an answer, so nobody is told if there is none."""
+BY_CHANCE = UNINVITED | {"inattentive", "uninvited"}
+"""Reasons that a number was drawn for."""
 NO_QUESTION = frozenset(
     {"own", "bot", "unaddressed", "others", "inattentive", "uninvited"}
     | {"copy", "replaced", "withdrawn", "claimed", "seen"}
