@@ -129,12 +129,13 @@ def test_words_before_a_marker_are_said() -> None:
     run_turns(scenario, [text("Rice.\nNO_"), text("REPLY (that is all"), text(")")])
 
 
-def test_without_markers_the_word_is_shown() -> None:
+@pytest.mark.parametrize("markers", [(), (" ",)])
+def test_without_markers_the_word_is_shown(markers: tuple[str, ...]) -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer("lunch?")
         assert harness.turn_channel.contents == ["NO_REPLY"]
 
-    run_turns(scenario, MARKER, turn={"silence_markers": ()})
+    run_turns(scenario, MARKER, turn={"silence_markers": markers})
 
 
 @pytest.mark.parametrize(("mention", "told"), [(True, False), (False, True)])

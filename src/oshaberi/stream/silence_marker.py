@@ -148,6 +148,8 @@ class SilenceMarkerFilter:
             return _word(rest)
         if rest[0].isspace():
             return 1
+        if rest[0] not in self._patterns.first_signs:
+            return _word(rest)
         if self._begins_line:
             after = self._patterns.after(rest, is_first=False)
             if after is After.UNDECIDED or (after is After.REASON and _may_be_last(rest)):

@@ -88,11 +88,12 @@ def _engine(config: StreamConfig, context: StreamContext) -> StreamTextEngine:
 
 
 def _silence_filter(config: StreamConfig, context: StreamContext) -> SilenceMarkerFilter | None:
-    if not context.silence_markers:
+    markers = [marker for marker in context.silence_markers if marker.strip()]
+    if not markers:
         return None
     persona = config.text.persona
     return SilenceMarkerFilter(
-        context.silence_markers,
+        markers,
         () if persona is None else persona.names,
         is_offered=context.offers_silence,
         starts_in_thought=config.text.starts_in_thought,

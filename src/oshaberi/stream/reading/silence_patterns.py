@@ -60,6 +60,9 @@ class SilencePatterns:
             False: regex.compile(f"{alone}({_CLOSING})"),
             True: regex.compile(f"{first}({_CLOSING})"),
         }
+        letters = {sign for marker in markers for sign in (marker[0].lower(), marker[0].upper())}
+        self.first_signs = frozenset((*_OPENING_SIGNS, "\\", *letters))
+        """What a marker can begin with, and what may stand before it."""
         self._shortest = min(map(len, markers))
         self._is_offered = is_offered
 
